@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tests::hub::Hub;
+use tests::hub::TestHub;
 
 const USAGE: &str =
     "cargo xtask bench --bench log -- [--conversations 100000] [--queries 40] [--data DIRECTORY]";
@@ -26,7 +26,7 @@ const AT_ONCE: u64 = 16;
 /// Rows of one page of the list.
 const ROWS: usize = 50;
 
-/// Different words.
+/// How many different words the texts are made of.
 const WORDS: u64 = 20_000;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -62,7 +62,7 @@ async fn run(args: &Args, directory: &std::path::Path) -> Outcome<()> {
     let path = directory.join("fanlight.db");
     let log = format!("sqlite:{}", path.display());
     let options = ["--log", log.as_str(), "--trace", "warn"];
-    let mut hub = Hub::start_with(&options).await;
+    let mut hub = TestHub::start_with(&options).await;
     let client = reqwest::Client::new();
     let mut there = total(&client, &hub).await?;
     let begun = Instant::now();
@@ -164,7 +164,7 @@ fn story(conversation: u64) -> String {
     events.map(|event| event.to_string()).join("\n")
 }
 
-async fn fill(client: &reqwest::Client, hub: &Hub, from: u64, to: u64) -> Outcome<()> {
+async fn fill(client: &reqwest::Client, hub: &TestHub, from: u64, to: u64) -> Outcome<()> {
     let next = Arc::new(AtomicU64::new(from));
     let mut writers = tokio::task::JoinSet::new();
     for _ in 0..AT_ONCE {
@@ -186,7 +186,7 @@ async fn fill(client: &reqwest::Client, hub: &Hub, from: u64, to: u64) -> Outcom
     Ok(())
 }
 
-async fn total(client: &reqwest::Client, hub: &Hub) -> Outcome<u64> {
+async fn total(client: &reqwest::Client, hub: &TestHub) -> Outcome<u64> {
     let (_, answer) = ask(client, &hub.url("/v1/conversations"), &vec![("limit", "1".to_owned())]).await?;
     Ok(answer["total"].as_u64().unwrap_or(0))
 }
@@ -201,7 +201,7 @@ async fn ask(client: &reqwest::Client, url: &str, query: &Query) -> Outcome<(Dur
 
 async fn pages(
     client: &reqwest::Client,
-    hub: &Hub,
+    hub: &TestHub,
     args: &Args,
     filter: &[(&'static str, String)],
     name: &str,

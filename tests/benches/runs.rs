@@ -6,10 +6,10 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tests::hub::Hub;
+use tests::hub::TestHub;
 use tests::process::cpu;
 use tests::wait::patiently_until;
-use tests::{Origin, Step};
+use tests::{ScriptedServer, ServerStep};
 
 const USAGE: &str = "cargo xtask bench --bench runs -- [--rounds 5] [--runs 200] [--calls 5]";
 
@@ -42,12 +42,12 @@ fn main() -> Outcome<()> {
         }
     }
     let all: Vec<Round> = tokio::runtime::Runtime::new()?.block_on(async {
-        let origin = Origin::start(move |asked| answer(&asked.body, calls)).await;
+        let origin = ScriptedServer::start(move |asked| answer(&asked.body, calls)).await;
         let place = tempfile::tempdir()?;
         let file = place.path().join("fanlight.toml");
         std::fs::write(&file, settings(&origin))?;
         let file = file.to_str().ok_or("a path that is no text")?.to_owned();
-        let hub = Hub::start_with(&["--trace", "warn", "--config", &file]).await;
+        let hub = TestHub::start_with(&["--trace", "warn", "--config", &file]).await;
         let mut all = Vec::new();
         // The first one starts the program and opens the connections; it is not counted.
         for number in 0..=rounds {
@@ -60,7 +60,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-fn settings(origin: &Origin) -> String {
+fn settings(origin: &ScriptedServer) -> String {
     format!(
         "[agents.helper]\nkind = \"runner\"\nprovider = \"openai\"\nurl = \"http://{}/v1\"\nmodel = \"m\"\n\
          tools = [\"t\"]\n[mcp.t]\ncommand = [{SERVER:?}]\n",
@@ -69,14 +69,14 @@ fn settings(origin: &Origin) -> String {
 }
 
 /// All calls, and once there are results a text.
-fn answer(body: &[u8], calls: usize) -> Vec<Step> {
+fn answer(body: &[u8], calls: usize) -> Vec<ServerStep> {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let has_results = body["messages"].as_array().into_iter().flatten().any(|it| it["role"] == "tool");
     let piece = |delta: Value| {
         let event = json!({"id": "x", "model": "m", "choices": [{"index": 0, "delta": delta}]});
-        Step::piece(format!("data: {event}\n\n").as_bytes())
+        ServerStep::piece(format!("data: {event}\n\n").as_bytes())
     };
-    let mut steps = vec![Step::begin("200 OK", &[("content-type", "text/event-stream")])];
+    let mut steps = vec![ServerStep::begin("200 OK", &[("content-type", "text/event-stream")])];
     if has_results {
         steps.extend(["All ", "is ", "done."].map(|text| piece(json!({"content": text}))));
     } else {
@@ -86,11 +86,11 @@ fn answer(body: &[u8], calls: usize) -> Vec<Step> {
             piece(json!({"tool_calls": [{"index": number, "id": id, "type": "function", "function": function}]}))
         }));
     }
-    steps.extend([Step::piece(b"data: [DONE]\n\n"), Step::end(&[])]);
+    steps.extend([ServerStep::piece(b"data: [DONE]\n\n"), ServerStep::end(&[])]);
     steps
 }
 
-async fn round(hub: &Hub, number: usize, runs: usize, calls: usize) -> Outcome<Round> {
+async fn round(hub: &TestHub, number: usize, runs: usize, calls: usize) -> Outcome<Round> {
     let (begun, before) = (Instant::now(), cpu(hub.pid()));
     let say = async |run: usize| {
         let path = format!("/v1/conversations/c{number}-{run}/commands");

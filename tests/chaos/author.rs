@@ -10,16 +10,16 @@ use model::frame::{Durability, ServerFrame};
 use model::{RunId, View};
 use serde_json::{Value, json};
 use tests::wait::load_for;
-use tests::wire::{Came, Wire};
+use tests::wire::{WebSocketWire, WireMessage};
 
-use crate::settings::Random;
+use crate::settings::SeededRandom;
 
 /// Most frames that wait for their ack.
 const UNDER_WAY: usize = 32;
 
 /// What a publisher heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum AuthorMessage {
     /// The oldest frame that waited is kept as it was asked for.
     Ack,
     /// It is not, since the log cannot write.
@@ -32,14 +32,14 @@ pub(crate) enum Heard {
 
 /// A frame that was not acked yet.
 #[derive(Debug)]
-struct Said {
+struct SaidWords {
     number: u64,
     events: Vec<Value>,
     /// The newest word in it.
     word: u64,
 }
 
-/// See the module.
+/// A publisher that counts its words and knows which of them were acked.
 #[derive(Debug)]
 pub(crate) struct Author {
     name: String,
@@ -54,7 +54,7 @@ pub(crate) struct Author {
     words: u64,
     /// How many of them were acked.
     acked: u64,
-    under_way: VecDeque<Said>,
+    under_way: VecDeque<SaidWords>,
 }
 
 impl Author {
@@ -126,7 +126,7 @@ impl Author {
     /// The word with this number.
     fn word(&self, number: u64) -> String {
         let mut word = number.to_string();
-        let mut noise = Random::from(number);
+        let mut noise = SeededRandom::from(number);
         while word.len() < self.word_bytes {
             write!(word, "{:016x}", noise.next()).unwrap();
         }
@@ -147,10 +147,10 @@ impl Author {
             events.push(json!({"k": "part.delta", "run": self.run, "part": "p", "text": text}));
         }
         self.frames += 1;
-        self.under_way.push_back(Said { number: self.frames, events, word: self.words });
+        self.under_way.push_back(SaidWords { number: self.frames, events, word: self.words });
     }
 
-    async fn send(&self, wire: &mut Wire, said: &Said) -> bool {
+    async fn send(&self, wire: &mut WebSocketWire, said: &SaidWords) -> bool {
         let frame = json!({
             "t": "pub", "id": said.number, "conv": self.conversation, "pid": self.name, "pepoch": 1,
             "pseq": said.number, "durability": self.asks_for, "events": said.events,
@@ -158,7 +158,7 @@ impl Author {
         wire.offer_text(frame.to_string()).await
     }
 
-    async fn send_newest(&self, wire: &mut Wire) -> bool {
+    async fn send_newest(&self, wire: &mut WebSocketWire) -> bool {
         match self.under_way.back() {
             Some(said) => self.send(wire, said).await,
             None => true,
@@ -166,13 +166,13 @@ impl Author {
     }
 
     /// Says again what was not acked, and goes on until the hub is gone.
-    pub(crate) async fn speak(&mut self, address: SocketAddr, mut random: Random) {
+    pub(crate) async fn speak(&mut self, address: SocketAddr, mut random: SeededRandom) {
         let Some(mut wire) = self.come_back(address).await else { return };
         loop {
             let pause = Duration::from_micros(random.between(0, 8_000));
             if self.under_way.len() < UNDER_WAY {
                 tokio::select! {
-                    came = wire.next() => if self.hear(came) == Heard::Gone { return },
+                    came = wire.next() => if self.hear(came) == AuthorMessage::Gone { return },
                     () = load_for(pause) => {
                         self.think(random.between(1, 6));
                         if !self.send_newest(&mut wire).await {
@@ -180,15 +180,15 @@ impl Author {
                         }
                     }
                 }
-            } else if self.hear(wire.next().await) == Heard::Gone {
+            } else if self.hear(wire.next().await) == AuthorMessage::Gone {
                 return;
             }
         }
     }
 
     /// Connects and says again what was not acked; nothing when the hub is gone again.
-    pub(crate) async fn come_back(&self, address: SocketAddr) -> Option<Wire> {
-        let mut wire = Wire::try_connect(address).await?;
+    pub(crate) async fn come_back(&self, address: SocketAddr) -> Option<WebSocketWire> {
+        let mut wire = WebSocketWire::try_connect(address).await?;
         for said in &self.under_way {
             if !self.send(&mut wire, said).await {
                 return None;
@@ -198,21 +198,23 @@ impl Author {
     }
 
     /// Takes what the hub said.
-    fn hear(&mut self, came: Came) -> Heard {
+    fn hear(&mut self, came: WireMessage) -> AuthorMessage {
         match came {
-            Came::Frame(ServerFrame::Ack(ack), _) => {
+            WireMessage::Frame(ServerFrame::Ack(ack), _) => {
                 assert!(self.asks_for != "stored" || ack.durability >= Durability::Stored, "{ack:?}");
                 let oldest = self.under_way.pop_front().expect("an ack answers a frame");
                 assert_eq!(ack.id, oldest.number, "acks of one level come in order");
                 self.acked = oldest.word;
-                Heard::Ack
+                AuthorMessage::Ack
             }
-            Came::Frame(ServerFrame::Error { code: ErrorCode::LogFailed, .. }, _) => Heard::LogFailed,
-            Came::Frame(ServerFrame::Error { code, message, .. }, _) => {
+            WireMessage::Frame(ServerFrame::Error { code: ErrorCode::LogFailed, .. }, _) => {
+                AuthorMessage::LogFailed
+            }
+            WireMessage::Frame(ServerFrame::Error { code, message, .. }, _) => {
                 panic!("{} was refused: {code:?} {message}", self.name)
             }
-            Came::Frame(..) => Heard::Other,
-            Came::End(_) => Heard::Gone,
+            WireMessage::Frame(..) => AuthorMessage::Other,
+            WireMessage::End(_) => AuthorMessage::Gone,
         }
     }
 
@@ -221,14 +223,17 @@ impl Author {
         let mut wire = self.come_back(address).await.expect("a hub that stays");
         while !self.under_way.is_empty() {
             let heard = self.hear(wire.next().await);
-            assert!(matches!(heard, Heard::Ack | Heard::Other), "all is well, and yet {heard:?}");
+            assert!(
+                matches!(heard, AuthorMessage::Ack | AuthorMessage::Other),
+                "all is well, and yet {heard:?}"
+            );
         }
         assert_eq!(self.acked, self.words);
     }
 
     /// Says `count` words and waits for their ack only; where the conversation stands then.
     pub(crate) async fn say_at_once(&mut self, address: SocketAddr, count: u64) -> u64 {
-        let mut wire = Wire::connect(address).await;
+        let mut wire = WebSocketWire::connect(address).await;
         self.think(count);
         self.send_newest(&mut wire).await;
         match wire.frame().await {
@@ -238,37 +243,37 @@ impl Author {
     }
 
     /// Says a word and hears that it is kept.
-    pub(crate) async fn speak_once(&mut self, wire: &mut Wire) {
+    pub(crate) async fn speak_once(&mut self, wire: &mut WebSocketWire) {
         self.think(1);
         self.send_newest(wire).await;
-        assert_eq!(self.answer(wire).await, Heard::Ack);
+        assert_eq!(self.answer(wire).await, AuthorMessage::Ack);
     }
 
     /// Says word after word, each in a frame of its own and after the answer to the last, until the log fails. Returns
     /// how many were acked.
-    pub(crate) async fn speak_until_the_log_fails(&mut self, wire: &mut Wire) -> u64 {
+    pub(crate) async fn speak_until_the_log_fails(&mut self, wire: &mut WebSocketWire) -> u64 {
         loop {
             self.think(1);
             self.send_newest(wire).await;
             match self.answer(wire).await {
-                Heard::LogFailed => return self.acked,
-                heard => assert_eq!(heard, Heard::Ack),
+                AuthorMessage::LogFailed => return self.acked,
+                heard => assert_eq!(heard, AuthorMessage::Ack),
             }
         }
     }
 
     /// Says one more word and hears that it is not kept.
-    pub(crate) async fn speak_in_vain(&mut self, wire: &mut Wire) {
+    pub(crate) async fn speak_in_vain(&mut self, wire: &mut WebSocketWire) {
         self.think(1);
         self.send_newest(wire).await;
-        assert_eq!(self.answer(wire).await, Heard::LogFailed);
+        assert_eq!(self.answer(wire).await, AuthorMessage::LogFailed);
     }
 
     /// What the hub says to the newest frame. It may have a word on something else before, on the log for one.
-    async fn answer(&mut self, wire: &mut Wire) -> Heard {
+    async fn answer(&mut self, wire: &mut WebSocketWire) -> AuthorMessage {
         loop {
             match self.hear(wire.next().await) {
-                Heard::Other => {}
+                AuthorMessage::Other => {}
                 answer => return answer,
             }
         }

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use model::{RunId, View, snapshot};
 use tests::wait::{load_for, patiently};
-use tests::{Hub, Viewer};
+use tests::{TestHub, TestViewer};
 use tokio::task::JoinSet;
 
 use crate::author::Author;
 use crate::logged::{agree, hub_with_log, view};
 use crate::replay::Replay;
-use crate::settings::{Random, Settings};
+use crate::settings::{SeededRandom, Settings};
 
 /// Conversations that the publishers share.
 const CONVERSATIONS: u64 = 4;
@@ -34,7 +34,7 @@ async fn i9_i10_what_was_acked_as_stored_survives_kill_in_order_and_once() {
         (0..settings.crash_publishers).map(|number| Author::new(number, &name(number))).collect();
     let mut viewers = Vec::new();
     for number in 0..CONVERSATIONS * VIEWERS as u64 {
-        viewers.push(Viewer::connect(hub.address(), &name(number)).await);
+        viewers.push(TestViewer::connect(hub.address(), &name(number)).await);
     }
     let mut lost = 0;
     for round in 1..=settings.crash_rounds {
@@ -73,12 +73,12 @@ async fn i9_i10_what_was_acked_as_stored_survives_kill_in_order_and_once() {
 
 /// Publishers speak and viewers view for `time`; then the hub dies.
 async fn until_killed(
-    hub: &mut Hub,
+    hub: &mut TestHub,
     authors: Vec<Author>,
-    viewers: Vec<Viewer>,
+    viewers: Vec<TestViewer>,
     time: Duration,
-    random: &mut Random,
-) -> (Vec<Author>, Vec<Viewer>) {
+    random: &mut SeededRandom,
+) -> (Vec<Author>, Vec<TestViewer>) {
     let (mut speaking, mut viewing) = (JoinSet::new(), JoinSet::new());
     for mut author in authors {
         let (address, random) = (hub.address(), random.fork());
@@ -100,7 +100,7 @@ async fn until_killed(
 }
 
 /// The conversations as the hub has them.
-async fn views(hub: &Hub) -> BTreeMap<String, View> {
+async fn views(hub: &TestHub) -> BTreeMap<String, View> {
     let mut views = BTreeMap::new();
     for number in 0..CONVERSATIONS {
         views.insert(name(number), view(hub.address(), &name(number)).await);
@@ -109,7 +109,7 @@ async fn views(hub: &Hub) -> BTreeMap<String, View> {
 }
 
 /// Everybody says what is left to say, and hears that it is stored. Then all of it is there.
-async fn finish(hub: &Hub, authors: Vec<Author>) {
+async fn finish(hub: &TestHub, authors: Vec<Author>) {
     let mut last = JoinSet::new();
     for mut author in authors {
         let address = hub.address();
@@ -126,7 +126,7 @@ async fn finish(hub: &Hub, authors: Vec<Author>) {
 }
 
 /// Where a conversation stands: its epoch and its view.
-async fn standing(hub: &Hub, conversation: &str) -> (String, String) {
+async fn standing(hub: &TestHub, conversation: &str) -> (String, String) {
     let list = hub.json("/v1/conversations").await;
     let rows = list["conversations"].as_array().unwrap();
     let row = rows.iter().find(|row| row["conversation"] == conversation).unwrap();

@@ -1,8 +1,8 @@
 //! The log may grow no further: viewers go on, publishers are told, and once there is room nothing is missing.
 
 use tests::wait::within;
-use tests::wire::Wire;
-use tests::{Hub, Viewer};
+use tests::wire::WebSocketWire;
+use tests::{TestHub, TestViewer};
 
 use crate::author::Author;
 use crate::logged::{agree, hub_with_log, view};
@@ -19,22 +19,22 @@ const MORE: u64 = 30;
 
 /// A conversation that takes about half of the room, and one that takes the rest.
 struct Full {
-    hub: Hub,
-    viewer: Viewer,
+    hub: TestHub,
+    viewer: TestViewer,
     author: Author,
     acked: u64,
 }
 
 /// Fills the log of `hub`, and goes on for a while.
-async fn fill(hub: Hub) -> Full {
-    let mut wire = Wire::connect(hub.address()).await;
+async fn fill(hub: TestHub) -> Full {
+    let mut wire = WebSocketWire::connect(hub.address()).await;
     let mut old = Author::new(0, "old").with_words_of(WORD_BYTES);
     for _ in 0..100 {
         old.speak_once(&mut wire).await;
     }
     let mut viewer = hub.view("c").await;
     let mut author = Author::new(1, "c").with_words_of(WORD_BYTES);
-    let mut wire = Wire::connect(hub.address()).await;
+    let mut wire = WebSocketWire::connect(hub.address()).await;
     let acked = author.speak_until_the_log_fails(&mut wire).await;
     for _ in 0..MORE {
         author.speak_in_vain(&mut wire).await;

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use tests::wait::{patiently_until, until};
-use tests::{Hub, Process, Viewer};
+use tests::{ChildProcess, TestHub, TestViewer};
 use tokio::sync::watch;
 use tokio::time::interval;
 
@@ -16,7 +16,7 @@ pub(crate) mod neighbours;
 mod sockets;
 pub(crate) mod upstream;
 
-use neighbours::{Neighbours, Street};
+use neighbours::{NeighbourPlace, Neighbours};
 
 /// What the hub's memory must stay below, in bytes: half as much again as it was in ten minutes. docs/chaos.md says what it was, and that
 /// 512 MiB is the goal.
@@ -40,14 +40,14 @@ async fn i8_hostile_neighbours_take_nothing_from_a_healthy_conversation() {
     allow_files(settings.hostile_viewers * 4 + 4_000);
     let upstream = upstream::start().await;
     let mut hub =
-        Hub::start_with(&["--trace", "error", "--upstream", &format!("evil=http://{upstream}")]).await;
+        TestHub::start_with(&["--trace", "error", "--upstream", &format!("evil=http://{upstream}")]).await;
     let plan = |seconds| Plan::lasting(seconds, settings.hostile_rate, TEXT_BYTES);
     let crowd = stream::gather(&hub, "quiet", settings.hostile_viewers).await;
     let quiet = stream::run(&hub, "quiet", &plan(settings.hostile_quiet_seconds), crowd).await;
     let empty = hub.process();
 
     let crowd = stream::gather(&hub, "healthy", settings.hostile_viewers).await;
-    let neighbours = Neighbours::move_in(Street::to(hub.address(), &settings), settings.hostile_kind);
+    let neighbours = Neighbours::move_in(NeighbourPlace::to(hub.address(), &settings), settings.hostile_kind);
     let (over, is_over) = watch::channel(false);
     let looking = tokio::spawn(highest(hub.pid(), is_over));
     let beside = stream::run(&hub, "healthy", &plan(settings.hostile_seconds), crowd).await;
@@ -71,13 +71,13 @@ async fn i8_hostile_neighbours_take_nothing_from_a_healthy_conversation() {
     let expected = hub.view_hash("healthy").await;
     until_stored(&hub).await;
     hub.restart().await;
-    let mut viewer = Viewer::connect(hub.address(), "healthy").await;
+    let mut viewer = TestViewer::connect(hub.address(), "healthy").await;
     viewer.reach(head).await;
     assert_eq!(viewer.hash(), expected);
 }
 
 /// Waits until nothing waits to be written.
-async fn until_stored(hub: &Hub) {
+async fn until_stored(hub: &TestHub) {
     patiently_until("all to be stored", async || (hub.number("log_queue_bytes").await == 0).then_some(()))
         .await;
     until("the hub to be ready", async || {
@@ -94,7 +94,7 @@ async fn highest(pid: u32, mut is_over: watch::Receiver<bool>) -> u64 {
         tokio::select! {
             _gone = is_over.wait_for(|over| *over) => return peak,
             _tick = look.tick() => {
-                let now = Process::of(pid).resident_bytes;
+                let now = ChildProcess::of(pid).resident_bytes;
                 peak = peak.max(now);
                 if told.elapsed() >= TELL {
                     told = Instant::now();
@@ -105,7 +105,7 @@ async fn highest(pid: u32, mut is_over: watch::Receiver<bool>) -> u64 {
     }
 }
 
-fn tell(quiet: &Streamed, beside: &Streamed, empty: Process, peak: u64) {
+fn tell(quiet: &Streamed, beside: &Streamed, empty: ChildProcess, peak: u64) {
     println!("| | quiet | beside hostile neighbours | ratio |\n|---|--:|--:|--:|");
     for (what, share) in [("median", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
         let (one, other) = (quiet.latencies.quantile(share), beside.latencies.quantile(share));

@@ -4,11 +4,11 @@
 use std::time::{Duration, Instant};
 
 use model::snapshot;
-use tests::{Hub, Publisher, Viewer};
+use tests::{TestHub, TestPublisher, TestViewer};
 
 use crate::replay::Replay;
-use crate::settings::{Bytes, Random, Settings};
-use crate::story::{OPEN, Words};
+use crate::settings::{Bytes, SeededRandom, Settings};
+use crate::story::{OPEN, StoryWords};
 
 /// Tokens in one publication.
 const BURST: u64 = 500;
@@ -27,7 +27,7 @@ async fn i4_a_long_run_is_joined_and_resumed_at_the_price_of_its_text() {
     let settings = Settings::of("late");
     let (tokens, missed) = (settings.late_tokens, settings.late_missed);
     let mut random = settings.random();
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(OPEN).await;
     let mut cut = None;
@@ -67,8 +67,8 @@ async fn i4_a_long_run_is_joined_and_resumed_at_the_price_of_its_text() {
 }
 
 /// Publishes `count` deltas of the size of a token.
-async fn publish(publisher: &mut Publisher, random: &mut Random, count: u64) {
-    let mut words = Words::default();
+async fn publish(publisher: &mut TestPublisher, random: &mut SeededRandom, count: u64) {
+    let mut words = StoryWords::default();
     for _ in 0..count {
         let letters = random.between(1, 8);
         let mut word: String = (0..letters).map(|_| char::from(b'a' + random.between(0, 26) as u8)).collect();
@@ -78,22 +78,22 @@ async fn publish(publisher: &mut Publisher, random: &mut Random, count: u64) {
     publisher.says(words.lines()).await;
 }
 
-async fn join(hub: &Hub, expected: &str) -> Cost {
+async fn join(hub: &TestHub, expected: &str) -> Cost {
     let began = Instant::now();
     let mut viewer = hub.view("c").await;
     viewer.live().await;
     cost("late, snapshot", began.elapsed(), &viewer, expected)
 }
 
-async fn resume(mut viewer: Viewer, head: u64, expected: &str) -> Cost {
-    viewer.seen = tests::viewer::Seen::default();
+async fn resume(mut viewer: TestViewer, head: u64, expected: &str) -> Cost {
+    viewer.seen = tests::viewer::ViewerLog::default();
     let began = Instant::now();
     viewer.resume().await;
     viewer.reach(head).await;
     cost("resume", began.elapsed(), &viewer, expected)
 }
 
-fn cost(what: &'static str, time: Duration, viewer: &Viewer, expected: &str) -> Cost {
+fn cost(what: &'static str, time: Duration, viewer: &TestViewer, expected: &str) -> Cost {
     assert_eq!(viewer.hash(), expected, "{what}");
     let seen = &viewer.seen;
     Cost { what, time, bytes: seen.bytes, frames: seen.batches + seen.snapshots, events: seen.events }

@@ -5,14 +5,14 @@ use std::path::Path;
 
 use model::{View, snapshot};
 use tests::wait::within;
-use tests::{Hub, Viewer};
+use tests::{TestHub, TestViewer};
 
 /// A hub that keeps its log in `folder`, with more options of `fanlight serve`.
-pub(crate) async fn hub_with_log(folder: &Path, options: &[&str]) -> Hub {
+pub(crate) async fn hub_with_log(folder: &Path, options: &[&str]) -> TestHub {
     let log = format!("sqlite:{}", folder.join("log.db").display());
     // The trace of hundreds of starts is of no interest.
     let always = ["--log", &log, "--trace", "error"];
-    Hub::start_with(&[&always, options].concat()).await
+    TestHub::start_with(&[&always, options].concat()).await
 }
 
 /// A conversation as the hub has it; nothing is nothing yet.
@@ -29,7 +29,7 @@ pub(crate) async fn view(hub: SocketAddr, conversation: &str) -> View {
 
 /// The viewer comes to see what the hub has. Nobody speaks but the hub itself, which may have more to say of a run whose
 /// publisher is gone.
-pub(crate) async fn agree(hub: SocketAddr, viewer: &mut Viewer) {
+pub(crate) async fn agree(hub: SocketAddr, viewer: &mut TestViewer) {
     viewer.live().await;
     loop {
         let view = view(hub, viewer.conversation().as_str()).await;

@@ -2,10 +2,10 @@
 //! long another viewer and another publisher wait. Nothing of their conversation is lost; times are printed.
 
 use tests::process::forget_peak;
-use tests::{Hub, Viewer};
+use tests::{TestHub, TestViewer};
 
 use crate::histogram::Histogram;
-use crate::hostile::neighbours::{KINDS, Neighbours, Street};
+use crate::hostile::neighbours::{KINDS, NeighbourPlace, Neighbours};
 use crate::hostile::{RESIDENT_MAX, TEXT_BYTES, callers, upstream};
 use crate::settings::{Bytes, Settings, allow_files};
 use crate::stream::{self, Plan};
@@ -27,15 +27,15 @@ async fn i8_each_kind_of_hostile_neighbours_costs_bounded_memory_and_no_event() 
     let mut rows = Vec::new();
     for kind in settings.outside_first..=KINDS {
         let trick = format!("evil=http://{upstream}");
-        let hub = Hub::start_with(&["--trace", "error", "--upstream", &trick]).await;
+        let hub = TestHub::start_with(&["--trace", "error", "--upstream", &trick]).await;
         rows.push(beside(&hub, &settings, kind).await);
     }
     println!("{HEAD}\n{}", rows.join("\n"));
 }
 
 /// Measures one kind; a row of the table.
-async fn beside(hub: &Hub, settings: &Settings, kind: u64) -> String {
-    let street = Street::to(hub.address(), settings);
+async fn beside(hub: &TestHub, settings: &Settings, kind: u64) -> String {
+    let street = NeighbourPlace::to(hub.address(), settings);
     if kind == VIEWS {
         callers::fill_view(&street).await;
     } else if READERS.contains(&kind) {
@@ -55,7 +55,7 @@ async fn beside(hub: &Hub, settings: &Settings, kind: u64) -> String {
     assert!(times > 0, "{name} never came");
     assert!(peak < RESIDENT_MAX, "{name}: the hub had {}", Bytes(peak));
     // Each viewer had each event once and in order; who comes now sees the same.
-    let mut late = Viewer::connect(hub.address(), "beside").await;
+    let mut late = TestViewer::connect(hub.address(), "beside").await;
     late.reach(beside.head).await;
     assert_eq!(late.hash(), hub.view_hash("beside").await, "{name}");
     let grown = Bytes(peak.saturating_sub(before));

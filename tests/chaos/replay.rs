@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use model::fold::fold_batch;
 use model::{Envelope, Position, View};
-use tests::Hub;
+use tests::TestHub;
 use tests::wait::within;
 
-/// See the module.
+/// Every event of a conversation, read page by page and folded.
 #[derive(Debug, Default)]
 pub(crate) struct Replay {
     /// All events so far, folded.
@@ -23,7 +23,7 @@ pub(crate) struct Replay {
 
 impl Replay {
     /// Reads and folds what it does not have yet.
-    pub(crate) async fn read(&mut self, hub: &Hub, conversation: &str) {
+    pub(crate) async fn read(&mut self, hub: &TestHub, conversation: &str) {
         let began = Instant::now();
         loop {
             let after = self.after.as_ref().map(|after| format!("?after={after}")).unwrap_or_default();

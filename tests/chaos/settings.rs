@@ -10,7 +10,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::event::LARGE;
 
-/// See the module.
+/// The sizes of the scenarios and the seed, from the environment.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     /// Whether these are the full sizes.
@@ -104,8 +104,8 @@ impl Settings {
     }
 
     /// Chance for this run.
-    pub(crate) fn random(&self) -> Random {
-        Random(self.seed)
+    pub(crate) fn random(&self) -> SeededRandom {
+        SeededRandom(self.seed)
     }
 }
 
@@ -122,15 +122,15 @@ fn number(name: &str) -> Option<u64> {
 
 /// Numbers that follow from a seed (`SplitMix64`).
 #[derive(Debug, Clone)]
-pub(crate) struct Random(u64);
+pub(crate) struct SeededRandom(u64);
 
-impl From<u64> for Random {
+impl From<u64> for SeededRandom {
     fn from(seed: u64) -> Self {
         Self(seed)
     }
 }
 
-impl Random {
+impl SeededRandom {
     /// The next number.
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use tests::wait::patiently_until;
-use tests::wire::Wire;
-use tests::{Hub, Relay, Viewer};
+use tests::wire::WebSocketWire;
+use tests::{CuttableRelay, TestHub, TestViewer};
 
 use crate::settings::{Bytes, Settings, allow_files};
 use crate::stream::{self, Streamed};
@@ -20,22 +20,22 @@ const DEAD: usize = 5;
 async fn i8_viewers_that_do_not_read_are_kept_and_nobody_notices() {
     let settings = Settings::of("slow");
     allow_files(settings.slow_viewers * 6 + 500);
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let plan = stream::Plan::of(&settings);
     let all = stream::gather(&hub, "alone", settings.slow_viewers).await;
     let alone = stream::run(&hub, "alone", &plan, all).await;
     let healthy = stream::gather(&hub, "beside", settings.slow_viewers - settings.slow_silent).await;
     let mut silent = Vec::new();
     for _ in 0..settings.slow_silent {
-        let mut viewer = Viewer::away(hub.address(), "beside");
-        viewer.resume_over(Wire::connect_narrow(hub.address()).await).await;
+        let mut viewer = TestViewer::away(hub.address(), "beside");
+        viewer.resume_over(WebSocketWire::connect_narrow(hub.address()).await).await;
         viewer.live().await;
         silent.push(viewer);
     }
-    let relay = Relay::start(hub.address(), CRAWL_BYTES).await;
+    let relay = CuttableRelay::start(hub.address(), CRAWL_BYTES).await;
     let mut crawling = Vec::new();
     for _ in 0..if settings.full { DEAD } else { 1 } {
-        crawling.push(Viewer::connect(relay.address(), "beside").await);
+        crawling.push(TestViewer::connect(relay.address(), "beside").await);
     }
     let beside = stream::run(&hub, "beside", &plan, healthy).await;
     tell(&settings, &alone, &beside);
@@ -74,7 +74,7 @@ async fn i8_viewers_that_do_not_read_are_kept_and_nobody_notices() {
 }
 
 /// They read on, and then show what the hub has.
-async fn converge(viewers: &mut [Viewer], head: u64, expected: &str) {
+async fn converge(viewers: &mut [TestViewer], head: u64, expected: &str) {
     for viewer in viewers {
         viewer.reach(head).await;
         assert_eq!(viewer.hash(), expected);

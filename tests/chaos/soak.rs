@@ -6,12 +6,12 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use tests::wait::{patiently, patiently_until, until};
-use tests::{Hub, Process};
+use tests::{ChildProcess, TestHub};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::interval;
 
-use crate::settings::{Bytes, Random, Settings, allow_files};
+use crate::settings::{Bytes, SeededRandom, Settings, allow_files};
 
 mod actors;
 
@@ -37,15 +37,15 @@ enum Time {
 
 /// What everybody needs.
 #[derive(Debug, Clone)]
-struct Scene {
+struct SoakState {
     hub: SocketAddr,
     began: Instant,
     time: watch::Receiver<Time>,
 }
 
-impl Scene {
+impl SoakState {
     /// One of the conversations of now.
-    fn conversation(&self, random: &mut Random) -> String {
+    fn conversation(&self, random: &mut SeededRandom) -> String {
         let act = self.began.elapsed().as_secs() / ACT.as_secs();
         format!("stage-{}-act-{act}", random.between(0, STAGES))
     }
@@ -60,11 +60,11 @@ async fn i7_when_the_last_one_has_left_nothing_is_held_for_anybody() {
     let settings = Settings::of("soak");
     allow_files(settings.soak_viewers * 3 + 1_000);
     let mut random = settings.random();
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let empty = hub.process();
     tell("empty", empty);
     let (clock, time) = watch::channel(Time::Load);
-    let scene = Scene { hub: hub.address(), began: Instant::now(), time };
+    let scene = SoakState { hub: hub.address(), began: Instant::now(), time };
     let (mut publishers, mut viewers) = (JoinSet::new(), JoinSet::new());
     for number in 0..settings.soak_publishers {
         publishers.spawn(actors::publisher(scene.clone(), random.fork(), number));
@@ -109,7 +109,7 @@ async fn i7_when_the_last_one_has_left_nothing_is_held_for_anybody() {
 }
 
 /// Prints how the hub does, every ten seconds.
-async fn look_on(hub: &Hub, duration: Duration) {
+async fn look_on(hub: &TestHub, duration: Duration) {
     let began = Instant::now();
     let mut looks = interval(LOOK.min(duration));
     while began.elapsed() < duration {
@@ -118,8 +118,8 @@ async fn look_on(hub: &Hub, duration: Duration) {
     }
 }
 
-fn tell(when: &str, process: Process) {
-    let Process { resident_bytes, peak_bytes: _, files, sockets, others, threads } = process;
+fn tell(when: &str, process: ChildProcess) {
+    let ChildProcess { resident_bytes, peak_bytes: _, files, sockets, others, threads } = process;
     let memory = Bytes(resident_bytes);
     println!("soak: {when}: {memory}, {sockets} sockets, {files} files, {others} others, {threads} threads");
 }

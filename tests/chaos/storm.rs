@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 use model::View;
 use model::event::RunStatus;
 use tests::wait::{load_for, patiently, within};
-use tests::wire::Wire;
-use tests::{Hub, Viewer};
+use tests::wire::WebSocketWire;
+use tests::{TestHub, TestViewer};
 use tokio::net::TcpStream;
 use tokio::sync::{Barrier, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::interval;
 
-use crate::settings::{Bytes, Random, Settings, allow_files};
-use crate::story::{CLOSE, OPEN, Words};
+use crate::settings::{Bytes, SeededRandom, Settings, allow_files};
+use crate::story::{CLOSE, OPEN, StoryWords};
 
 /// Viewers that connect at the same time before the storm.
 const AT_ONCE: usize = 64;
@@ -25,7 +25,7 @@ const PACE: Duration = Duration::from_millis(20);
 
 /// What a viewer brings home.
 struct Survivor {
-    viewer: Viewer,
+    viewer: TestViewer,
     /// From the cut on.
     live_after: Duration,
     /// Frames, snapshots and bytes between the cut and being live.
@@ -35,7 +35,7 @@ struct Survivor {
 }
 
 /// What viewers wait for.
-struct Weather {
+struct StormState {
     address: SocketAddr,
     doors: Semaphore,
     /// Passed when everybody is live, first before the storm and then after it.
@@ -53,9 +53,9 @@ async fn i2_viewers_that_are_cut_all_at_once_resume_without_a_gap_or_a_double() 
     let count = settings.storm_viewers;
     allow_files(count * 3 + 500);
     let mut random = settings.random();
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let (cut, is_cut) = watch::channel(false);
-    let weather = Arc::new(Weather {
+    let weather = Arc::new(StormState {
         address: hub.address(),
         doors: Semaphore::new(AT_ONCE),
         together: Barrier::new(count as usize + 1),
@@ -99,7 +99,7 @@ async fn who_knocks_while_the_hub_is_busy_waits_at_the_door() {
     let system = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
     let count = system.trim().parse::<u64>().unwrap().min(1_000);
     allow_files(count * 3 + 500);
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     // It accepts nobody now; the system connects as many as may wait.
     hub.signal("STOP").await;
     let mut knocking = JoinSet::new();
@@ -110,7 +110,7 @@ async fn who_knocks_while_the_hub_is_busy_waits_at_the_door() {
     hub.signal("CONT").await;
     assert!(waiting.iter().all(Result::is_ok));
     // It lets them in, and who comes behind them too.
-    Wire::connect(hub.address()).await;
+    WebSocketWire::connect(hub.address()).await;
 }
 
 /// As many newcomers as there were viewers, all at once. Each wants the snapshot.
@@ -119,7 +119,7 @@ async fn rush(address: SocketAddr, count: u64, expected: &str) {
     let mut newcomers = JoinSet::new();
     for _ in 0..count {
         newcomers.spawn(async move {
-            let mut viewer = Viewer::connect(address, "c").await;
+            let mut viewer = TestViewer::connect(address, "c").await;
             viewer.live().await;
             (viewer.hash(), viewer.seen.bytes)
         });
@@ -131,7 +131,7 @@ async fn rush(address: SocketAddr, count: u64, expected: &str) {
 }
 
 /// Waits until all are live; a viewer that fails before ends the test at once.
-async fn everybody(when: &str, weather: &Weather, viewers: &mut JoinSet<Survivor>) {
+async fn everybody(when: &str, weather: &StormState, viewers: &mut JoinSet<Survivor>) {
     tokio::select! {
         _all = patiently(when, weather.together.wait()) => {}
         Some(gone) = viewers.join_next() => panic!("{when} a viewer ended: {:?}", gone.err()),
@@ -139,14 +139,18 @@ async fn everybody(when: &str, weather: &Weather, viewers: &mut JoinSet<Survivor
 }
 
 /// Publishes a few words every 20 ms until it is stopped; the head and all that was said.
-async fn talk(address: SocketAddr, mut random: Random, stopped: watch::Receiver<bool>) -> (u64, String) {
-    let mut publisher = tests::Publisher::connect(address, "c").await;
+async fn talk(
+    address: SocketAddr,
+    mut random: SeededRandom,
+    stopped: watch::Receiver<bool>,
+) -> (u64, String) {
+    let mut publisher = tests::TestPublisher::connect(address, "c").await;
     let mut pace = interval(PACE);
     publisher.says(OPEN).await;
     let mut said = String::new();
     while !*stopped.borrow() {
         pace.tick().await;
-        let mut words = Words::default();
+        let mut words = StoryWords::default();
         for _ in 0..random.between(1, 5) {
             let word = format!("{:x} ", random.next() >> 40);
             words += &word;
@@ -158,8 +162,8 @@ async fn talk(address: SocketAddr, mut random: Random, stopped: watch::Receiver<
 }
 
 /// Views, is cut, resumes and views on. The viewer itself fails at the first hole or double.
-async fn weather_the_storm(weather: Arc<Weather>) -> Survivor {
-    let mut viewer = Viewer::away(weather.address, "c");
+async fn weather_the_storm(weather: Arc<StormState>) -> Survivor {
+    let mut viewer = TestViewer::away(weather.address, "c");
     {
         let _turn = weather.doors.acquire().await.unwrap();
         viewer.resume().await;

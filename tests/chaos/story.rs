@@ -10,7 +10,7 @@ pub(crate) const OPEN: &str = r#"
     {"k":"part.start","run":"r","part":"p","kind":"text"}
 "#;
 
-/// Their ends.
+/// What closes the calls that [`OPEN`] opens.
 pub(crate) const CLOSE: &str = r#"
     {"k":"part.end","run":"r","part":"p"}
     {"k":"run.end","run":"r","status":"complete"}
@@ -18,16 +18,16 @@ pub(crate) const CLOSE: &str = r#"
 
 /// The deltas of one publication, one a line.
 #[derive(Debug, Default)]
-pub(crate) struct Words(String);
+pub(crate) struct StoryWords(String);
 
-impl Words {
-    /// The lines.
+impl StoryWords {
+    /// The events of the words, one JSON object a line.
     pub(crate) fn lines(&self) -> &str {
         &self.0
     }
 }
 
-impl AddAssign<&str> for Words {
+impl AddAssign<&str> for StoryWords {
     fn add_assign(&mut self, text: &str) {
         self.0 += &json!({"k": "part.delta", "run": "r", "part": "p", "text": text}).to_string();
         self.0.push('\n');

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use model::limits::{NO_PROGRESS_MS, PART_BYTES_MAX};
 use serde_json::json;
 use tests::wait::patiently;
-use tests::watcher::Told;
-use tests::{Hub, Publisher, Watcher};
+use tests::watcher::WatcherMessage;
+use tests::{ListWatcher, TestHub, TestPublisher};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::interval;
@@ -89,16 +89,16 @@ struct Reading {
 }
 
 /// So many viewers of a conversation, subscribed.
-pub(crate) async fn gather(hub: &Hub, conversation: &str, count: u64) -> Vec<Watcher> {
+pub(crate) async fn gather(hub: &TestHub, conversation: &str, count: u64) -> Vec<ListWatcher> {
     let mut watchers = Vec::new();
     for _ in 0..count {
-        watchers.push(Watcher::live(hub.address(), conversation).await);
+        watchers.push(ListWatcher::live(hub.address(), conversation).await);
     }
     watchers
 }
 
 /// Publishes all events while `crowd` reads. Each of them must get each event once and in order.
-pub(crate) async fn run(hub: &Hub, conversation: &str, plan: &Plan, crowd: Vec<Watcher>) -> Streamed {
+pub(crate) async fn run(hub: &TestHub, conversation: &str, plan: &Plan, crowd: Vec<ListWatcher>) -> Streamed {
     let (latencies, complete) = (Arc::new(Mutex::new(Histogram::new())), Arc::new(Semaphore::new(0)));
     let count = crowd.len() as u32;
     let reading = Reading { clock: Instant::now(), plan: *plan, latencies, complete };
@@ -114,7 +114,7 @@ pub(crate) async fn run(hub: &Hub, conversation: &str, plan: &Plan, crowd: Vec<W
     Streamed { latencies, acks, grown_bytes, head, _crowd: crowd }
 }
 
-async fn publish(mut publisher: Publisher, clock: Instant, plan: &Plan) -> (u64, Histogram) {
+async fn publish(mut publisher: TestPublisher, clock: Instant, plan: &Plan) -> (u64, Histogram) {
     let mut acks = Histogram::new();
     let mut pace = interval(plan.pace);
     for number in 0..plan.events {
@@ -147,25 +147,25 @@ fn micros_since(start: Instant) -> u64 {
 }
 
 /// Reads up to the last event, counts how long each was under way, says so, and reads on.
-async fn read(mut watcher: Watcher, reading: Reading) {
+async fn read(mut watcher: ListWatcher, reading: Reading) {
     let Reading { clock, plan, latencies, complete } = reading;
     let mut scan = Scan::new(plan.text_bytes);
     while scan.next < plan.events {
         let told = watcher.next().await;
         let now = micros_since(clock);
         match told {
-            Told::Events(text) => {
+            WatcherMessage::Events(text) => {
                 let mut latencies = latencies.lock().unwrap();
                 scan.take(text.as_bytes(), &mut |micros| latencies.add(now.saturating_sub(micros)));
             }
-            Told::Snapshot(text) => {
+            WatcherMessage::Snapshot(text) => {
                 // It repeats everything: what was there before does not count again.
                 let mut whole = scan.again();
                 whole.take(text.as_bytes(), &mut |_| {});
                 assert!(whole.next >= scan.next, "a snapshot lacks events that were seen before");
                 scan.next = whole.next;
             }
-            Told::Live => {}
+            WatcherMessage::Live => {}
         }
         assert_eq!(scan.wrong, 0, "events double, broken or out of order");
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tests::stand_in::StandIn;
 use tests::upstream;
-use tests::{Hub, Relay};
+use tests::{CuttableRelay, TestHub};
 use tokio::process::Command;
 
 use crate::own::{Installed, printed, python_example};
@@ -21,8 +21,8 @@ fn agent(mut example: Command, upstream: &StandIn) -> Command {
 /// Runs the example while the network is cut and the hub is killed between its call and its answer, and asserts that its
 /// one run is seen whole: the answer, and the call with what came of it and how long that took.
 async fn is_seen(example: impl Fn(&str) -> Command) -> Value {
-    let mut hub = Hub::start().await;
-    let relay = Relay::open_to(hub.address()).await;
+    let mut hub = TestHub::start().await;
+    let relay = CuttableRelay::open_to(hub.address()).await;
     let (upstream, gate) = upstream::start_gated().await;
     let agent = agent(example(&format!("http://{}", relay.address())), &upstream).spawn().unwrap();
     gate.reached().await;

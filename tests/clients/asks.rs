@@ -4,23 +4,23 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tests::raw::Message;
+use tests::raw::RawMessage;
 use tests::wait::patiently;
-use tests::{Hub, Origin, Step};
+use tests::{ScriptedServer, ServerStep, TestHub};
 use tokio::process::Command;
 
 use tests::installed;
 
 use crate::tools::{call, stream};
 
-/// The programs.
+/// Where the client programs of these tests are.
 pub(crate) const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/clients");
 
 /// The program of the server with tools.
 const SERVER: &str = env!("CARGO_BIN_EXE_tool_server");
 
 /// What the model answers. The last question says what is wanted of it.
-pub(crate) fn answer(asked: &Message) -> Vec<Step> {
+pub(crate) fn answer(asked: &RawMessage) -> Vec<ServerStep> {
     let body: Value = serde_json::from_slice(&asked.body).unwrap();
     let messages = body["messages"].as_array().unwrap();
     let question = messages.iter().rfind(|message| message["role"] == "user").unwrap();
@@ -28,11 +28,11 @@ pub(crate) fn answer(asked: &Message) -> Vec<Step> {
     let result = results.filter(|message| message["role"] == "tool").last();
     let text = |text: &str| json!({"content": text});
     match (question["content"].as_str().unwrap(), result) {
-        ("fail", _) => Step::answer("401 Unauthorized", &[], b"{}"),
+        ("fail", _) => ServerStep::answer("401 Unauthorized", &[], b"{}"),
         ("wait", _) => {
             let mut steps = stream(&[text("Well")], "stop");
             steps.truncate(2);
-            steps.push(Step::Silence);
+            steps.push(ServerStep::Silence);
             steps
         }
         ("Colour?", None) => stream(&[text("I ask."), call((0, &("ask_user", json!({}))))], "tool_calls"),
@@ -49,16 +49,16 @@ pub(crate) fn answer(asked: &Message) -> Vec<Step> {
 }
 
 /// The same, with the tokens in front of the end.
-fn with_usage(mut steps: Vec<Step>) -> Vec<Step> {
+fn with_usage(mut steps: Vec<ServerStep>) -> Vec<ServerStep> {
     let usage = json!({"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10});
     let event = format!("data: {}\n\n", json!({"id": "x", "model": "m", "choices": [], "usage": usage}));
     let end = steps.len() - 2;
-    steps.insert(end, Step::piece(event.as_bytes()));
+    steps.insert(end, ServerStep::piece(event.as_bytes()));
     steps
 }
 
 /// The settings of a hub with an agent whose model is `model`, and one that asks before it calls its tools.
-pub(crate) fn settings(model: &Origin) -> String {
+pub(crate) fn settings(model: &ScriptedServer) -> String {
     let model = model.address();
     let agent = |name: &str, more: &str| {
         format!(
@@ -71,11 +71,11 @@ pub(crate) fn settings(model: &Origin) -> String {
 
 /// Lets a program ask. Afterwards the runs that it has hung up on still go on.
 async fn ask(mut client: Command, program: &Path) {
-    let origin = Origin::start(answer).await;
+    let origin = ScriptedServer::start(answer).await;
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("fanlight.toml");
     std::fs::write(&file, settings(&origin)).unwrap();
-    let hub = Hub::start_with(&["--config", file.to_str().unwrap()]).await;
+    let hub = TestHub::start_with(&["--config", file.to_str().unwrap()]).await;
     let asking = client.arg(program).arg(hub.url("")).kill_on_drop(true).output();
     let done = patiently("the clients", asking).await.unwrap();
     let said = String::from_utf8_lossy(&done.stdout).into_owned();

@@ -4,9 +4,9 @@
 use std::process::Stdio;
 
 use serde_json::Value;
-use tests::meddler::Meddler;
+use tests::meddler::TamperingProxy;
 use tests::wait::patiently;
-use tests::{Hub, Relay};
+use tests::{CuttableRelay, TestHub};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, Command};
 
@@ -19,15 +19,15 @@ const STEPS: u64 = 800;
 /// Events around the steps: start and end of the run and of its text.
 const AROUND: u64 = 4;
 
-async fn has(hub: &Hub, seq: u64) {
+async fn has(hub: &TestHub, seq: u64) {
     let is_there = |list: &Value| list["conversations"][0]["head"].as_u64().is_some_and(|head| head >= seq);
     hub.json_until("/v1/conversations", is_there).await;
 }
 
 /// Runs the two examples while the network is cut and the hub is killed.
 async fn carry(publishing: impl Fn(&str) -> Command, watching: impl Fn(&str) -> Command) {
-    let mut hub = Hub::start().await;
-    let relay = Relay::open_to(hub.address()).await;
+    let mut hub = TestHub::start().await;
+    let relay = CuttableRelay::open_to(hub.address()).await;
     let url = format!("http://{}", relay.address());
     let watcher = watching(&url).arg("story").spawn().unwrap();
     let mut publisher = publishing(&url).args(["story", &STEPS.to_string()]).spawn().unwrap();
@@ -56,7 +56,7 @@ async fn i10_python_publishes_exactly_once_and_watches_without_a_hole_through_a_
 /// What a vendor said.
 const STREAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/upstream/messages/call.sse");
 
-async fn passes_on(hub: &Hub, mut example: Command) {
+async fn passes_on(hub: &TestHub, mut example: Command) {
     example.args(["anthropic", "stream"]).stdin(std::fs::File::open(STREAM).unwrap());
     assert!(printed("the example", example.spawn().unwrap()).await.contains(" 0 anomalies"));
     let summary = hub.summary("stream").await;
@@ -66,8 +66,8 @@ async fn passes_on(hub: &Hub, mut example: Command) {
 /// Cuts the network in the middle of a stream. It has no numbers, so it cannot resume: who passes it on is told, and what had
 /// come stays, also when the hub dies.
 async fn is_told_of_a_cut(passing: impl Fn(&str) -> Command) {
-    let mut hub = Hub::start().await;
-    let relay = Relay::open_to(hub.address()).await;
+    let mut hub = TestHub::start().await;
+    let relay = CuttableRelay::open_to(hub.address()).await;
     let mut example = passing(&format!("http://{}", relay.address()));
     let mut example = example.args(["anthropic", "stream"]).stdin(Stdio::piped()).spawn().unwrap();
     let stream = std::fs::read(STREAM).unwrap();
@@ -101,7 +101,7 @@ async fn typescript_is_told_of_a_stream_that_is_cut() {
 
 #[tokio::test]
 async fn python_passes_a_stream_of_a_vendor_on() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     passes_on(&hub, python_example("ingest.py", &hub.url(""))).await;
 }
 
@@ -128,7 +128,7 @@ async fn i10_typescript_publishes_exactly_once_and_watches_without_a_hole_throug
 
 #[tokio::test]
 async fn typescript_passes_a_stream_of_a_vendor_on() {
-    let (hub, package) = (Hub::start().await, Installed::build().await);
+    let (hub, package) = (TestHub::start().await, Installed::build().await);
     passes_on(&hub, package.example("ingest.mjs", &hub.url(""))).await;
 }
 
@@ -149,8 +149,8 @@ async fn is_ready(program: &mut Child) {
 
 /// Runs `program` against a hub whose words are changed on their way: in events, not in snapshots.
 async fn notices(mut program: Command) {
-    let hub = Hub::start().await;
-    let meddler = Meddler::start(hub.address(), |frame| {
+    let hub = TestHub::start().await;
+    let meddler = TamperingProxy::start(hub.address(), |frame| {
         if frame.contains(r#""t":"batch""#) { frame.replace("honest", "bogus!") } else { frame }
     });
     let meddler = meddler.await;
@@ -166,7 +166,7 @@ async fn notices(mut program: Command) {
 
 /// Runs `program` against a hub without a log, which dies when the program says that it is ready.
 async fn tells_again(mut program: Command) {
-    let mut hub = Hub::start_in_memory().await;
+    let mut hub = TestHub::start_in_memory().await;
     let mut child = program.arg(hub.url("")).arg("memory").stdin(Stdio::piped()).spawn().unwrap();
     is_ready(&mut child).await;
     hub.restart().await;
@@ -178,7 +178,7 @@ async fn tells_again(mut program: Command) {
 
 #[tokio::test]
 async fn python_keeps_its_word_at_its_borders() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     printed("the program", python_behaves().arg(hub.url("")).spawn().unwrap()).await;
 }
 
@@ -189,7 +189,7 @@ async fn python_tells_a_hub_that_forgot_everything_again() {
 
 #[tokio::test]
 async fn typescript_keeps_its_word_at_its_borders() {
-    let (hub, package) = (Hub::start().await, Installed::build().await);
+    let (hub, package) = (TestHub::start().await, Installed::build().await);
     printed("the program", package.behaves().arg(hub.url("")).spawn().unwrap()).await;
 }
 

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tests::browser::DESKTOP;
-use tests::raw::Message;
+use tests::raw::RawMessage;
 use tests::wait::patiently;
-use tests::{Hub, Origin, Page, Step};
+use tests::{BrowserPage, ScriptedServer, ServerStep, TestHub};
 
 use tests::installed;
 
@@ -35,22 +35,22 @@ async fn build() -> Vec<u8> {
 }
 
 /// Serves the page.
-async fn serve() -> Origin {
+async fn serve() -> ScriptedServer {
     let script = build().await;
-    Origin::start(move |asked: &Message| {
+    ScriptedServer::start(move |asked: &RawMessage| {
         let (kind, body) = if asked.start.contains("/chat.js") {
             ("text/javascript", script.clone())
         } else {
             let page = "<!doctype html><div id=root></div><script type=module src=/chat.js></script>";
             ("text/html", page.as_bytes().to_vec())
         };
-        Step::answer("200 OK", &[("content-type", kind)], &body)
+        ServerStep::answer("200 OK", &[("content-type", kind)], &body)
     })
     .await
 }
 
 /// What the page shows of the last answer, once it is as `wanted`.
-async fn shows(page: &Page, wanted: &str) {
+async fn shows(page: &BrowserPage, wanted: &str) {
     let script = "const all = document.querySelectorAll('section.assistant'); \
         return [document.querySelector('main')?.dataset.status, all[all.length - 1]?.innerText.replaceAll('\\n', ' ') ?? ''].join(': ')";
     page.run_until(script, |shown| {
@@ -61,13 +61,13 @@ async fn shows(page: &Page, wanted: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_with_use_chat_asks_an_agent() {
-    let (model, pages) = (Origin::start(answer).await, serve().await);
+    let (model, pages) = (ScriptedServer::start(answer).await, serve().await);
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("fanlight.toml");
     std::fs::write(&file, settings(&model)).unwrap();
     let origin = format!("http://{}", pages.address());
-    let hub = Hub::start_with(&["--config", file.to_str().unwrap(), "--origin", &origin]).await;
-    let page = Page::open(DESKTOP).await;
+    let hub = TestHub::start_with(&["--config", file.to_str().unwrap(), "--origin", &origin]).await;
+    let page = BrowserPage::open(DESKTOP).await;
     let url = |chat: &str, more: &str| format!("{origin}/?hub={}&chat={chat}{more}", hub.url(""));
     let say = |text: &str| format!("window.chat.sendMessage({{ text: {text:?} }}); return null");
     let told = "ready: Hm. Let me look. t__echo output-available {\"city\":\"Rome\"} It is sunny.";

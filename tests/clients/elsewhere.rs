@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tests::wait::patiently_until;
-use tests::{Hub, installed};
+use tests::{TestHub, installed};
 use tokio::process::Child;
 
 /// A published server, at the URL that is given back with it.
@@ -21,14 +21,14 @@ async fn listening() -> (Child, String) {
 }
 
 /// A hub with the agent `far` behind AG-UI at `url`.
-async fn hub_at(url: &str) -> (Hub, tempfile::TempDir) {
+async fn hub_at(url: &str) -> (TestHub, tempfile::TempDir) {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("fanlight.toml");
     std::fs::write(&file, format!("[agents.far]\nkind = \"ag-ui\"\nurl = \"{url}\"\n")).unwrap();
-    (Hub::start_with(&["--config", file.to_str().unwrap()]).await, place)
+    (TestHub::start_with(&["--config", file.to_str().unwrap()]).await, place)
 }
 
-async fn command(hub: &Hub, command: Value) {
+async fn command(hub: &TestHub, command: Value) {
     let sent = hub.request("POST", "/v1/conversations/c/commands").body(command.to_string());
     assert_eq!(sent.send().await.unwrap().status().as_u16(), 200, "{command}");
 }

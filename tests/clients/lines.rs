@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde_json::json;
-use tests::Hub;
+use tests::TestHub;
 use tests::hub::binary;
 use tests::wait::within;
 use tokio::process::Command;
@@ -29,7 +29,7 @@ async fn lines_for_coding_agents_pass_bytes_on_and_show_them() {
     let lines: Vec<_> = lines.filter(|(_, tee)| tee.starts_with("--dialect")).collect();
     assert_eq!(lines.len(), 5, "a line was added or has changed its form");
     for (program, tee) in lines {
-        let hub = Hub::start_in_memory().await;
+        let hub = TestHub::start_in_memory().await;
         let words: Vec<_> = tee.split_whitespace().collect();
         let ["--dialect", dialect, "--conversation", conversation] = words.as_slice() else {
             panic!("{program}: {tee}")

@@ -9,18 +9,18 @@ use tempfile::TempDir;
 use tests::actor::{self, ANSWER, FAREWELL, PLACES, TOOL};
 use tests::browser::DESKTOP;
 use tests::wait::{patiently, patiently_until};
-use tests::{Hub, Page};
+use tests::{BrowserPage, TestHub};
 
 use tests::installed;
 
-/// The programs.
+/// Where the agent programs of these tests are.
 const AGENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/clients/agents");
 
 /// The place that is looked up in vain, at once.
 const FAILING: &str = "Atlantis";
 
 /// Starts the agent in `file`, whose calls go through `hub`.
-fn start(file: &str, folder: &TempDir, hub: &Hub) -> tokio::process::Child {
+fn start(file: &str, folder: &TempDir, hub: &TestHub) -> tokio::process::Child {
     for name in [file, "tools.py"] {
         std::fs::copy(Path::new(AGENTS).join(name), folder.path().join(name)).unwrap();
     }
@@ -35,7 +35,7 @@ fn start(file: &str, folder: &TempDir, hub: &Hub) -> tokio::process::Child {
 }
 
 /// The one conversation that there is, in short, once it is as `wanted`.
-async fn seen(hub: &Hub, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+async fn seen(hub: &TestHub, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     patiently_until(what, async || {
         let list = hub.json("/v1/conversations").await;
         let name = list["conversations"].get(0)?["conversation"].as_str()?.to_owned();
@@ -53,10 +53,10 @@ fn state_of(summary: &Value, place: &str) -> Option<String> {
 }
 
 /// Looks at the conversation in a browser while its tools work.
-async fn watch(hub: &Hub, file: &str) {
+async fn watch(hub: &TestHub, file: &str) {
     let list = hub.json("/v1/conversations").await;
     let name = list["conversations"][0]["conversation"].as_str().unwrap();
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url(&format!("/c/{name}"))).await;
     let executing = "return document.querySelectorAll('[data-t=tool-card][data-state=executing]').length";
     page.run_until(executing, |count| *count == json!(PLACES.len())).await;
@@ -68,7 +68,7 @@ async fn watch(hub: &Hub, file: &str) {
 async fn follow(file: &str, failing: &str) {
     let actor = actor::start().await;
     let (openai, anthropic) = (actor.named("openai"), actor.named("anthropic"));
-    let hub = Hub::start_with(&["--upstream", &openai, "--upstream", &anthropic]).await;
+    let hub = TestHub::start_with(&["--upstream", &openai, "--upstream", &anthropic]).await;
     let folder = TempDir::new().unwrap();
     let begun = Instant::now();
     let mut agent = start(file, &folder, &hub);

@@ -38,7 +38,7 @@ pub(crate) async fn printed(what: &str, program: Child) -> String {
     said
 }
 
-/// `behaves.py`.
+/// The command that runs `behaves.py`.
 pub(crate) fn python_behaves() -> Command {
     let mut command = told(installed::python(), "");
     command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/clients/behaves.py"));
@@ -68,7 +68,7 @@ impl Installed {
         Self { folder }
     }
 
-    /// `behaves.mjs`.
+    /// The command that runs `behaves.mjs`.
     pub(crate) fn behaves(&self) -> Command {
         let program = concat!(env!("CARGO_MANIFEST_DIR"), "/clients/behaves.mjs");
         std::fs::copy(program, self.folder.path().join("examples/behaves.mjs")).unwrap();

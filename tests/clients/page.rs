@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 use tempfile::TempDir;
-use tests::Hub;
+use tests::TestHub;
 use tests::hub::binary;
 use tests::stand_in::StandIn;
 use tests::upstream;
@@ -91,7 +91,7 @@ fn fenced(text: &str, language: &str) -> Option<String> {
 /// Does what the page `name` says, and gives the short form of what is seen of it, once all of it is over.
 pub(crate) async fn follow(name: &str) -> Value {
     let page = Page::read(name);
-    let (hub, upstream, folder) = (Hub::start().await, upstream::start().await, TempDir::new().unwrap());
+    let (hub, upstream, folder) = (TestHub::start().await, upstream::start().await, TempDir::new().unwrap());
     let mut agent =
         page.agent(&folder, &upstream).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let lines: Stdio = agent.stdout.take().unwrap().try_into().unwrap();

@@ -5,19 +5,19 @@ use std::path::Path;
 
 use tests::browser::DESKTOP;
 use tests::installed;
-use tests::raw::Message;
+use tests::raw::RawMessage;
 use tests::wait::patiently;
-use tests::{Hub, Origin, Page, Step};
+use tests::{BrowserPage, ScriptedServer, ServerStep, TestHub};
 
 use crate::asks::{FOLDER, answer, settings};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_client_of_langgraphs_platform_asks_an_agent() {
-    let origin = Origin::start(answer).await;
+    let origin = ScriptedServer::start(answer).await;
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("fanlight.toml");
     std::fs::write(&file, settings(&origin)).unwrap();
-    let hub = Hub::start_with(&["--config", file.to_str().unwrap()]).await;
+    let hub = TestHub::start_with(&["--config", file.to_str().unwrap()]).await;
     let program = place.path().join("platform.mjs");
     std::fs::copy(Path::new(FOLDER).join("platform.mjs"), &program).unwrap();
     std::os::unix::fs::symlink(installed::node_modules(), place.path().join("node_modules")).unwrap();
@@ -43,20 +43,20 @@ async fn build() -> Vec<u8> {
 }
 
 /// Serves the page.
-async fn serve() -> Origin {
+async fn serve() -> ScriptedServer {
     let script = build().await;
-    Origin::start(move |asked: &Message| {
+    ScriptedServer::start(move |asked: &RawMessage| {
         if asked.start.contains("/stream.js") {
-            return Step::answer("200 OK", &[("content-type", "text/javascript")], &script);
+            return ServerStep::answer("200 OK", &[("content-type", "text/javascript")], &script);
         }
         let page = "<!doctype html><div id=root></div><script type=module src=/stream.js></script>";
-        Step::answer("200 OK", &[("content-type", "text/html")], page.as_bytes())
+        ServerStep::answer("200 OK", &[("content-type", "text/html")], page.as_bytes())
     })
     .await
 }
 
 /// Waits until the page is at rest and its messages are these, each with its speaker.
-async fn rests(page: &Page, wanted: &str) {
+async fn rests(page: &BrowserPage, wanted: &str) {
     let script = "const it = document.querySelector('main'); if (it?.dataset.loading !== 'false') return null; \
         return [...it.querySelectorAll('section')].map((one) => `${one.className}: ${one.innerText.replaceAll('\\n', ' ')}`) \
         .join(' | ').replaceAll(/ +/g, ' ')";
@@ -64,28 +64,28 @@ async fn rests(page: &Page, wanted: &str) {
 }
 
 /// Has the page say something.
-async fn say(page: &Page, text: &str, options: &str) {
+async fn say(page: &BrowserPage, text: &str, options: &str) {
     let message = format!("{{ messages: [{{ type: 'human', content: {text:?} }}] }}");
     page.run(&format!("window.stream.submit({message}, {options}); return null")).await;
 }
 
 /// A hub with agents, their model, and the server of a page with `useStream`.
 struct Stage {
-    hub: Hub,
+    hub: TestHub,
     /// Where the page comes from.
     origin: String,
-    _servers: (Origin, Origin),
+    _servers: (ScriptedServer, ScriptedServer),
     _place: tempfile::TempDir,
 }
 
 impl Stage {
     async fn set() -> Self {
-        let (model, pages) = (Origin::start(answer).await, serve().await);
+        let (model, pages) = (ScriptedServer::start(answer).await, serve().await);
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("fanlight.toml");
         std::fs::write(&file, settings(&model) + "[compat]\nbernard = \"helper\"\n").unwrap();
         let origin = format!("http://{}", pages.address());
-        let hub = Hub::start_with(&["--config", file.to_str().unwrap(), "--origin", &origin]).await;
+        let hub = TestHub::start_with(&["--config", file.to_str().unwrap(), "--origin", &origin]).await;
         Self { hub, origin, _servers: (model, pages), _place: place }
     }
 }
@@ -95,7 +95,7 @@ const TALK: &str = "human: Weather? | ai: Let me look. t__echo {\"city\":\"Rome\
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_with_use_stream_asks_an_agent() {
     let stage = Stage::set().await;
-    let (hub, page) = (&stage.hub, Page::open(DESKTOP).await);
+    let (hub, page) = (&stage.hub, BrowserPage::open(DESKTOP).await);
     let url = |door: &str, agent: &str, more: &str| {
         format!("{}/?hub={}&door={door}&agent={agent}{more}", stage.origin, hub.url(""))
     };
@@ -137,7 +137,7 @@ async fn a_page_with_use_stream_asks_an_agent() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_with_use_stream_gives_consent_stops_and_comes_back() {
     let stage = Stage::set().await;
-    let (hub, page) = (&stage.hub, Page::open(DESKTOP).await);
+    let (hub, page) = (&stage.hub, BrowserPage::open(DESKTOP).await);
     let url = |door: &str, agent: &str, more: &str| {
         format!("{}/?hub={}&door={door}&agent={agent}{more}", stage.origin, hub.url(""))
     };

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tempfile::TempDir;
-use tests::Hub;
+use tests::TestHub;
 use tests::wait::{patiently, within};
 use tokio::process::Command;
 
@@ -12,7 +12,7 @@ use tests::installed;
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/clients");
 
 async fn read(mut client: Command, program: &Path) {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let story = std::fs::read(Path::new(FOLDER).join("story.ndjson")).unwrap();
     let told = hub.request("POST", "/v1/ingest/fanlight/story").body(story).send();
     assert!(within("the story", told).await.unwrap().status().is_success());

@@ -5,8 +5,8 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tests::Hub;
-use tests::replayer::{self, Exchange, exchanges};
+use tests::TestHub;
+use tests::replayer::{self, RecordedExchange, exchanges};
 use tests::wait::patiently;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
@@ -19,8 +19,8 @@ const AGENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/clients/agents");
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/traces/exchanges");
 
 /// Calls in both forms, in case that no recording is at hand.
-fn own() -> Vec<Exchange> {
-    let exchange = |name: &str, dialect: &str, request: Value, answer: String| Exchange {
+fn own() -> Vec<RecordedExchange> {
+    let exchange = |name: &str, dialect: &str, request: Value, answer: String| RecordedExchange {
         name: format!("own-{name}"),
         dialect: dialect.to_owned(),
         path: String::new(),
@@ -50,7 +50,7 @@ fn own() -> Vec<Exchange> {
 }
 
 /// What the program `file` prints of `exchanges`, where its calls go to `openai` and `anthropic`.
-async fn printed(file: &str, exchanges: &[Exchange], openai: String, anthropic: String) -> String {
+async fn printed(file: &str, exchanges: &[RecordedExchange], openai: String, anthropic: String) -> String {
     let folder = TempDir::new().unwrap();
     std::fs::copy(Path::new(AGENTS).join(file), folder.path().join(file)).unwrap();
     let mut program = if Path::new(file).extension().is_some_and(|kind| kind == "mjs") {
@@ -96,7 +96,7 @@ async fn is_the_same(file: &str, dialects: &[&str]) {
     let all = exchanges(Path::new(RECORDED)).into_iter().chain(own());
     let asked: Vec<_> = all.filter(|exchange| dialects.contains(&exchange.dialect.as_str())).collect();
     let upstream = replayer::start(&asked).await;
-    let hub = Hub::start_with(&[
+    let hub = TestHub::start_with(&[
         "--upstream",
         &upstream.named("openai"),
         "--upstream",

@@ -4,21 +4,21 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tests::wait::{patiently, patiently_until};
-use tests::{Hub, Origin, Step};
+use tests::{ScriptedServer, ServerStep, TestHub};
 use tokio::process::Command;
 
 use tests::installed;
 
 /// The answer of a model, as server-sent events.
-pub(crate) fn stream(deltas: &[Value], why: &str) -> Vec<Step> {
-    let mut steps = vec![Step::begin("200 OK", &[("content-type", "text/event-stream")])];
+pub(crate) fn stream(deltas: &[Value], why: &str) -> Vec<ServerStep> {
+    let mut steps = vec![ServerStep::begin("200 OK", &[("content-type", "text/event-stream")])];
     let event = |delta: &Value, why: Option<&str>| {
         let choice = json!({"index": 0, "delta": delta, "finish_reason": why});
         format!("data: {}\n\n", json!({"id": "x", "model": "m", "choices": [choice]}))
     };
-    steps.extend(deltas.iter().map(|delta| Step::piece(event(delta, None).as_bytes())));
-    steps.push(Step::piece(event(&json!({}), Some(why)).as_bytes()));
-    steps.extend([Step::piece(b"data: [DONE]\n\n"), Step::end(&[])]);
+    steps.extend(deltas.iter().map(|delta| ServerStep::piece(event(delta, None).as_bytes())));
+    steps.push(ServerStep::piece(event(&json!({}), Some(why)).as_bytes()));
+    steps.extend([ServerStep::piece(b"data: [DONE]\n\n"), ServerStep::end(&[])]);
     steps
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn call((number, (name, arguments)): (usize, &(&str, Value))) -> Valu
 }
 
 /// The settings of a hub with the servers; what they look at is in `place`.
-fn settings(place: &Path, origin: &Origin, url: &str) -> String {
+fn settings(place: &Path, origin: &ScriptedServer, url: &str) -> String {
     let package = |name: &str| {
         let program = format!("@modelcontextprotocol/{name}/dist/index.js");
         installed::node_modules().join(program).display().to_string()
@@ -92,7 +92,7 @@ async fn published_servers_work_for_an_agent_of_the_hub() {
         ("far__echo", json!({"message": "from afar"})),
     ];
     let calls: Vec<Value> = wanted.iter().enumerate().map(call).collect();
-    let origin = Origin::start(move |asked| {
+    let origin = ScriptedServer::start(move |asked| {
         let body: Value = serde_json::from_slice(&asked.body).unwrap();
         let has_results =
             body["messages"].as_array().unwrap().iter().any(|message| message["role"] == "tool");
@@ -107,7 +107,7 @@ async fn published_servers_work_for_an_agent_of_the_hub() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("fanlight.toml");
     std::fs::write(&file, settings(&folder, &origin, &url)).unwrap();
-    let hub = Hub::start_with(&["--config", file.to_str().unwrap()]).await;
+    let hub = TestHub::start_with(&["--config", file.to_str().unwrap()]).await;
     let say = json!({"id": "1", "command": "say", "agent": "helper", "text": "What do you know?"});
     let answer =
         hub.request("POST", "/v1/conversations/c/commands").body(say.to_string()).send().await.unwrap();

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tempfile::TempDir;
-use tests::Hub;
+use tests::TestHub;
 use tests::upstream;
 use tests::wait::patiently;
 
@@ -14,7 +14,7 @@ const WRITTEN: &str = "http://127.0.0.1:4600";
 
 #[tokio::test]
 async fn an_instrumented_program_shows_its_calls_with_their_times_its_text_and_its_tokens() {
-    let (hub, upstream, folder) = (Hub::start().await, upstream::start().await, TempDir::new().unwrap());
+    let (hub, upstream, folder) = (TestHub::start().await, upstream::start().await, TempDir::new().unwrap());
     let mut agent = installed::python();
     isolated(&mut agent, &folder, &upstream);
     for line in block("opentelemetry", "sh").lines() {

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 use tests::wait::patiently;
-use tests::{Hub, Origin, Relay, Step, installed};
+use tests::{CuttableRelay, ScriptedServer, ServerStep, TestHub, installed};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
@@ -109,13 +109,13 @@ fn event(delta: &Value, why: Option<&str>) -> Vec<u8> {
 
 const STREAM: [(&str, &str); 1] = [("content-type", "text/event-stream")];
 
-fn stream(deltas: &[Value], why: &str) -> Vec<Step> {
-    let mut steps = vec![Step::begin("200 OK", &STREAM)];
-    steps.extend(deltas.iter().map(|delta| Step::piece(&event(delta, None))));
+fn stream(deltas: &[Value], why: &str) -> Vec<ServerStep> {
+    let mut steps = vec![ServerStep::begin("200 OK", &STREAM)];
+    steps.extend(deltas.iter().map(|delta| ServerStep::piece(&event(delta, None))));
     steps.extend([
-        Step::piece(&event(&json!({}), Some(why))),
-        Step::piece(b"data: [DONE]\n\n"),
-        Step::end(&[]),
+        ServerStep::piece(&event(&json!({}), Some(why))),
+        ServerStep::piece(b"data: [DONE]\n\n"),
+        ServerStep::end(&[]),
     ]);
     steps
 }
@@ -123,8 +123,8 @@ fn stream(deltas: &[Value], why: &str) -> Vec<Step> {
 const SAID: &str = "\"a\" & <b>\nthe rest's";
 
 /// A model that thinks, calls `echo`, and then answers; the answer waits in its middle.
-async fn model() -> Origin {
-    Origin::start(|asked| {
+async fn model() -> ScriptedServer {
+    ScriptedServer::start(|asked| {
         if !String::from_utf8_lossy(&asked.body).contains("\"role\":\"tool\"") {
             let function = json!({"name": "t__echo", "arguments": json!({"said": SAID}).to_string()});
             let call = json!({"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": function}]});
@@ -132,13 +132,13 @@ async fn model() -> Origin {
             return stream(&deltas, "tool_calls");
         }
         let mut steps = stream(&[json!({"content": "data: It "}), json!({"content": "is done."})], "stop");
-        steps.insert(2, Step::Wait);
+        steps.insert(2, ServerStep::Wait);
         steps
     })
     .await
 }
 
-async fn hub(origin: &Origin, more: &str) -> (Hub, tempfile::TempDir) {
+async fn hub(origin: &ScriptedServer, more: &str) -> (TestHub, tempfile::TempDir) {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("fanlight.toml");
     let settings = format!(
@@ -147,7 +147,7 @@ async fn hub(origin: &Origin, more: &str) -> (Hub, tempfile::TempDir) {
         env!("CARGO_BIN_EXE_tool_server"),
     );
     std::fs::write(&file, settings).unwrap();
-    let hub = Hub::start_with(&["--config", file.to_str().unwrap()]).await;
+    let hub = TestHub::start_with(&["--config", file.to_str().unwrap()]).await;
     (hub, place)
 }
 
@@ -166,7 +166,7 @@ fn assert_echo(content: &str) {
 async fn open_webui_is_told_what_an_agent_does_through_a_cut_and_a_kill() {
     let origin = model().await;
     let (mut hub, _place) = hub(&origin, "").await;
-    let relay = Relay::open_to(hub.address()).await;
+    let relay = CuttableRelay::open_to(hub.address()).await;
     let url = format!("http://{}", relay.address());
     let mut chat = Chat::begin(&url, &json!({}), "helper", "Look at it.");
     chat.until("data: It ").await;
@@ -223,7 +223,7 @@ fn echo(index: usize) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn open_webui_shows_what_was_thought_behind_a_call_behind_it() {
-    let origin = Origin::start(|asked| {
+    let origin = ScriptedServer::start(|asked| {
         let is_told = String::from_utf8_lossy(&asked.body).contains("\"role\":\"tool\"");
         let (thought, text) = if is_told { ("Then.", "Done.") } else { ("First.", "I look.") };
         let said = [json!({"reasoning_content": thought}), json!({"content": text})];
@@ -242,7 +242,7 @@ async fn open_webui_shows_what_was_thought_behind_a_call_behind_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn open_webui_asks_one_question_at_a_time() {
-    let origin = Origin::start(|asked| {
+    let origin = ScriptedServer::start(|asked| {
         if String::from_utf8_lossy(&asked.body).contains("\"role\":\"tool\"") {
             return stream(&[json!({"content": "Done."})], "stop");
         }
@@ -257,7 +257,7 @@ async fn open_webui_asks_one_question_at_a_time() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn open_webui_watches_a_conversation_of_others() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("far").await;
     publisher.says(r#"{"k":"run.start","run":"r"}"#).await;
     publisher.says(r#"{"k":"part.delta","run":"r","part":"p","text":"Once "}"#).await;
@@ -287,7 +287,7 @@ async fn open_webui_watches_a_conversation_of_others() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn open_webui_says_what_keeps_it_from_an_answer() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let (end, _) = Chat::begin(&hub.url(""), &json!({}), "nobody", "Hello").end().await;
     assert!(end["error"]["detail"].as_str().unwrap().contains("nobody"), "{end}");
     let (end, said) = Chat::begin("http://127.0.0.1:9", &json!({}), "helper", "Hello").end().await;
@@ -296,8 +296,8 @@ async fn open_webui_says_what_keeps_it_from_an_answer() {
 }
 
 /// A model that says how many messages it was told, and the last of them.
-async fn counting() -> Origin {
-    Origin::start(|asked| {
+async fn counting() -> ScriptedServer {
+    ScriptedServer::start(|asked| {
         let body: Value = serde_json::from_slice(&asked.body).unwrap();
         let said: Vec<_> =
             body["messages"].as_array().unwrap().iter().filter(|it| it["role"] != "system").collect();
@@ -308,7 +308,7 @@ async fn counting() -> Origin {
 }
 
 /// What is answered in a chat whose branch has these messages, questions and answers in turn.
-async fn answered(hub: &Hub, chat: &str, answer: &str, messages: &[&str]) -> String {
+async fn answered(hub: &TestHub, chat: &str, answer: &str, messages: &[&str]) -> String {
     let role = |at: usize| if at.is_multiple_of(2) { "user" } else { "assistant" };
     let messages: Vec<_> =
         messages.iter().enumerate().map(|(at, text)| json!({"role": role(at), "content": text})).collect();
@@ -319,7 +319,7 @@ async fn answered(hub: &Hub, chat: &str, answer: &str, messages: &[&str]) -> Str
 }
 
 /// What persons said in a conversation.
-async fn questions(hub: &Hub, name: &str) -> Vec<String> {
+async fn questions(hub: &TestHub, name: &str) -> Vec<String> {
     let seen = hub.summary(name).await;
     let messages = seen["messages"].as_array().unwrap().iter().filter(|it| it["role"] == "user");
     messages.map(|it| it["text"].as_str().unwrap().to_owned()).collect()
@@ -352,7 +352,7 @@ async fn open_webui_forks_what_is_edited_or_asked_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn open_webui_is_given_results_whole_and_told_what_is_cut() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("far").await;
     let whole = "0123456789".repeat(40_000);
     publisher.says(r#"{"k":"run.start","run":"r"}"#).await;

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 use tests::browser::{DESKTOP, Screen};
-use tests::hub::Hub;
+use tests::hub::TestHub;
 use tests::installed;
 use tests::model::answer;
 use tests::wait::patiently;
-use tests::{Origin, Page};
+use tests::{BrowserPage, ScriptedServer};
 
 use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, THINKING, asking};
 
@@ -49,7 +49,7 @@ const LOOK: &str = "return axe.run(document).then(found => found.violations.flat
     `${rule.id}: ${node.html.slice(0, 160)}: ${node.failureSummary}`)))";
 
 /// A hub with an agent, one run that is over, one that goes on, and one that waits for consent.
-async fn hub() -> (Hub, Origin) {
+async fn hub() -> (TestHub, ScriptedServer) {
     let (hub, origin) = asking("asks", || answer("Done.")).await;
     let mut runs = hub.publisher("runs").await;
     for lines in [OPENING, THINKING, CALLS, SUB_AGENT, ANSWER] {
@@ -79,7 +79,7 @@ async fn no_screen_has_a_barrier_that_axe_finds_in_either_colour() {
     let axe = std::fs::read_to_string(packages.join("axe-core/axe.min.js")).expect("axe");
     let mut found = Vec::new();
     for (name, screen) in SCREENS {
-        let page = Page::open(screen).await;
+        let page = BrowserPage::open(screen).await;
         for (place, keys, shown) in PLACES {
             page.goto(&hub.url(place)).await;
             page.holds("return !!document.querySelector('.list, .starts, [data-t=transcript]')").await;

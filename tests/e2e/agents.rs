@@ -1,7 +1,7 @@
 //! Sub-agents: one line in the conversation, everything in the panel, and the page reduced to one of them.
 
 use serde_json::json;
-use tests::Page;
+use tests::BrowserPage;
 use tests::browser::DESKTOP;
 
 use crate::scene::{CALLS, LOOKS, OPENING, SUB_AGENT, hub_and_publisher};
@@ -30,7 +30,7 @@ async fn a_line_opens_the_sub_agent_in_the_panel_with_a_way_back() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, CALLS, SUB_AGENT, DEEP, USED]).await;
     for (name, screen) in LOOKS {
-        let page = Page::open(screen).await;
+        let page = BrowserPage::open(screen).await;
         page.goto(&hub.url("/c/c")).await;
         page.painted(head).await;
         page.text_until("agent-card", |text| text.contains("researcher") && text.contains("✓ 1")).await;
@@ -69,7 +69,7 @@ async fn a_line_opens_the_sub_agent_in_the_panel_with_a_way_back() {
 async fn only_this_agent_reduces_conversation_tools_and_timeline_together() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, CALLS, SUB_AGENT, DEEP]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?timeline=320")).await;
     page.painted(head).await;
     page.run("document.querySelector('[data-t=agent-card][data-agent=a1] button').click()").await;
@@ -96,7 +96,7 @@ async fn only_this_agent_reduces_conversation_tools_and_timeline_together() {
 async fn agents_deeper_than_three_show_their_path() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, SUB_AGENT, DEEP]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?level=All")).await;
     page.painted(head).await;
     page.holds("return document.querySelector('[data-t=transcript] [data-agent=a4] .path-chip')?.textContent === 'main ▸ researcher ▸ web ▸ pdf ▸ table'").await;

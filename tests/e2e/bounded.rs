@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tests::browser::DESKTOP;
-use tests::{Page, Publisher};
+use tests::{BrowserPage, TestPublisher};
 
 use crate::scene::{OPENING, hub_and_publisher};
 
@@ -14,12 +14,12 @@ const RICH: &str = "## Revenue by region\n\nNet revenue rose **8.4 %** on the qu
 `net` and *gross*.\n\n| Region | Q2 | Q3 |\n|---|--:|--:|\n| EMEA | 41.2 M | 48.9 M |\n| Americas | 63.0 M | 63.4 M |\n| APAC | 22.8 M \
 | 24.1 M |\n\n1. `enterprise` renewals,\n2. the new price list,\n3. a weaker dollar.\n\n```python\nreturn 100 * (after - before) / before\n```\n\n";
 
-async fn elements(page: &Page) -> u64 {
+async fn elements(page: &BrowserPage) -> u64 {
     page.run("return document.querySelectorAll('*').length").await.as_u64().expect("a number")
 }
 
 /// Says it in frames of so many events.
-async fn says(publisher: &mut Publisher, events: &[Value]) -> u64 {
+async fn says(publisher: &mut TestPublisher, events: &[Value]) -> u64 {
     let mut head = 0;
     for frame in events.chunks(40) {
         let lines: Vec<String> = frame.iter().map(Value::to_string).collect();
@@ -35,7 +35,7 @@ async fn texts_between_calls_leave_the_page_as_large_as_it_was() {
         hub.publisher(&format!("other{number}")).await.says(OPENING).await;
     }
     publisher.says(OPENING).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.holds("return document.querySelectorAll('[data-t=conversation-row]').length > 90").await;
     let mut seen = Vec::new();
@@ -67,7 +67,7 @@ async fn texts_between_calls_leave_the_page_as_large_as_it_was() {
 async fn one_endless_text_leaves_the_page_as_large_as_it_was() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     publisher.says(OPENING).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     let mut seen = Vec::new();
     for _ in 0..4 {
@@ -99,7 +99,7 @@ async fn everything_open_leaves_the_page_as_large_as_it_was() {
         events.push(json!({"k": "tool.result", "run": "r", "tool": tool, "output": rows}));
     }
     let head = says(&mut publisher, &events).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?level=All")).await;
     page.painted(head).await;
     page.holds("return document.querySelectorAll('[data-t=transcript] table').length > 0").await;

@@ -1,13 +1,13 @@
 //! The panel of calls: filters, orders, what is slow, keys; and what stays visible when the steps are folded.
 
 use serde_json::json;
-use tests::Page;
+use tests::BrowserPage;
 use tests::browser::DESKTOP;
 
 use crate::scene::{ANSWER, CALLS, OPENING, SUB_AGENT, hub_and_publisher};
 
 /// Presses a key that writes nothing.
-async fn key(page: &Page, key: &str, code: u32, text: &str) {
+async fn key(page: &BrowserPage, key: &str, code: u32, text: &str) {
     for kind in ["keyDown", "keyUp"] {
         let event = json!({"type": kind, "key": key, "code": if key == " " { "Space" } else { key },
             "windowsVirtualKeyCode": code, "text": if kind == "keyDown" { text } else { "" }});
@@ -18,7 +18,7 @@ async fn key(page: &Page, key: &str, code: u32, text: &str) {
 const ROWS: &str = "return [...document.querySelectorAll('[data-t=tool-row]')].map(it => it.dataset.call)";
 
 /// Chooses `value` in a list.
-async fn choose(page: &Page, list: &str, value: &str) {
+async fn choose(page: &BrowserPage, list: &str, value: &str) {
     page.run(&format!(
         "const it = document.querySelector('[data-t={list}]'); it.value = {value:?}; it.dispatchEvent(new Event('change', {{bubbles: true}}))"
     ))
@@ -34,7 +34,7 @@ async fn calls_are_filtered_ordered_and_gone_through_by_keys() {
         let result = json!({"k": "tool.result", "run": "r", "tool": format!("s{n}"), "output": "x".repeat(n * 50), "exec_ms": ms});
         head = publisher.says(&format!("{call}\n{result}")).await.seq;
     }
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     page.run_until(ROWS, |rows| rows == &json!(["t1", "t2", "t3", "t4", "t5", "s1", "s2", "s3"])).await;
@@ -102,7 +102,7 @@ async fn calls_are_filtered_ordered_and_gone_through_by_keys() {
 async fn no_chip_is_cut_or_broken_however_narrow_the_panel_is() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, CALLS, SUB_AGENT]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     // One tool alone has a chip of its own beside the two lists.
@@ -127,7 +127,7 @@ async fn failed_calls_and_open_approvals_stay_visible_when_the_steps_are_folded(
     }
     let ask = r#"{"k":"tool.state","run":"r","tool":"t4","state":"approval","text":"May I draw it?"}"#;
     let head = publisher.says(ask).await.seq;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?level=Answer")).await;
     page.painted(head).await;
     let cards = "return [...document.querySelectorAll('[data-t=transcript] [data-t=tool-card]')].map(it => it.dataset.call)";

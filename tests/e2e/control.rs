@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use tests::browser::DESKTOP;
 use tests::model::{END, STREAM, answer, delta, messages};
-use tests::raw::Message;
+use tests::raw::RawMessage;
 use tests::wait::until;
-use tests::{Hub, Origin, Page, Step};
+use tests::{BrowserPage, ScriptedServer, ServerStep, TestHub};
 
 use crate::scene::{LOOKS, OPENING};
 
@@ -18,30 +18,30 @@ mod waits;
 const SERVER: &str = env!("CARGO_BIN_EXE_tool_server");
 
 /// A piece of an answer.
-fn piece(said: &Value) -> Step {
-    Step::piece(&delta(said))
+fn piece(said: &Value) -> ServerStep {
+    ServerStep::piece(&delta(said))
 }
 
-fn text(text: &str) -> Step {
+fn text(text: &str) -> ServerStep {
     piece(&json!({"content": text}))
 }
 
 /// An answer that calls a tool.
-fn calls(name: &str, arguments: &Value) -> Vec<Step> {
+fn calls(name: &str, arguments: &Value) -> Vec<ServerStep> {
     let function = json!({"name": format!("t__{name}"), "arguments": arguments.to_string()});
     let calls = json!([{"index": 0, "id": "call", "type": "function", "function": function}]);
     let said = piece(&json!({"content": "I deploy it, if you agree.", "tool_calls": calls}));
-    vec![Step::begin("200 OK", &STREAM), said, Step::piece(END), Step::end(&[])]
+    vec![ServerStep::begin("200 OK", &STREAM), said, ServerStep::piece(END), ServerStep::end(&[])]
 }
 
 /// What was said last.
-fn last(asked: &Message) -> String {
+fn last(asked: &RawMessage) -> String {
     let said = messages(asked).pop().expect("a message");
     said.get("content").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 /// A hub with the agents `helper` and, where there are `two`, `other`, whose model is at `origin`.
-async fn hub_with(origin: &Origin, two: bool) -> (Hub, tempfile::TempDir) {
+async fn hub_with(origin: &ScriptedServer, two: bool) -> (TestHub, tempfile::TempDir) {
     let place = tempfile::tempdir().expect("a directory");
     let file = place.path().join("fanlight.toml");
     let agent = |name: &str| {
@@ -54,13 +54,13 @@ async fn hub_with(origin: &Origin, two: bool) -> (Hub, tempfile::TempDir) {
     let more = if two { agent("other") } else { String::new() };
     let settings = format!("{}{more}[mcp.t]\ncommand = [{SERVER:?}]\n", agent("helper"));
     std::fs::write(&file, settings).expect("the settings are written");
-    let hub = Hub::start_with(&["--config", file.to_str().expect("a path")]).await;
+    let hub = TestHub::start_with(&["--config", file.to_str().expect("a path")]).await;
     (hub, place)
 }
 
 /// Opens `path` of the hub; the composer is there.
-async fn open(hub: &Hub, path: &str) -> Page {
-    let page = Page::open(DESKTOP).await;
+async fn open(hub: &TestHub, path: &str) -> BrowserPage {
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url(path)).await;
     page.holds("return !!document.getElementById('composer')").await;
     page.holds("return document.querySelector('[data-t=connection]')?.dataset.state === 'live'").await;
@@ -68,12 +68,12 @@ async fn open(hub: &Hub, path: &str) -> Page {
 }
 
 /// Types into what has the focus.
-async fn types(page: &Page, text: &str) {
+async fn types(page: &BrowserPage, text: &str) {
     page.devtools("Input.insertText", json!({"text": text})).await;
 }
 
 /// Presses a key that writes nothing.
-async fn key(page: &Page, key: &str, code: u32, modifiers: u32) {
+async fn key(page: &BrowserPage, key: &str, code: u32, modifiers: u32) {
     for kind in ["rawKeyDown", "keyUp"] {
         let event = json!({"type": kind, "key": key, "windowsVirtualKeyCode": code, "modifiers": modifiers});
         page.devtools("Input.dispatchKeyEvent", event).await;
@@ -81,7 +81,7 @@ async fn key(page: &Page, key: &str, code: u32, modifiers: u32) {
 }
 
 /// Says something, by keyboard alone.
-async fn say(page: &Page, text: &str) {
+async fn say(page: &BrowserPage, text: &str) {
     page.press("m").await;
     page.holds("return document.activeElement?.id === 'composer'").await;
     types(page, text).await;
@@ -91,33 +91,33 @@ async fn say(page: &Page, text: &str) {
 }
 
 /// Whether the conversation holds `text`.
-async fn shows(page: &Page, text: &str) {
+async fn shows(page: &BrowserPage, text: &str) {
     let text = Value::from(text);
     page.holds(&format!("return document.getElementById('transcript').innerText.includes({text})")).await;
 }
 
 /// Presses the button with `data-act=act`.
-async fn act(page: &Page, act: &str) {
+async fn act(page: &BrowserPage, act: &str) {
     let button = format!("document.querySelector('[data-act={act}]')");
     page.holds(&format!("return {button} !== null && !{button}.disabled")).await;
     page.run(&format!("{button}.click()")).await;
 }
 
-async fn close(page: Page) {
+async fn close(page: BrowserPage) {
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_begins_and_goes_on_by_keyboard_alone_and_others_see_the_same() {
-    let origin = Origin::start(|asked| match last(asked).as_str() {
+    let origin = ScriptedServer::start(|asked| match last(asked).as_str() {
         "And then?" => vec![
-            Step::begin("200 OK", &STREAM),
+            ServerStep::begin("200 OK", &STREAM),
             text("It goes"),
-            Step::Wait,
+            ServerStep::Wait,
             text(" on."),
-            Step::piece(END),
-            Step::end(&[]),
+            ServerStep::piece(END),
+            ServerStep::end(&[]),
         ],
         said => answer(&format!("You said: {said}")),
     })
@@ -164,11 +164,11 @@ async fn a_conversation_begins_and_goes_on_by_keyboard_alone_and_others_see_the_
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_is_stopped_and_let_go_on() {
-    let origin = Origin::start(|asked| {
+    let origin = ScriptedServer::start(|asked| {
         if messages(asked).len() > 1 {
             return answer(" and the rest.");
         }
-        vec![Step::begin("200 OK", &STREAM), text("One half"), Step::Silence]
+        vec![ServerStep::begin("200 OK", &STREAM), text("One half"), ServerStep::Silence]
     })
     .await;
     let (hub, _place) = hub_with(&origin, true).await;
@@ -195,8 +195,8 @@ async fn a_run_is_stopped_and_let_go_on() {
 }
 
 /// A model that wants a tool called, and tells what came of it.
-async fn careful() -> Origin {
-    Origin::start(|asked| {
+async fn careful() -> ScriptedServer {
+    ScriptedServer::start(|asked| {
         let said = messages(asked);
         let result = said.iter().rev().find(|message| message["role"] == "tool");
         match result {
@@ -282,10 +282,10 @@ async fn a_call_is_rejected_with_a_reason_and_who_writes_meanwhile_is_told() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_failed_is_tried_again_from_where_it_broke_off() {
     let times = std::sync::atomic::AtomicU32::new(0);
-    let origin = Origin::start(move |_| {
+    let origin = ScriptedServer::start(move |_| {
         let limited = br#"{"error":{"message":"Rate limit reached for m","type":"rate_limit","code":"rate_limit_exceeded"}}"#;
         match times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
-            0 => Step::answer("429 Too Many Requests", &[("content-type", "application/json"), ("retry-after-ms", "30")], limited),
+            0 => ServerStep::answer("429 Too Many Requests", &[("content-type", "application/json"), ("retry-after-ms", "30")], limited),
             _ => answer("Now it works."),
         }
     })
@@ -303,7 +303,7 @@ async fn a_run_that_failed_is_tried_again_from_where_it_broke_off() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_is_asked_otherwise_in_a_fork() {
-    let origin = Origin::start(|asked| answer(&format!("About {}", last(asked)))).await;
+    let origin = ScriptedServer::start(|asked| answer(&format!("About {}", last(asked)))).await;
     let (hub, _place) = hub_with(&origin, false).await;
     let page = open(&hub, "/c/c").await;
     say(&page, "One").await;
@@ -332,7 +332,7 @@ async fn a_message_is_asked_otherwise_in_a_fork() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_done_is_told_where_it_was_asked_for_and_nothing_is_lost() {
-    let origin = Origin::start(|_| answer("Hello")).await;
+    let origin = ScriptedServer::start(|_| answer("Hello")).await;
     let (mut hub, _place) = hub_with(&origin, false).await;
     let page = open(&hub, "/c/c").await;
     say(&page, "Hello").await;
@@ -355,9 +355,9 @@ async fn what_is_not_done_is_told_where_it_was_asked_for_and_nothing_is_lost() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hub_without_agents_offers_no_command_but_forks() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let head = hub.publisher("c").await.says(OPENING).await.seq;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     assert_eq!(

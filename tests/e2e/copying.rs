@@ -1,7 +1,7 @@
 //! What is copied is what there is, byte for byte, and only what was copied is called so.
 
 use serde_json::json;
-use tests::Page;
+use tests::BrowserPage;
 use tests::browser::DESKTOP;
 
 use crate::scene::{CALLS, OPENING, SUB_AGENT, THINKING, hub_and_publisher};
@@ -12,7 +12,7 @@ const CLIPBOARD: &str = "window.copied = null; window.refuses = false; Object.de
 
 const COPY: &str = "document.querySelector('[data-t=tool-card][data-call=big] .foot .copy')";
 
-async fn press_copy(page: &Page) {
+async fn press_copy(page: &BrowserPage) {
     page.holds(&format!("return !!{COPY}")).await;
     page.run(&format!("{COPY}.focus(); {COPY}.click()")).await;
 }
@@ -25,7 +25,7 @@ async fn of_a_large_result_everything_is_copied_and_shown_once() {
     let call = json!({"k": "tool.call", "run": "r", "tool": "big", "name": "read", "arguments": "{}"});
     let result = json!({"k": "tool.result", "run": "r", "tool": "big", "output": whole, "exec_ms": 5});
     let head = publisher.says(&format!("{call}\n{result}")).await.seq;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?level=All&run=r&tool=big")).await;
     page.painted(head).await;
     page.run(CLIPBOARD).await;
@@ -68,7 +68,7 @@ async fn the_way_without_a_clipboard_leaves_the_focus_where_it_was() {
     let call = json!({"k": "tool.call", "run": "r", "tool": "big", "name": "read", "arguments": "{}"});
     let result = json!({"k": "tool.result", "run": "r", "tool": "big", "output": "short", "exec_ms": 5});
     let head = publisher.says(&format!("{call}\n{result}")).await.seq;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?level=All")).await;
     page.painted(head).await;
     page.run(
@@ -86,7 +86,7 @@ async fn the_way_without_a_clipboard_leaves_the_focus_where_it_was() {
 async fn a_card_tells_when_it_ran_and_copies_its_error_and_thinking_is_copied() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, THINKING, CALLS, SUB_AGENT]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?level=All")).await;
     page.painted(head).await;
     page.run(CLIPBOARD).await;
@@ -142,7 +142,7 @@ async fn one_turn_is_saved_alone() {
         {"k":"run.start","run":"s","title":"Reasons"}
         {"k":"run.end","run":"s","status":"complete"}"#;
     let head = publisher.says(second).await.seq;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     let link = |message: &str| {

@@ -7,32 +7,32 @@ use std::io::Read as _;
 use reqwest::header::HeaderMap;
 use serde_json::json;
 use tests::browser::DESKTOP;
-use tests::{Hub, Page};
+use tests::{BrowserPage, TestHub};
 
-struct Answer {
+struct PageAnswer {
     status: u16,
     headers: HeaderMap,
     body: Vec<u8>,
 }
 
-impl Answer {
+impl PageAnswer {
     fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 }
 
-async fn get(hub: &Hub, path: &str, headers: &[(&str, &str)]) -> Answer {
+async fn get(hub: &TestHub, path: &str, headers: &[(&str, &str)]) -> PageAnswer {
     let mut request = hub.request("GET", path);
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
     let answer = request.send().await.unwrap();
     let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
-    Answer { status, headers, body: answer.bytes().await.unwrap().to_vec() }
+    PageAnswer { status, headers, body: answer.bytes().await.unwrap().to_vec() }
 }
 
 /// The paths of files that the page names: its own scripts, styles and program.
-async fn paths(hub: &Hub) -> Vec<String> {
+async fn paths(hub: &TestHub) -> Vec<String> {
     let index = String::from_utf8(get(hub, "/", &[]).await.body).unwrap();
     let quoted = index.split(['"', '\'']).filter(|word| word.starts_with('/') && word.contains('.'));
     let mut paths: Vec<String> = quoted.map(str::to_owned).collect();
@@ -57,7 +57,7 @@ fn unpacked(encoding: &str, body: &[u8]) -> Vec<u8> {
 
 #[tokio::test]
 async fn each_file_travels_in_the_smallest_form_that_the_browser_takes() {
-    let hub = Hub::start_in_memory().await;
+    let hub = TestHub::start_in_memory().await;
     for path in paths(&hub).await {
         let plain = get(&hub, &path, &[]).await;
         assert_eq!((plain.status, plain.header("content-encoding")), (200, ""), "{path}");
@@ -87,7 +87,7 @@ async fn each_file_travels_in_the_smallest_form_that_the_browser_takes() {
 
 #[tokio::test]
 async fn files_are_kept_for_ever_and_the_page_is_asked_for_each_time() {
-    let hub = Hub::start_in_memory().await;
+    let hub = TestHub::start_in_memory().await;
     for path in paths(&hub).await {
         let answer = get(&hub, &path, &[("accept-encoding", "br")]).await;
         assert_eq!(answer.header("cache-control"), "public, max-age=31536000, immutable", "{path}");
@@ -108,7 +108,7 @@ async fn files_are_kept_for_ever_and_the_page_is_asked_for_each_time() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_policy_lets_the_page_run_and_nothing_else() {
-    let hub = Hub::start_in_memory().await;
+    let hub = TestHub::start_in_memory().await;
     let policy = get(&hub, "/", &[]).await.header("content-security-policy").to_owned();
     let rules: Vec<&str> = policy.split(';').map(str::trim).collect();
     for rule in [
@@ -124,7 +124,7 @@ async fn the_policy_lets_the_page_run_and_nothing_else() {
     ] {
         assert!(rules.contains(&rule), "{rule} in {policy}");
     }
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/")).await;
     page.holds("return !!document.querySelector('[data-t=connection][data-state=live]')").await;
     assert_eq!(page.console_errors().await, Vec::<String>::new());

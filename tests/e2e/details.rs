@@ -1,7 +1,7 @@
 //! The panel's facts: what is known of a conversation and stands nowhere else on the page.
 
 use serde_json::Value;
-use tests::Page;
+use tests::BrowserPage;
 use tests::browser::{DESKTOP, Screen};
 
 use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, hub_and_publisher, live_behind_a_relay};
@@ -15,7 +15,7 @@ fn fact(head: &str, name: &str) -> String {
     )
 }
 
-async fn open_details(page: &Page) {
+async fn open_details(page: &BrowserPage) {
     page.press("g").await;
     page.press("i").await;
     page.holds("return document.querySelector('[data-tab=Details]')?.ariaSelected === 'true'").await;
@@ -29,7 +29,7 @@ fn has(value: &Value, words: &str) -> bool {
 async fn facts_follow_what_happens_and_what_is_odd_is_said() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, CALLS, SUB_AGENT]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     open_details(&page).await;
@@ -55,7 +55,7 @@ async fn facts_follow_what_happens_and_what_is_odd_is_said() {
     page.screenshot("details-light").await;
     page.close().await;
     // On a phone it is a sheet, and nothing stands out of it.
-    let narrow = Page::open(Screen { width: 390, height: 844, dark: true }).await;
+    let narrow = BrowserPage::open(Screen { width: 390, height: 844, dark: true }).await;
     narrow.goto(&hub.url("/c/c")).await;
     narrow.painted(head).await;
     open_details(&narrow).await;
@@ -74,7 +74,7 @@ async fn facts_follow_what_happens_and_what_is_odd_is_said() {
 async fn facts_of_the_past_are_those_of_its_moment() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, CALLS, SUB_AGENT, ANSWER, CLOSING]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     open_details(&page).await;

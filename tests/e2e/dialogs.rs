@@ -1,14 +1,14 @@
 //! What lies over the page has the keys to itself, and gives the focus back; boxes that scroll keep their own keys.
 
 use serde_json::json;
-use tests::Page;
+use tests::BrowserPage;
 use tests::browser::DESKTOP;
 use tests::model::answer;
 
 use crate::scene::{CALLS, OPENING, asking, head_of, hub_and_publisher};
 
 /// Presses a key that writes nothing.
-async fn key(page: &Page, key: &str, code: u32, modifiers: u32) {
+async fn key(page: &BrowserPage, key: &str, code: u32, modifiers: u32) {
     for kind in ["rawKeyDown", "keyUp"] {
         let event = json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "modifiers": modifiers});
         page.devtools("Input.dispatchKeyEvent", event).await;
@@ -19,7 +19,7 @@ async fn key(page: &Page, key: &str, code: u32, modifiers: u32) {
 async fn under_a_dialog_no_key_approves_anything() {
     let (hub, _origin) = asking("c", || answer("Done.")).await;
     let head = head_of(&hub, "c").await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     page.holds("return !!document.querySelector('[data-act=approve]:not([disabled])')").await;
@@ -46,7 +46,7 @@ async fn under_a_dialog_no_key_approves_anything() {
 async fn a_dialog_keeps_the_focus_and_gives_it_back() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, CALLS]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     let card = "document.querySelector('[data-t=tool-card][data-call=t1] > button')";
@@ -91,7 +91,7 @@ async fn a_box_that_scrolls_keeps_its_keys() {
             json!({"k": "tool.result", "run": "r", "tool": format!("t{n}"), "output": lines, "exec_ms": 5});
         head = publisher.says(&format!("{call}\n{result}")).await.seq;
     }
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?level=All&run=r&tool=t0")).await;
     page.painted(head).await;
     let pre = "document.querySelector('[data-t=tool-card][data-call=t0] .pre')";

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use tests::browser::DESKTOP;
-use tests::relay::Relay;
-use tests::{Origin, Page, Step};
+use tests::relay::CuttableRelay;
+use tests::{BrowserPage, ScriptedServer, ServerStep};
 
 use crate::scene::{LOOKS, OPENING, hub_and_publisher};
 
@@ -44,24 +44,26 @@ fetch('http://HERE/fetch').then(() => 'done', error => error.name).then(it => { 
 </script></body></html>"#;
 
 /// A hub with a call whose result has `embeds`, and the page on which it is seen.
-async fn shown(address: &str, level: &str) -> Page {
-    let page = Page::open(DESKTOP).await;
+async fn shown(address: &str, level: &str) -> BrowserPage {
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&format!("http://{address}/c/c?level={level}")).await;
     page.holds("return !!document.querySelector('[data-t=open-embed]')").await;
     page
 }
 
-async fn click(page: &Page, what: &str) {
+async fn click(page: &BrowserPage, what: &str) {
     page.holds(&format!("return !!document.querySelector('{what}')")).await;
     page.run(&format!("document.querySelector('{what}').click()")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn scripts_of_an_embed_run_on_a_click_alone_and_reach_nothing() {
-    let listener =
-        Origin::start(|_| Step::answer("200 OK", &[("access-control-allow-origin", "*")], b"heard")).await;
+    let listener = ScriptedServer::start(|_| {
+        ServerStep::answer("200 OK", &[("access-control-allow-origin", "*")], b"heard")
+    })
+    .await;
     let (hub, mut publisher) = hub_and_publisher("c").await;
-    let relay = Relay::open_to(hub.address()).await;
+    let relay = CuttableRelay::open_to(hub.address()).await;
     publisher.says(OPENING).await;
     publisher.says(r#"{"k":"tool.call","run":"r","tool":"t","name":"draw","arguments":"{}"}"#).await;
     let html = PRYING.replace("HERE", &listener.address().to_string());
@@ -111,7 +113,7 @@ async fn scripts_of_an_embed_run_on_a_click_alone_and_reach_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_embed_that_goes_elsewhere_with_its_frame_goes_nowhere() {
-    let listener = Origin::start(|_| Step::answer("200 OK", &[], b"heard")).await;
+    let listener = ScriptedServer::start(|_| ServerStep::answer("200 OK", &[], b"heard")).await;
     let (hub, mut publisher) = hub_and_publisher("c").await;
     publisher.says(OPENING).await;
     publisher.says(r#"{"k":"tool.call","run":"r","tool":"t","name":"draw","arguments":"{}"}"#).await;

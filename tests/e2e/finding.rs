@@ -1,7 +1,7 @@
 //! Finding, links, the palette and the other keys.
 
 use serde_json::json;
-use tests::Page;
+use tests::BrowserPage;
 use tests::browser::DESKTOP;
 
 use crate::scene::{ANSWER, CALLS, OPENING, THINKING, hub_and_publisher};
@@ -9,12 +9,12 @@ use crate::scene::{ANSWER, CALLS, OPENING, THINKING, hub_and_publisher};
 mod asked; // when Find has the focus, and when it marks
 
 /// Types into what has the focus.
-async fn types(page: &Page, text: &str) {
+async fn types(page: &BrowserPage, text: &str) {
     page.devtools("Input.insertText", json!({"text": text})).await;
 }
 
 /// Presses a key that writes nothing.
-async fn key(page: &Page, key: &str, code: u32, modifiers: u32) {
+async fn key(page: &BrowserPage, key: &str, code: u32, modifiers: u32) {
     for kind in ["rawKeyDown", "keyUp"] {
         let event = json!({"type": kind, "key": key, "windowsVirtualKeyCode": code, "modifiers": modifiers});
         page.devtools("Input.dispatchKeyEvent", event).await;
@@ -27,7 +27,7 @@ const HITS: &str = "return [...document.querySelectorAll('[data-t=hit]')].map(it
 async fn a_word_is_found_everywhere_also_while_it_streams_and_a_click_shows_it() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, THINKING, CALLS]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     page.press("/").await;
@@ -64,7 +64,7 @@ async fn other_conversations_are_searched_and_a_link_goes_to_the_very_place() {
     publisher.says(r#"{"k":"run.end","run":"r","status":"complete"}"#).await;
     let mut other = hub.publisher("new").await;
     other.says(r#"{"k":"run.start","run":"n"}"#).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/new?find=expired")).await;
     page.holds("return document.getElementById('find-word')?.value === 'expired'").await;
     let link = "return document.querySelector('[data-t=other-hit]')?.getAttribute('href') ?? ''";
@@ -75,7 +75,7 @@ async fn other_conversations_are_searched_and_a_link_goes_to_the_very_place() {
          return card?.querySelector('button').getAttribute('aria-expanded') === 'true' && box.top > 44 && box.top < innerHeight";
     page.holds(in_view).await;
     // The address alone is enough, for another browser too.
-    let another = Page::open(DESKTOP).await;
+    let another = BrowserPage::open(DESKTOP).await;
     another.goto(&hub.url("/c/old?level=Steps&run=r&tool=t2")).await;
     another.holds(in_view).await;
     // A place is gone from the address once it is shown; a reload goes where the reader is then.
@@ -88,7 +88,7 @@ async fn other_conversations_are_searched_and_a_link_goes_to_the_very_place() {
 async fn the_address_holds_what_is_looked_at() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, THINKING, CALLS]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?level=All&find=sales")).await;
     page.painted(head).await;
     let says = |name: &str| format!("return new URLSearchParams(location.search).get('{name}')");
@@ -113,7 +113,7 @@ async fn commands_are_found_by_a_few_letters_and_settings_stay() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says(OPENING).await.seq;
     hub.publisher("nightly-import").await.says(OPENING).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     key(&page, "k", 75, 2).await;
@@ -148,7 +148,7 @@ async fn commands_are_found_by_a_few_letters_and_settings_stay() {
 async fn everything_has_a_key_and_the_keys_are_explained() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, THINKING, CALLS]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     let focused = "return document.activeElement?.closest('[data-call]')?.dataset.call ?? ''";
@@ -174,7 +174,7 @@ async fn everything_has_a_key_and_the_keys_are_explained() {
 }
 
 /// Looks for `word` instead of what was looked for.
-async fn looks_for(page: &Page, word: &str) {
+async fn looks_for(page: &BrowserPage, word: &str) {
     page.run("const it = document.getElementById('find-word'); it.focus(); it.select()").await;
     types(page, word).await;
     page.holds(&format!("return document.getElementById('find-word').value === {}", json!(word))).await;
@@ -194,7 +194,7 @@ async fn a_hit_is_marked_where_it_stands_whatever_hid_it() {
         let result = json!({"k": "tool.result", "run": "r", "tool": name, "output": output, "exec_ms": 5});
         head = publisher.says(&format!("{call}\n{result}")).await.seq;
     }
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     page.press("/").await;
@@ -234,7 +234,7 @@ async fn a_hit_is_marked_where_it_stands_whatever_hid_it() {
 async fn a_hit_over_two_coloured_stretches_of_code_is_marked_whole() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, ANSWER]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     page.holds("return document.querySelector('.ans .code pre .kw')?.textContent === 'select'").await;
@@ -263,7 +263,7 @@ async fn a_hit_over_two_coloured_stretches_of_code_is_marked_whole() {
 async fn a_pattern_finds_too_and_a_wrong_one_says_so() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, THINKING, CALLS]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     page.press("/").await;
@@ -290,9 +290,9 @@ async fn a_pattern_finds_too_and_a_wrong_one_says_so() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hub_that_does_not_search_says_itself_why() {
-    let hub = tests::Hub::start_in_memory().await;
+    let hub = tests::TestHub::start_in_memory().await;
     let head = hub.publisher("c").await.says_all(&[OPENING, CALLS]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?find=revenue")).await;
     page.painted(head).await;
     page.text_until("not-elsewhere", |text| {

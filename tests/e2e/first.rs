@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tests::browser::DESKTOP;
-use tests::{Hub, Page};
+use tests::{BrowserPage, TestHub};
 
 use crate::scene::{CALLS, OPENING, hub_and_publisher};
 
@@ -32,8 +32,8 @@ const LIT: &str = "window.lit = [];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_empty_page_waits_for_the_first_event_and_goes_there() {
-    let hub = Hub::start_in_memory().await;
-    let page = Page::open(DESKTOP).await;
+    let hub = TestHub::start_in_memory().await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/")).await;
     page.holds("return document.querySelector('[data-t=waiting]')?.dataset.state === 'waiting'").await;
     let lines =
@@ -67,7 +67,7 @@ async fn an_empty_page_waits_for_the_first_event_and_goes_there() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_fails_last_opens_by_itself_and_never_against_the_reader() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     publisher.says(OPENING).await;
     page.goto(&hub.url("/c/c")).await;
     let call =
@@ -103,7 +103,7 @@ async fn a_call_that_fails_last_opens_by_itself_and_never_against_the_reader() {
 async fn who_else_watches_is_told() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     publisher.says(CALLS).await;
-    let (one, other) = (Page::open(DESKTOP).await, Page::open(DESKTOP).await);
+    let (one, other) = (BrowserPage::open(DESKTOP).await, BrowserPage::open(DESKTOP).await);
     one.goto(&hub.url("/c/c")).await;
     one.holds("return !!document.querySelector('[data-t=connection][data-state=live]')").await;
     assert_eq!(one.text("watching").await, "");

@@ -7,7 +7,7 @@ use serde_json::json;
 use tests::browser::DESKTOP;
 use tests::hub::binary;
 use tests::wait::patiently;
-use tests::{Hub, Page};
+use tests::{BrowserPage, TestHub};
 use tokio::process::Command;
 
 use crate::scene::{ANSWER, CALLS, OPENING, THINKING, hub_and_publisher};
@@ -23,7 +23,7 @@ const SCREEN: &str = "
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_7_a_reload_in_the_middle_of_a_run_shows_the_same_screen() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     let mut head = 0;
     for lines in [OPENING, THINKING, CALLS, ANSWER] {
@@ -42,7 +42,7 @@ async fn rule_7_a_reload_in_the_middle_of_a_run_shows_the_same_screen() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crash_of_the_hub_heals_by_itself_and_the_page_shows_the_new_life() {
     let (mut hub, mut publisher) = hub_and_publisher("c").await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     let head = publisher.says(OPENING).await.seq;
     page.painted(head).await;
@@ -53,7 +53,7 @@ async fn a_crash_of_the_hub_heals_by_itself_and_the_page_shows_the_new_life() {
     // What was there stays readable.
     assert!(page.text("transcript").await.contains("revenue per region"));
     let address = hub.address().to_string();
-    hub = Hub::start_at(&address).await;
+    hub = TestHub::start_at(&address).await;
     page.run_until(connection, |state| state == "live").await;
     page.text_until("mark", |text| text.starts_with("history reloaded")).await;
     let mut publisher = hub.publisher("c").await;
@@ -94,8 +94,8 @@ fn story(lines: usize) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_6_kills_of_the_hub_lose_and_double_nothing_on_the_page() {
-    let mut hub = Hub::start().await;
-    let page = Page::open(DESKTOP).await;
+    let mut hub = TestHub::start().await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(story(300).as_bytes()).unwrap();

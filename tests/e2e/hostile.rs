@@ -1,7 +1,7 @@
 //! What somebody writes into a stream to harm whoever looks at it.
 
 use serde_json::json;
-use tests::Page;
+use tests::BrowserPage;
 use tests::browser::DESKTOP;
 use tokio::net::TcpListener;
 
@@ -22,7 +22,7 @@ fn bombs() -> Vec<String> {
 async fn text_that_nests_without_end_leaves_the_page_alive() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     publisher.says(OPENING).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     for (at, bomb) in bombs().into_iter().enumerate() {
         let part = format!("p{at}");
         let start = json!({"k": "part.start", "run": "r", "part": part, "kind": "text"});
@@ -45,7 +45,7 @@ async fn text_that_nests_without_end_leaves_the_page_alive() {
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_that_nest_without_end_leave_the_page_alive() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     for (at, bomb) in bombs().into_iter().enumerate() {
         let (message, run) = (format!("m{at}"), format!("r{at}"));
         let asked = json!({"k": "message", "message": message, "role": "user", "text": bomb});
@@ -86,7 +86,7 @@ async fn five_hundred_agents_below_one_another_are_shown_with_what_the_deepest_a
         )
         .await
         .seq;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     for level in ["Answer", "Steps", "All"] {
         page.goto(&hub.url(&format!("/c/c?level={level}"))).await;
         page.painted(head).await;
@@ -105,7 +105,7 @@ async fn a_page_that_stops_says_which_conversation_it_was_and_offers_a_way_out()
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, CALLS]).await;
     for crash in [TRAP, "(function f() { f() })()"] {
-        let page = Page::open(DESKTOP).await;
+        let page = BrowserPage::open(DESKTOP).await;
         page.goto(&hub.url("/c/c")).await;
         page.painted(head).await;
         // What a driver runs is not the page's own, so that the browser tells nobody what it threw: the event is sent by hand.
@@ -133,7 +133,7 @@ async fn a_pattern_that_backtracks_for_minutes_holds_nothing_up() {
         .says(&format!("{{\"k\":\"part.start\",\"run\":\"r\",\"part\":\"p\",\"kind\":\"text\"}}\n{delta}"))
         .await
         .seq;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?find=(a%2B)%2B%24&pattern=1")).await;
     page.painted(head).await;
     page.text_until("found", |text| text == "Not in this conversation").await;
@@ -158,7 +158,7 @@ async fn an_opened_embed_connects_to_nobody() {
     );
     let result = json!({"k": "tool.result", "run": "r", "tool": "t", "output": "done", "embeds": [embed]});
     let head = publisher.says(&result.to_string()).await.seq;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?level=All")).await;
     page.painted(head).await;
     page.holds("return !!document.querySelector('[data-t=open-embed]')").await;
@@ -191,7 +191,7 @@ async fn steps_fold_when_the_answer_starts_where_the_dialect_does_so_or_the_read
         )
         .await;
     let head = publisher.says(CALLS).await.seq;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     let open = "return document.querySelector('.steps')?.getAttribute('aria-expanded')";

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use tests::browser::{DESKTOP, Screen};
-use tests::relay::Relay;
-use tests::{Origin, Page, Step};
+use tests::relay::CuttableRelay;
+use tests::{BrowserPage, ScriptedServer, ServerStep};
 
 use crate::scene::{OPENING, hub_and_publisher};
 
@@ -52,7 +52,7 @@ async fn a_command_to_a_graph_reads_completed_and_can_be_opened() {
     let output = "Command(update={'files': {}, 'messages': [ToolMessage(content='Four sources.')]})";
     let result = json!({"k": "tool.result", "run": "r", "tool": "t", "output": output});
     let head = publisher.says(&format!("{call}\n{result}")).await.seq;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     page.press("3").await;
@@ -82,7 +82,7 @@ async fn results_show_in_their_own_form_and_copy_as_they_came() {
         }
         head = publisher.says(&format!("{call}\n{result}")).await.seq;
     }
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     page.press("3").await;
@@ -135,7 +135,7 @@ async fn what_a_tool_wrote_as_html_asks_the_hub_for_nothing() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     publisher.says(OPENING).await;
     publisher.says(r#"{"k":"tool.call","run":"r","tool":"t","name":"draw","arguments":"{}"}"#).await;
-    let relay = Relay::open_to(hub.address()).await;
+    let relay = CuttableRelay::open_to(hub.address()).await;
     let html = format!(
         "<iframe src='/v1/conversations?embed-frame'></iframe><img src='/v1/conversations?embed-image'>\
          <iframe src='http://{0}/proxy/x/embed-whole'></iframe><img src='http://{0}/image?embed-whole'>",
@@ -143,7 +143,7 @@ async fn what_a_tool_wrote_as_html_asks_the_hub_for_nothing() {
     );
     let result = json!({"k": "tool.result", "run": "r", "tool": "t", "output": "done", "embeds": [html]});
     let head = publisher.says(&result.to_string()).await.seq;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&format!("http://{}/c/c?level=All", relay.address())).await;
     page.painted(head).await;
     page.holds("return !!document.querySelector('[data-t=open-embed]')").await;
@@ -171,8 +171,10 @@ async fn what_a_tool_wrote_as_html_asks_the_hub_for_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_image_from_elsewhere_is_loaded_by_a_click_and_by_nothing_else() {
     let drawing = br#"<svg xmlns="http://www.w3.org/2000/svg" width="2000" height="100"><rect width="9" height="9"/></svg>"#;
-    let origin =
-        Origin::start(|_| Step::answer("200 OK", &[("content-type", "image/svg+xml")], drawing)).await;
+    let origin = ScriptedServer::start(|_| {
+        ServerStep::answer("200 OK", &[("content-type", "image/svg+xml")], drawing)
+    })
+    .await;
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let at = |name: &str| format!("http://{}/{name}.svg", origin.address());
     let text = format!("Before ![the plan]({}) and after", at("text"));
@@ -187,7 +189,7 @@ async fn an_image_from_elsewhere_is_loaded_by_a_click_and_by_nothing_else() {
         .says(&format!("{{\"k\":\"part.start\",\"run\":\"r\",\"part\":\"p\",\"kind\":\"text\"}}\n{delta}"))
         .await
         .seq;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?level=All")).await;
     page.painted(head).await;
     let offers = "return [...document.querySelectorAll('a[data-from]')].map(it => it.textContent + ' ' + it.dataset.from).sort()";
@@ -234,7 +236,8 @@ async fn an_image_from_elsewhere_is_loaded_by_a_click_and_by_nothing_else() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_image_that_cannot_be_loaded_is_offered_again() {
     let origin =
-        Origin::start(|_| Step::answer("404 Not Found", &[("cache-control", "no-store")], b"")).await;
+        ScriptedServer::start(|_| ServerStep::answer("404 Not Found", &[("cache-control", "no-store")], b""))
+            .await;
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let delta = json!({"k": "part.delta", "run": "r", "part": "p",
         "text": format!("Look: ![the plan](http://{}/a.svg)", origin.address())});
@@ -243,7 +246,7 @@ async fn an_image_that_cannot_be_loaded_is_offered_again() {
         .says(&format!("{{\"k\":\"part.start\",\"run\":\"r\",\"part\":\"p\",\"kind\":\"text\"}}\n{delta}"))
         .await
         .seq;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?level=All")).await;
     page.painted(head).await;
     let link = "document.querySelector('.ans a[data-from]')";
@@ -273,7 +276,7 @@ async fn every_form_fits_every_screen_in_both_colours() {
     let narrow = Screen { width: 390, height: 2400, dark: false };
     let tall = Screen { width: 1440, height: 2400, dark: false };
     for (name, screen) in [("light", tall), ("dark", Screen { dark: true, ..tall }), ("narrow", narrow)] {
-        let page = Page::open(screen).await;
+        let page = BrowserPage::open(screen).await;
         page.goto(&hub.url("/c/c?level=All")).await;
         page.painted(head).await;
         page.holds("return !!document.querySelector('[data-t=markdown] h3')").await;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tests::browser::DESKTOP;
 use tests::wait::within;
-use tests::{Hub, Page};
+use tests::{BrowserPage, TestHub};
 
 use crate::scene::{OPENING, hub_and_publisher};
 
@@ -32,7 +32,7 @@ fn part_of(conversation: &str, part: &str) -> String {
     )
 }
 
-async fn types(page: &Page, text: &str) {
+async fn types(page: &BrowserPage, text: &str) {
     page.run(&format!(
         "const it = document.getElementById('filter'); it.value = {}; it.dispatchEvent(new Event('input', {{bubbles: true}}))",
         json!(text)
@@ -40,7 +40,7 @@ async fn types(page: &Page, text: &str) {
     .await;
 }
 
-async fn chip(page: &Page, name: &str) {
+async fn chip(page: &BrowserPage, name: &str) {
     page.run(&format!(
         "[...document.querySelectorAll('[data-t=filter-chips] button')].find(it => it.textContent === {}).click()",
         json!(name)
@@ -64,7 +64,7 @@ async fn rows_say_what_is_done_now_and_conditions_find_them() {
         {"k":"part.delta","run":"r","part":"p","text":"Revenue rose\nby 4 %."}
         {"k":"run.end","run":"r","status":"complete"}"#;
     delta.says_all(&[OPENING, answers]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/alpha")).await;
     let says =
         |text: &'static str| move |shown: &Value| shown.as_str().is_some_and(|it| it.starts_with(text));
@@ -103,7 +103,7 @@ async fn rows_say_what_is_done_now_and_conditions_find_them() {
 async fn what_came_since_is_marked_and_a_failure_that_was_seen_asks_for_nobody() {
     let (hub, mut alpha) = hub_and_publisher("alpha").await;
     let head = alpha.says(OPENING).await.seq;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/alpha")).await;
     page.painted(head).await;
     let mut beta = hub.publisher("beta").await;
@@ -134,13 +134,13 @@ async fn what_came_since_is_marked_and_a_failure_that_was_seen_asks_for_nobody()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn more_conversations_than_are_sent_are_paged_to() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     for number in 0..510 {
         let words = r#"{"k":"run.start","run":"r"}"#;
         let path = format!("/v1/conversations/c{number:03}/events");
         within("an answer", hub.request("POST", &path).body(words).send()).await.unwrap();
     }
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/")).await;
     page.text_until("older", |text| text.starts_with("newest 500 of 510")).await;
     page.text_until("list-pager", |text| text.contains("page 1 of 6")).await;
@@ -159,7 +159,7 @@ async fn more_conversations_than_are_sent_are_paged_to() {
 async fn edges_are_moved_by_keys_and_pointer_and_stay() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says(OPENING).await.seq;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     let widths =
@@ -187,14 +187,14 @@ async fn edges_are_moved_by_keys_and_pointer_and_stay() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn more_than_twelve_rings_stand_still() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut all = Vec::new();
     for number in 0..14 {
         let mut publisher = hub.publisher(&format!("c{number:02}")).await;
         publisher.says(OPENING).await;
         all.push(publisher);
     }
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/wall")).await;
     let turns =
         "const it = document.querySelector('.spin'); return it ? getComputedStyle(it).animationName : ''";

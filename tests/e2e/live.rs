@@ -1,7 +1,7 @@
 //! Tokens appear while they stream; a call goes through its states.
 
 use tests::browser::DESKTOP;
-use tests::{Hub, Page};
+use tests::{BrowserPage, TestHub};
 
 /// The state of the card of call `t`.
 fn state_is(state: &str) -> String {
@@ -10,8 +10,8 @@ fn state_is(state: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_foreign_stream_shows_token_by_token_and_its_call_goes_from_pending_to_complete() {
-    let hub = Hub::start().await;
-    let page = Page::open(DESKTOP).await;
+    let hub = TestHub::start().await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.holds("return !!document.querySelector('[data-t=transcript]')").await;
     let chunk = |delta: &str| {
@@ -65,8 +65,8 @@ async fn a_foreign_stream_shows_token_by_token_and_its_call_goes_from_pending_to
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_list_shows_every_conversation_with_what_it_does() {
-    let hub = Hub::start().await;
-    let page = Page::open(DESKTOP).await;
+    let hub = TestHub::start().await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/")).await;
     let row = |name: &str, state: &str| {
         format!(

@@ -1,7 +1,7 @@
 //! How it looks: pictures in light, dark and narrow for a person to look at, and what a program can check of them.
 
 use serde_json::Value;
-use tests::Page;
+use tests::BrowserPage;
 use tests::browser::{DESKTOP, Screen};
 
 use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, THINKING, hub_and_publisher};
@@ -22,7 +22,7 @@ async fn the_conversation_fits_every_screen_in_both_colours() {
     other.says(r#"{"k":"run.end","run":"r","status":"error"}"#).await;
     let head = publisher.says_all(&[OPENING, THINKING, CALLS, SUB_AGENT, ANSWER]).await;
     for (name, screen) in SCREENS {
-        let page = Page::open(screen).await;
+        let page = BrowserPage::open(screen).await;
         page.goto(&hub.url("/c/quarterly-report")).await;
         page.holds("return !!document.querySelector('[data-t=transcript]')").await;
         page.painted(head).await;
@@ -34,7 +34,7 @@ async fn the_conversation_fits_every_screen_in_both_colours() {
         page.close().await;
     }
     let head = publisher.says(CLOSING).await.seq;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/quarterly-report")).await;
     page.painted(head).await;
     page.screenshot("done-light").await;
@@ -45,7 +45,7 @@ async fn the_conversation_fits_every_screen_in_both_colours() {
 async fn every_button_of_the_top_bar_is_in_the_window_whatever_its_width() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, THINKING, CALLS, SUB_AGENT, ANSWER]).await;
-    let (page, other) = (Page::open(DESKTOP).await, Page::open(DESKTOP).await);
+    let (page, other) = (BrowserPage::open(DESKTOP).await, BrowserPage::open(DESKTOP).await);
     for page in [&page, &other] {
         page.goto(&hub.url("/c/c")).await;
         page.painted(head).await;
@@ -70,7 +70,7 @@ async fn every_button_of_the_top_bar_is_in_the_window_whatever_its_width() {
 async fn a_phone_has_a_word_for_whatever_is_not_complete() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, CALLS]).await;
-    let page = Page::open(Screen { width: 390, height: 844, dark: false }).await;
+    let page = BrowserPage::open(Screen { width: 390, height: 844, dark: false }).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     let word = |call: &str| {
@@ -96,8 +96,8 @@ async fn a_phone_has_a_word_for_whatever_is_not_complete() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_empty_hub_says_what_to_do() {
-    let hub = tests::Hub::start().await;
-    let page = Page::open(DESKTOP).await;
+    let hub = tests::TestHub::start().await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/")).await;
     page.holds("return document.querySelector('[data-t=waiting]')?.textContent.length > 0 && document.body.textContent.includes('/v1/ingest/')").await;
     page.screenshot("empty-light").await;
@@ -123,7 +123,7 @@ async fn nothing_from_a_stream_becomes_html() {
     let head = publisher
         .says(&format!(r#"{{"k":"tool.result","run":"r","tool":"t","output":"{evil}","is_error":true}}"#))
         .await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head.seq).await;
     page.text_until("answer", |text| text.contains("before") && text.contains("after")).await;

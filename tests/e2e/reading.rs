@@ -1,7 +1,7 @@
 //! Nothing jumps while somebody reads, and what a person chose stays.
 
 use tests::browser::DESKTOP;
-use tests::{Page, Publisher};
+use tests::{BrowserPage, TestPublisher};
 
 use crate::scene::{CALLS, OPENING, THINKING, hub_and_publisher};
 
@@ -14,7 +14,7 @@ fn paragraph(number: usize) -> String {
 }
 
 /// An answer that goes on, of forty paragraphs so far.
-async fn says_forty(publisher: &mut Publisher) -> u64 {
+async fn says_forty(publisher: &mut TestPublisher) -> u64 {
     publisher.says(OPENING).await;
     publisher.says(r#"{"k":"part.start","run":"r","part":"p","kind":"text"}"#).await;
     let mut head = 0;
@@ -28,7 +28,7 @@ async fn says_forty(publisher: &mut Publisher) -> u64 {
 async fn scrolling_up_releases_the_end_and_coming_back_holds_it() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let mut head = says_forty(&mut publisher).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     let distance = format!("{SCROLLER} return s.scrollHeight - s.clientHeight - s.scrollTop");
@@ -62,7 +62,7 @@ async fn a_card_that_was_opened_stays_open_where_it_is() {
     for lines in [OPENING, THINKING, CALLS] {
         publisher.says(lines).await;
     }
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.holds("return !!document.querySelector('[data-t=tool-card][data-call=t1] button')").await;
     let button = "document.querySelector('[data-t=tool-card][data-call=t1] button')";
@@ -86,7 +86,7 @@ async fn one_key_leaves_only_the_answer() {
         publisher.says(lines).await;
     }
     let head = publisher.says(crate::scene::CLOSING).await.seq;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     page.holds("return document.querySelectorAll('[data-t=tool-card]').length === 4").await;
@@ -103,7 +103,7 @@ async fn one_key_leaves_only_the_answer() {
 async fn what_is_read_stays_also_in_a_browser_that_does_not_hold_it() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = says_forty(&mut publisher).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     // As where the property is not known: it cannot be set, and nothing is held.
     let source = "const set = CSSStyleDeclaration.prototype.setProperty;
         CSSStyleDeclaration.prototype.setProperty = function (name, ...rest) { if (name !== 'overflow-anchor') set.call(this, name, ...rest) }";

@@ -1,6 +1,6 @@
 //! Recordings that are dropped on the page: the same decoders, in the browser, with and without a hub.
 
-use dialects::recording::Recording;
+use dialects::recording::RecordingReader;
 use dialects::{DecodeOptions, decoder, detect};
 use model::dialect::DECODED;
 use model::{View, snapshot};
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use tests::browser::{DESKTOP, Screen};
 use tests::recordings::fixtures;
 use tests::wait::until;
-use tests::{Hub, Page};
+use tests::{BrowserPage, TestHub};
 
 const DIALECT: &str = "return document.querySelector('[data-t=recording-dialect]')?.value ?? null";
 
 /// Drops a file as the browser does.
-pub(crate) async fn drop_file(page: &Page, name: &str, bytes: &[u8]) {
+pub(crate) async fn drop_file(page: &BrowserPage, name: &str, bytes: &[u8]) {
     let script = format!(
         "const files = new DataTransfer(); files.items.add(new File([new Uint8Array({})], {}));
          document.body.dispatchEvent(new DragEvent('drop', {{dataTransfer: files, bubbles: true, cancelable: true}}))",
@@ -24,7 +24,8 @@ pub(crate) async fn drop_file(page: &Page, name: &str, bytes: &[u8]) {
 }
 
 fn native(dialect: &str, bytes: &[u8]) -> View {
-    let mut recording = Recording::new(decoder(dialect, DecodeOptions::default()).expect("it is known"));
+    let mut recording =
+        RecordingReader::new(decoder(dialect, DecodeOptions::default()).expect("it is known"));
     recording.feed(bytes, &mut |_| {});
     recording.end(&mut |_| {});
     recording.into_view()
@@ -32,8 +33,8 @@ fn native(dialect: &str, bytes: &[u8]) -> View {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn i6_a_dropped_recording_of_any_dialect_shows_what_the_hub_would_show() {
-    let hub = Hub::start().await;
-    let page = Page::open(DESKTOP).await;
+    let hub = TestHub::start().await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/")).await;
     page.holds("return !!document.querySelector('[data-t=transcript]')").await;
     for dialect in DECODED {
@@ -67,10 +68,10 @@ async fn i6_a_dropped_recording_of_any_dialect_shows_what_the_hub_would_show() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn after_the_first_a_recording_needs_no_hub_and_makes_room_for_a_conversation_again() {
-    let mut hub = Hub::start().await;
+    let mut hub = TestHub::start().await;
     let mut publisher = hub.publisher("live").await;
     publisher.says(crate::scene::OPENING).await;
-    let page = Page::open(Screen { dark: true, ..DESKTOP }).await;
+    let page = BrowserPage::open(Screen { dark: true, ..DESKTOP }).await;
     page.goto(&hub.url("/c/live")).await;
     page.text_until("transcript", |text| text.contains("revenue per region")).await;
     // The first one brings the decoder.
@@ -98,8 +99,8 @@ async fn after_the_first_a_recording_needs_no_hub_and_makes_room_for_a_conversat
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_decoder_travels_with_the_first_recording_alone_and_comes_again_after_a_failure() {
-    let mut hub = Hub::start().await;
-    let page = Page::open(DESKTOP).await;
+    let mut hub = TestHub::start().await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/")).await;
     page.holds("return !!document.querySelector('[data-t=connection][data-state=live]')").await;
     let fetched =

@@ -3,7 +3,7 @@
 use model::fold::fold;
 use model::{Envelope, View, snapshot};
 use serde_json::json;
-use tests::Page;
+use tests::BrowserPage;
 use tests::browser::{DESKTOP, Screen};
 use tests::recordings::fixtures;
 
@@ -13,7 +13,7 @@ use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, THINKING, hub_and
 const AT: &str = "return Number(document.querySelector('[data-t=replay]')?.dataset.at ?? 0)";
 const EVENTS: &str = "return fetch('/v1/conversations/c/events', {headers: {accept: 'application/x-ndjson'}}).then(it => it.text())";
 
-async fn key(page: &Page, name: &str, code: u32, is_shift: bool) {
+async fn key(page: &BrowserPage, name: &str, code: u32, is_shift: bool) {
     let text = if name.chars().count() == 1 { name } else { "" };
     let kind = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
     let modifiers = if is_shift { 8 } else { 0 };
@@ -24,7 +24,7 @@ async fn key(page: &Page, name: &str, code: u32, is_shift: bool) {
 }
 
 /// Presses on the axis, at a part of its length.
-async fn press_axis(page: &Page, part: f64) {
+async fn press_axis(page: &BrowserPage, part: f64) {
     page.holds("return document.querySelectorAll('[data-t=timeline-row]').length > 3").await;
     let area = page
         .run(&format!(
@@ -39,7 +39,7 @@ async fn press_axis(page: &Page, part: f64) {
 }
 
 /// Goes to the moment after `events` events with the slider.
-async fn seek(page: &Page, events: usize) {
+async fn seek(page: &BrowserPage, events: usize) {
     page.run(&format!(
         "const s = document.querySelector('[data-t=replay-slider]'); s.value = {events}; s.dispatchEvent(new Event('input', {{bubbles: true}}))"
     ))
@@ -59,7 +59,7 @@ fn after(lines: &str, events: usize) -> String {
 async fn every_moment_is_shown_as_it_was_while_the_present_goes_on() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, THINKING, CALLS, SUB_AGENT, ANSWER]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?timeline=168")).await;
     page.painted(head).await;
     // The very beginning: all was said so fast that a little later is after all of it, which is the present.
@@ -117,7 +117,7 @@ async fn a_drag_on_the_axis_goes_back_and_playing_comes_to_the_end() {
         ("dark", Screen { dark: true, ..DESKTOP }),
         ("narrow", Screen { width: 390, height: 844, dark: false }),
     ] {
-        let page = Page::open(screen).await;
+        let page = BrowserPage::open(screen).await;
         page.goto(&hub.url("/c/c?timeline=168")).await;
         page.painted(head).await;
         press_axis(&page, 0.6).await;
@@ -137,8 +137,8 @@ async fn a_drag_on_the_axis_goes_back_and_playing_comes_to_the_end() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dropped_recording_can_be_replayed() {
-    let hub = tests::Hub::start().await;
-    let page = Page::open(DESKTOP).await;
+    let hub = tests::TestHub::start().await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/")).await;
     page.holds("return !!document.querySelector('[data-t=transcript]')").await;
     let path = fixtures("openai-chat").into_iter().next().unwrap();

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use tests::browser::DESKTOP;
-use tests::{Hub, Page, Publisher};
+use tests::{BrowserPage, TestHub, TestPublisher};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -13,14 +13,14 @@ mod keyboard;
 mod lists;
 
 /// An answer that goes on until it is stopped, one word an event, as fast as the hub takes them.
-struct Words {
+struct RuleWords {
     stop: oneshot::Sender<()>,
-    task: JoinHandle<Publisher>,
+    task: JoinHandle<TestPublisher>,
 }
 
-impl Words {
+impl RuleWords {
     /// Goes on with the text `part`.
-    fn begin(mut publisher: Publisher, part: &'static str) -> Self {
+    fn begin(mut publisher: TestPublisher, part: &'static str) -> Self {
         let (stop, mut stopped) = oneshot::channel();
         let task = tokio::spawn(async move {
             let mut number = 0_u64;
@@ -38,14 +38,14 @@ impl Words {
     }
 
     /// Ends it, and gives the publisher back.
-    async fn end(self) -> Publisher {
+    async fn end(self) -> TestPublisher {
         self.stop.send(()).expect("it goes on");
         self.task.await.expect("it ends well")
     }
 }
 
 /// Waits until so many more events are painted.
-async fn goes_on(page: &Page, events: u64) {
+async fn goes_on(page: &BrowserPage, events: u64) {
     let shown = page.run("return Number(document.querySelector('[data-t=transcript]').dataset.seq)").await;
     page.painted(shown.as_u64().expect("a number") + events).await;
 }
@@ -55,7 +55,7 @@ const TO_END: &str = "const s = document.querySelector('[data-t=transcript]'); r
 const TOP: &str = "return Math.round(document.querySelector('[data-t=transcript]').scrollTop)";
 
 /// The conversation with something of everything, its answer so long that it scrolls, on a page that follows it.
-async fn long_answer(page: &Page) -> (Hub, Publisher) {
+async fn long_answer(page: &BrowserPage) -> (TestHub, TestPublisher) {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let mut head = publisher.says_all(&[OPENING, THINKING, CALLS, ANSWER]).await;
     for number in 0..30 {
@@ -72,7 +72,7 @@ async fn long_answer(page: &Page) -> (Hub, Publisher) {
 }
 
 /// Presses Tab, as somebody does who has no mouse.
-async fn tab(page: &Page) {
+async fn tab(page: &BrowserPage) {
     for kind in ["keyDown", "keyUp"] {
         let key = json!({"type": kind, "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9});
         page.devtools("Input.dispatchKeyEvent", key).await;
@@ -82,7 +82,7 @@ async fn tab(page: &Page) {
 /// More turns of the wheel than any way to the end takes.
 const TURNS_MAX: usize = 200;
 
-async fn wheel(page: &Page, delta: i32) {
+async fn wheel(page: &BrowserPage, delta: i32) {
     let turn = json!({"type": "mouseWheel", "x": 700, "y": 400, "deltaX": 0, "deltaY": delta});
     page.devtools("Input.dispatchMouseEvent", turn).await;
 }
@@ -90,7 +90,7 @@ async fn wheel(page: &Page, delta: i32) {
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_1_what_a_person_opened_or_closed_is_never_undone() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     publisher.says(OPENING).await;
     let thought = |text: &str| format!(r#"{{"k":"part.delta","run":"r","part":"th","text":"{text}"}}"#);
@@ -140,9 +140,9 @@ async fn rule_1_what_a_person_opened_or_closed_is_never_undone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_2_a_clicked_header_stays_where_it_is_and_the_end_is_let_go() {
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     let (_hub, publisher) = long_answer(&page).await;
-    let words = Words::begin(publisher, "p");
+    let words = RuleWords::begin(publisher, "p");
     for selector in [".think", "[data-call=t3] > button", "[data-call=t1] > button", ".steps", ".steps"] {
         page.press("f").await;
         page.run_until(TO_END, |px| px.as_f64().unwrap() <= 8.0).await;
@@ -166,9 +166,9 @@ async fn rule_2_a_clicked_header_stays_where_it_is_and_the_end_is_let_go() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_3_one_turn_of_the_wheel_lets_go_and_only_the_reader_comes_back() {
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     let (_hub, publisher) = long_answer(&page).await;
-    let words = Words::begin(publisher, "p");
+    let words = RuleWords::begin(publisher, "p");
     for way_back in ["wheel", "End", "pill"] {
         wheel(&page, -120).await;
         page.run_until(TO_END, |px| px.as_f64().unwrap() > 60.0).await;
@@ -215,7 +215,7 @@ async fn rule_3_one_turn_of_the_wheel_lets_go_and_only_the_reader_comes_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_4_selected_text_stays_selected_while_others_stream() {
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     let (_hub, publisher) = long_answer(&page).await;
     page.run(
         "const text = [...document.querySelectorAll('[data-t=answer] p')].find(p => p.textContent.startsWith('Paragraph 20.')).firstChild;
@@ -226,7 +226,7 @@ async fn rule_4_selected_text_stays_selected_while_others_stream() {
     let selected = "return getSelection().toString()";
     let before = page.run(selected).await;
     assert_eq!(before.as_str().map(str::len), Some(117));
-    let words = Words::begin(publisher, "p");
+    let words = RuleWords::begin(publisher, "p");
     goes_on(&page, 300).await;
     let mut publisher = words.end().await;
     page.painted(publisher.says(CLOSING).await.seq).await;
@@ -237,7 +237,7 @@ async fn rule_4_selected_text_stays_selected_while_others_stream() {
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_9_nothing_new_takes_the_focus() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(publisher.says(OPENING).await.seq).await;
     let asks = r#"{"k":"approval.request","run":"r","tool":"t4","text":"May it?"}"#;

@@ -7,7 +7,7 @@ use model::testkit::history;
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use tests::browser::DESKTOP;
-use tests::{Hub, Page};
+use tests::{BrowserPage, TestHub};
 
 /// How many random histories, and how many events in each.
 const HISTORIES: usize = 12;
@@ -22,8 +22,8 @@ fn as_lines(history: &[Arc<Envelope>]) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn i6_random_histories_have_the_same_view_in_the_browser() {
-    let hub = Hub::start().await;
-    let page = Page::open(DESKTOP).await;
+    let hub = TestHub::start().await;
+    let page = BrowserPage::open(DESKTOP).await;
     let mut runner = TestRunner::deterministic();
     for number in 0..HISTORIES {
         let conversation = format!("random-{number}");

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use tests::browser::{DESKTOP, Screen};
 use tests::model::{END, STREAM, delta, messages};
-use tests::relay::Relay;
-use tests::{Hub, Origin, Page, Publisher, Step};
+use tests::relay::CuttableRelay;
+use tests::{BrowserPage, ScriptedServer, ServerStep, TestHub, TestPublisher};
 
 /// The screens that most pictures are taken of.
 pub(crate) const LOOKS: [(&str, Screen); 3] = [
@@ -14,8 +14,8 @@ pub(crate) const LOOKS: [(&str, Screen); 3] = [
 ];
 
 /// The hub, and a publisher for `conversation`.
-pub(crate) async fn hub_and_publisher(conversation: &str) -> (Hub, Publisher) {
-    let hub = Hub::start().await;
+pub(crate) async fn hub_and_publisher(conversation: &str) -> (TestHub, TestPublisher) {
+    let hub = TestHub::start().await;
     let publisher = hub.publisher(conversation).await;
     (hub, publisher)
 }
@@ -30,14 +30,14 @@ pub(crate) fn deploys() -> Value {
 /// A hub whose agent asks in `conversation` whether it may deploy. Its model is `later` once there was an answer.
 pub(crate) async fn asking(
     conversation: &str,
-    later: impl Fn() -> Vec<Step> + Send + Sync + 'static,
-) -> (Hub, Origin) {
-    let origin = Origin::start(move |asked| {
+    later: impl Fn() -> Vec<ServerStep> + Send + Sync + 'static,
+) -> (TestHub, ScriptedServer) {
+    let origin = ScriptedServer::start(move |asked| {
         if messages(asked).iter().any(|message| message.get("role").is_some_and(|role| role == "tool")) {
             return later();
         }
-        let said = Step::piece(&delta(&deploys()));
-        vec![Step::begin("200 OK", &STREAM), said, Step::piece(END), Step::end(&[])]
+        let said = ServerStep::piece(&delta(&deploys()));
+        vec![ServerStep::begin("200 OK", &STREAM), said, ServerStep::piece(END), ServerStep::end(&[])]
     })
     .await;
     let place = tempfile::tempdir().expect("a folder");
@@ -47,7 +47,7 @@ pub(crate) async fn asking(
         origin.address()
     );
     std::fs::write(&file, agent).expect("a file");
-    let hub = Hub::start_with(&["--config", file.to_str().expect("a plain path")]).await;
+    let hub = TestHub::start_with(&["--config", file.to_str().expect("a plain path")]).await;
     let body = json!({"id": "1", "command": "say", "agent": "helper", "text": "Deploy billing"}).to_string();
     let path = format!("/v1/conversations/{conversation}/commands");
     let said = hub.request("POST", &path).body(body).send().await.expect("the hub answers");
@@ -59,17 +59,17 @@ pub(crate) async fn asking(
 }
 
 /// How many events `conversation` has.
-pub(crate) async fn head_of(hub: &Hub, conversation: &str) -> u64 {
+pub(crate) async fn head_of(hub: &TestHub, conversation: &str) -> u64 {
     let view = hub.json(&format!("/v1/conversations/{conversation}")).await;
     view.get("seq").and_then(Value::as_u64).expect("a seq")
 }
 
 /// The run with its calls on a page whose way to the hub can be cut. The hub lives as long as it is kept.
-pub(crate) async fn live_behind_a_relay() -> (Hub, Publisher, Relay, Page) {
+pub(crate) async fn live_behind_a_relay() -> (TestHub, TestPublisher, CuttableRelay, BrowserPage) {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     publisher.says_all(&[OPENING, CALLS]).await;
-    let relay = Relay::open_to(hub.address()).await;
-    let page = Page::open(DESKTOP).await;
+    let relay = CuttableRelay::open_to(hub.address()).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&format!("http://{}/c/c", relay.address())).await;
     page.holds("return document.querySelector('[data-t=connection]')?.dataset.state === 'live'").await;
     (hub, publisher, relay, page)

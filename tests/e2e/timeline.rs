@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tests::browser::DESKTOP;
-use tests::{Hub, Page};
+use tests::{BrowserPage, TestHub};
 
 use crate::scene::{ANSWER, CALLS, CLOSING, LOOKS, OPENING, SUB_AGENT, THINKING, hub_and_publisher};
 
@@ -14,7 +14,7 @@ fn number(name: &str) -> String {
 }
 
 /// The middle of an element on the screen.
-async fn middle(page: &Page, selector: &str) -> (f64, f64) {
+async fn middle(page: &BrowserPage, selector: &str) -> (f64, f64) {
     let script = format!(
         "const a = document.querySelector('{selector}').getBoundingClientRect(); return {{x: a.left + a.width / 2, y: a.top + a.height / 2}}"
     );
@@ -28,7 +28,7 @@ async fn one_key_shows_agents_with_their_calls_and_the_address_keeps_it() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let mut head = publisher.says_all(&[OPENING, THINKING, CALLS, SUB_AGENT, ANSWER]).await;
     for (name, screen) in LOOKS {
-        let page = Page::open(screen).await;
+        let page = BrowserPage::open(screen).await;
         page.goto(&hub.url("/c/c")).await;
         page.painted(head).await;
         assert_eq!(page.run("return !!document.querySelector('[data-t=timeline]')").await, json!(false));
@@ -60,7 +60,7 @@ async fn one_key_shows_agents_with_their_calls_and_the_address_keeps_it() {
         page.close().await;
     }
     head = publisher.says(CLOSING).await.seq;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?timeline=320")).await;
     page.painted(head).await;
     let agents = format!(
@@ -79,7 +79,7 @@ async fn running_bars_grow_by_numbers_on_the_root_alone() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     publisher.says(OPENING).await;
     let head = publisher.says(CALLS).await.seq;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?timeline=320")).await;
     page.painted(head).await;
     page.holds("return !!document.querySelector('[data-t=timeline-row][data-call=t3] .tl-bar.on')").await;
@@ -100,7 +100,7 @@ async fn running_bars_grow_by_numbers_on_the_root_alone() {
 async fn the_wheel_zooms_a_drag_moves_and_a_double_click_shows_everything() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     publisher.says(OPENING).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?timeline=320")).await;
     // Each after the one before is seen, so that the whole takes some time by the hub's clock.
     for lines in [THINKING, CALLS, SUB_AGENT, ANSWER, CLOSING] {
@@ -135,10 +135,10 @@ async fn the_wheel_zooms_a_drag_moves_and_a_double_click_shows_everything() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn five_thousand_calls_are_as_many_elements_as_fifty() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(OPENING).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?timeline=320")).await;
     let mut counts: Vec<Value> = Vec::new();
     for wanted in [50..51, 51..101] {
@@ -179,7 +179,7 @@ async fn five_thousand_calls_are_as_many_elements_as_fifty() {
 async fn axis_and_rows_agree_beside_a_scrollbar() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, THINKING, CALLS, SUB_AGENT, ANSWER]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?timeline=168")).await;
     page.painted(head).await;
     page.holds(
@@ -198,7 +198,7 @@ async fn axis_and_rows_agree_beside_a_scrollbar() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_row_shows_its_card_however_long_ago_that_was() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
     let mut head = 0;
     for run in 0..8 {
@@ -216,7 +216,7 @@ async fn a_row_shows_its_card_however_long_ago_that_was() {
         };
         head = publisher.says(&(start + &calls.collect::<String>() + &twice + end.trim_start())).await.seq;
     }
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?timeline=320")).await;
     page.painted(head).await;
     let card = |call: &str| {

@@ -3,13 +3,13 @@
 use tests::browser::{DESKTOP, Screen};
 use tests::recordings::{fixtures, recordings};
 use tests::wait::within;
-use tests::{Hub, Page};
+use tests::{BrowserPage, TestHub};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_8_two_browsers_and_a_terminal_see_the_same_of_replayed_streams() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let dark = Screen { dark: true, ..DESKTOP };
-    let (first, second) = (Page::open(DESKTOP).await, Page::open(dark).await);
+    let (first, second) = (BrowserPage::open(DESKTOP).await, BrowserPage::open(dark).await);
     for (dialect, folder) in [("openai-chat", "openai-chat"), ("anthropic", "anthropic-messages")] {
         let files: Vec<_> = recordings(folder).into_iter().chain(fixtures(dialect)).collect();
         let file = files.iter().max_by_key(|file| file.metadata().unwrap().len().min(60_000)).unwrap();

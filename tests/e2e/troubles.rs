@@ -4,17 +4,17 @@
 use serde_json::json;
 use tests::browser::{DESKTOP, Screen};
 use tests::wait::within;
-use tests::{Hub, Page};
+use tests::{BrowserPage, TestHub};
 
 use crate::scene::{ANSWER, CALLS, OPENING, SUB_AGENT, hub_and_publisher, live_behind_a_relay};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_whose_publisher_is_gone_is_stalled_and_needs_somebody() {
     let hub =
-        Hub::start_with(&["--log", "memory", "--stalled-after", "1", "--interrupted-after", "600"]).await;
+        TestHub::start_with(&["--log", "memory", "--stalled-after", "1", "--interrupted-after", "600"]).await;
     let mut publisher = hub.publisher("c").await;
     publisher.says_all(&[OPENING, CALLS]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.text_until("pill", |text| text.contains("Running")).await;
     drop(publisher);
@@ -43,11 +43,12 @@ async fn a_run_whose_publisher_is_gone_is_stalled_and_needs_somebody() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_whose_run_was_lost_says_that_nothing_was_recorded() {
-    let hub = Hub::start_with(&["--log", "memory", "--stalled-after", "1", "--interrupted-after", "2"]).await;
+    let hub =
+        TestHub::start_with(&["--log", "memory", "--stalled-after", "1", "--interrupted-after", "2"]).await;
     let mut publisher = hub.publisher("c").await;
     publisher.says_all(&[OPENING, CALLS]).await;
     drop(publisher);
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     let card = "document.querySelector('[data-t=tool-card][data-call=t3]')";
     page.holds(&format!("return {card}?.dataset.state === 'interrupted'")).await;
@@ -91,7 +92,7 @@ async fn what_happens_is_said_to_readers_who_listen_and_nothing_that_did_not() {
     let head = publisher.says(OPENING).await.seq;
     let mut other = hub.publisher("done").await;
     other.says_all(&[OPENING, r#"{"k":"run.end","run":"r","status":"complete"}"#]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     page.holds("return document.querySelectorAll('[data-t=conversation-row]').length === 2").await;
@@ -123,8 +124,8 @@ async fn what_happens_is_said_to_readers_who_listen_and_nothing_that_did_not() {
 async fn a_full_disk_is_told_to_everybody_also_on_a_phone() {
     let folder = tempfile::tempdir().unwrap();
     let log = format!("sqlite:{}", folder.path().join("log.db").display());
-    let hub = Hub::start_with(&["--log", &log, "--log-max-bytes", "1048576", "--trace", "error"]).await;
-    let narrow = Page::open(Screen { width: 390, height: 844, dark: true }).await;
+    let hub = TestHub::start_with(&["--log", &log, "--log-max-bytes", "1048576", "--trace", "error"]).await;
+    let narrow = BrowserPage::open(Screen { width: 390, height: 844, dark: true }).await;
     narrow.goto(&hub.url("/c/c")).await;
     narrow.holds("return document.querySelector('[data-t=connection]')?.dataset.state === 'live'").await;
     // What cannot be packed small fills a megabyte soon.
@@ -162,7 +163,7 @@ async fn a_call_that_was_tried_again_says_so_and_lists_its_attempts() {
         {"k":"tool.call","run":"r","tool":"x.2","arguments":"{\"url\":\"https://example.com\"}"}
         {"k":"tool.result","run":"r","tool":"x.2","output":"found","exec_ms":340}"#;
     let head = publisher.says_all(&[OPENING, attempts]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     let card = "document.querySelector('[data-t=tool-card][data-call=\"x.2\"]')";
@@ -184,7 +185,7 @@ async fn a_call_that_was_tried_again_says_so_and_lists_its_attempts() {
 #[tokio::test(flavor = "multi_thread")]
 async fn code_is_coloured_once_its_block_is_closed() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     let open = r#"
         {"k":"part.start","run":"r","part":"p","kind":"text"}
@@ -214,7 +215,7 @@ async fn what_waits_for_consent_comes_out_of_a_closed_sub_agent_at_every_level()
         {"k":"tool.call","run":"r","agent":"a2","tool":"t7","name":"deploy","arguments":"{\"to\":\"production\"}"}
         {"k":"approval.request","run":"r","agent":"a2","tool":"t7","text":"Deploy to production?"}"#;
     let head = publisher.says_all(&[OPENING, CALLS, SUB_AGENT, asks]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     let card = "[data-t=transcript] [data-t=tool-card][data-call=t7]";
     for level in ["Answer", "Steps"] {
         page.goto(&hub.url(&format!("/c/c?level={level}"))).await;

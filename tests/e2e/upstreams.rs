@@ -5,24 +5,24 @@ use serde_json::json;
 use tests::browser::DESKTOP;
 use tests::model::{STREAM, delta};
 use tests::wait::within;
-use tests::{Hub, Origin, Page, Step, raw};
+use tests::{BrowserPage, ScriptedServer, ServerStep, TestHub, raw};
 
 const ASKS: &str = r#"{"model":"m","stream":true,"messages":[{"role":"user","content":"Hello?"}]}"#;
 
 /// The upstream: refuses who asks for `limited`, and breaks off before all others, half way.
-async fn upstream() -> Origin {
-    Origin::start(|asked| match asked.header("x-case") {
+async fn upstream() -> ScriptedServer {
+    ScriptedServer::start(|asked| match asked.header("x-case") {
         Some("limited") => {
             let headers = [("content-type", "application/json"), ("retry-after", "7")];
             let body =
                 br#"{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}"#;
-            Step::answer("429 Too Many Requests", &headers, body)
+            ServerStep::answer("429 Too Many Requests", &headers, body)
         }
         _ => vec![
-            Step::begin("200 OK", &STREAM),
-            Step::piece(&delta(&json!({"content": "Half of what"}))),
-            Step::Wait,
-            Step::Reset,
+            ServerStep::begin("200 OK", &STREAM),
+            ServerStep::piece(&delta(&json!({"content": "Half of what"}))),
+            ServerStep::Wait,
+            ServerStep::Reset,
         ],
     })
     .await
@@ -38,8 +38,8 @@ const FAILURE: &str = "return [...document.querySelectorAll('[data-t=transcript]
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upstream_that_refuses_or_breaks_off_is_named_with_what_helps() {
     let origin = upstream().await;
-    let hub = Hub::start_with(&["--upstream", &origin.named("x")]).await;
-    let page = Page::open(DESKTOP).await;
+    let hub = TestHub::start_with(&["--upstream", &origin.named("x")]).await;
+    let page = BrowserPage::open(DESKTOP).await;
 
     assert_eq!(raw::call(hub.address(), &call("limited")).await.status(), 429);
     page.goto(&hub.url("/c/limited")).await;

@@ -1,13 +1,13 @@
 //! All conversations at once.
 
 use serde_json::json;
-use tests::Page;
+use tests::BrowserPage;
 use tests::browser::{DESKTOP, Screen};
 
 use crate::scene::{ANSWER, CALLS, OPENING, THINKING, hub_and_publisher};
 
 /// Presses a key that writes nothing.
-async fn key(page: &Page, key: &str, code: u32) {
+async fn key(page: &BrowserPage, key: &str, code: u32) {
     for kind in ["rawKeyDown", "keyUp"] {
         let event = json!({"type": kind, "key": key, "windowsVirtualKeyCode": code});
         page.devtools("Input.dispatchKeyEvent", event).await;
@@ -43,7 +43,7 @@ async fn the_wall_shows_what_every_conversation_does_now() {
     publisher.says(CALLS).await;
     let mut other = hub.publisher("two").await;
     other.says(&OPENING.replace("Quarterly report", "Nightly import")).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/one")).await;
     page.painted(head).await;
     page.press("g").await;
@@ -108,7 +108,7 @@ async fn more_than_24_tiles_come_in_pages_and_fit_every_screen() {
     let narrow = Screen { width: 390, height: 844, dark: false };
     for (name, screen) in [("light", DESKTOP), ("dark", Screen { dark: true, ..DESKTOP }), ("narrow", narrow)]
     {
-        let page = Page::open(screen).await;
+        let page = BrowserPage::open(screen).await;
         page.goto(&hub.url("/wall")).await;
         page.run_until("return document.querySelectorAll('[data-t=tile]').length", |n| n == &json!(24)).await;
         let small = "return [...document.querySelectorAll('[data-t=tile]')].filter(it => it.offsetHeight < 168 || it.offsetWidth < 320).length";

@@ -1,10 +1,10 @@
-//! What README says is not there yet: each claim has a test here that fails once the thing is there, so that the page is
+//! What README says is missing: each claim has a test here that fails once the feature exists, so that the page is
 //! changed with it. The last words of a claim are the name of its test.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use tests::Hub;
+use tests::TestHub;
 use tests::hub::binary;
 use tests::wait::patiently;
 use tokio::process::Command;
@@ -24,7 +24,7 @@ async fn absent_access_control() {
     let said = refused(&["--listen", "0.0.0.0:0"]).await;
     assert!(said.contains("no access control"), "{said}");
     // A token is not looked at: everybody who reaches the hub may do everything.
-    let hub = Hub::start_in_memory().await;
+    let hub = TestHub::start_in_memory().await;
     for token in [None, Some("Bearer made-up")] {
         let mut request = hub.request("POST", "/v1/conversations/c/events");
         if let Some(token) = token {
@@ -39,7 +39,7 @@ async fn absent_access_control() {
 async fn absent_hub_of_several_processes() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().to_str().unwrap();
-    let _first = Hub::start_with(&["--log", &format!("sqlite:{folder}/one.db")]).await;
+    let _first = TestHub::start_with(&["--log", &format!("sqlite:{folder}/one.db")]).await;
     let said = refused(&["--listen", "127.0.0.1:0", "--log", &format!("sqlite:{folder}/one.db")]).await;
     assert!(said.contains("one.db"), "{said}");
 }
@@ -49,7 +49,7 @@ async fn absent_proxies_behind_tls_and_socks() {
     for proxy in ["https://127.0.0.1:9", "socks5://127.0.0.1:9"] {
         let variables = [("HTTPS_PROXY", proxy), ("HTTP_PROXY", proxy)];
         let upstream = ["--upstream", "far=http://far.example"];
-        let hub = Hub::start_among(&variables, "127.0.0.1:0", &upstream).await;
+        let hub = TestHub::start_among(&variables, "127.0.0.1:0", &upstream).await;
         let answer = hub.request("GET", "/proxy/far/v1/models").send().await.unwrap();
         let problem: serde_json::Value = answer.json().await.unwrap();
         assert_eq!(problem["code"], "upstream_unreachable", "{proxy}: {problem}");
@@ -61,7 +61,7 @@ async fn absent_proxies_behind_tls_and_socks() {
 fn every_claim_of_absence_has_its_test_and_every_such_test_its_claim() {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
     let readme = std::fs::read_to_string(readme).unwrap();
-    let (_, section) = readme.split_once("## What is not there yet\n").unwrap();
+    let (_, section) = readme.split_once("## What is missing\n").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
     // Claims stand in the list and nowhere else: words outside of it would have no test.
     let claims: Vec<_> = section.split("\n* ").skip(1).collect();

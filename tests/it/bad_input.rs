@@ -1,9 +1,9 @@
 //! Bad input: each kind a named error or a counted anomaly, and the rest of the conversation intact.
 
 use model::code::ErrorCode;
-use model::frame::{ClientFrame, ServerFrame, Wish};
-use tests::Hub;
-use tests::wire::{Came, Wire};
+use model::frame::{ClientFrame, ServerFrame, SubscriptionOptions};
+use tests::TestHub;
+use tests::wire::{WebSocketWire, WireMessage};
 
 fn chunk(content: &str) -> String {
     format!(
@@ -18,7 +18,7 @@ const FINISH: &str = concat!(
 
 #[tokio::test]
 async fn a_wrong_dialect_is_named_with_those_there_are() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let answer = hub.request("POST", "/v1/ingest/klingon/c").body("x").send().await.unwrap();
     assert_eq!(answer.headers()["content-type"], "application/problem+json");
     let status = answer.status().as_u16();
@@ -31,7 +31,7 @@ async fn a_wrong_dialect_is_named_with_those_there_are() {
 
 #[tokio::test]
 async fn broken_json_in_the_middle_is_counted_and_the_rest_is_there() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut body = hub.ingest("openai-chat", "c");
     body.write(chunk("before ") + "data: {\"choices\":[{\"delta\n\n" + &chunk("after") + FINISH).await;
     let (status, answer) = body.finish().await;
@@ -43,7 +43,7 @@ async fn broken_json_in_the_middle_is_counted_and_the_rest_is_there() {
 
 #[tokio::test]
 async fn bytes_of_another_kind_are_named_and_the_conversation_goes_on() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let anthropic = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\"}}\n\n";
     let cases = [
         ("<!doctype html>\n<html><body><h1>502 Bad Gateway</h1></body></html>".into(), "an HTML page"),
@@ -71,7 +71,7 @@ async fn bytes_of_another_kind_are_named_and_the_conversation_goes_on() {
 
 #[tokio::test]
 async fn a_body_that_stops_leaves_what_came_and_an_interrupted_run() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut viewer = hub.view("c").await;
     let mut body = hub.ingest("openai-chat", "c");
     body.write(chunk("half")).await;
@@ -89,9 +89,9 @@ async fn a_body_that_stops_leaves_what_came_and_an_interrupted_run() {
 
 #[tokio::test]
 async fn i7_a_frame_over_the_limit_closes_that_socket_with_its_code() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut other = hub.view("c").await;
-    let mut wire = Wire::connect(hub.address()).await;
+    let mut wire = WebSocketWire::connect(hub.address()).await;
     let big = "x".repeat(model::limits::INBOUND_FRAME_BYTES_MAX);
     wire.send_text(format!("{{\"t\":\"pub\",\"id\":1,\"conv\":\"c\",\"events\":[],\"x\":\"{big}\"}}")).await;
     let (said, closed) = wire.end().await;
@@ -103,8 +103,8 @@ async fn i7_a_frame_over_the_limit_closes_that_socket_with_its_code() {
 
 #[tokio::test]
 async fn an_unknown_frame_and_text_that_is_none_are_named_and_the_socket_stays() {
-    let hub = Hub::start().await;
-    let mut wire = Wire::connect(hub.address()).await;
+    let hub = TestHub::start().await;
+    let mut wire = WebSocketWire::connect(hub.address()).await;
     let bad =
         [("{\"t\":\"weather\"}", "weather"), ("{oops", "no frame"), ("{\"t\":\"sub\",\"sub\":1}", "conv")];
     for (text, part) in bad {
@@ -114,15 +114,20 @@ async fn an_unknown_frame_and_text_that_is_none_are_named_and_the_socket_stays()
         assert_eq!(code, ErrorCode::BadRequest);
         assert!(message.contains(part), "{message}");
     }
-    wire.send(&ClientFrame::Sub { sub: 1, conv: "c".parse().unwrap(), have: None, wish: Wish::default() })
-        .await;
+    wire.send(&ClientFrame::Sub {
+        sub: 1,
+        conv: "c".parse().unwrap(),
+        have: None,
+        wish: SubscriptionOptions::default(),
+    })
+    .await;
     assert!(matches!(wire.frame().await, ServerFrame::Subbed { sub: 1, .. }));
 }
 
 #[tokio::test]
 async fn a_subscription_to_nothing_is_named() {
-    let hub = Hub::start().await;
-    let mut wire = Wire::connect(hub.address()).await;
+    let hub = TestHub::start().await;
+    let mut wire = WebSocketWire::connect(hub.address()).await;
     for frame in [ClientFrame::Unsub { sub: 9 }, ClientFrame::Resync { sub: 9 }] {
         wire.send(&frame).await;
         let answer = wire.frame().await;
@@ -136,7 +141,7 @@ async fn a_subscription_to_nothing_is_named() {
 }
 
 /// The next error of `wire`.
-async fn error(wire: &mut Wire) -> (Option<u32>, ErrorCode) {
+async fn error(wire: &mut WebSocketWire) -> (Option<u32>, ErrorCode) {
     loop {
         if let ServerFrame::Error { sub, code, .. } = wire.frame().await {
             return (sub, code);
@@ -146,53 +151,58 @@ async fn error(wire: &mut Wire) -> (Option<u32>, ErrorCode) {
 
 #[tokio::test]
 async fn i7_more_subscriptions_than_the_limit_are_refused() {
-    let hub = Hub::start().await;
-    let mut wire = Wire::connect(hub.address()).await;
+    let hub = TestHub::start().await;
+    let mut wire = WebSocketWire::connect(hub.address()).await;
     let most = u32::try_from(model::limits::SUBSCRIPTIONS_PER_SOCKET_MAX).unwrap();
     for sub in 0..=most {
         wire.send(&ClientFrame::Sub {
             sub,
             conv: format!("c{sub}").parse().unwrap(),
             have: None,
-            wish: Wish::default(),
+            wish: SubscriptionOptions::default(),
         })
         .await;
     }
     assert_eq!(error(&mut wire).await, (Some(most), ErrorCode::TooMany));
-    wire.send(&ClientFrame::Sub { sub: 0, conv: "c".parse().unwrap(), have: None, wish: Wish::default() })
-        .await;
+    wire.send(&ClientFrame::Sub {
+        sub: 0,
+        conv: "c".parse().unwrap(),
+        have: None,
+        wish: SubscriptionOptions::default(),
+    })
+    .await;
     assert_eq!(error(&mut wire).await, (Some(0), ErrorCode::SubscriptionInUse));
 }
 
 #[tokio::test]
 async fn a_client_of_another_version_is_told_so() {
-    let hub = Hub::start().await;
-    let mut wire = Wire::connect_in_silence(hub.address()).await;
+    let hub = TestHub::start().await;
+    let mut wire = WebSocketWire::connect_in_silence(hub.address()).await;
     wire.send(&ClientFrame::Hello { versions: vec!["9".into()], client: None }).await;
     assert_eq!(wire.end().await.0, Some(4505));
 }
 
 #[tokio::test]
 async fn a_socket_that_does_not_say_hello_is_closed() {
-    let hub = Hub::start().await;
-    let mut wire = Wire::connect_in_silence(hub.address()).await;
+    let hub = TestHub::start().await;
+    let mut wire = WebSocketWire::connect_in_silence(hub.address()).await;
     assert_eq!(wire.end().await.0, Some(4506));
 }
 
 #[tokio::test]
 async fn a_first_frame_that_is_no_hello_is_refused() {
-    let hub = Hub::start().await;
-    let mut wire = Wire::connect_in_silence(hub.address()).await;
+    let hub = TestHub::start().await;
+    let mut wire = WebSocketWire::connect_in_silence(hub.address()).await;
     wire.send(&ClientFrame::Watch { sub: 0, limit: None }).await;
     match wire.next().await {
-        Came::Frame(ServerFrame::Bye { code, .. }, _) => assert_eq!(code, 4500),
+        WireMessage::Frame(ServerFrame::Bye { code, .. }, _) => assert_eq!(code, 4500),
         other => panic!("{other:?}"),
     }
 }
 
 #[tokio::test]
 async fn paths_and_names_that_are_none_are_named() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     hub.publisher("c").await.says(r#"{"k":"run.start","run":"r"}"#).await;
     for (method, path, status, code) in [
         ("GET", "/v1/conversations/nobody", 404, "unknown_conversation"),

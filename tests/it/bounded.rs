@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use serde_json::Value;
-use tests::{hub, process::Process};
+use tests::{hub, process::ChildProcess};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
@@ -22,7 +22,7 @@ async fn fold_endless(dialect: &str, head: &str, filling: &str) -> (u64, Value) 
     for _ in 0..GIBIBYTE / piece.len() {
         stdin.write_all(piece.as_bytes()).await.unwrap();
     }
-    let peak = Process::of(child.id().unwrap()).peak_bytes;
+    let peak = ChildProcess::of(child.id().unwrap()).peak_bytes;
     drop(stdin);
     let output = child.wait_with_output().await.unwrap();
     (peak, serde_json::from_slice(&output.stdout).unwrap())

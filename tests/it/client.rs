@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use client::{HubAddress, PublishError, Publisher, Session, Update};
+use client::{HttpPublisher, HubAddress, PublishError, SessionUpdate, ViewerSession};
 use futures_util::stream;
 use model::code::ErrorCode;
 use model::frame::Pub;
 use model::{ConversationId, Envelope, RunId};
-use tests::Hub;
+use tests::TestHub;
 
 const DEADLINE: Duration = Duration::from_secs(20);
 
 /// A hub of its own, and its address.
-async fn hub() -> (HubAddress, Hub) {
-    let hub = Hub::start().await;
+async fn hub() -> (HubAddress, TestHub) {
+    let hub = TestHub::start().await;
     (format!("http://{}", hub.address()).parse().expect("an address"), hub)
 }
 
@@ -40,9 +40,9 @@ async fn in_time<T>(work: impl Future<Output = T>) -> T {
 #[tokio::test]
 async fn a_session_that_is_cut_sees_everything_once() {
     let (address, _hub) = hub().await;
-    let publisher = Publisher::new(address.clone());
+    let publisher = HttpPublisher::new(address.clone());
     in_time(async {
-        let mut session = Session::connect(address).await.expect("a session");
+        let mut session = ViewerSession::connect(address).await.expect("a session");
         let sub = session.subscribe(name("c")).await;
         session.until_live(sub).await.expect("live");
         publisher.events(&name("c"), &events(RUN)).await.expect("taken");
@@ -63,7 +63,7 @@ async fn a_session_that_is_cut_sees_everything_once() {
 async fn a_session_publishes_watches_and_is_told_what_is_refused() {
     let (address, _hub) = hub().await;
     in_time(async {
-        let mut session = Session::connect(address).await.expect("a session");
+        let mut session = ViewerSession::connect(address).await.expect("a session");
         let fleet = session.watch().await;
         let publication = Pub {
             id: 7,
@@ -79,8 +79,8 @@ async fn a_session_publishes_watches_and_is_told_what_is_refused() {
         let (mut acked, mut listed) = (false, false);
         while !(acked && listed) {
             match session.next().await.expect("an update") {
-                Update::Ack(ack) => acked = (ack.id, ack.events) == (7, 4),
-                Update::Fleet { sub, rows, .. } => {
+                SessionUpdate::Ack(ack) => acked = (ack.id, ack.events) == (7, 4),
+                SessionUpdate::Fleet { sub, rows, .. } => {
                     listed |= sub == fleet && rows.iter().any(|row| row.head == 4);
                 }
                 _ => {}
@@ -88,7 +88,7 @@ async fn a_session_publishes_watches_and_is_told_what_is_refused() {
         }
         session.resync(99).await;
         let refused = loop {
-            if let Update::Refused { sub, code, .. } = session.next().await.expect("an update") {
+            if let SessionUpdate::Refused { sub, code, .. } = session.next().await.expect("an update") {
                 break (sub, code);
             }
         };
@@ -100,7 +100,7 @@ async fn a_session_publishes_watches_and_is_told_what_is_refused() {
 #[tokio::test]
 async fn a_stream_is_a_step_of_the_run_that_it_names() {
     let (address, _hub) = hub().await;
-    let publisher = Publisher::new(address.clone());
+    let publisher = HttpPublisher::new(address.clone());
     in_time(async {
         let pieces =
             RUN.lines().chain(END.lines()).map(|line| Ok::<_, std::io::Error>(format!("{line}\n").into()));
@@ -121,7 +121,7 @@ async fn a_stream_is_a_step_of_the_run_that_it_names() {
 #[tokio::test]
 async fn nobody_answers_where_there_is_no_hub() {
     let (address, mut hub) = hub().await;
-    let publisher = Publisher::new(address.clone());
+    let publisher = HttpPublisher::new(address.clone());
     in_time(async {
         publisher.events(&name("c"), &events(RUN)).await.expect("taken");
         hub.kill().await;

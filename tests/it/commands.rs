@@ -6,7 +6,7 @@ use std::process::{Output, Stdio};
 
 use serde_json::Value;
 use tests::wait::{patiently, within};
-use tests::{Hub, hub};
+use tests::{TestHub, hub};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::net::TcpListener;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -115,7 +115,7 @@ impl Tee {
 
 #[tokio::test]
 async fn tee_publishes_while_the_pipe_still_runs() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut viewer = hub.view("c").await;
     let mut tee = Tee::start(&hub.url(""));
     for (seq, line) in (1..).zip(story(2).lines()) {
@@ -135,7 +135,7 @@ async fn tee_delivers_what_it_has_to_a_hub_that_comes_up_later() {
     let story = story(3);
     let mut lines = story.lines();
     tee.pass(lines.next().unwrap()).await;
-    let hub = Hub::start_at(&address.to_string()).await;
+    let hub = TestHub::start_at(&address.to_string()).await;
     for line in lines {
         tee.pass(line).await;
     }
@@ -148,7 +148,7 @@ async fn tee_delivers_what_it_has_to_a_hub_that_comes_up_later() {
 
 /// Publishes a status again and again. A viewer may get the first ones inside of a snapshot, which `tail --json` does
 /// not hold.
-async fn say_on(hub: &Hub, word: &str) -> ! {
+async fn say_on(hub: &TestHub, word: &str) -> ! {
     let mut publisher = hub.publisher("c").await;
     loop {
         publisher.says(&format!("{{\"k\":\"status\",\"run\":\"r\",\"text\":\"{word}\"}}")).await;
@@ -165,7 +165,7 @@ async fn commands_end_quietly_when_nobody_reads_them() {
     let output = within("fold", fold.wait_with_output()).await.unwrap();
     assert_eq!((output.status.code(), said(&output).as_str()), (Some(0), ""));
 
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut tail = start(&["tail", "c", "--json", "--url", &hub.url("")]);
     let mut stdout = BufReader::new(tail.stdout.take().unwrap()).lines();
     tokio::select! {
@@ -182,7 +182,7 @@ async fn commands_end_quietly_when_nobody_reads_them() {
 
 #[tokio::test]
 async fn tail_shows_what_is_published_and_ends_with_the_run() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut tail = start(&["tail", "c", "--until", "run.end", "--url", &hub.url("")]);
     let mut stdout = tail.stdout.take().unwrap();
     hub.publisher("c").await.says(&story(3)).await;
@@ -195,7 +195,7 @@ async fn tail_shows_what_is_published_and_ends_with_the_run() {
 
 #[tokio::test]
 async fn tail_gives_one_envelope_a_line_from_a_position() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let position = hub.publisher("c").await.says(&story(3)).await;
     let from = format!("{}:2", position.epoch);
     let tail = |level: &'static str| {
@@ -219,7 +219,7 @@ async fn tail_gives_one_envelope_a_line_from_a_position() {
 
 #[tokio::test]
 async fn tail_goes_on_when_the_hub_crashes_and_comes_back() {
-    let mut hub = Hub::start().await;
+    let mut hub = TestHub::start().await;
     let mut tail = start(&["tail", "c", "--json", "--url", &hub.url("")]);
     let mut lines = BufReader::new(tail.stdout.take().unwrap()).lines();
     let mut noise = BufReader::new(tail.stderr.take().unwrap()).lines();
@@ -249,7 +249,7 @@ async fn tail_goes_on_when_the_hub_crashes_and_comes_back() {
 
 #[tokio::test]
 async fn replay_publishes_what_fold_makes_of_the_same_file() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(story(500).as_bytes()).unwrap();
     let path = file.path().to_str().unwrap();
@@ -268,7 +268,7 @@ async fn replay_publishes_what_fold_makes_of_the_same_file() {
 
 #[tokio::test]
 async fn exit_codes_tell_failure_from_misuse_and_say_how_to_mend_it() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let taken = hub.address().to_string();
     let nobody = format!("http://{}", nowhere().await);
     let file = tempfile::NamedTempFile::new().unwrap();

@@ -5,8 +5,8 @@ use model::digest::digest;
 use model::frame::ServerFrame;
 use model::limits::PART_BYTES_MAX;
 use serde_json::{Value, json};
-use tests::wire::Wire;
-use tests::{Hub, Origin, Step};
+use tests::wire::WebSocketWire;
+use tests::{ScriptedServer, ServerStep, TestHub};
 
 use super::proxy::STREAM;
 use super::remote_kinds;
@@ -14,7 +14,7 @@ use super::runner::{command, events, runs, say};
 use super::runner_tools::{called, calling, came, hub};
 
 /// Waits until the first call waits for consent; its arguments.
-async fn asked(hub: &Hub) -> String {
+async fn asked(hub: &TestHub) -> String {
     let waits = |run: &Value| run["tool_calls"][0]["state"] == "approval";
     runs(hub, |runs| runs.last().is_some_and(waits)).await;
     let view = hub.json("/v1/conversations/c").await;
@@ -27,7 +27,7 @@ fn approve(id: &str, saw: &str) -> Value {
     json!({"id": id, "command": "approve", "tool": "a", "saw": saw})
 }
 
-async fn mismatch(hub: &Hub, body: Value) {
+async fn mismatch(hub: &TestHub, body: Value) {
     let (status, problem) = command(hub, body).await;
     assert_eq!((status, problem["code"].as_str()), (409, Some("consent_mismatch")), "{problem}");
 }
@@ -44,7 +44,7 @@ async fn consent_to_other_arguments_than_those_that_are_asked_about_is_refused()
     let mut edited = approve("3", &other);
     edited["arguments"] = json!({"to": "test"});
     mismatch(&hub, edited).await;
-    let mut wire = Wire::connect(hub.address()).await;
+    let mut wire = WebSocketWire::connect(hub.address()).await;
     let frame = json!({"t": "command", "conv": "c", "command": approve("4", &other)});
     wire.send_text(frame.to_string()).await;
     let ServerFrame::Refused { id, code, .. } = wire.frame().await else { panic!("a refusal") };
@@ -82,7 +82,7 @@ async fn arguments_that_somebody_changes_meanwhile_are_not_those_that_are_execut
 #[tokio::test(flavor = "multi_thread")]
 async fn what_nobody_can_see_whole_nobody_can_agree_to() {
     let long = "x".repeat(PART_BYTES_MAX);
-    let origin = Origin::start(move |asked| {
+    let origin = ScriptedServer::start(move |asked| {
         let has_results = super::runner::messages(asked).iter().any(|message| message["role"] == "tool");
         if has_results {
             return super::runner::answer("Done.");
@@ -91,10 +91,10 @@ async fn what_nobody_can_see_whole_nobody_can_agree_to() {
         let calls = json!([{"index": 0, "id": "a", "type": "function", "function": function}]);
         let said = tests::model::delta(&json!({"tool_calls": calls}));
         vec![
-            Step::begin("200 OK", &STREAM),
-            Step::piece(&said),
-            Step::piece(tests::model::END),
-            Step::end(&[]),
+            ServerStep::begin("200 OK", &STREAM),
+            ServerStep::piece(&said),
+            ServerStep::piece(tests::model::END),
+            ServerStep::end(&[]),
         ]
     })
     .await;
@@ -121,9 +121,12 @@ async fn an_agent_elsewhere_that_asks_about_something_else_meanwhile_is_not_agre
     let outcome = json!({"type": "interrupt", "interrupts": [interrupt]});
     let over = json!({"type": "RUN_FINISHED", "threadId": "c", "runId": "1", "outcome": outcome});
     let all = [started, begun, arguments, written, over];
-    let origin = Origin::start(move |_| {
-        let said = all.iter().map(|event| Step::piece(format!("data: {event}\n\n").as_bytes()));
-        std::iter::once(Step::begin("200 OK", &STREAM)).chain(said).chain([Step::end(&[])]).collect()
+    let origin = ScriptedServer::start(move |_| {
+        let said = all.iter().map(|event| ServerStep::piece(format!("data: {event}\n\n").as_bytes()));
+        std::iter::once(ServerStep::begin("200 OK", &STREAM))
+            .chain(said)
+            .chain([ServerStep::end(&[])])
+            .collect()
     })
     .await;
     let (hub, _place) = remote_kinds::hub_with(&origin, "ag-ui", "", "").await;

@@ -5,14 +5,14 @@ use model::command::Done;
 use model::frame::ServerFrame;
 use model::limits::COMMANDS_WAITING_MAX;
 use serde_json::{Value, json};
-use tests::wire::Wire;
-use tests::{Origin, Step};
+use tests::wire::WebSocketWire;
+use tests::{ScriptedServer, ServerStep};
 
 use super::proxy::{STREAM, piece};
 use super::runner::{answer, command, hub_with, last_run, runs, say};
 
 /// Commands something in the conversation `c` over `wire`, and takes the answer.
-async fn over(wire: &mut Wire, body: Value) -> ServerFrame {
+async fn over(wire: &mut WebSocketWire, body: Value) -> ServerFrame {
     wire.send_text(json!({"t": "command", "conv": "c", "command": body}).to_string()).await;
     wire.frame().await
 }
@@ -29,14 +29,14 @@ fn refused(frame: ServerFrame) -> (String, ErrorCode) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_is_done_once_whichever_door_it_comes_through() {
-    let origin = Origin::start(|_| answer("Once")).await;
+    let origin = ScriptedServer::start(|_| answer("Once")).await;
     let (hub, _place) = hub_with(&origin, "").await;
-    let mut wire = Wire::connect(hub.address()).await;
+    let mut wire = WebSocketWire::connect(hub.address()).await;
     let body = json!({"id": "Hello", "command": "say", "agent": "helper", "text": "Hello"});
     let first = done(over(&mut wire, body.clone()).await);
     assert_eq!(done(over(&mut wire, body).await), first);
     assert_eq!(say(&hub, "Hello").await, serde_json::to_value(&first).unwrap());
-    let mut other = Wire::connect(hub.address()).await;
+    let mut other = WebSocketWire::connect(hub.address()).await;
     let body = json!({"id": "Hello", "command": "stop"});
     assert_eq!(done(over(&mut other, body).await), first, "the id is what counts");
     assert_eq!(last_run(&hub).await["status"], "complete");
@@ -45,9 +45,9 @@ async fn a_command_is_done_once_whichever_door_it_comes_through() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_done_is_refused_by_its_id() {
-    let origin = Origin::start(|_| answer("Hello")).await;
+    let origin = ScriptedServer::start(|_| answer("Hello")).await;
     let (hub, _place) = hub_with(&origin, "").await;
-    let mut wire = Wire::connect(hub.address()).await;
+    let mut wire = WebSocketWire::connect(hub.address()).await;
     let stop = json!({"id": "1", "command": "stop"});
     assert_eq!(refused(over(&mut wire, stop).await), ("1".into(), ErrorCode::UnknownConversation));
     let say = json!({"id": "2", "command": "say", "agent": "nobody", "text": "x"});
@@ -60,11 +60,12 @@ async fn what_cannot_be_done_is_refused_by_its_id() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_socket_that_goes_away_takes_nothing_back() {
-    let origin =
-        Origin::start(|_| vec![Step::begin("200 OK", &STREAM), Step::piece(&piece("Well")), Step::Silence])
-            .await;
+    let origin = ScriptedServer::start(|_| {
+        vec![ServerStep::begin("200 OK", &STREAM), ServerStep::piece(&piece("Well")), ServerStep::Silence]
+    })
+    .await;
     let (hub, _place) = hub_with(&origin, "").await;
-    let mut wire = Wire::connect(hub.address()).await;
+    let mut wire = WebSocketWire::connect(hub.address()).await;
     let said =
         done(over(&mut wire, json!({"id": "1", "command": "say", "agent": "helper", "text": "Hello"})).await);
     drop(wire);
@@ -76,9 +77,9 @@ async fn a_socket_that_goes_away_takes_nothing_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_keep_their_order_and_each_is_answered() {
-    let origin = Origin::start(|_| answer("Hello")).await;
+    let origin = ScriptedServer::start(|_| answer("Hello")).await;
     let (hub, _place) = hub_with(&origin, "").await;
-    let mut wire = Wire::connect(hub.address()).await;
+    let mut wire = WebSocketWire::connect(hub.address()).await;
     let many = COMMANDS_WAITING_MAX * 4;
     for number in 0..many {
         let body = json!({"id": number.to_string(), "command": "fork", "into": format!("c{number}")});

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::Output;
 
 use serde_json::Value;
-use tests::Hub;
+use tests::TestHub;
 use tests::wait::{patiently, within};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStdin, Command};
@@ -18,7 +18,7 @@ struct Tee {
 }
 
 impl Tee {
-    fn start(hub: &Hub, options: &[&str]) -> Self {
+    fn start(hub: &TestHub, options: &[&str]) -> Self {
         let url = hub.url("");
         let into = ["tee", "--dialect", "fanlight", "--conversation", "c", "--wait", "2m", "--url", &url];
         let mut child = start(&[&into[..], options].concat());
@@ -49,7 +49,7 @@ async fn folded(text: &str) -> Value {
 }
 
 /// The hub shows what `fold` makes of the same, which no event less or more would be.
-async fn shows_the_same(hub: &Hub, text: &str) {
+async fn shows_the_same(hub: &TestHub, text: &str) {
     let (served, folded) = (hub.summary("c").await, folded(text).await);
     // Not by assert_eq!, which would print megabytes.
     assert!(served["runs"] == folded["runs"], "the runs differ");
@@ -64,7 +64,7 @@ fn pieces(text: &str, count: usize) -> Vec<String> {
 }
 
 /// Kills the hub again and again while `tee` runs, which must not be seen by anybody.
-async fn survives_kills(mut hub: Hub) {
+async fn survives_kills(mut hub: TestHub) {
     let story = story(3_000);
     let mut tee = Tee::start(&hub, &[]);
     for (number, piece) in pieces(&story, 4).iter().enumerate() {
@@ -85,24 +85,24 @@ async fn survives_kills(mut hub: Hub) {
 
 #[tokio::test]
 async fn i10_tee_tells_a_hub_that_is_killed_again_and_again_every_event_once() {
-    survives_kills(Hub::start_in_memory().await).await;
+    survives_kills(TestHub::start_in_memory().await).await;
 }
 
 #[tokio::test]
 async fn i10_what_a_hub_has_stored_is_not_told_again_when_it_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     let log = format!("sqlite:{}", folder.path().join("log.db").display());
-    survives_kills(Hub::start_with(&["--log", &log]).await).await;
+    survives_kills(TestHub::start_with(&["--log", &log]).await).await;
 }
 
-async fn signal(hub: &Hub, name: &str) {
+async fn signal(hub: &TestHub, name: &str) {
     let sent = Command::new("kill").args([name, &hub.pid().to_string()]).status().await;
     assert!(sent.unwrap().success());
 }
 
 #[tokio::test]
 async fn i10_what_a_hub_does_not_read_waits_on_disk_and_comes_in_order() {
-    let hub = Hub::start_in_memory().await;
+    let hub = TestHub::start_in_memory().await;
     let mut text = story(0);
     let end = text.split_off(text.find("{\"k\":\"part.end\"").unwrap());
     for number in 0..350 {
@@ -124,7 +124,7 @@ async fn i10_what_a_hub_does_not_read_waits_on_disk_and_comes_in_order() {
 
 #[tokio::test]
 async fn tee_says_what_did_not_fit_and_delivers_what_did() {
-    let hub = Hub::start_in_memory().await;
+    let hub = TestHub::start_in_memory().await;
     signal(&hub, "-STOP").await;
     let mut tee = Tee::start(&hub, &["--buffer", "0"]);
     let line = format!(
@@ -146,7 +146,7 @@ async fn tee_says_what_did_not_fit_and_delivers_what_did() {
 
 #[tokio::test]
 async fn i10_replay_goes_on_where_it_was_when_the_hub_comes_back() {
-    let mut hub = Hub::start_in_memory().await;
+    let mut hub = TestHub::start_in_memory().await;
     let story = story(400);
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(story.as_bytes()).unwrap();
@@ -165,7 +165,7 @@ async fn i10_replay_goes_on_where_it_was_when_the_hub_comes_back() {
 
 #[tokio::test]
 async fn an_event_that_fits_into_no_frame_is_delivered_in_its_place() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut text = String::from("{\"k\":\"run.start\",\"run\":\"r\"}\n");
     for number in 0..4 {
         let result = "y".repeat(3 << 20);

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use tests::recordings::fixtures;
 use tests::wait::within;
-use tests::{Hub, hub};
+use tests::{TestHub, hub};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
@@ -38,7 +38,7 @@ async fn folded(dialect: &str, stream: &[u8]) -> Value {
 
 #[tokio::test]
 async fn calls_in_plain_text_are_found_where_they_are_asked_for() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let pieces =
         ["I look. <tool_u", "se id=\\\"c1\\\" name=\\\"look\\\">{\\\"at\\\":1}</tool", "_use> Done."];
     let delta = |text: &str| format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use serde_json::Value;
 use tests::wait::patiently;
-use tests::{Hub, hub};
+use tests::{TestHub, hub};
 use tokio::net::TcpListener;
 use tokio::process::Command;
 
@@ -47,7 +47,7 @@ where
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hub_that_works_is_well_and_keeps_no_trace_of_the_visit() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let (findings, _) = doctor(&hub.url(""), &[], &[]).await;
     for check in ["hub", "log", "websocket", "publishing", "environment"] {
         assert!(of(&findings, check).0, "{findings:#?}");
@@ -70,7 +70,7 @@ async fn nobody_and_somebody_else_at_the_port_are_told_apart() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reverse_proxy_that_eats_the_upgrade_is_named() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let root = hub.url("");
     let between = server(move |request: Request| {
         let url = format!("{root}{}", request.uri());
@@ -90,7 +90,7 @@ async fn a_reverse_proxy_that_eats_the_upgrade_is_named() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn variables_that_lead_to_the_wrong_path_are_named() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let wrong = hub.url("/v1");
     let (findings, code) = doctor(&hub.url(""), &[], &[("OPENAI_BASE_URL", &wrong)]).await;
     assert!(!of(&findings, "base url").0, "{findings:#?}");
@@ -104,7 +104,7 @@ where
     R: Future<Output = Response> + Send + 'static,
 {
     let address = server(respond).await;
-    let hub = Hub::start_with(&["--upstream", &format!("x=http://{address}")]).await;
+    let hub = TestHub::start_with(&["--upstream", &format!("x=http://{address}")]).await;
     let options: Vec<_> = ["--upstream", "x"].iter().chain(options).copied().collect();
     doctor(&hub.url(""), &options, &[("X_API_KEY", "sk-secret")]).await.0
 }
@@ -115,11 +115,11 @@ async fn a_refused_key_and_a_wrong_base_path_are_named() {
     assert!(of(&findings, "upstream").1.contains("refuses the key"), "{findings:#?}");
     let findings = upstream(&[], |_| async { StatusCode::NOT_FOUND.into_response() }).await;
     assert!(of(&findings, "upstream").1.contains("no such path"), "{findings:#?}");
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let (wrong, nobody) = (hub.url("/v1"), format!("x=http://{}", nowhere().await));
     let (findings, _) = doctor(&hub.url(""), &["--upstream", "openai", "--base-url", &wrong], &[]).await;
     assert!(of(&findings, "base url").1.contains("not its proxy"), "{findings:#?}");
-    let hub = Hub::start_with(&["--upstream", &nobody]).await;
+    let hub = TestHub::start_with(&["--upstream", &nobody]).await;
     let (findings, _) = doctor(&hub.url(""), &["--upstream", "x"], &[]).await;
     assert!(of(&findings, "key").0 && !of(&findings, "upstream").0, "{findings:#?}");
 }
@@ -134,7 +134,7 @@ where
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("fanlight.toml");
     std::fs::write(&file, format!("[upstreams.x]\nurl = \"http://{address}\"\napi = \"{api}\"\n")).unwrap();
-    let hub = Hub::start_with(&["--config", &file.display().to_string()]).await;
+    let hub = TestHub::start_with(&["--config", &file.display().to_string()]).await;
     let options = ["--upstream", "x", "--model", "m"];
     doctor(&hub.url(""), &options, &[("X_API_KEY", "sk-secret")]).await.0
 }

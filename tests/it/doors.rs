@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tests::model::delta;
 use tests::wait::{patiently, within};
-use tests::{Hub, Origin, Step};
+use tests::{ScriptedServer, ServerStep, TestHub};
 
 use super::proxy::{END, STREAM, piece};
 use super::runner::{answer, hub_with_tools, messages};
@@ -19,8 +19,8 @@ pub(crate) fn call(id: &str, name: &str, arguments: &Value) -> Vec<u8> {
 }
 
 /// A model that thinks, says something, calls a tool of the hub's, and with its result says the rest.
-pub(crate) async fn storyteller() -> Origin {
-    Origin::start(|asked| {
+pub(crate) async fn storyteller() -> ScriptedServer {
+    ScriptedServer::start(|asked| {
         let all = messages(asked);
         let last = all.last().unwrap();
         if last["role"] == "tool" {
@@ -30,49 +30,49 @@ pub(crate) async fn storyteller() -> Origin {
             return answer(&format!("{} messages", all.len()));
         }
         vec![
-            Step::begin("200 OK", &STREAM),
-            Step::piece(&delta(&json!({"reasoning_content": "Hm."}))),
-            Step::piece(&piece("Let me look.")),
-            Step::piece(&call("call_1", "t__echo", &json!({"city": "Rome"}))),
-            Step::piece(END),
-            Step::end(&[]),
+            ServerStep::begin("200 OK", &STREAM),
+            ServerStep::piece(&delta(&json!({"reasoning_content": "Hm."}))),
+            ServerStep::piece(&piece("Let me look.")),
+            ServerStep::piece(&call("call_1", "t__echo", &json!({"city": "Rome"}))),
+            ServerStep::piece(END),
+            ServerStep::end(&[]),
         ]
     })
     .await
 }
 
 /// A model that calls a tool of its caller's, and says what it gave back.
-pub(crate) async fn handing_over() -> Origin {
-    Origin::start(|asked| {
+pub(crate) async fn handing_over() -> ScriptedServer {
+    ScriptedServer::start(|asked| {
         let all = messages(asked);
         if let Some(result) = all.iter().find(|message| message["role"] == "tool") {
             return answer(&format!("It says {}.", result["content"].as_str().unwrap()));
         }
         vec![
-            Step::begin("200 OK", &STREAM),
-            Step::piece(&piece("I ask.")),
-            Step::piece(&call("call_9", "ask_user", &json!({"what": "colour"}))),
-            Step::piece(END),
-            Step::end(&[]),
+            ServerStep::begin("200 OK", &STREAM),
+            ServerStep::piece(&piece("I ask.")),
+            ServerStep::piece(&call("call_9", "ask_user", &json!({"what": "colour"}))),
+            ServerStep::piece(END),
+            ServerStep::end(&[]),
         ]
     })
     .await
 }
 
 /// A hub whose `helper` has the tools of the server as `t`; `tables` are put behind.
-pub(crate) async fn hub_of(origin: &Origin, tables: &str) -> (Hub, tempfile::TempDir) {
+pub(crate) async fn hub_of(origin: &ScriptedServer, tables: &str) -> (TestHub, tempfile::TempDir) {
     let server = format!("[mcp.t]\ncommand = [{SERVER:?}]\n{tables}");
     hub_with_tools(origin, "tools = [\"t\"]", &server).await
 }
 
 /// The same, and it asks before it calls them.
-pub(crate) async fn careful_hub_of(origin: &Origin) -> (Hub, tempfile::TempDir) {
+pub(crate) async fn careful_hub_of(origin: &ScriptedServer) -> (TestHub, tempfile::TempDir) {
     let server = format!("[mcp.t]\ncommand = [{SERVER:?}]");
     hub_with_tools(origin, "tools = [\"t\"]\nconfirm = [\"t__*\"]", &server).await
 }
 
-/// Posts `body`.
-pub(crate) async fn post(hub: &Hub, path: &str, body: &Value) -> reqwest::Response {
+/// Posts `body` as JSON to `path` of the hub.
+pub(crate) async fn post(hub: &TestHub, path: &str, body: &Value) -> reqwest::Response {
     let asked = hub.request("POST", path).header("content-type", "application/json").body(body.to_string());
     within(path, asked.send()).await.unwrap()
 }
@@ -97,7 +97,7 @@ pub(crate) fn objects(body: &str) -> Vec<(String, Value)> {
 }
 
 /// All of one conversation, in short, once its newest run is over.
-pub(crate) async fn seen(hub: &Hub, conversation: &str) -> Value {
+pub(crate) async fn seen(hub: &TestHub, conversation: &str) -> Value {
     let is_over = |summary: &Value| {
         let runs = summary["runs"].as_array();
         runs.and_then(|runs| runs.last()).is_some_and(|run| run["status"] != "running")
@@ -112,15 +112,15 @@ pub(crate) fn said(summary: &Value) -> Vec<String> {
 }
 
 /// A model that begins to speak and waits.
-pub(crate) async fn slow() -> Origin {
-    Origin::start(|_| {
+pub(crate) async fn slow() -> ScriptedServer {
+    ScriptedServer::start(|_| {
         vec![
-            Step::begin("200 OK", &STREAM),
-            Step::piece(&piece("Well")),
-            Step::Wait,
-            Step::piece(&piece(" then.")),
-            Step::piece(END),
-            Step::end(&[]),
+            ServerStep::begin("200 OK", &STREAM),
+            ServerStep::piece(&piece("Well")),
+            ServerStep::Wait,
+            ServerStep::piece(&piece(" then.")),
+            ServerStep::piece(END),
+            ServerStep::end(&[]),
         ]
     })
     .await

@@ -2,7 +2,7 @@
 //! goes on in a fork.
 
 use serde_json::{Value, json};
-use tests::Hub;
+use tests::TestHub;
 
 use super::doors::{handing_over, hub_of, post, said, seen, slow, storyteller, told, until};
 use super::runner::hub_with;
@@ -11,7 +11,7 @@ const CHAT: &str = "/v1/chat/completions";
 const AI_SDK: &str = "/compat/ai-sdk/helper";
 
 /// Asks with all that was said, by a caller with this key; the text of the answer and the conversation.
-async fn ask(hub: &Hub, key: &str, messages: &Value, tools: &Value) -> (String, String) {
+async fn ask(hub: &TestHub, key: &str, messages: &Value, tools: &Value) -> (String, String) {
     let body = json!({"model": "helper", "messages": messages, "tools": tools}).to_string();
     let asked = hub.request("POST", CHAT).header("authorization", format!("Bearer {key}")).body(body);
     let (body, name) = told(asked.send().await.unwrap()).await;
@@ -19,7 +19,7 @@ async fn ask(hub: &Hub, key: &str, messages: &Value, tools: &Value) -> (String, 
     (body["choices"][0]["message"]["content"].as_str().unwrap_or_default().to_owned(), name)
 }
 
-async fn away(hub: &mut Hub) {
+async fn away(hub: &mut TestHub) {
     hub.stop().await;
     hub.restart().await;
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use tests::{Hub, Origin};
+use tests::{ScriptedServer, TestHub};
 
 use super::doors::{objects, post, said, seen, told, until};
 use super::runner::{answer, hub_with_tools, messages};
@@ -98,7 +98,7 @@ impl Caller {
     }
 
     /// Asks one more question; the conversation in which it was answered.
-    async fn ask(&mut self, hub: &Hub, door: Door, question: &str) -> String {
+    async fn ask(&mut self, hub: &TestHub, door: Door, question: &str) -> String {
         self.history.push(json!({"role": "user", "content": question}));
         let body = (door.body)(self, &self.history).to_string();
         let mut asked = hub.request("POST", door.path).header("content-type", "application/json").body(body);
@@ -118,8 +118,8 @@ impl Caller {
 }
 
 /// A model that greets everybody alike, and then says all that it was told.
-async fn echo() -> Origin {
-    Origin::start(|asked| {
+async fn echo() -> ScriptedServer {
+    ScriptedServer::start(|asked| {
         let all = messages(asked);
         let of = |role: &'static str| all.iter().filter(move |message| message["role"] == role);
         let asked: Vec<&str> = of("user").map(|it| it["content"].as_str().unwrap()).collect();
@@ -132,7 +132,7 @@ async fn echo() -> Origin {
     .await
 }
 
-async fn hub_of_echo() -> (Hub, Origin, tempfile::TempDir) {
+async fn hub_of_echo() -> (TestHub, ScriptedServer, tempfile::TempDir) {
     let origin = echo().await;
     let (hub, place) = hub_with_tools(&origin, "", "").await;
     (hub, origin, place)
@@ -140,7 +140,7 @@ async fn hub_of_echo() -> (Hub, Origin, tempfile::TempDir) {
 
 /// Two callers with `count` conversations each, all of which begin alike, are asked in turn behind `door`.
 async fn two_callers(
-    hub: &Hub,
+    hub: &TestHub,
     door: Door,
     (one, other): (Option<&'static str>, Option<&'static str>),
     count: usize,
@@ -276,10 +276,10 @@ async fn a_first_question_of_ralph_that_was_edited_is_told_without_the_old_turns
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ralph_elsewhere_is_told_the_user_and_the_chat_of_the_caller() {
-    let origin = Origin::start(|_| {
+    let origin = ScriptedServer::start(|_| {
         let told = "event: message\r\ndata: {\"type\":\"message\",\"content\":\"Hi.\"}\r\n\r\n\
             event: message\r\ndata: {\"type\":\"done\"}\r\n\r\n";
-        tests::Step::answer("200 OK", &super::proxy::STREAM, told.as_bytes())
+        tests::ServerStep::answer("200 OK", &super::proxy::STREAM, told.as_bytes())
     })
     .await;
     let (hub, _place) = super::remote_kinds::hub_with(&origin, "ralph", "", "").await;
@@ -368,11 +368,11 @@ async fn a_door_that_is_told_so_lets_the_run_go_on_and_the_thread_with_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn words_of_a_failure_in_the_history_are_the_same_thread() {
-    let origin = Origin::start(|asked| {
+    let origin = ScriptedServer::start(|asked| {
         if messages(asked).iter().any(|message| message["content"] == "Once more") {
             return answer("Here I am.");
         }
-        tests::Step::answer("401 Unauthorized", &[], b"{\"error\":{\"message\":\"who are you?\"}}")
+        tests::ServerStep::answer("401 Unauthorized", &[], b"{\"error\":{\"message\":\"who are you?\"}}")
     })
     .await;
     let (hub, _place) = hub_with_tools(&origin, "", "").await;
@@ -396,18 +396,18 @@ async fn words_of_a_failure_in_the_history_are_the_same_thread() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn deep_agent_tells_a_failure_by_breaking_off_and_says_nothing_else() {
-    let origin = Origin::start(|asked| {
+    let origin = ScriptedServer::start(|asked| {
         if messages(asked).iter().any(|message| message["content"] == "Begin") {
             let mut steps = answer("Well");
             steps.pop();
             steps.truncate(2);
-            steps.push(tests::Step::piece(
+            steps.push(tests::ServerStep::piece(
                 b"data: {\"error\":{\"message\":\"no such thing\",\"type\":\"invalid_request_error\"}}\n\n",
             ));
-            steps.push(tests::Step::end(&[]));
+            steps.push(tests::ServerStep::end(&[]));
             return steps;
         }
-        tests::Step::answer("401 Unauthorized", &[], b"{}")
+        tests::ServerStep::answer("401 Unauthorized", &[], b"{}")
     })
     .await;
     let (hub, _place) = hub_with_tools(&origin, "max_attempts = 2", "").await;

@@ -2,7 +2,7 @@
 //! brings what the person said.
 
 use serde_json::{Value, json};
-use tests::{Hub, Origin, Step};
+use tests::{ScriptedServer, ServerStep, TestHub};
 
 use super::doors::{careful_hub_of, objects, post, seen, storyteller, told};
 use super::proxy::STREAM;
@@ -12,7 +12,7 @@ const AG_UI: &str = "/compat/ag-ui/helper";
 const AI_SDK: &str = "/compat/ai-sdk/helper";
 
 /// A hub whose agent asks before it calls its tool.
-async fn careful() -> (Origin, Hub, tempfile::TempDir) {
+async fn careful() -> (ScriptedServer, TestHub, tempfile::TempDir) {
     let origin = storyteller().await;
     let (hub, place) = careful_hub_of(&origin).await;
     (origin, hub, place)
@@ -33,12 +33,12 @@ fn input(run: &str, resume: &Value) -> Value {
     })
 }
 
-async fn ag_ui(hub: &Hub, run: &str, resume: &Value) -> Vec<Value> {
+async fn ag_ui(hub: &TestHub, run: &str, resume: &Value) -> Vec<Value> {
     events(&told(post(hub, AG_UI, &input(run, resume)).await).await.0)
 }
 
 /// Asks, and is asked back.
-async fn interrupted(hub: &Hub) -> Vec<Value> {
+async fn interrupted(hub: &TestHub) -> Vec<Value> {
     let all = ag_ui(hub, "run-1", &Value::Null).await;
     let end = all.last().unwrap();
     let interrupt = &end["outcome"]["interrupts"][0];
@@ -131,7 +131,7 @@ async fn use_chat_is_asked_for_consent_and_gives_it_or_not() {
 }
 
 /// A stream of an agent elsewhere that calls what its caller offers.
-fn calls(kind: &str) -> Vec<Step> {
+fn calls(kind: &str) -> Vec<ServerStep> {
     let payloads = if kind == "openai" {
         let call = json!([{"index": 0, "id": "call_9", "type": "function", "function": {"name": "ask_user", "arguments": "{}"}}]);
         let chunk = |delta: Value, end: Value| json!({"id": "x", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": end}]});
@@ -144,10 +144,10 @@ fn calls(kind: &str) -> Vec<Step> {
             json!({"type": "RUN_FINISHED", "threadId": "c", "runId": "x"}),
         ]
     };
-    let pieces = payloads.iter().map(|payload| Step::piece(format!("data: {payload}\n\n").as_bytes()));
-    let end = (kind == "openai").then(|| Step::piece(b"data: [DONE]\n\n"));
-    let begin = std::iter::once(Step::begin("200 OK", &STREAM));
-    begin.chain(pieces).chain(end).chain([Step::end(&[])]).collect()
+    let pieces = payloads.iter().map(|payload| ServerStep::piece(format!("data: {payload}\n\n").as_bytes()));
+    let end = (kind == "openai").then(|| ServerStep::piece(b"data: [DONE]\n\n"));
+    let begin = std::iter::once(ServerStep::begin("200 OK", &STREAM));
+    begin.chain(pieces).chain(end).chain([ServerStep::end(&[])]).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -159,7 +159,7 @@ async fn tools_of_callers_are_offered_to_agents_elsewhere_that_can_be_told_of_th
         ("ag-ui", tools.clone()),
         ("forge", Value::Null),
     ] {
-        let origin = Origin::start(move |_| calls(kind)).await;
+        let origin = ScriptedServer::start(move |_| calls(kind)).await;
         let (hub, _place) = hub_with(&origin, kind, "", "model = \"m\"").await;
         let mut asks = input("run-1", &Value::Null);
         asks["tools"] = tools.clone();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tests::wait::within;
-use tests::{Hub, Origin, Step};
+use tests::{ScriptedServer, ServerStep, TestHub};
 
 use super::doors::{handing_over, hub_of, objects, post, said, seen, slow, storyteller, told, until};
 use super::runner::{answer, hub_with, messages};
@@ -118,7 +118,7 @@ async fn a_history_that_grows_stays_in_one_conversation_and_is_not_doubled() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_may_be_named_and_then_the_hub_keeps_the_history() {
-    let origin = Origin::start(|asked| answer(&format!("{} messages", messages(asked).len()))).await;
+    let origin = ScriptedServer::start(|asked| answer(&format!("{} messages", messages(asked).len()))).await;
     let (hub, _place) = hub_with(&origin, "").await;
     let ask = async |text: &str| {
         let body = asks(&json!([user(text)])).to_string();
@@ -201,7 +201,7 @@ async fn a_caller_executes_the_tools_that_it_brings() {
 }
 
 /// The status, the kind and the code of an error.
-async fn refused(hub: &Hub, body: &Value) -> (u16, String, String) {
+async fn refused(hub: &TestHub, body: &Value) -> (u16, String, String) {
     let answer = post(hub, CHAT, body).await;
     let status = answer.status().as_u16();
     let error = serde_json::from_str::<Value>(&told(answer).await.0).unwrap()["error"].clone();
@@ -212,7 +212,7 @@ async fn refused(hub: &Hub, body: &Value) -> (u16, String, String) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn errors_are_those_of_the_api() {
-    let origin = Origin::start(|_| Step::answer("401 Unauthorized", &[], b"{}")).await;
+    let origin = ScriptedServer::start(|_| ServerStep::answer("401 Unauthorized", &[], b"{}")).await;
     let (hub, _place) = hub_with(&origin, "").await;
     let bad = |code: &str| (400, "invalid_request_error".to_owned(), code.to_owned());
     assert_eq!(refused(&hub, &json!([])).await, bad("invalid_json"));
@@ -284,7 +284,7 @@ async fn pages_of_an_origin_that_was_set_may_call() {
     let (hub, _place) = hub_of(&origin, "").await;
     let asked = hub.request("POST", CHAT).header("origin", "http://localhost:5173").body("{}");
     assert_eq!(asked.send().await.unwrap().status(), 403, "a stranger");
-    let hub = Hub::start_with(&["--origin", "http://localhost:5173"]).await;
+    let hub = TestHub::start_with(&["--origin", "http://localhost:5173"]).await;
     let asked = hub.request("OPTIONS", CHAT).header("origin", "http://localhost:5173");
     let asked = asked.header("access-control-request-method", "POST").send().await.unwrap();
     assert_eq!(asked.status(), 204);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tests::wait::within;
-use tests::{Hub, Origin, Step};
+use tests::{ScriptedServer, ServerStep, TestHub};
 
 use super::doors::{handing_over, hub_of, objects, post, said, seen, slow, storyteller, told, until};
 use super::runner::hub_with;
@@ -182,13 +182,13 @@ async fn a_chat_comes_back_to_a_run_that_goes_on() {
 }
 
 /// The last event of what is posted to `path`.
-async fn last(hub: &Hub, path: &str, body: &Value) -> Value {
+async fn last(hub: &TestHub, path: &str, body: &Value) -> Value {
     events(&told(post(hub, path, body).await).await.0).pop().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_are_told_in_the_words_of_the_page() {
-    let origin = Origin::start(|_| Step::answer("401 Unauthorized", &[], b"{}")).await;
+    let origin = ScriptedServer::start(|_| ServerStep::answer("401 Unauthorized", &[], b"{}")).await;
     let (hub, _place) = hub_with(&origin, "").await;
     let failed = last(&hub, AG_UI, &input("r", &json!([user("m", "x")]), &json!([]))).await;
     assert_eq!((&failed["type"], &failed["code"]), (&json!("RUN_ERROR"), &json!("http_401")));

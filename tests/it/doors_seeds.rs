@@ -1,7 +1,7 @@
 //! The contracts of Forge, Deep Agent and Ralph, as their clients call them.
 
 use serde_json::{Value, json};
-use tests::Origin;
+use tests::ScriptedServer;
 
 use super::doors::{hub_of, objects, post, said, seen, slow, storyteller, told, until};
 use super::runner::{answer, hub_with, messages};
@@ -109,9 +109,10 @@ async fn forge_elsewhere_is_told_that_no_tools_are_wanted_and_others_leave_it_ou
         ),
     ] {
         let told_so = body.to_owned();
-        let origin =
-            Origin::start(move |_| tests::Step::answer("200 OK", &super::proxy::STREAM, told_so.as_bytes()))
-                .await;
+        let origin = ScriptedServer::start(move |_| {
+            tests::ServerStep::answer("200 OK", &super::proxy::STREAM, told_so.as_bytes())
+        })
+        .await;
         let (hub, _place) = super::remote_kinds::hub_with(&origin, kind, "", "").await;
         let body = json!({"user_message": "Weather?", "enable_tools": false});
         let answer = post(&hub, FORGE, &body).await;
@@ -127,7 +128,7 @@ async fn forge_elsewhere_is_told_that_no_tools_are_wanted_and_others_leave_it_ou
 async fn forge_manages_its_models_and_they_are_there_after_a_restart() {
     let origin = storyteller().await;
     let (mut hub, _place) = hub_of(&origin, "").await;
-    let asks = async |hub: &tests::Hub, method: &str, path: &str, body: Value| {
+    let asks = async |hub: &tests::TestHub, method: &str, path: &str, body: Value| {
         let asked = hub.request(method, &format!("/compat/forge{path}"));
         let answer = asked.header("content-type", "application/json").body(body.to_string()).send().await;
         let answer = answer.unwrap();
@@ -189,7 +190,7 @@ async fn forge_manages_its_models_and_they_are_there_after_a_restart() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn forge_validates_servers_with_tools() {
-    let origin = Origin::start(|_| tests::Step::answer("401 Unauthorized", &[], b"{}")).await;
+    let origin = ScriptedServer::start(|_| tests::ServerStep::answer("401 Unauthorized", &[], b"{}")).await;
     let (hub, _place) = hub_with(&origin, "").await;
     let validate = async |url: &str| {
         let body = json!({"url": url, "api_key": "${HOME}"});
@@ -213,7 +214,7 @@ async fn silent_streams_and_sockets_show_that_they_are_alive_as_often_as_is_set(
     let agent = format!("kind = \"runner\"\nprovider = \"openai\"\nurl = \"{url}\"\nmodel = \"m\"");
     let door = "[compat.forge]\nping_seconds = 1";
     std::fs::write(&file, format!("sse_ping = 1\nws_ping = 1\n[agents.helper]\n{agent}\n{door}\n")).unwrap();
-    let hub = tests::Hub::start_with(&["--config", file.to_str().unwrap()]).await;
+    let hub = tests::TestHub::start_with(&["--config", file.to_str().unwrap()]).await;
     let mut forge = post(&hub, FORGE, &json!({"user_message": "Hello"})).await;
     let said = until(&mut forge, "event: ping").await;
     let (_, ping) = objects(&said).into_iter().find(|(kind, _)| kind == "ping").unwrap();
@@ -223,12 +224,14 @@ async fn silent_streams_and_sockets_show_that_they_are_alive_as_often_as_is_set(
     until(&mut ralph, ": \n\n").await;
     // Who watches in Forge's dialect is told as seldom as the seed says.
     assert_eq!(encode::encoding("forge").unwrap().ping_ms, 30_000);
-    let mut socket = tests::wire::Wire::connect(hub.address()).await;
+    let mut socket = tests::wire::WebSocketWire::connect(hub.address()).await;
     let mut beats = 0;
     while beats < 2 {
         let came = tests::wait::within("a heartbeat", socket.next()).await;
-        beats +=
-            usize::from(matches!(came, tests::wire::Came::Frame(model::frame::ServerFrame::Hb { .. }, _)));
+        beats += usize::from(matches!(
+            came,
+            tests::wire::WireMessage::Frame(model::frame::ServerFrame::Hb { .. }, _)
+        ));
     }
 }
 
@@ -307,7 +310,7 @@ async fn deep_agent_and_ralph_are_told_the_run_in_their_own_words() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_are_told_in_the_words_of_each() {
-    let origin = Origin::start(|_| tests::Step::answer("401 Unauthorized", &[], b"{}")).await;
+    let origin = ScriptedServer::start(|_| tests::ServerStep::answer("401 Unauthorized", &[], b"{}")).await;
     let (hub, _place) = hub_with(&origin, "").await;
     let question = json!([{"role": "user", "content": "x"}]);
     let forge = told(post(&hub, FORGE, &json!({"user_message": "x"})).await).await.0;
@@ -319,7 +322,7 @@ async fn failures_are_told_in_the_words_of_each() {
     let ralph = json!({"user_id": "u", "chat_id": "c", "messages": question});
     let ralph = told(post(&hub, RALPH, &ralph).await).await.0;
     assert_eq!(objects(&ralph).pop().unwrap().1["type"], "error", "{ralph}");
-    let nobody = tests::Hub::start().await;
+    let nobody = tests::TestHub::start().await;
     let refused = post(&nobody, FORGE, &json!({"user_message": "x"})).await;
     let problem: Value = serde_json::from_str(&told(refused).await.0).unwrap();
     assert_eq!((&problem["code"], &problem["status"]), (&json!("unknown_agent"), &json!(404)));
@@ -361,14 +364,14 @@ async fn a_door_that_is_not_set_or_names_nobody_stops_the_hub_from_starting() {
         assert!(!ended.status.success() && said.contains(named), "{said}");
     }
     // Nobody is set, and there is one agent: it stands behind all of them.
-    let origin = Origin::start(|_| answer("Hello")).await;
+    let origin = ScriptedServer::start(|_| answer("Hello")).await;
     let (hub, _place) = hub_with(&origin, "").await;
     assert!(told(post(&hub, FORGE, &json!({"user_message": "x"})).await).await.0.contains("Hello"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_door_without_an_agent_of_its_own_has_the_default_one() {
-    let origin = Origin::start(|_| answer("Hello")).await;
+    let origin = ScriptedServer::start(|_| answer("Hello")).await;
     let more = format!(
         "[agents.zoe]\nkind = \"runner\"\nprovider = \"openai\"\nurl = \"http://{}/v1\"\nmodel = \"z\"\n[compat]\nralph = \"helper\"\ndefault = \"zoe\"\n",
         origin.address()

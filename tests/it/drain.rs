@@ -1,15 +1,15 @@
 //! A clean stop (I13).
 
 use model::code::CloseCode;
-use tests::Hub;
-use tests::wire::Wire;
+use tests::TestHub;
+use tests::wire::WebSocketWire;
 
 #[tokio::test]
 async fn i13_sigterm_tells_everybody_to_come_back_and_ends_with_0() {
-    let mut hub = Hub::start().await;
+    let mut hub = TestHub::start().await;
     let mut wires = Vec::new();
     for _ in 0..5 {
-        wires.push(Wire::connect(hub.address()).await);
+        wires.push(WebSocketWire::connect(hub.address()).await);
     }
     let mut viewer = hub.view("c").await;
     let head = hub.publisher("c").await.says(r#"{"k":"run.start","run":"r"}"#).await.seq;
@@ -25,7 +25,7 @@ async fn i13_sigterm_tells_everybody_to_come_back_and_ends_with_0() {
 
 #[tokio::test]
 async fn i13_a_body_that_is_still_open_does_not_hold_the_hub_up() {
-    let mut hub = Hub::start().await;
+    let mut hub = TestHub::start().await;
     let mut viewer = hub.view("c").await;
     let mut body = hub.ingest("fanlight", "c");
     body.write("{\"k\":\"run.start\",\"run\":\"r\"}\n").await;

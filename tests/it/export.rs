@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tests::wait::within;
-use tests::{Hub, hub};
+use tests::{TestHub, hub};
 use tokio::process::Command;
 
 const TURN: &str = r#"
@@ -15,7 +15,7 @@ const TURN: &str = r#"
     {"k":"run.end","run":"r","status":"complete"}
 "#;
 
-async fn export(hub: &Hub, path: &str) -> (reqwest::header::HeaderMap, String) {
+async fn export(hub: &TestHub, path: &str) -> (reqwest::header::HeaderMap, String) {
     let answer = hub.request("GET", &format!("/v1/conversations/{path}")).send().await.unwrap();
     let status = answer.status();
     let headers = answer.headers().clone();
@@ -26,7 +26,7 @@ async fn export(hub: &Hub, path: &str) -> (reqwest::header::HeaderMap, String) {
 
 #[tokio::test]
 async fn a_conversation_can_be_had_as_a_file_of_each_format() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     hub.publisher("a sum").await.says(TURN).await;
     for (format, kind, part) in [
         ("md", "text/markdown", "It is **2**."),
@@ -53,7 +53,7 @@ async fn a_conversation_can_be_had_as_a_file_of_each_format() {
 
 #[tokio::test]
 async fn a_file_is_not_sent_twice_and_an_unknown_format_names_those_that_there_are() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     hub.publisher("c").await.says(TURN).await;
     let (headers, _) = export(&hub, "c/export/html").await;
     let etag = headers["etag"].to_str().unwrap();
@@ -80,7 +80,7 @@ const SECOND: &str = r#"
 
 #[tokio::test]
 async fn one_turn_is_exported_alone_in_each_format() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(TURN).await;
     publisher.says(SECOND).await;
@@ -117,7 +117,7 @@ async fn one_turn_is_exported_alone_in_each_format() {
 
 #[tokio::test]
 async fn exported_events_published_again_are_the_same_conversation() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     hub.publisher("c").await.says(TURN).await;
     let (_, lines) = export(&hub, "c/export/jsonl").await;
     assert_eq!(lines.lines().count(), 7);
@@ -128,7 +128,7 @@ async fn exported_events_published_again_are_the_same_conversation() {
 
 #[tokio::test]
 async fn the_command_writes_the_file_to_stdout_and_says_what_is_wrong() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     hub.publisher("c").await.says(TURN).await;
     let url = hub.url("");
     let run = async |arguments: &[&str]| {
@@ -156,7 +156,7 @@ async fn program(arguments: &[&str], input: &str) -> std::process::Output {
 
 #[tokio::test]
 async fn an_exported_conversation_is_imported_as_it_was() {
-    let (hub, other) = (Hub::start().await, Hub::start().await);
+    let (hub, other) = (TestHub::start().await, TestHub::start().await);
     let mut publisher = hub.publisher("c").await;
     publisher.says(TURN).await;
     let large = "z".repeat(700_000);
@@ -190,7 +190,7 @@ async fn an_exported_conversation_is_imported_as_it_was() {
 
 #[tokio::test]
 async fn a_fork_knows_where_it_comes_from_wherever_it_goes() {
-    let (mut hub, other) = (Hub::start().await, Hub::start().await);
+    let (mut hub, other) = (TestHub::start().await, TestHub::start().await);
     hub.publisher("c").await.says(TURN).await;
     let fork = r#"{"id": "f", "command": "fork", "at": 3, "into": "d"}"#;
     let done = hub.request("POST", "/v1/conversations/c/commands").body(fork).send().await.unwrap();
@@ -211,7 +211,7 @@ async fn a_fork_knows_where_it_comes_from_wherever_it_goes() {
 
 #[tokio::test]
 async fn a_bad_file_is_refused_with_its_line_and_nothing_is_imported() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     hub.publisher("c").await.says(TURN).await;
     let (_, file) = export(&hub, "c/export/native").await;
     let lines: Vec<_> = file.lines().collect();
@@ -226,7 +226,7 @@ async fn a_bad_file_is_refused_with_its_line_and_nothing_is_imported() {
 
 #[tokio::test]
 async fn what_has_lost_its_first_events_is_exported_as_a_state() {
-    let hub = Hub::start_in_memory().await;
+    let hub = TestHub::start_in_memory().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(TURN).await;
     for _ in 0..3 {
@@ -247,7 +247,7 @@ async fn what_has_lost_its_first_events_is_exported_as_a_state() {
 async fn the_log_on_disk_imports_and_exports_the_same_and_drops_the_oldest_by_rule() {
     let folder = tempfile::tempdir().unwrap();
     let log = format!("sqlite:{}", folder.path().join("log.db").display());
-    let mut hub = Hub::start_with(&["--log", &log]).await;
+    let mut hub = TestHub::start_with(&["--log", &log]).await;
     hub.publisher("c").await.says(TURN).await;
     let (_, file) = export(&hub, "c/export/native").await;
     for name in ["d", "e", "f"] {
@@ -255,7 +255,7 @@ async fn the_log_on_disk_imports_and_exports_the_same_and_drops_the_oldest_by_ru
         assert!(imported.status.success(), "{imported:?}");
     }
     assert_eq!(hub.stop().await, Some(0));
-    let hub = Hub::start_with(&["--log", &log, "--retain-conversations", "2"]).await;
+    let hub = TestHub::start_with(&["--log", &log, "--retain-conversations", "2"]).await;
     let list = hub
         .json_until("/v1/conversations", |list| list["conversations"].as_array().map(Vec::len) == Some(2))
         .await;

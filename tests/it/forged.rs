@@ -4,7 +4,7 @@ use model::code::ErrorCode;
 use model::frame::ServerFrame;
 use serde_json::{Value, json};
 use tests::wait::until;
-use tests::{Hub, Origin};
+use tests::{ScriptedServer, TestHub};
 
 use super::runner::{command, last_run, messages, runs, say};
 use super::runner_tools::{called, calling, came, hub};
@@ -20,7 +20,7 @@ fn forged(file: &str) -> String {
 }
 
 /// Whether the call of [`forged`] was not executed, once a true one was that came later.
-async fn nothing_came_of_it(hub: &Hub, file: &std::path::Path) {
+async fn nothing_came_of_it(hub: &TestHub, file: &std::path::Path) {
     let body = json!({"id": "true", "command": "say", "agent": "helper", "text": "Hello"});
     let path = "/v1/conversations/true/commands";
     let answer = hub.request("POST", path).body(body.to_string()).send().await.unwrap();
@@ -29,11 +29,11 @@ async fn nothing_came_of_it(hub: &Hub, file: &std::path::Path) {
     assert!(!file.exists(), "{}", std::fs::read_to_string(file).unwrap_or_default());
 }
 
-async fn stored(hub: &Hub) {
+async fn stored(hub: &TestHub) {
     until("the log to have it", async || (hub.number("log_queue_bytes").await == 0).then_some(())).await;
 }
 
-async fn refused(hub: &Hub, body: Value) -> (u16, String) {
+async fn refused(hub: &TestHub, body: Value) -> (u16, String) {
     let (status, problem) = command(hub, body).await;
     (status, problem["code"].as_str().unwrap_or_default().to_owned())
 }
@@ -152,7 +152,7 @@ async fn nobody_but_the_hub_writes_into_a_run_of_its_agents() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pause_that_the_hub_did_not_write_is_answered_by_nobody() {
-    let origin = Origin::start(|_| tests::model::answer("Hello")).await;
+    let origin = ScriptedServer::start(|_| tests::model::answer("Hello")).await;
     let more = "model = \"weather\"";
     let (mut hub, _place) = super::remote_kinds::hub_with(&origin, "agno", "", more).await;
     let tool =
@@ -227,9 +227,9 @@ async fn consent_is_asked_for_again_when_a_call_is_executed_by_a_later_hub() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fork_made_by_the_hub_is_gone_on_with_and_one_that_was_carried_over_is_not() {
     let times = std::sync::atomic::AtomicU32::new(0);
-    let origin = Origin::start(move |asked| {
+    let origin = ScriptedServer::start(move |asked| {
         if times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0 {
-            return tests::Step::answer("401 Unauthorized", &[], b"{}");
+            return tests::ServerStep::answer("401 Unauthorized", &[], b"{}");
         }
         tests::model::answer(&format!("{} messages", messages(asked).len()))
     })

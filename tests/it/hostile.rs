@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use tests::wait::within;
-use tests::{Hub, raw};
+use tests::{TestHub, raw};
 
-async fn asked(hub: &Hub, path: &str, headers: &[(&str, &str)]) -> (u16, Value) {
+async fn asked(hub: &TestHub, path: &str, headers: &[(&str, &str)]) -> (u16, Value) {
     let mut request = hub.request("GET", path);
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -16,7 +16,7 @@ async fn asked(hub: &Hub, path: &str, headers: &[(&str, &str)]) -> (u16, Value) 
 
 #[tokio::test]
 async fn i8_a_page_of_another_origin_gets_nothing_done_with_a_get() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     hub.publisher("c").await.says(r#"{"k":"run.start","run":"r"}"#).await;
     let image =
         [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors"), ("sec-fetch-dest", "image")];
@@ -60,7 +60,7 @@ async fn i8_a_page_of_another_origin_gets_nothing_done_with_a_get() {
 
 #[tokio::test]
 async fn a_host_that_only_looks_like_this_machine_is_refused() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     for host in
         ["l\u{43e}calhost", "[127.0.0.1]evil.com", "evil.com#.localhost", "localhost\r\nhost: evil.com"]
     {
@@ -72,7 +72,7 @@ async fn a_host_that_only_looks_like_this_machine_is_refused() {
 
 #[tokio::test]
 async fn a_body_that_breaks_off_is_no_large_one_and_a_packed_one_is_named() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     for (method, path) in [
         ("POST", "/v1/conversations/c/events"),
         ("PUT", "/v1/conversations/c/events"),
@@ -99,7 +99,7 @@ async fn a_body_that_breaks_off_is_no_large_one_and_a_packed_one_is_named() {
 
 #[tokio::test]
 async fn i7_a_stream_of_a_run_that_never_begins_is_not_waited_for_without_an_end() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(r#"{"k":"run.start","run":"r"}"#).await;
     let nobody = tokio::spawn(hub.request("GET", "/v1/conversations/c/stream/ag-ui?run=nobody").send());
@@ -114,7 +114,7 @@ async fn i7_a_stream_of_a_run_that_never_begins_is_not_waited_for_without_an_end
 
 #[tokio::test]
 async fn i7_a_name_of_megabytes_is_cut_and_named() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let events = json!([{"k": "run.start", "run": "r", "model": "m".repeat(8 << 20)}]);
     let answer =
         hub.request("POST", "/v1/conversations/c/events").body(events.to_string()).send().await.unwrap();
@@ -127,7 +127,7 @@ async fn i7_a_name_of_megabytes_is_cut_and_named() {
 
 #[tokio::test]
 async fn a_search_of_everything_says_that_it_is_whole() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let texts: Vec<Value> = (0..8)
         .map(|n| json!({"k": "message", "message": format!("m{n}"), "role": "user", "text": "word ".repeat(50_000)}))
         .collect();

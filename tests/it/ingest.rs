@@ -1,6 +1,6 @@
 //! Foreign streams come in as they are, and show while they still arrive.
 
-use tests::Hub;
+use tests::TestHub;
 
 fn chunk(content: &str) -> String {
     format!(
@@ -22,7 +22,7 @@ const CALL: &str = concat!(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn events_show_while_the_body_still_arrives() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut viewer = hub.view("c").await;
     let mut body = hub.ingest("openai-chat", "c");
     let mut text = String::new();
@@ -44,7 +44,7 @@ async fn events_show_while_the_body_still_arrives() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn i11_a_body_cut_inside_characters_shows_whole_ones() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let stream = chunk("naïve 漢字 🙂") + FINISH;
     let mut body = hub.ingest("openai-chat", "c");
     for byte in stream.into_bytes() {
@@ -57,7 +57,7 @@ async fn i11_a_body_cut_inside_characters_shows_whole_ones() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn model_calls_of_one_agent_loop_are_one_run_and_its_tools_have_latencies() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let named = [("fanlight-run", "loop-1")];
     let mut body = hub.ingest_with("openai-chat", "c", &named);
     body.write(CALL).await;
@@ -85,7 +85,7 @@ async fn model_calls_of_one_agent_loop_are_one_run_and_its_tools_have_latencies(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn streams_of_two_conversations_do_not_mix() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let (mut a, mut b) = (hub.ingest("openai-chat", "a"), hub.ingest("openai-chat", "b"));
     for _ in 0..20 {
         a.write(chunk("A")).await;

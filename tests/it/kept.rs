@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, fcntl_lock};
 use serde_json::Value;
 use tests::wait::until;
-use tests::{Hub, hub};
+use tests::{TestHub, hub};
 
 /// Bytes of a text that fills the log.
 const TEXT_BYTES: usize = 512 << 10;
 
 /// A hub with its log in `folder`.
-async fn hub_in(folder: &Path, options: &[&str]) -> Hub {
+async fn hub_in(folder: &Path, options: &[&str]) -> TestHub {
     let log = format!("sqlite:{}", database(folder).display());
-    Hub::start_with(&[&["--log", &log], options].concat()).await
+    TestHub::start_with(&[&["--log", &log], options].concat()).await
 }
 
 fn database(folder: &Path) -> PathBuf {
@@ -40,14 +40,14 @@ fn message(name: &str, seed: u64) -> String {
 }
 
 /// Posts `body` into `conversation`; the status of the answer.
-async fn post(hub: &Hub, conversation: &str, durability: &str, body: String) -> u16 {
+async fn post(hub: &TestHub, conversation: &str, durability: &str, body: String) -> u16 {
     let path = format!("/v1/conversations/{conversation}/events");
     let request = hub.request("POST", &path).header("fanlight-durability", durability).body(body);
     request.send().await.unwrap().status().as_u16()
 }
 
 /// Says so much in `conversation` that the log is full.
-async fn fill(hub: &Hub, conversation: &str) {
+async fn fill(hub: &TestHub, conversation: &str) {
     for number in 0..64 {
         let text = message(&format!("f{number}"), 1_000 + number);
         assert_eq!(post(hub, conversation, "memory", text).await, 200);
@@ -60,18 +60,18 @@ async fn fill(hub: &Hub, conversation: &str) {
     assert_eq!(full.1["code"], "disk_full");
 }
 
-async fn ready(hub: &Hub) -> (u16, Value) {
+async fn ready(hub: &TestHub) -> (u16, Value) {
     let answer = hub.request("GET", "/readyz").send().await.unwrap();
     (answer.status().as_u16(), answer.json().await.unwrap_or_default())
 }
 
-async fn get(hub: &Hub, path: &str) -> (u16, String) {
+async fn get(hub: &TestHub, path: &str) -> (u16, String) {
     let answer = hub.request("GET", &format!("/v1/conversations/{path}")).send().await.unwrap();
     (answer.status().as_u16(), answer.text().await.unwrap())
 }
 
 /// All events of `conversation`, page by page.
-async fn pages(hub: &Hub, conversation: &str) -> Vec<Value> {
+async fn pages(hub: &TestHub, conversation: &str) -> Vec<Value> {
     let (mut events, mut after) = (Vec::new(), String::new());
     loop {
         let path = format!("/v1/conversations/{conversation}/events?limit=7{after}");

@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use model::frame::{ClientFrame, ServerFrame, Wish};
+use model::frame::{ClientFrame, ServerFrame, SubscriptionOptions};
 use model::lens::{Agents, Kinds, Level};
 use model::{AgentId, Lens, View, snapshot};
 use tests::wait::within;
-use tests::wire::Wire;
-use tests::{Hub, Viewer};
+use tests::wire::WebSocketWire;
+use tests::{TestHub, TestViewer};
 
 const OPEN: &str = r#"
     {"k":"message","message":"m1","role":"user","text":"Why?"}
@@ -55,7 +55,7 @@ fn lenses() -> Vec<Lens> {
     lenses
 }
 
-async fn whole_view(hub: &Hub, conversation: &str) -> View {
+async fn whole_view(hub: &TestHub, conversation: &str) -> View {
     let path = format!("/v1/conversations/{conversation}");
     let answer = within(&path, hub.request("GET", &path).send()).await.unwrap();
     snapshot::decode(&answer.bytes().await.unwrap()).unwrap()
@@ -63,11 +63,11 @@ async fn whole_view(hub: &Hub, conversation: &str) -> View {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn i2_i4_i5_a_viewer_with_any_lens_early_late_or_cut_has_the_projection_of_the_whole() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
-    let mut viewers: Vec<Viewer> = Vec::new();
+    let mut viewers: Vec<TestViewer> = Vec::new();
     for lens in lenses() {
-        viewers.push(Viewer::connect_through(lens, hub.address(), "c").await);
+        viewers.push(TestViewer::connect_through(lens, hub.address(), "c").await);
     }
     publisher.says(OPEN).await;
     for round in 0..12 {
@@ -81,7 +81,7 @@ async fn i2_i4_i5_a_viewer_with_any_lens_early_late_or_cut_has_the_projection_of
         }
         if round == 5 {
             for lens in lenses() {
-                viewers.push(Viewer::connect_through(lens, hub.address(), "c").await);
+                viewers.push(TestViewer::connect_through(lens, hub.address(), "c").await);
             }
         }
     }
@@ -105,13 +105,13 @@ async fn i2_i4_i5_a_viewer_with_any_lens_early_late_or_cut_has_the_projection_of
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_viewer_that_wishes_for_fewer_frames_gets_fewer_with_the_same_in_them() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(OPEN).await;
     let mut quick = hub.view("c").await;
     quick.live().await;
-    let mut wire = Wire::connect(hub.address()).await;
-    let wish = Wish { min_interval_ms: 500, ..Wish::default() };
+    let mut wire = WebSocketWire::connect(hub.address()).await;
+    let wish = SubscriptionOptions { min_interval_ms: 500, ..SubscriptionOptions::default() };
     wire.send(&ClientFrame::Sub { sub: 1, conv: "c".parse().unwrap(), have: None, wish }).await;
     while !matches!(wire.frame().await, ServerFrame::Live { .. }) {}
     let began = Instant::now();
@@ -134,8 +134,8 @@ async fn a_viewer_that_wishes_for_fewer_frames_gets_fewer_with_the_same_in_them(
 
 #[tokio::test]
 async fn a_wish_that_cannot_be_fulfilled_is_refused_and_the_socket_stays() {
-    let hub = Hub::start().await;
-    let mut wire = Wire::connect(hub.address()).await;
+    let hub = TestHub::start().await;
+    let mut wire = WebSocketWire::connect(hub.address()).await;
     wire.send_text(r#"{"t":"sub","sub":3,"conv":"c","kinds":["tool.result"]}"#.to_owned()).await;
     let ServerFrame::Error { sub, code, .. } = wire.frame().await else { panic!("no error") };
     assert_eq!((sub, code), (Some(3), model::code::ErrorCode::BadRequest));

@@ -1,22 +1,22 @@
 //! Limits at their edges, over each door: numbers, results, signatures, and references to results that somebody made up.
 
 use serde_json::{Value, json};
-use tests::wire::Wire;
-use tests::{Hub, wait};
+use tests::wire::WebSocketWire;
+use tests::{TestHub, wait};
 
 /// The largest number that is taken.
 const NUMBER_MAX: u64 = 1 << 53;
 
 const MIB: usize = 1 << 20;
 
-async fn post(hub: &Hub, conversation: &str, lines: &[Value]) -> (u16, Value) {
+async fn post(hub: &TestHub, conversation: &str, lines: &[Value]) -> (u16, Value) {
     let body = lines.iter().map(|line| format!("{line}\n")).collect::<Vec<_>>().concat();
     let request = hub.request("POST", &format!("/v1/conversations/{conversation}/events")).body(body);
     let answer = request.send().await.unwrap();
     (answer.status().as_u16(), answer.json().await.unwrap())
 }
 
-async fn import(hub: &Hub, conversation: &str, lines: &[Value]) -> (u16, Value) {
+async fn import(hub: &TestHub, conversation: &str, lines: &[Value]) -> (u16, Value) {
     let header = json!({"fanlight": "native", "version": 1, "conversation": "c"});
     let lines = std::iter::once(&header).chain(lines);
     let body = lines.map(|line| format!("{line}\n")).collect::<Vec<_>>().concat();
@@ -48,8 +48,8 @@ fn with_number(number: u64) -> [(&'static str, Value); 6] {
 
 #[tokio::test]
 async fn i7_numbers_up_to_2_53_are_taken_and_the_next_one_is_refused_over_every_door() {
-    let hub = Hub::start().await;
-    let mut wire = Wire::connect(hub.address()).await;
+    let hub = TestHub::start().await;
+    let mut wire = WebSocketWire::connect(hub.address()).await;
     for (number, is_taken) in [(NUMBER_MAX, true), (NUMBER_MAX + 1, false)] {
         for (field, event) in with_number(number) {
             let name = format!("{field}-{is_taken}");
@@ -105,7 +105,7 @@ fn call_and_result(tool: &str, output: &Value) -> [Value; 2] {
 }
 
 /// The whole result that the call `tool` refers to, and the bytes that came by its reference.
-async fn whole(hub: &Hub, conversation: &str, tool: &str) -> (String, u64) {
+async fn whole(hub: &TestHub, conversation: &str, tool: &str) -> (String, u64) {
     let view = hub.json(&format!("/v1/conversations/{conversation}")).await;
     let reference = &view["runs"]["r"]["tools"][tool]["result_ref"];
     let hash = reference["hash"].as_str().unwrap_or_else(|| panic!("no reference: {view}")).to_owned();
@@ -115,7 +115,7 @@ async fn whole(hub: &Hub, conversation: &str, tool: &str) -> (String, u64) {
 
 #[tokio::test]
 async fn i7_of_a_result_over_4_mib_the_first_4_mib_are_kept_whoever_sends_it() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     for (bytes, kept) in [(4 * MIB, 4 * MIB), (4 * MIB + 1, 4 * MIB), (9 * MIB, 4 * MIB)] {
         let name = format!("c{bytes}");
         let events = call_and_result("t", &Value::from("x".repeat(bytes)));
@@ -140,7 +140,7 @@ async fn i7_of_a_result_over_4_mib_the_first_4_mib_are_kept_whoever_sends_it() {
 
 #[tokio::test]
 async fn i7_a_signature_over_64_kib_is_left_out_and_named_whoever_sends_it() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     for (bytes, is_kept) in [(64 << 10, true), ((64 << 10) + 1, false)] {
         let events = [
             json!({"k": "part.start", "run": "r", "part": "p", "kind": "thinking"}),
@@ -159,7 +159,7 @@ async fn i7_a_signature_over_64_kib_is_left_out_and_named_whoever_sends_it() {
 
 #[tokio::test]
 async fn i7_a_reference_that_a_publisher_makes_up_makes_no_export_grow() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let real = Value::from("0123456789abcdef".repeat(3 * MIB / 16));
     assert_eq!(post(&hub, "c", &call_and_result("real", &real)).await.0, 200);
     let view = hub.json("/v1/conversations/c").await;
@@ -198,7 +198,7 @@ async fn i7_a_reference_that_a_publisher_makes_up_makes_no_export_grow() {
 
 #[tokio::test]
 async fn i7_a_command_with_an_id_over_the_limit_is_refused() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     assert_eq!(post(&hub, "c", &[json!({"k": "run.start", "run": "r"})]).await.0, 200);
     for (bytes, status, code) in
         [(160, 200, None), (161, 400, Some("bad_request")), (2 * MIB, 413, Some("too_large"))]

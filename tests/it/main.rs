@@ -6,7 +6,7 @@
     reason = "a test that cannot go on fails right there"
 )]
 
-mod absent; // what README says is not there yet
+mod absent; // what README says is missing
 mod bad_input; // wrong dialects, broken JSON, frames over the limit, bodies that stop
 mod bounded; // endless input
 mod client; // the library of headless clients

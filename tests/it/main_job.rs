@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use tests::recordings::{fixtures, recordings};
 use tests::wait::within;
-use tests::{Hub, hub};
+use tests::{TestHub, hub};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
@@ -30,13 +30,13 @@ async fn anthropic_streams_replayed_end_equal_for_all_who_watch() {
 }
 
 async fn replay_all(dialect: &str, folder: &str) {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     for (number, file) in some(dialect, folder).into_iter().enumerate() {
         replay(&hub, &format!("{dialect}-{number}"), dialect, &file).await;
     }
 }
 
-async fn replay(hub: &Hub, conversation: &str, dialect: &str, file: &Path) {
+async fn replay(hub: &TestHub, conversation: &str, dialect: &str, file: &Path) {
     let (mut first, mut second) = (hub.view(conversation).await, hub.view(conversation).await);
     let terminal = hub.tail(conversation, &["--json"]);
     hub.replay(file, dialect, conversation, "100").await;

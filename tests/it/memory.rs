@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use serde_json::json;
-use tests::Hub;
+use tests::TestHub;
 use tests::wait::until;
 
 const MIB: u64 = 1 << 20;
@@ -15,7 +15,7 @@ const STAYS_BYTES_MAX: u64 = 48 * MIB;
 
 #[tokio::test]
 async fn i7_memory_that_a_burst_took_is_given_back() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let said = |number: usize| json!({"k": "message", "message": format!("m{number}"), "role": "user", "text": "x".repeat(15 << 10)});
     let mut events: Vec<_> = (0..1_000).map(said).collect();
     // Nothing of a body with a bad event is kept.

@@ -1,15 +1,15 @@
 //! The hub in numbers, and whether it is ready.
 
 use model::frame::{LogHealth, ServerFrame};
-use tests::{Hub, wait};
+use tests::{TestHub, wait};
 
-async fn becomes(hub: &Hub, name: &str, wanted: u64) {
+async fn becomes(hub: &TestHub, name: &str, wanted: u64) {
     wait::until(name, async || (hub.number(name).await == wanted).then_some(())).await;
 }
 
 #[tokio::test]
 async fn numbers_follow_what_happens_and_are_zero_when_everybody_has_left() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let answer = hub.request("GET", "/metrics").send().await.unwrap();
     assert!(answer.headers()["content-type"].to_str().unwrap().starts_with("text/plain; version=0.0.4"));
     let mut viewers = [hub.view("c").await, hub.view("c").await];
@@ -46,13 +46,13 @@ async fn numbers_follow_what_happens_and_are_zero_when_everybody_has_left() {
 
 #[tokio::test]
 async fn a_hub_that_works_is_ready() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let ready = hub.request("GET", "/readyz").send().await.unwrap();
     assert_eq!((ready.status().as_u16(), ready.text().await.unwrap().as_str()), (200, "ready\n"));
 }
 
 /// Says in `conversation` what fills a small disk.
-async fn fill(hub: &Hub, conversation: &str) {
+async fn fill(hub: &TestHub, conversation: &str) {
     // What does not compress.
     let mut number = 0x9e37_79b9_7f4a_7c15_u64;
     let mut word = || {
@@ -74,7 +74,7 @@ async fn fill(hub: &Hub, conversation: &str) {
 async fn a_full_disk_is_named_in_readiness_in_numbers_and_on_every_socket() {
     let folder = tempfile::tempdir().unwrap();
     let log = format!("sqlite:{}", folder.path().join("log.db").display());
-    let hub = Hub::start_with(&["--log", &log, "--log-max-bytes", "400000"]).await;
+    let hub = TestHub::start_with(&["--log", &log, "--log-max-bytes", "400000"]).await;
     let mut viewer = hub.view("c").await;
     viewer.live().await;
     fill(&hub, "c").await;
@@ -98,7 +98,7 @@ async fn a_full_disk_is_named_in_readiness_in_numbers_and_on_every_socket() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn numbers_can_be_had_while_the_log_writes() {
-    let hub = std::sync::Arc::new(Hub::start().await);
+    let hub = std::sync::Arc::new(TestHub::start().await);
     let writers = (0..4).map(|writer| {
         let hub = std::sync::Arc::clone(&hub);
         tokio::spawn(async move {

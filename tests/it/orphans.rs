@@ -3,7 +3,7 @@
 use model::RunId;
 use model::event::{RunStatus, ToolState};
 use model::view::{RunView, View};
-use tests::Hub;
+use tests::TestHub;
 
 const BEGINS: &str = r#"
     {"k":"run.start","run":"r"}
@@ -19,9 +19,9 @@ const GOES_ON: &str = r#"
     {"k":"tool.result","run":"r","tool":"t","output":"found"}
     {"k":"run.end","run":"r","status":"complete"}"#;
 
-async fn hub(stalled_after: &str, interrupted_after: &str) -> Hub {
+async fn hub(stalled_after: &str, interrupted_after: &str) -> TestHub {
     let patience = ["--stalled-after", stalled_after, "--interrupted-after", interrupted_after];
-    Hub::start_with(&["--log", "memory"].into_iter().chain(patience).collect::<Vec<_>>()).await
+    TestHub::start_with(&["--log", "memory"].into_iter().chain(patience).collect::<Vec<_>>()).await
 }
 
 fn run(view: &View) -> Option<&RunView> {
@@ -102,7 +102,8 @@ async fn who_posts_is_there_for_the_moment_only() {
 async fn what_ran_when_the_hub_died_is_ended_by_the_next_one() {
     let folder = tempfile::tempdir().unwrap();
     let log = format!("sqlite:{}", folder.path().join("log.db").display());
-    let mut hub = Hub::start_with(&["--log", &log, "--stalled-after", "1", "--interrupted-after", "2"]).await;
+    let mut hub =
+        TestHub::start_with(&["--log", &log, "--stalled-after", "1", "--interrupted-after", "2"]).await;
     hub.publisher("c").await.says(BEGINS).await;
     hub.restart().await;
     // Nobody looks at the conversation: it is read back by itself.

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) use tests::model::{END, STREAM};
-use tests::raw::{self, Message};
+use tests::raw::{self, RawMessage};
 use tests::wait::{until, within};
-use tests::{Hub, Origin, Step};
+use tests::{ScriptedServer, ServerStep, TestHub};
 
 /// A request for a stream.
 pub(crate) const ASKS: &str =
@@ -20,12 +20,12 @@ pub(crate) fn piece(text: &str) -> Vec<u8> {
 }
 
 /// A hub that passes calls of `x` on to `origin`.
-pub(crate) async fn hub_before(origin: &Origin) -> Hub {
-    Hub::start_with(&["--upstream", &origin.named("x")]).await
+pub(crate) async fn hub_before(origin: &ScriptedServer) -> TestHub {
+    TestHub::start_with(&["--upstream", &origin.named("x")]).await
 }
 
 /// The one run of a conversation, once it is over.
-pub(crate) async fn run_of(hub: &Hub, conversation: &str) -> serde_json::Value {
+pub(crate) async fn run_of(hub: &TestHub, conversation: &str) -> serde_json::Value {
     let path = format!("/v1/conversations/{conversation}?summary");
     let is_over = |summary: &serde_json::Value| {
         let run = &summary["runs"][0];
@@ -36,7 +36,7 @@ pub(crate) async fn run_of(hub: &Hub, conversation: &str) -> serde_json::Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn i12_headers_status_body_and_trailers_are_those_of_the_upstream() {
-    let origin = Origin::start(|_| {
+    let origin = ScriptedServer::start(|_| {
         let headers = [
             ("X-First", "1"),
             ("Set-Cookie", "a=1"),
@@ -48,10 +48,10 @@ async fn i12_headers_status_body_and_trailers_are_those_of_the_upstream() {
             ("content-encoding", "own"),
         ];
         vec![
-            Step::begin("299 Rather Odd", &headers),
-            Step::piece(b"\x00\xff binary "),
-            Step::piece(b"and more"),
-            Step::end(&[("x-sum", "42")]),
+            ServerStep::begin("299 Rather Odd", &headers),
+            ServerStep::piece(b"\x00\xff binary "),
+            ServerStep::piece(b"and more"),
+            ServerStep::end(&[("x-sum", "42")]),
         ]
     })
     .await;
@@ -89,7 +89,7 @@ async fn i12_headers_status_body_and_trailers_are_those_of_the_upstream() {
 }
 
 /// The headers by name, those of one name in their order.
-fn sorted(message: &Message, without: &[&str]) -> Vec<(String, String)> {
+fn sorted(message: &RawMessage, without: &[&str]) -> Vec<(String, String)> {
     let mut headers = message.without(without);
     headers.sort_by_key(|(name, _)| name.to_ascii_lowercase());
     headers
@@ -98,12 +98,12 @@ fn sorted(message: &Message, without: &[&str]) -> Vec<(String, String)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn i12_a_stream_passes_piece_by_piece_and_shows_meanwhile() {
     let words = ["One ", "two ", "three."];
-    let origin = Origin::start(move |_| {
-        let mut steps = vec![Step::begin("200 OK", &STREAM)];
+    let origin = ScriptedServer::start(move |_| {
+        let mut steps = vec![ServerStep::begin("200 OK", &STREAM)];
         for word in words {
-            steps.extend([Step::piece(&piece(word)), Step::Wait]);
+            steps.extend([ServerStep::piece(&piece(word)), ServerStep::Wait]);
         }
-        steps.extend([Step::piece(END), Step::end(&[])]);
+        steps.extend([ServerStep::piece(END), ServerStep::end(&[])]);
         steps
     })
     .await;
@@ -129,8 +129,13 @@ async fn i12_a_stream_passes_piece_by_piece_and_shows_meanwhile() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_is_named_by_header_or_path_or_made() {
-    let origin = Origin::start(|_| {
-        vec![Step::begin("200 OK", &STREAM), Step::piece(&piece("Hi.")), Step::piece(END), Step::end(&[])]
+    let origin = ScriptedServer::start(|_| {
+        vec![
+            ServerStep::begin("200 OK", &STREAM),
+            ServerStep::piece(&piece("Hi.")),
+            ServerStep::piece(END),
+            ServerStep::end(&[]),
+        ]
     })
     .await;
     let hub = hub_before(&origin).await;
@@ -166,9 +171,10 @@ async fn a_conversation_is_named_by_header_or_path_or_made() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_whole_answer_is_read_too() {
     let body = r#"{"id":"x","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Whole."},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}"#;
-    let origin =
-        Origin::start(|_| Step::answer("200 OK", &[("content-type", "application/json")], body.as_bytes()))
-            .await;
+    let origin = ScriptedServer::start(|_| {
+        ServerStep::answer("200 OK", &[("content-type", "application/json")], body.as_bytes())
+    })
+    .await;
     let hub = hub_before(&origin).await;
     let request = raw::post("/proxy/x/~c/v1/chat/completions", &[], &ASKS.replace("true", "false"));
     let answer = raw::call(hub.address(), &request).await;
@@ -181,12 +187,12 @@ async fn a_whole_answer_is_read_too() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn redirects_head_and_empty_answers_pass_as_they_are() {
-    let origin = Origin::start(|asked| match asked.start.split(' ').nth(1).unwrap() {
+    let origin = ScriptedServer::start(|asked| match asked.start.split(' ').nth(1).unwrap() {
         "/moved" => {
-            Step::answer("307 Temporary Redirect", &[("location", "https://elsewhere.example/v1")], b"")
+            ServerStep::answer("307 Temporary Redirect", &[("location", "https://elsewhere.example/v1")], b"")
         }
-        "/nothing" => vec![Step::Say(b"HTTP/1.1 204 No Content\r\nx-a: 1\r\n\r\n".to_vec())],
-        "/length" => vec![Step::Say(b"HTTP/1.1 200 OK\r\ncontent-length: 77\r\n\r\n".to_vec())],
+        "/nothing" => vec![ServerStep::Say(b"HTTP/1.1 204 No Content\r\nx-a: 1\r\n\r\n".to_vec())],
+        "/length" => vec![ServerStep::Say(b"HTTP/1.1 200 OK\r\ncontent-length: 77\r\n\r\n".to_vec())],
         other => panic!("{other}"),
     })
     .await;
@@ -205,7 +211,7 @@ async fn redirects_head_and_empty_answers_pass_as_they_are() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_to_be_asked_for_the_body_is_asked() {
-    let origin = Origin::start(|asked| Step::answer("200 OK", &[], &asked.body)).await;
+    let origin = ScriptedServer::start(|asked| ServerStep::answer("200 OK", &[], &asked.body)).await;
     let hub = hub_before(&origin).await;
     let mut wire = raw::connect(hub.address()).await;
     let head =
@@ -220,7 +226,7 @@ async fn who_waits_to_be_asked_for_the_body_is_asked() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_passed_on_is_refused_with_the_reason() {
-    let origin = Origin::start(|_| Step::answer("200 OK", &[], b"<script>")).await;
+    let origin = ScriptedServer::start(|_| ServerStep::answer("200 OK", &[], b"<script>")).await;
     let hub = hub_before(&origin).await;
     let code = async |method: &str, path: &str, headers: &[(&str, &str)]| {
         let headers = raw::lines(headers);
@@ -258,10 +264,10 @@ async fn what_cannot_be_passed_on_is_refused_with_the_reason() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_hub_waits_for_a_slow_reader_and_so_does_the_upstream() {
-    let origin = Origin::start(|_| {
+    let origin = ScriptedServer::start(|_| {
         vec![
-            Step::begin("200 OK", &[]),
-            Step::Pour([b"10000\r\n".as_slice(), &[b'x'; 0x10000], b"\r\n"].concat()),
+            ServerStep::begin("200 OK", &[]),
+            ServerStep::Pour([b"10000\r\n".as_slice(), &[b'x'; 0x10000], b"\r\n"].concat()),
         ]
     })
     .await;

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use tests::Hub;
-use tests::raw::{self, Message, Wire};
+use tests::TestHub;
+use tests::raw::{self, RawMessage, RawSocket};
 use tests::wait::within;
 use tokio::net::{TcpListener, TcpStream};
 
@@ -14,7 +14,7 @@ use super::proxy::{ASKS, run_of};
 const ANSWER: &[u8] =
     b"HTTP/1.1 200 OK\r\ndate: Sun, 06 Nov 1994 08:49:37 GMT\r\ncontent-length: 2\r\n\r\n{}";
 
-type Asked = Arc<Mutex<Vec<(usize, Message)>>>;
+type Asked = Arc<Mutex<Vec<(usize, RawMessage)>>>;
 
 /// An upstream that answers the first request of a connection, and closes at the second one instead. It notes what it was
 /// asked, with the number of the connection.
@@ -27,13 +27,13 @@ async fn fickle() -> (SocketAddr, Asked) {
         let mut number = 0;
         while let Ok((stream, _peer)) = listener.accept().await {
             number += 1;
-            tokio::spawn(answer_once(number, Wire::new(stream), Arc::clone(&noted)));
+            tokio::spawn(answer_once(number, RawSocket::new(stream), Arc::clone(&noted)));
         }
     });
     (address, asked)
 }
 
-async fn answer_once(number: usize, mut wire: Wire<TcpStream>, asked: Asked) {
+async fn answer_once(number: usize, mut wire: RawSocket<TcpStream>, asked: Asked) {
     let mut is_first = true;
     loop {
         let message = wire.message().await;
@@ -55,7 +55,7 @@ fn seen(asked: &Asked) -> Vec<(usize, String)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_does_no_harm_is_asked_again_where_an_old_connection_ends_in_place_of_an_answer() {
     let (address, asked) = fickle().await;
-    let hub = Hub::start_with(&["--upstream", &format!("x=http://{address}")]).await;
+    let hub = TestHub::start_with(&["--upstream", &format!("x=http://{address}")]).await;
     let get = b"GET /proxy/x/v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n";
     for _ in 0..2 {
         let answer = raw::call(hub.address(), get).await;
@@ -68,7 +68,7 @@ async fn what_does_no_harm_is_asked_again_where_an_old_connection_ends_in_place_
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_the_upstream_took_is_sent_once_and_said_to_have_failed() {
     let (address, asked) = fickle().await;
-    let hub = Hub::start_with(&["--upstream", &format!("x=http://{address}")]).await;
+    let hub = TestHub::start_with(&["--upstream", &format!("x=http://{address}")]).await;
     let call = raw::post("/proxy/x/~c/v1/chat/completions", &[], ASKS);
     assert_eq!(raw::call(hub.address(), &call).await.status(), 200);
     within("the first run", run_of(&hub, "c")).await;
@@ -83,10 +83,10 @@ async fn a_call_that_the_upstream_took_is_sent_once_and_said_to_have_failed() {
 async fn a_new_connection_that_ends_in_place_of_an_answer_is_the_answer() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let hub = Hub::start_with(&["--upstream", &format!("x=http://{address}")]).await;
+    let hub = TestHub::start_with(&["--upstream", &format!("x=http://{address}")]).await;
     let mut wire = raw::connect(hub.address()).await;
     wire.send(b"GET /proxy/x/v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
-    let mut upstream = Wire::new(within("a connection", listener.accept()).await.unwrap().0);
+    let mut upstream = RawSocket::new(within("a connection", listener.accept()).await.unwrap().0);
     within("the request", upstream.message()).await;
     drop(upstream);
     // Nobody takes another connection, and none is wanted.

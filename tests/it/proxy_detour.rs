@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use tests::raw::{self, Message, Wire};
-use tests::secure::{FAR, Reply, Secure};
+use tests::raw::{self, RawMessage, RawSocket};
+use tests::secure::{FAR, SecureReply, TlsServer};
 use tests::wait::within;
-use tests::{Hub, Origin, Step};
+use tests::{ScriptedServer, ServerStep, TestHub};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::proxy::ASKS;
@@ -14,7 +14,7 @@ use super::proxy::ASKS;
 /// `agent:hunter-22`, as a proxy is told.
 const KEY: &str = "Basic YWdlbnQ6aHVudGVyLTIy";
 
-pub(crate) type Asked = Arc<Mutex<Vec<Message>>>;
+pub(crate) type Asked = Arc<Mutex<Vec<RawMessage>>>;
 
 /// A proxy that makes tunnels, all of them to this machine; who shows no key is refused.
 pub(crate) async fn tunnels() -> (SocketAddr, Asked) {
@@ -32,7 +32,7 @@ pub(crate) async fn tunnels() -> (SocketAddr, Asked) {
 
 async fn tunnel(mut stream: TcpStream, asked: Asked) {
     // Nothing comes behind the head before the tunnel is there.
-    let mut wire = Wire::new(&mut stream);
+    let mut wire = RawSocket::new(&mut stream);
     let Some(head) = wire.head().await else { return };
     asked.lock().unwrap().push(head.clone());
     if head.header("proxy-authorization") != Some(KEY) {
@@ -47,14 +47,14 @@ async fn tunnel(mut stream: TcpStream, asked: Asked) {
 }
 
 /// A hub that reaches `secure` by a name of which no machine knows where it is.
-async fn hub_behind(proxy: &str, no: &str, secure: &Secure) -> Hub {
+async fn hub_behind(proxy: &str, no: &str, secure: &TlsServer) -> TestHub {
     let file = secure.place().join("fanlight.toml");
     let port = secure.url().rsplit(':').next().unwrap().to_owned();
     let ca = secure.certificate();
     let settings = format!("[upstreams.far]\nurl = \"https://{FAR}:{port}\"\nca = \"{}\"\n", ca.display());
     std::fs::write(&file, settings).unwrap();
     let variables = [("HTTPS_PROXY", proxy), ("NO_PROXY", no), ("https_proxy", ""), ("no_proxy", "")];
-    Hub::start_among(&variables, "127.0.0.1:0", &["--config", &file.display().to_string()]).await
+    TestHub::start_among(&variables, "127.0.0.1:0", &["--config", &file.display().to_string()]).await
 }
 
 fn call(upstream: &str) -> Vec<u8> {
@@ -62,7 +62,7 @@ fn call(upstream: &str) -> Vec<u8> {
 }
 
 /// The code and the words of a call that was not answered.
-async fn refusal(hub: &Hub) -> (String, String) {
+async fn refusal(hub: &TestHub) -> (String, String) {
     let answer = within("the answer", raw::call(hub.address(), &call("far"))).await;
     let problem: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
     assert_eq!(answer.status(), 502, "{problem}");
@@ -72,7 +72,7 @@ async fn refusal(hub: &Hub) -> (String, String) {
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_go_through_a_tunnel_of_the_proxy_which_sees_nothing_of_them() {
     let (proxy, asked) = tunnels().await;
-    let secure = Secure::answering(|_| Reply::new(200, "application/json", "{}")).await;
+    let secure = TlsServer::answering(|_| SecureReply::new(200, "application/json", "{}")).await;
     let hub = hub_behind(&format!("http://agent:hunter-22@{proxy}"), "", &secure).await;
     for _ in 0..2 {
         let answer = raw::call(hub.address(), &call("far")).await;
@@ -89,7 +89,7 @@ async fn calls_go_through_a_tunnel_of_the_proxy_which_sees_nothing_of_them() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_proxy_that_refuses_or_is_of_another_kind_is_named_and_its_key_is_not() {
     let (proxy, _asked) = tunnels().await;
-    let secure = Secure::answering(|_| Reply::new(200, "application/json", "{}")).await;
+    let secure = TlsServer::answering(|_| SecureReply::new(200, "application/json", "{}")).await;
     let hub = hub_behind(&format!("http://agent:wrong-word@{proxy}"), "", &secure).await;
     let (code, words) = refusal(&hub).await;
     assert_eq!(code, "upstream_unreachable");
@@ -104,7 +104,7 @@ async fn a_proxy_that_refuses_or_is_of_another_kind_is_named_and_its_key_is_not(
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_excepted_is_reached_without_the_proxy() {
     let (proxy, asked) = tunnels().await;
-    let secure = Secure::answering(|_| Reply::new(200, "application/json", "{}")).await;
+    let secure = TlsServer::answering(|_| SecureReply::new(200, "application/json", "{}")).await;
     let hub = hub_behind(&format!("http://{proxy}"), "other.test, .test", &secure).await;
     // Nobody knows where it is.
     let (_code, words) = refusal(&hub).await;
@@ -114,13 +114,13 @@ async fn what_is_excepted_is_reached_without_the_proxy() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_protected_is_asked_of_the_proxy_and_what_is_near_is_not() {
-    let near = Origin::start(|_| Step::answer("200 OK", &[], b"near")).await;
-    let proxy = Origin::start(|_| Step::answer("200 OK", &[], b"far")).await;
+    let near = ScriptedServer::start(|_| ServerStep::answer("200 OK", &[], b"near")).await;
+    let proxy = ScriptedServer::start(|_| ServerStep::answer("200 OK", &[], b"far")).await;
     let place = format!("http://agent:hunter-22@{}", proxy.address());
     let far = format!("far=http://{FAR}:81/base");
     let options = ["--upstream", &near.named("near"), "--upstream", &far];
     let variables = [("HTTP_PROXY", place.as_str()), ("NO_PROXY", ""), ("no_proxy", "")];
-    let hub = Hub::start_among(&variables, "127.0.0.1:0", &options).await;
+    let hub = TestHub::start_among(&variables, "127.0.0.1:0", &options).await;
     assert_eq!(raw::call(hub.address(), &call("near")).await.body, b"near");
     assert_eq!(raw::call(hub.address(), &call("far")).await.body, b"far");
     let asked = proxy.asked();

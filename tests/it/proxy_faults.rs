@@ -2,12 +2,12 @@
 
 use tests::raw;
 use tests::wait::within;
-use tests::{Hub, Origin, Step};
+use tests::{ScriptedServer, ServerStep, TestHub};
 
 use super::proxy::{ASKS, END, STREAM, hub_before, piece, run_of};
 
 /// What the error of a run is called, whether it passes, and how the run ended.
-async fn error_of(hub: &Hub, conversation: &str) -> (String, bool, String) {
+async fn error_of(hub: &TestHub, conversation: &str) -> (String, bool, String) {
     let run = run_of(hub, conversation).await;
     let error = &run["error"];
     let code = error["code"].as_str().unwrap_or_default().to_owned();
@@ -28,7 +28,7 @@ async fn an_upstream_that_is_not_there_is_named() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    let hub = Hub::start_with(&["--upstream", &format!("x=http://{address}")]).await;
+    let hub = TestHub::start_with(&["--upstream", &format!("x=http://{address}")]).await;
     let answer = raw::call(hub.address(), &call("c")).await;
     let problem: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
     assert_eq!((answer.status(), problem["code"].as_str()), (502, Some("upstream_unreachable")));
@@ -39,14 +39,14 @@ async fn an_upstream_that_is_not_there_is_named() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn refusals_pass_and_are_read() {
-    let origin = Origin::start(|asked| {
+    let origin = ScriptedServer::start(|asked| {
         let json = [("content-type", "application/json"), ("retry-after", "7"), ("x-request-id", "r1")];
         match asked.header("x-case").unwrap() {
-            "401" => Step::answer("401 Unauthorized", &json, br#"{"error":{"message":"Incorrect API key","type":"invalid_request_error","code":"invalid_api_key"}}"#),
-            "400" => Step::answer("400 Bad Request", &json, br#"{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens is missing"}}"#),
-            "429" => Step::answer("429 Too Many Requests", &json, br#"{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}"#),
-            "500" => Step::answer("500 Internal Server Error", &json, br#"{"error":{"message":"The server had an error","type":"server_error"}}"#),
-            "503" => Step::answer("503 Service Unavailable", &[("content-type", "text/html")], b"<html><body>upstream connect error</body></html>"),
+            "401" => ServerStep::answer("401 Unauthorized", &json, br#"{"error":{"message":"Incorrect API key","type":"invalid_request_error","code":"invalid_api_key"}}"#),
+            "400" => ServerStep::answer("400 Bad Request", &json, br#"{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens is missing"}}"#),
+            "429" => ServerStep::answer("429 Too Many Requests", &json, br#"{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}"#),
+            "500" => ServerStep::answer("500 Internal Server Error", &json, br#"{"error":{"message":"The server had an error","type":"server_error"}}"#),
+            "503" => ServerStep::answer("503 Service Unavailable", &[("content-type", "text/html")], b"<html><body>upstream connect error</body></html>"),
             other => panic!("{other}"),
         }
     })
@@ -82,18 +82,26 @@ async fn refusals_pass_and_are_read() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn i12_a_stream_that_is_cut_is_cut_for_the_caller_at_the_same_byte() {
-    let origin = Origin::start(|asked| {
+    let origin = ScriptedServer::start(|asked| {
         let said = piece("Half of");
         match asked.header("x-case").unwrap() {
             // In the same breath as the last piece.
-            "close" => vec![Step::begin("200 OK", &STREAM), Step::piece(&said)],
-            "reset" => vec![Step::begin("200 OK", &STREAM), Step::piece(&said), Step::Wait, Step::Reset],
+            "close" => vec![ServerStep::begin("200 OK", &STREAM), ServerStep::piece(&said)],
+            "reset" => vec![
+                ServerStep::begin("200 OK", &STREAM),
+                ServerStep::piece(&said),
+                ServerStep::Wait,
+                ServerStep::Reset,
+            ],
             "short" => {
                 let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", said.len() + 100);
-                vec![Step::Say([head.as_bytes(), &said].concat())]
+                vec![ServerStep::Say([head.as_bytes(), &said].concat())]
             }
             "inside" => {
-                vec![Step::begin("200 OK", &STREAM), Step::Say([b"ff\r\n", said.as_slice()].concat())]
+                vec![
+                    ServerStep::begin("200 OK", &STREAM),
+                    ServerStep::Say([b"ff\r\n", said.as_slice()].concat()),
+                ]
             }
             other => panic!("{other}"),
         }
@@ -127,7 +135,7 @@ async fn i12_a_stream_that_is_cut_is_cut_for_the_caller_at_the_same_byte() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upstream_that_closes_without_a_word_has_failed() {
-    let origin = Origin::start(|_| Vec::new()).await;
+    let origin = ScriptedServer::start(|_| Vec::new()).await;
     let hub = hub_before(&origin).await;
     let answer = raw::call(hub.address(), &call("c")).await;
     let problem: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
@@ -137,9 +145,13 @@ async fn an_upstream_that_closes_without_a_word_has_failed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_hangs_up_is_hung_up_for() {
-    let origin = Origin::start(|asked| match asked.header("x-case").unwrap() {
-        "silent" => vec![Step::Silence],
-        _ => vec![Step::begin("200 OK", &STREAM), Step::piece(&piece("Started")), Step::Silence],
+    let origin = ScriptedServer::start(|asked| match asked.header("x-case").unwrap() {
+        "silent" => vec![ServerStep::Silence],
+        _ => vec![
+            ServerStep::begin("200 OK", &STREAM),
+            ServerStep::piece(&piece("Started")),
+            ServerStep::Silence,
+        ],
     })
     .await;
     let hub = hub_before(&origin).await;
@@ -169,9 +181,10 @@ async fn who_hangs_up_is_hung_up_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nonsense_passes_and_is_said_to_be_nonsense() {
-    let origin =
-        Origin::start(|_| Step::answer("200 OK", &STREAM, b"\x00\x01garbage\xff\n\ndata: {\"broken\": \n\n"))
-            .await;
+    let origin = ScriptedServer::start(|_| {
+        ServerStep::answer("200 OK", &STREAM, b"\x00\x01garbage\xff\n\ndata: {\"broken\": \n\n")
+    })
+    .await;
     let hub = hub_before(&origin).await;
     let answer = raw::call(hub.address(), &call("c")).await;
     assert_eq!(answer.body, b"\x00\x01garbage\xff\n\ndata: {\"broken\": \n\n");
@@ -183,12 +196,17 @@ async fn nonsense_passes_and_is_said_to_be_nonsense() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hub_that_cannot_write_leaves_calls_alone() {
-    let origin = Origin::start(|_| {
-        vec![Step::begin("200 OK", &STREAM), Step::piece(&piece("Hi.")), Step::piece(END), Step::end(&[])]
+    let origin = ScriptedServer::start(|_| {
+        vec![
+            ServerStep::begin("200 OK", &STREAM),
+            ServerStep::piece(&piece("Hi.")),
+            ServerStep::piece(END),
+            ServerStep::end(&[]),
+        ]
     })
     .await;
     // No room for anything.
-    let hub = Hub::start_with(&["--upstream", &origin.named("x"), "--log-max-bytes", "200000"]).await;
+    let hub = TestHub::start_with(&["--upstream", &origin.named("x"), "--log-max-bytes", "200000"]).await;
     let long = format!(
         r#"{{"model":"m","stream":true,"messages":[{{"role":"user","content":"{}"}}]}}"#,
         "x".repeat(100_000)

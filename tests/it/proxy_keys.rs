@@ -5,14 +5,14 @@ use std::path::Path;
 use std::process::Stdio;
 
 use model::Lens;
-use model::frame::{ClientFrame, ServerFrame, Wish};
+use model::frame::{ClientFrame, ServerFrame, SubscriptionOptions};
 use model::ids::ConversationId;
 use tests::hub::binary;
 use tests::raw;
-use tests::secure::{Reply, Secure};
+use tests::secure::{SecureReply, TlsServer};
 use tests::wait::{until, within};
-use tests::wire::Wire;
-use tests::{Origin, Step};
+use tests::wire::WebSocketWire;
+use tests::{ScriptedServer, ServerStep};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
@@ -33,8 +33,8 @@ const SECRETS: [&str; 5] =
 const CLOSES: (&str, &str) = ("connection", "close");
 
 /// The head of its stream.
-fn begin() -> Step {
-    Step::begin("200 OK", &[&STREAM[..], &[CLOSES]].concat())
+fn begin() -> ServerStep {
+    ServerStep::begin("200 OK", &[&STREAM[..], &[CLOSES]].concat())
 }
 
 /// Whether there is any secret in `bytes`.
@@ -67,7 +67,7 @@ fn echo() -> String {
 
 /// The answer of a gateway that says all is well and repeats what it was `sent`, and the key: in one piece, in two, in the
 /// arguments of a call, in its name and id, and in what is no word of the API.
-fn repeated(sent: &str) -> Vec<Step> {
+fn repeated(sent: &str) -> Vec<ServerStep> {
     let (front, back) = KEY.split_at(9);
     let call = format!(
         r#"{{"index":0,"id":"call-{KEY}","type":"function","function":{{"name":"t-{KEY}","arguments":"{{\"k\":\"{front}"}}}}"#
@@ -80,39 +80,41 @@ fn repeated(sent: &str) -> Vec<Step> {
     let model = format!("data: {{\"model\":\"m-{KEY}\",\"choices\":[]}}\n\n");
     vec![
         begin(),
-        Step::piece(model.as_bytes()),
-        Step::piece(&piece(&format!("You sent {sent} and {KEY}, which is {front}"))),
-        Step::piece(&piece(&format!("{back}. Mind {front}"))),
-        Step::piece(&delta(call)),
-        Step::piece(&delta(rest)),
+        ServerStep::piece(model.as_bytes()),
+        ServerStep::piece(&piece(&format!("You sent {sent} and {KEY}, which is {front}"))),
+        ServerStep::piece(&piece(&format!("{back}. Mind {front}"))),
+        ServerStep::piece(&delta(call)),
+        ServerStep::piece(&delta(rest)),
         // Nobody waits for the result of the call then.
-        Step::piece(format!("data: {}\n\n", echo()).as_bytes()),
-        Step::end(&[]),
+        ServerStep::piece(format!("data: {}\n\n", echo()).as_bytes()),
+        ServerStep::end(&[]),
     ]
 }
 
 /// An upstream that answers, refuses, breaks off and says nothing. It says that it closes the connection after each answer, as it
 /// does: a call over a connection that closes at that moment may fail, since nobody knows whether the upstream took it.
-async fn upstream() -> Origin {
-    Origin::start(|asked| match asked.header("x-case").unwrap_or_default() {
-        "echo" => Step::answer("401 Unauthorized", &[CLOSES], echo().as_bytes()),
+async fn upstream() -> ScriptedServer {
+    ScriptedServer::start(|asked| match asked.header("x-case").unwrap_or_default() {
+        "echo" => ServerStep::answer("401 Unauthorized", &[CLOSES], echo().as_bytes()),
         "page" => {
             let page = format!("<html><body>{}<p>{KEY}</p></body></html>", "no such key ".repeat(12));
-            Step::answer("502 Bad Gateway", &[("content-type", "text/html"), CLOSES], page.as_bytes())
+            ServerStep::answer("502 Bad Gateway", &[("content-type", "text/html"), CLOSES], page.as_bytes())
         }
         "stream" => vec![
             begin(),
-            Step::piece(&piece("Hi.")),
-            Step::piece(format!("data: {{\"warning\":\"key {KEY} is about to expire\"}}\n\n").as_bytes()),
-            Step::piece(format!("data: {}\n\n", echo()).as_bytes()),
-            Step::piece(format!("data: {{\"broken {KEY}\n\n").as_bytes()),
-            Step::end(&[]),
+            ServerStep::piece(&piece("Hi.")),
+            ServerStep::piece(
+                format!("data: {{\"warning\":\"key {KEY} is about to expire\"}}\n\n").as_bytes(),
+            ),
+            ServerStep::piece(format!("data: {}\n\n", echo()).as_bytes()),
+            ServerStep::piece(format!("data: {{\"broken {KEY}\n\n").as_bytes()),
+            ServerStep::end(&[]),
         ],
         "basic" => {
             let said = format!("{NAME_AND_PASSWORD} is unknown, and {BASIC} with it; {NAME_AND_PASSWORD}");
             let said = format!(r#"{{"error":{{"message":"{said}","code":"agent-seven"}}}}"#);
             // A cookie of the upstream's own passes as well.
-            Step::answer(
+            ServerStep::answer(
                 "401 Unauthorized",
                 &[("set-cookie", &format!("session={KEY}")), CLOSES],
                 said.as_bytes(),
@@ -121,17 +123,17 @@ async fn upstream() -> Origin {
         "repeat" => {
             repeated(if asked.header("authorization") == Some(BASIC) { NAME_AND_PASSWORD } else { KEY })
         }
-        "cut" => vec![begin(), Step::piece(&piece("Half"))],
+        "cut" => vec![begin(), ServerStep::piece(&piece("Half"))],
         "none" => Vec::new(),
         _ => {
-            vec![begin(), Step::piece(&piece("Hi.")), Step::piece(END), Step::end(&[])]
+            vec![begin(), ServerStep::piece(&piece("Hi.")), ServerStep::piece(END), ServerStep::end(&[])]
         }
     })
     .await
 }
 
 /// A hub that traces all that it can, into the file `trace`.
-async fn hub_that_traces(origin: &Origin, secure: &Secure, place: &Path) -> (Child, SocketAddr) {
+async fn hub_that_traces(origin: &ScriptedServer, secure: &TlsServer, place: &Path) -> (Child, SocketAddr) {
     let file = secure.place().join("fanlight.toml");
     let (url, ca) = (secure.url(), secure.certificate());
     std::fs::write(&file, format!("[upstreams.safe]\nurl = \"{url}\"\nca = \"{}\"\n", ca.display())).unwrap();
@@ -208,10 +210,10 @@ async fn send_keys(address: SocketAddr) -> usize {
 }
 
 /// Somebody who watches what is said in `watched`.
-async fn watcher(address: SocketAddr) -> Wire {
-    let mut wire = Wire::connect(address).await;
+async fn watcher(address: SocketAddr) -> WebSocketWire {
+    let mut wire = WebSocketWire::connect(address).await;
     let conv = ConversationId::parse("watched").unwrap();
-    let wish = Wish::of(Lens::default());
+    let wish = SubscriptionOptions::of(Lens::default());
     wire.send(&ClientFrame::Sub { sub: 1, conv, have: None, wish }).await;
     loop {
         if matches!(wire.frame().await, ServerFrame::Subbed { .. }) {
@@ -221,7 +223,7 @@ async fn watcher(address: SocketAddr) -> Wire {
 }
 
 /// Watches until it was said four times that a key was struck out, the last time over HTTP/2.
-async fn watch(mut wire: Wire) {
+async fn watch(mut wire: WebSocketWire) {
     let mut struck = 0;
     while struck < 4 {
         let text = wire.text().await.unwrap();
@@ -243,7 +245,7 @@ async fn get(address: SocketAddr, path: &str) -> String {
 async fn a_key_passes_through_and_is_found_nowhere() {
     let origin = upstream().await;
     let place = tempfile::tempdir().unwrap();
-    let secure = Secure::answering(|_| Reply::new(403, "application/json", echo())).await;
+    let secure = TlsServer::answering(|_| SecureReply::new(403, "application/json", echo())).await;
     let (mut child, address) = hub_that_traces(&origin, &secure, place.path()).await;
     let watching = tokio::spawn(watch(watcher(address).await));
     let calls = send_keys(address).await;

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tests::actor::{self, ANSWER, FAREWELL, PLACES};
-use tests::raw::{self, Message};
+use tests::raw::{self, RawMessage};
 use tests::wait::{until, within};
-use tests::{Hub, Origin, Step, model};
+use tests::{ScriptedServer, ServerStep, TestHub, model};
 
 /// Agents at once.
 const AGENTS: usize = 20;
@@ -15,7 +15,7 @@ const AGENTS: usize = 20;
 const TURNS: usize = 3;
 
 /// Asks with `messages`, and gives the message that is answered.
-async fn ask(hub: &Hub, messages: &[Value]) -> Value {
+async fn ask(hub: &TestHub, messages: &[Value]) -> Value {
     let tool = json!({"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}});
     let body = json!({"model": "gpt-5", "messages": messages, "tools": [tool]}).to_string();
     let request =
@@ -27,7 +27,7 @@ async fn ask(hub: &Hub, messages: &[Value]) -> Value {
 }
 
 /// The loop of one agent, which names itself in all that it says. All begin with the same words.
-async fn agent(hub: &Hub, number: usize) {
+async fn agent(hub: &TestHub, number: usize) {
     let mut messages = vec![json!({"role": "system", "content": "You look at the weather."})];
     for turn in 1..=TURNS {
         let question = if turn == TURNS { "Thank you!" } else { "How is the weather?" };
@@ -49,7 +49,7 @@ async fn agent(hub: &Hub, number: usize) {
 #[tokio::test(flavor = "multi_thread")]
 async fn agents_with_one_key_do_not_mix() {
     let actor = actor::start().await;
-    let hub = std::sync::Arc::new(Hub::start_with(&["--upstream", &actor.named("x")]).await);
+    let hub = std::sync::Arc::new(TestHub::start_with(&["--upstream", &actor.named("x")]).await);
     let agents = (0..AGENTS).map(|number| {
         let hub = std::sync::Arc::clone(&hub);
         tokio::spawn(async move { agent(&hub, number).await })
@@ -95,7 +95,7 @@ async fn agents_with_one_key_do_not_mix() {
 }
 
 /// What the model says to `asked`, as a stream: in each turn it calls one tool, always by the same id.
-fn say(asked: &Message) -> Vec<Step> {
+fn say(asked: &RawMessage) -> Vec<ServerStep> {
     let messages = model::messages(asked);
     let of = |role: &str| messages.iter().filter(|it| it["role"] == role).count();
     if of("tool") >= of("user").min(TURNS - 1) {
@@ -104,12 +104,17 @@ fn say(asked: &Message) -> Vec<Step> {
     let call = json!({"index": 0, "id": "call_0", "type": "function", "function": {"name": "look_up", "arguments": "{}"}});
     let end = json!({"id": "x", "model": "m", "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]});
     let end = format!("data: {end}\n\ndata: [DONE]\n\n");
-    let said = Step::piece(&model::delta(&json!({"tool_calls": [call]})));
-    vec![Step::begin("200 OK", &model::STREAM), said, Step::piece(end.as_bytes()), Step::end(&[])]
+    let said = ServerStep::piece(&model::delta(&json!({"tool_calls": [call]})));
+    vec![
+        ServerStep::begin("200 OK", &model::STREAM),
+        said,
+        ServerStep::piece(end.as_bytes()),
+        ServerStep::end(&[]),
+    ]
 }
 
 /// The loop of an agent that says what all say; only what its tool gives back is its own.
-async fn agent_like_all(hub: &Hub, number: usize) {
+async fn agent_like_all(hub: &TestHub, number: usize) {
     let mut messages = Vec::new();
     for turn in 1..=TURNS {
         messages.push(json!({"role": "user", "content": format!("And now? ({turn})")}));
@@ -133,8 +138,8 @@ async fn agent_like_all(hub: &Hub, number: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn agents_that_differ_in_their_results_alone_do_not_mix() {
-    let origin = Origin::start(say).await;
-    let hub = std::sync::Arc::new(Hub::start_with(&["--upstream", &origin.named("x")]).await);
+    let origin = ScriptedServer::start(say).await;
+    let hub = std::sync::Arc::new(TestHub::start_with(&["--upstream", &origin.named("x")]).await);
     let agents = (0..AGENTS).map(|number| {
         let hub = std::sync::Arc::clone(&hub);
         tokio::spawn(async move { agent_like_all(&hub, number).await })

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use hyper::body::Frame;
 use tests::raw;
-use tests::secure::Secure;
+use tests::secure::TlsServer;
 use tests::wait::within;
 
 use super::proxy::{ASKS, piece};
@@ -14,7 +14,7 @@ const AGENTS: usize = 20;
 
 /// Calls of all agents are on their way at once, twice: to a hub that knows nothing of the upstream, and to one that does.
 async fn all_are_answered_at_once(streams: u32) {
-    let mut upstream = Secure::narrow(streams).await;
+    let mut upstream = TlsServer::narrow(streams).await;
     let hub = hub_that_trusts(&upstream).await;
     for round in 0..2 {
         let mut wires = Vec::new();
@@ -55,7 +55,7 @@ async fn i8_calls_do_not_wait_for_each_other_where_a_connection_carries_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upstream_that_lets_no_call_through_is_named() {
-    let upstream = Secure::narrow(0).await;
+    let upstream = TlsServer::narrow(0).await;
     let hub = hub_that_trusts(&upstream).await;
     let call = raw::post("/proxy/safe/~c/v1/chat/completions", &[], ASKS);
     let answer = raw::call(hub.address(), &call).await;

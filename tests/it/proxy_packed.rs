@@ -9,10 +9,10 @@ use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 use http::HeaderMap;
 use hyper::body::Frame;
-use tests::raw::{self, Wire};
-use tests::secure::{Reply, Secure, Speaker};
+use tests::raw::{self, RawSocket};
+use tests::secure::{AnswerWriter, SecureReply, TlsServer};
 use tests::wait::{until, within};
-use tests::{Hub, Origin, Step};
+use tests::{ScriptedServer, ServerStep, TestHub};
 use tokio::net::{TcpSocket, TcpStream};
 
 use super::proxy::{ASKS, END, hub_before, piece, run_of};
@@ -50,12 +50,12 @@ async fn i12_packed_answers_pass_packed_and_are_read() {
         ("gzip, zstd", zstd::encode_all(gzip(&stream()).as_slice(), 3).unwrap()),
     ];
     let bodies = packed.clone();
-    let origin = Origin::start(move |asked| {
+    let origin = ScriptedServer::start(move |asked| {
         let encoding = asked.header("accept-encoding").unwrap();
         let body = &bodies.iter().find(|(name, _)| *name == encoding).unwrap().1;
-        let mut steps = vec![Step::begin("200 OK", &[("content-encoding", encoding)])];
-        steps.extend(body.chunks(7).map(Step::piece));
-        steps.push(Step::end(&[]));
+        let mut steps = vec![ServerStep::begin("200 OK", &[("content-encoding", encoding)])];
+        steps.extend(body.chunks(7).map(ServerStep::piece));
+        steps.push(ServerStep::end(&[]));
         steps
     })
     .await;
@@ -97,13 +97,13 @@ fn begun(encoding: &str, plain: &[u8]) -> Vec<u8> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn i12_a_packed_stream_that_is_cut_has_what_came_before() {
-    let origin = Origin::start(|asked| {
+    let origin = ScriptedServer::start(|asked| {
         let encoding = asked.header("accept-encoding").unwrap();
         vec![
-            Step::begin("200 OK", &[("content-encoding", encoding)]),
-            Step::piece(&begun(encoding, &piece("Half"))),
-            Step::Wait,
-            Step::Reset,
+            ServerStep::begin("200 OK", &[("content-encoding", encoding)]),
+            ServerStep::piece(&begun(encoding, &piece("Half"))),
+            ServerStep::Wait,
+            ServerStep::Reset,
         ]
     })
     .await;
@@ -124,9 +124,9 @@ async fn i12_a_packed_stream_that_is_cut_has_what_came_before() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_unpacked_passes_and_is_said() {
-    let origin = Origin::start(|asked| {
+    let origin = ScriptedServer::start(|asked| {
         let encoding = asked.header("accept-encoding").unwrap();
-        Step::answer("200 OK", &[("content-encoding", encoding)], b"neither this nor that")
+        ServerStep::answer("200 OK", &[("content-encoding", encoding)], b"neither this nor that")
     })
     .await;
     let hub = hub_before(&origin).await;
@@ -144,7 +144,7 @@ async fn what_cannot_be_unpacked_passes_and_is_said() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn packed_requests_pass_packed_and_are_read() {
-    let origin = Origin::start(|_| Step::answer("200 OK", &[], &stream())).await;
+    let origin = ScriptedServer::start(|_| ServerStep::answer("200 OK", &[], &stream())).await;
     let hub = hub_before(&origin).await;
     let body = gzip(ASKS.as_bytes());
     let head = format!(
@@ -159,18 +159,18 @@ async fn packed_requests_pass_packed_and_are_read() {
 }
 
 /// A hub that trusts `upstream`, by its file of settings.
-pub(crate) async fn hub_that_trusts(upstream: &Secure) -> Hub {
+pub(crate) async fn hub_that_trusts(upstream: &TlsServer) -> TestHub {
     let file = upstream.place().join("fanlight.toml");
     let (url, ca) = (upstream.url(), upstream.certificate());
     let settings =
         format!("[upstreams.safe]\nurl = \"{url}/base\"\napi = \"openai\"\nca = \"{}\"\n", ca.display());
     std::fs::write(&file, settings).unwrap();
-    Hub::start_with(&["--config", &file.display().to_string()]).await
+    TestHub::start_with(&["--config", &file.display().to_string()]).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn i12_calls_go_over_http_2_where_the_upstream_speaks_it() {
-    let mut upstream = Secure::start().await;
+    let mut upstream = TlsServer::start().await;
     let hub = hub_that_trusts(&upstream).await;
     let mut wire = raw::connect(hub.address()).await;
     let headers = [("authorization", "Bearer k"), ("te", "trailers"), ("cookie", "a=1")];
@@ -202,7 +202,7 @@ async fn i12_calls_go_over_http_2_where_the_upstream_speaks_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn i12_cuts_and_hanging_up_go_through_http_2() {
-    let mut upstream = Secure::start().await;
+    let mut upstream = TlsServer::start().await;
     let hub = hub_that_trusts(&upstream).await;
     let mut wire = raw::connect(hub.address()).await;
     wire.send(&raw::post("/proxy/safe/~cut/v1/chat/completions", &[], ASKS)).await;
@@ -228,12 +228,12 @@ async fn i12_cuts_and_hanging_up_go_through_http_2() {
 async fn i12_trailers_and_refusals_go_through_http_2() {
     const LIMIT: &str =
         r#"{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}"#;
-    let upstream = Secure::answering(|asked| {
+    let upstream = TlsServer::answering(|asked| {
         if asked.target.ends_with("/limited/v1/chat/completions") {
-            return Reply::new(429, "application/json", LIMIT).with("retry-after", "7");
+            return SecureReply::new(429, "application/json", LIMIT).with("retry-after", "7");
         }
         let trailers = HeaderMap::from_iter([("x-sum".parse().unwrap(), "42".parse().unwrap())]);
-        Reply::new(200, "text/event-stream", stream()).with("trailer", "x-sum").ending_with(trailers)
+        SecureReply::new(200, "text/event-stream", stream()).with("trailer", "x-sum").ending_with(trailers)
     })
     .await;
     let hub = hub_that_trusts(&upstream).await;
@@ -260,7 +260,11 @@ async fn i12_trailers_and_refusals_go_through_http_2() {
 }
 
 /// Calls `conversation` over `wire`, up to the head of the answer.
-async fn begin(upstream: &mut Secure, wire: &mut Wire<TcpStream>, conversation: &str) -> Speaker {
+async fn begin(
+    upstream: &mut TlsServer,
+    wire: &mut RawSocket<TcpStream>,
+    conversation: &str,
+) -> AnswerWriter {
     wire.send(&raw::post(&format!("/proxy/safe/~{conversation}/v1/chat/completions"), &[], ASKS)).await;
     let speaker = upstream.speaker().await;
     let head = within("the head", wire.head()).await.unwrap();
@@ -269,14 +273,14 @@ async fn begin(upstream: &mut Secure, wire: &mut Wire<TcpStream>, conversation: 
 }
 
 /// Sees that what is said comes.
-async fn hear(speaker: &Speaker, wire: &mut Wire<TcpStream>) {
+async fn hear(speaker: &AnswerWriter, wire: &mut RawSocket<TcpStream>) {
     speaker.send(Ok(Frame::data(Bytes::from(piece("Here."))))).await.unwrap();
     assert_eq!(within("a piece", wire.piece()).await, Some(piece("Here.")));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn i8_calls_do_not_wait_for_each_other_where_a_connection_carries_few() {
-    let mut upstream = Secure::narrow(8).await;
+    let mut upstream = TlsServer::narrow(8).await;
     let hub = hub_that_trusts(&upstream).await;
     let mut open = Vec::new();
     for number in 0..20 {
@@ -293,14 +297,14 @@ async fn i8_calls_do_not_wait_for_each_other_where_a_connection_carries_few() {
 async fn i8_readers_that_do_not_read_hold_up_no_other_call() {
     /// Their windows together are more than a connection has by default; the call that is not held up shares one with seven.
     const READERS: usize = 23;
-    let mut upstream = Secure::start().await;
+    let mut upstream = TlsServer::start().await;
     let hub = hub_that_trusts(&upstream).await;
     let poured = Arc::<AtomicU64>::default();
     let mut open = Vec::new();
     for number in 0..READERS {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(4 << 10).unwrap();
-        let mut wire = Wire::new(within("a connection", socket.connect(hub.address())).await.unwrap());
+        let mut wire = RawSocket::new(within("a connection", socket.connect(hub.address())).await.unwrap());
         let speaker = begin(&mut upstream, &mut wire, &format!("slow{number}")).await;
         let poured = Arc::clone(&poured);
         tokio::spawn(async move {
@@ -325,8 +329,8 @@ async fn i8_readers_that_do_not_read_hold_up_no_other_call() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_certificate_that_nobody_vouches_for_is_refused() {
-    let upstream = Secure::start().await;
-    let hub = Hub::start_with(&["--upstream", &format!("safe={}", upstream.url())]).await;
+    let upstream = TlsServer::start().await;
+    let hub = TestHub::start_with(&["--upstream", &format!("safe={}", upstream.url())]).await;
     let answer = raw::call(hub.address(), &raw::post("/proxy/safe/v1/chat/completions", &[], ASKS)).await;
     let problem: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
     assert_eq!((answer.status(), problem["code"].as_str()), (502, Some("upstream_unreachable")));

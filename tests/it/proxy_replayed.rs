@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use tests::replayer::{self, Exchange, RECORDING, exchanges};
+use tests::replayer::{self, RECORDING, RecordedExchange, exchanges};
 use tests::wait::patiently_until;
-use tests::{Hub, raw};
+use tests::{TestHub, raw};
 
 /// Recordings beside the work tree; empty where they are not at hand.
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/traces/exchanges");
@@ -14,7 +14,7 @@ const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/traces
 async fn body_of(
     address: std::net::SocketAddr,
     base: &str,
-    exchange: &Exchange,
+    exchange: &RecordedExchange,
 ) -> (Option<String>, Vec<u8>) {
     // As it would stand in a path.
     let path = exchange.path.replace('<', "%3C").replace('>', "%3E");
@@ -37,7 +37,7 @@ async fn i12_recorded_calls_pass_and_are_seen_to_their_end() {
         options.extend([String::from("--upstream"), upstream.named(name)]);
     }
     let options: Vec<_> = options.iter().map(String::as_str).collect();
-    let hub = Hub::start_with(&options).await;
+    let hub = TestHub::start_with(&options).await;
     let mut loops = BTreeMap::<&str, u64>::new();
     let mut packed = 0;
     for exchange in &calls {

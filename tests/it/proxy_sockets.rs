@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
-use tests::Hub;
-use tests::raw::{self, Message, Wire};
+use tests::TestHub;
+use tests::raw::{self, RawMessage, RawSocket};
 use tests::secure::FAR;
 use tests::wait::within;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -17,10 +17,10 @@ const ASKS: &str = "connection: keep-alive, Upgrade\r\nupgrade: websocket\r\nsec
 const SWITCHES: &str = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: realtime\r\nX-Own: kept\r\nFanlight-Conversation: forged\r\n\r\n";
 
 /// Something that listens, and a hub that passes calls of `x` on to it.
-async fn listening() -> (TcpListener, Hub) {
+async fn listening() -> (TcpListener, TestHub) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let named = format!("x=http://{}", listener.local_addr().unwrap());
-    let hub = Hub::start_with(&["--upstream", &named]).await;
+    let hub = TestHub::start_with(&["--upstream", &named]).await;
     (listener, hub)
 }
 
@@ -29,19 +29,19 @@ async fn opened(
     listener: &TcpListener,
     hub: SocketAddr,
     path: &str,
-) -> ((TcpStream, Message), (TcpStream, Message)) {
+) -> ((TcpStream, RawMessage), (TcpStream, RawMessage)) {
     let asking = async {
         let mut caller = TcpStream::connect(hub).await.unwrap();
         caller
             .write_all(format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{ASKS}\r\n").as_bytes())
             .await
             .unwrap();
-        let head = Wire::new(&mut caller).head().await.unwrap();
+        let head = RawSocket::new(&mut caller).head().await.unwrap();
         (caller, head)
     };
     let answering = async {
         let (mut upstream, _peer) = listener.accept().await.unwrap();
-        let head = Wire::new(&mut upstream).head().await.unwrap();
+        let head = RawSocket::new(&mut upstream).head().await.unwrap();
         upstream.write_all(SWITCHES.as_bytes()).await.unwrap();
         (upstream, head)
     };
@@ -80,7 +80,7 @@ async fn say(caller: &mut TcpStream, upstream: &mut TcpStream, value: &Value) {
 }
 
 /// The run `at` of a conversation, once it has ended.
-async fn run_of(hub: &Hub, conversation: &str, at: usize) -> Value {
+async fn run_of(hub: &TestHub, conversation: &str, at: usize) -> Value {
     let path = format!("/v1/conversations/{conversation}?summary");
     let is_over = |summary: &Value| {
         let status = &summary["runs"][at]["status"];
@@ -235,7 +235,7 @@ async fn a_handshake_that_the_upstream_refuses_is_refused_in_its_words() {
     let (listener, hub) = listening().await;
     tokio::spawn(async move {
         let (mut upstream, _peer) = listener.accept().await.unwrap();
-        Wire::new(&mut upstream).head().await.unwrap();
+        RawSocket::new(&mut upstream).head().await.unwrap();
         let answer = "HTTP/1.1 401 Who are you\r\nx-own: kept\r\ncontent-length: 4\r\n\r\nno!\n";
         upstream.write_all(answer.as_bytes()).await.unwrap();
         rest(&mut upstream).await;
@@ -244,7 +244,7 @@ async fn a_handshake_that_the_upstream_refuses_is_refused_in_its_words() {
     let answer = raw::call(hub.address(), request.as_bytes()).await;
     assert_eq!((answer.start.as_str(), answer.header("x-own")), ("HTTP/1.1 401 Who are you", Some("kept")));
     assert_eq!(answer.body, b"no!\n");
-    let nobody = Hub::start_with(&["--upstream", "x=http://127.0.0.1:1"]).await;
+    let nobody = TestHub::start_with(&["--upstream", "x=http://127.0.0.1:1"]).await;
     let answer = raw::call(nobody.address(), request.as_bytes()).await;
     assert_eq!(answer.status(), 502);
     assert!(String::from_utf8_lossy(&answer.body).contains("upstream_unreachable"));
@@ -258,7 +258,7 @@ async fn i12_a_socket_goes_through_the_proxy_of_the_environment() {
     let proxy = format!("http://agent:hunter-22@{proxy}");
     let variables = [("HTTP_PROXY", proxy.as_str()), ("http_proxy", ""), ("NO_PROXY", ""), ("no_proxy", "")];
     let named = format!("x=http://{FAR}:{port}");
-    let hub = Hub::start_among(&variables, "127.0.0.1:0", &["--upstream", &named]).await;
+    let hub = TestHub::start_among(&variables, "127.0.0.1:0", &["--upstream", &named]).await;
     let ((mut caller, _), (mut upstream, head)) =
         opened(&listener, hub.address(), "/proxy/x/v1/realtime").await;
     assert_eq!(head.header("host"), Some(format!("{FAR}:{port}").as_str()));

@@ -2,7 +2,7 @@
 //! before the hub.
 
 use tests::raw;
-use tests::{Origin, Step};
+use tests::{ScriptedServer, ServerStep};
 
 use super::proxy::{ASKS, END, STREAM, hub_before, piece};
 
@@ -19,15 +19,15 @@ const FORGED: [(&str, &str); 7] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upstream_forges_no_header_of_the_hub_and_orders_no_server_before_it() {
-    let origin = Origin::start(|_| {
+    let origin = ScriptedServer::start(|_| {
         let own =
             [("x-accel-buffering", "no"), ("x-own", "kept"), ("trailer", "x-sum, fanlight-conversation")];
         let headers = [&STREAM[..], &FORGED[..], &own].concat();
         vec![
-            Step::begin("200 OK", &headers),
-            Step::piece(&piece("Hi.")),
-            Step::piece(END),
-            Step::end(&[("fanlight-conversation", "somebody-elses"), ("x-sum", "42")]),
+            ServerStep::begin("200 OK", &headers),
+            ServerStep::piece(&piece("Hi.")),
+            ServerStep::piece(END),
+            ServerStep::end(&[("fanlight-conversation", "somebody-elses"), ("x-sum", "42")]),
         ]
     })
     .await;

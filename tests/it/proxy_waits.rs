@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 use tests::actor::{self, ANSWER, PLACES};
 use tests::model::messages;
 use tests::wait::{until, within};
-use tests::{Hub, Origin, Step, raw};
+use tests::{ScriptedServer, ServerStep, TestHub, raw};
 
 use super::proxy::{END, STREAM, hub_before, piece};
 
 /// Asks with `messages` in the conversation `c`, and gives the message that is answered.
-async fn ask(hub: &Hub, messages: &[Value]) -> Value {
+async fn ask(hub: &TestHub, messages: &[Value]) -> Value {
     let body = json!({"model": "gpt-5", "messages": messages}).to_string();
     let answer = raw::call(hub.address(), &raw::post("/proxy/x/~c/v1/chat/completions", &[], &body)).await;
     assert_eq!(answer.status(), 200);
@@ -38,7 +38,7 @@ fn all_are(summary: &Value, state: &str) -> bool {
 async fn a_run_whose_tools_are_at_work_is_not_taken_for_lost() {
     let actor = actor::start().await;
     let options = ["--upstream", &actor.named("x"), "--stalled-after", "1", "--interrupted-after", "2"];
-    let hub = Hub::start_with(&options).await;
+    let hub = TestHub::start_with(&options).await;
     let said = ask(&hub, &question()).await;
     hub.json_until("/v1/conversations/c?summary", |summary| all_are(summary, "executing")).await;
     // Somebody who spoke later than that and is silent is given up.
@@ -59,7 +59,7 @@ async fn a_run_whose_tools_are_at_work_is_not_taken_for_lost() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_loop_goes_on_in_its_conversation_after_the_hub_was_stopped() {
     let actor = actor::start().await;
-    let mut hub = Hub::start_with(&["--upstream", &actor.named("x")]).await;
+    let mut hub = TestHub::start_with(&["--upstream", &actor.named("x")]).await;
     let said = ask(&hub, &question()).await;
     hub.json_until("/v1/conversations/c?summary", |summary| all_are(summary, "executing")).await;
     assert_eq!(hub.stop().await, Some(0));
@@ -84,7 +84,7 @@ fn said(summary: &Value) -> Vec<&str> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_history_that_the_hub_has_is_not_told_again_after_it_was_stopped() {
     let actor = actor::start().await;
-    let mut hub = Hub::start_with(&["--upstream", &actor.named("x")]).await;
+    let mut hub = TestHub::start_with(&["--upstream", &actor.named("x")]).await;
     let mut history =
         vec![json!({"role": "system", "content": "Be brief."}), json!({"role": "user", "content": "Hello?"})];
     let first = ask(&hub, &history).await;
@@ -106,7 +106,7 @@ async fn a_history_that_the_hub_has_is_not_told_again_after_it_was_stopped() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_that_another_publisher_filled_is_not_told_a_history() {
     let actor = actor::start().await;
-    let hub = Hub::start_with(&["--upstream", &actor.named("x")]).await;
+    let hub = TestHub::start_with(&["--upstream", &actor.named("x")]).await;
     let events = concat!(
         r#"{"k":"message","message":"m1","role":"user","text":"Hello?"}"#,
         "\n",
@@ -130,12 +130,12 @@ async fn a_conversation_that_another_publisher_filled_is_not_told_a_history() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_loop_goes_on_before_the_body_of_its_answer_is_over() {
-    let origin = Origin::start(|asked| {
+    let origin = ScriptedServer::start(|asked| {
         let is_first = messages(asked).len() == 1;
-        let said = Step::piece(&piece(if is_first { "Hi." } else { "Bye." }));
-        let mut steps = vec![Step::begin("200 OK", &STREAM), said, Step::piece(END)];
-        steps.extend(is_first.then_some(Step::Wait));
-        steps.push(Step::end(&[]));
+        let said = ServerStep::piece(&piece(if is_first { "Hi." } else { "Bye." }));
+        let mut steps = vec![ServerStep::begin("200 OK", &STREAM), said, ServerStep::piece(END)];
+        steps.extend(is_first.then_some(ServerStep::Wait));
+        steps.push(ServerStep::end(&[]));
         steps
     })
     .await;

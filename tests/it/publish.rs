@@ -2,23 +2,23 @@
 
 use model::code::ErrorCode;
 use model::frame::{Durability, ServerFrame};
-use tests::Hub;
+use tests::TestHub;
 
 const EVENT: &str = r#"{"k":"run.start","run":"r"}"#;
 
 #[tokio::test]
 async fn an_ack_names_the_position_and_what_it_means() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let ack = hub.publisher("c").await.says(EVENT).await;
     assert_eq!((ack.seq, ack.events, ack.duplicate, ack.durability), (1, 1, false, Durability::Stored));
-    let hub = Hub::start_in_memory().await;
+    let hub = TestHub::start_in_memory().await;
     let ack = hub.publisher("c").await.says(EVENT).await;
     assert_eq!((ack.seq, ack.durability), (1, Durability::Memory));
 }
 
 #[tokio::test]
 async fn i10_a_frame_that_comes_twice_is_acked_twice_and_taken_once() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
     publisher.publish(1, EVENT).await.unwrap();
     let again = publisher.publish(1, EVENT).await.unwrap();
@@ -30,7 +30,7 @@ async fn i10_a_frame_that_comes_twice_is_acked_twice_and_taken_once() {
 
 #[tokio::test]
 async fn i10_a_gap_is_refused_with_the_number_that_is_expected() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
     publisher.publish(1, EVENT).await.unwrap();
     let refused = publisher.publish(3, EVENT).await.unwrap_err();
@@ -41,7 +41,7 @@ async fn i10_a_gap_is_refused_with_the_number_that_is_expected() {
 
 #[tokio::test]
 async fn i10_of_numbered_events_each_is_taken_once_however_they_are_cut() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let says = |words: std::ops::RangeInclusive<u64>| {
         let line = |word| format!("{{\"k\":\"status\",\"run\":\"r\",\"text\":\"{word}\"}}\n");
         words.map(line).collect::<String>()
@@ -74,7 +74,7 @@ async fn i10_of_numbered_events_each_is_taken_once_however_they_are_cut() {
 
 #[tokio::test]
 async fn i10_an_older_life_is_fenced_off() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut old = hub.publisher("c").await;
     old.publish(1, EVENT).await.unwrap();
     let mut new = hub.publisher("c").await;
@@ -86,7 +86,7 @@ async fn i10_an_older_life_is_fenced_off() {
 
 #[tokio::test]
 async fn native_events_can_be_posted_as_array_or_lines_and_are_exactly_once_too() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let post = async |publisher: &str, body: &str| {
         let request =
             hub.request("POST", "/v1/conversations/c/events").header("fanlight-publisher", publisher);

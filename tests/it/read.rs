@@ -5,9 +5,9 @@ use std::io::Read as _;
 use futures_util::StreamExt as _;
 use model::frame::{ServerFrame, parse_server};
 use model::lens::Level;
-use model::tracker::{Outcome, Tracker};
+use model::tracker::{FrameOutcome, Tracker};
 use model::{Lens, snapshot};
-use tests::Hub;
+use tests::TestHub;
 use tests::wait::within;
 
 const RUN: &str = r#"
@@ -20,7 +20,7 @@ const RUN: &str = r#"
 
 #[tokio::test]
 async fn the_list_says_what_each_conversation_does() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     hub.publisher("a").await.says(RUN).await;
     hub.publisher("b").await.says(&format!("{RUN}{}", r#"{"k":"run.end","run":"r","status":"error"}"#)).await;
     let list = hub.json("/v1/conversations").await;
@@ -35,7 +35,7 @@ async fn the_list_says_what_each_conversation_does() {
 
 #[tokio::test]
 async fn a_snapshot_has_its_position_as_etag_and_is_not_sent_twice() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     hub.publisher("c").await.says(RUN).await;
     let answer = hub.request("GET", "/v1/conversations/c").send().await.unwrap();
     let etag = answer.headers()["etag"].to_str().unwrap().to_owned();
@@ -47,7 +47,7 @@ async fn a_snapshot_has_its_position_as_etag_and_is_not_sent_twice() {
 
 #[tokio::test]
 async fn answers_of_the_api_are_compressed_for_who_takes_that_and_streams_are_not() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let text = "The same words again and again. ".repeat(1_000);
     let delta = format!(r#"{{"k":"part.delta","run":"r","part":"p","text":"{text}"}}"#);
     hub.publisher("c").await.says(&format!("{RUN}{delta}")).await;
@@ -82,7 +82,7 @@ async fn answers_of_the_api_are_compressed_for_who_takes_that_and_streams_are_no
 
 #[tokio::test]
 async fn events_come_as_lines_from_a_position() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let ack = hub.publisher("c").await.says(RUN).await;
     let lines = async |path: &str| {
         let answer = hub.request("GET", path).header("accept", "application/x-ndjson").send().await.unwrap();
@@ -123,12 +123,12 @@ async fn follow(answer: reqwest::Response, tracker: &mut Tracker, seq: u64) -> S
 
 fn take(tracker: &mut Tracker, mut frame: ServerFrame) {
     let outcome = tracker.take(&mut frame, &mut |_| {});
-    assert!(!matches!(outcome, Outcome::Gap { .. }), "{outcome:?}");
+    assert!(!matches!(outcome, FrameOutcome::Gap { .. }), "{outcome:?}");
 }
 
 #[tokio::test]
 async fn i2_server_sent_events_resume_with_their_last_id() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(RUN).await;
     let mut tracker = Tracker::default();
@@ -151,7 +151,7 @@ async fn i2_server_sent_events_resume_with_their_last_id() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn waiting_for_the_end_of_a_run_ends_with_it() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(RUN).await;
     let waiting = tokio::spawn(hub.request("GET", "/v1/conversations/c/wait?until=run.end").send());
@@ -162,7 +162,7 @@ async fn waiting_for_the_end_of_a_run_ends_with_it() {
 
 #[tokio::test]
 async fn the_hub_has_the_schemas_of_what_it_says() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     for name in ["event", "client-frame", "server-frame", "view"] {
         let schema = hub.json(&format!("/schema/{name}.json")).await;
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{name}");
@@ -173,7 +173,7 @@ async fn the_hub_has_the_schemas_of_what_it_says() {
 
 #[tokio::test]
 async fn the_hub_says_that_it_is_alive_and_ready() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     for path in ["/healthz", "/readyz"] {
         assert_eq!(hub.request("GET", path).send().await.unwrap().status().as_u16(), 200, "{path}");
     }
@@ -181,7 +181,7 @@ async fn the_hub_says_that_it_is_alive_and_ready() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn waiting_ends_with_what_is_waited_for_and_other_words_are_refused() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(RUN).await;
     let wait = async |query: &str| hub.json(&format!("/v1/conversations/c/wait?{query}")).await;
@@ -199,7 +199,7 @@ async fn waiting_ends_with_what_is_waited_for_and_other_words_are_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn server_sent_events_know_levels() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(RUN).await;
     let lens = Lens { level: Level::Critical, ..Lens::default() };
@@ -243,7 +243,7 @@ async fn follow_all(answer: reqwest::Response, trackers: &mut [Tracker], seqs: &
 
 #[tokio::test(flavor = "multi_thread")]
 async fn i2_one_stream_of_events_holds_several_conversations_and_resumes_them_all() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publishers = [hub.publisher("a").await, hub.publisher("b").await];
     for publisher in &mut publishers {
         publisher.says(RUN).await;

@@ -1,41 +1,42 @@
 //! Agents elsewhere that fail, are stopped, are asked again; a hub that dies while one answers.
 
 use serde_json::{Value, json};
-use tests::{Hub, Origin, Step};
+use tests::{ScriptedServer, ServerStep, TestHub};
 
 use super::proxy::STREAM;
 use super::remote_kinds::{hub_at, hub_with, say};
 use super::runner::{command, events, last_run, runs};
 
 /// The beginning of an answer in AG-UI, which has not ended.
-fn begun(text: &str) -> Vec<Step> {
+fn begun(text: &str) -> Vec<ServerStep> {
     let payloads = [
         json!({"type": "RUN_STARTED", "threadId": "c", "runId": "x"}),
         json!({"type": "TOOL_CALL_CHUNK", "toolCallId": "call_1", "toolCallName": "look_up", "delta": "{}"}),
         json!({"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": text}),
     ];
-    let pieces = payloads.iter().map(|payload| Step::piece(format!("data: {payload}\n\n").as_bytes()));
-    std::iter::once(Step::begin("200 OK", &STREAM)).chain(pieces).collect()
+    let pieces = payloads.iter().map(|payload| ServerStep::piece(format!("data: {payload}\n\n").as_bytes()));
+    std::iter::once(ServerStep::begin("200 OK", &STREAM)).chain(pieces).collect()
 }
 
 /// A whole one.
-fn whole(text: &str) -> Vec<Step> {
+fn whole(text: &str) -> Vec<ServerStep> {
     let end = json!({"type": "RUN_FINISHED", "threadId": "c", "runId": "x"});
-    let end = Step::piece(format!("data: {end}\n\n").as_bytes());
-    begun(text).into_iter().chain([end, Step::end(&[])]).collect()
+    let end = ServerStep::piece(format!("data: {end}\n\n").as_bytes());
+    begun(text).into_iter().chain([end, ServerStep::end(&[])]).collect()
 }
 
-async fn far(origin: &Origin, more: &str) -> (Hub, tempfile::TempDir) {
+async fn far(origin: &ScriptedServer, more: &str) -> (TestHub, tempfile::TempDir) {
     hub_with(origin, "ag-ui", "/agent", more).await
 }
 
-async fn has_text(hub: &Hub, text: &str) {
+async fn has_text(hub: &TestHub, text: &str) {
     runs(hub, |runs| runs.last().is_some_and(|run| run["text"] == text)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_elsewhere_that_is_stopped_is_hung_up_on() {
-    let origin = Origin::start(|_| begun("Well").into_iter().chain([Step::Silence]).collect()).await;
+    let origin =
+        ScriptedServer::start(|_| begun("Well").into_iter().chain([ServerStep::Silence]).collect()).await;
     let (hub, _place) = far(&origin, "").await;
     let done = say(&hub, "Hello").await;
     has_text(&hub, "Well").await;
@@ -51,11 +52,11 @@ async fn an_agent_elsewhere_that_is_stopped_is_hung_up_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_can_cancel_is_told_to() {
     let started = "event: RunStarted\ndata: {\"event\": \"RunStarted\", \"run_id\": \"ar 1\", \"session_id\": \"c\"}\n\nevent: RunContent\ndata: {\"event\": \"RunContent\", \"run_id\": \"ar 1\", \"content\": \"Well\"}\n\n";
-    let origin = Origin::start(move |asked| {
+    let origin = ScriptedServer::start(move |asked| {
         if asked.start.contains("/cancel") {
-            return Step::answer("200 OK", &[], b"{}");
+            return ServerStep::answer("200 OK", &[], b"{}");
         }
-        vec![Step::begin("200 OK", &STREAM), Step::piece(started.as_bytes()), Step::Silence]
+        vec![ServerStep::begin("200 OK", &STREAM), ServerStep::piece(started.as_bytes()), ServerStep::Silence]
     })
     .await;
     let (hub, _place) = hub_with(&origin, "agno", "", "model = \"teams/weather\"").await;
@@ -68,36 +69,63 @@ async fn a_server_that_can_cancel_is_told_to() {
     assert_eq!(asked.start, "POST /teams/weather/runs/ar%201/cancel HTTP/1.1");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn faults_of_agents_elsewhere_have_names_and_may_be_tried_again() {
+/// What a server does, the code of the error that comes of it, whether it may be retried, and how the run ends.
+type FaultCase = (Vec<ServerStep>, &'static str, bool, &'static str);
+
+fn fault_cases() -> Vec<FaultCase> {
     let json = [("content-type", "application/json"), ("retry-after", "7")];
     let unauthorized = br#"{"detail": "Invalid token"}"#;
     let busy = br#"{"error": {"message": "Slow down", "type": "rate_limit_error"}}"#;
-    let cases: Vec<(Vec<Step>, &str, bool, &str)> = vec![
-        (Step::answer("401 Unauthorized", &json, unauthorized), "http_401", false, "error"),
-        (Step::answer("429 Too Many Requests", &json, busy), "rate_limit_error", true, "error"),
+    vec![
+        (ServerStep::answer("401 Unauthorized", &json, unauthorized), "http_401", false, "error"),
+        (ServerStep::answer("429 Too Many Requests", &json, busy), "rate_limit_error", true, "error"),
         (
-            Step::answer("503 Service Unavailable", &[], b"<html>Bad gateway</html>"),
+            ServerStep::answer("503 Service Unavailable", &[], b"<html>Bad gateway</html>"),
             "http_503",
             true,
             "error",
         ),
-        (Step::answer("307 Temporary Redirect", &[("location", "/agent/")], b""), "http_307", false, "error"),
-        (begun("Well").into_iter().chain([Step::Reset]).collect(), "upstream_cut", true, "interrupted"),
-        (begun("Well").into_iter().chain([Step::end(&[])]).collect(), "upstream_cut", true, "interrupted"),
-        (begun("Well").into_iter().chain([Step::Silence]).collect(), "agent_silent", true, "error"),
-        (vec![Step::Silence], "agent_silent", true, "error"),
-        (vec![Step::Say(b"nonsense\r\n\r\n".to_vec()), Step::Reset], "upstream_failed", true, "error"),
-        (Step::answer("200 OK", &STREAM, b"\x00\xffnot what was asked for"), "no_answer", true, "error"),
-        (Step::answer("200 OK", &STREAM, b""), "no_answer", true, "error"),
-    ];
-    for (steps, code, retryable, status) in cases {
+        (
+            ServerStep::answer("307 Temporary Redirect", &[("location", "/agent/")], b""),
+            "http_307",
+            false,
+            "error",
+        ),
+        (begun("Well").into_iter().chain([ServerStep::Reset]).collect(), "upstream_cut", true, "interrupted"),
+        (
+            begun("Well").into_iter().chain([ServerStep::end(&[])]).collect(),
+            "upstream_cut",
+            true,
+            "interrupted",
+        ),
+        (begun("Well").into_iter().chain([ServerStep::Silence]).collect(), "agent_silent", true, "error"),
+        (vec![ServerStep::Silence], "agent_silent", true, "error"),
+        (
+            vec![ServerStep::Say(b"nonsense\r\n\r\n".to_vec()), ServerStep::Reset],
+            "upstream_failed",
+            true,
+            "error",
+        ),
+        (
+            ServerStep::answer("200 OK", &STREAM, b"\x00\xffnot what was asked for"),
+            "no_answer",
+            true,
+            "error",
+        ),
+        (ServerStep::answer("200 OK", &STREAM, b""), "no_answer", true, "error"),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn faults_of_agents_elsewhere_have_names_and_may_be_tried_again() {
+    for (steps, code, retryable, status) in fault_cases() {
         let times = std::sync::atomic::AtomicU32::new(0);
-        let origin = Origin::start(move |_| match times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
-            0 => steps.clone(),
-            _ => whole("At last"),
-        })
-        .await;
+        let origin =
+            ScriptedServer::start(move |_| match times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+                0 => steps.clone(),
+                _ => whole("At last"),
+            })
+            .await;
         let (hub, _place) = far(&origin, "silence_seconds = 1").await;
         let done = say(&hub, "Hello").await;
         let run = last_run(&hub).await;
@@ -141,13 +169,13 @@ async fn an_agent_that_is_not_there_is_said_to_be_unreachable() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_said_while_an_agent_elsewhere_answers_is_answered_too() {
-    let origin = Origin::start(|asked| {
+    let origin = ScriptedServer::start(|asked| {
         let body: Value = serde_json::from_slice(&asked.body).unwrap();
         if body["messages"].as_array().unwrap().iter().filter(|it| it["role"] == "user").count() > 1 {
             return whole("Both");
         }
         let mut steps = whole("One");
-        steps.insert(4, Step::Wait);
+        steps.insert(4, ServerStep::Wait);
         steps
     })
     .await;
@@ -164,11 +192,12 @@ async fn what_is_said_while_an_agent_elsewhere_answers_is_answered_too() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_elsewhere_that_the_death_of_the_hub_cut_off_is_interrupted_and_may_be_tried_again() {
     let times = std::sync::atomic::AtomicU32::new(0);
-    let origin = Origin::start(move |_| match times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
-        0 => begun("Well").into_iter().chain([Step::Silence]).collect(),
-        _ => whole("At last"),
-    })
-    .await;
+    let origin =
+        ScriptedServer::start(move |_| match times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+            0 => begun("Well").into_iter().chain([ServerStep::Silence]).collect(),
+            _ => whole("At last"),
+        })
+        .await;
     let (mut hub, _place) = far(&origin, "").await;
     say(&hub, "Hello").await;
     has_text(&hub, "Well").await;
@@ -189,10 +218,10 @@ fn without_armory_notice() -> Value {
 }
 
 /// What Forge's server streams when its servers with tools are out of reach: `error` first, and then `rest`.
-fn without_armory(rest: &[(&str, Value)]) -> Vec<Step> {
+fn without_armory(rest: &[(&str, Value)]) -> Vec<ServerStep> {
     let events = std::iter::once(("error", without_armory_notice())).chain(rest.iter().cloned());
     let events = events.map(|(name, payload)| format!("event: {name}\r\ndata: {payload}\r\n\r\n"));
-    Step::answer("200 OK", &STREAM, events.collect::<String>().as_bytes())
+    ServerStep::answer("200 OK", &STREAM, events.collect::<String>().as_bytes())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -210,7 +239,7 @@ async fn a_forge_without_its_tools_answers_and_its_run_is_complete() {
         (vec![], "error", "ARMORY_UNAVAILABLE"),
     ] {
         let streamed = rest.clone();
-        let origin = Origin::start(move |_| without_armory(&streamed)).await;
+        let origin = ScriptedServer::start(move |_| without_armory(&streamed)).await;
         let (hub, _place) = hub_with(&origin, "forge", "/chat/stream", "").await;
         say(&hub, "Hi").await;
         let run = last_run(&hub).await;

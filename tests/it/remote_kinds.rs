@@ -2,8 +2,8 @@
 //! streams in its own words is a run of the hub.
 
 use serde_json::{Value, json};
-use tests::raw::Message;
-use tests::{Hub, Origin, Step};
+use tests::raw::RawMessage;
+use tests::{ScriptedServer, ServerStep, TestHub};
 
 use super::proxy::STREAM;
 use super::runner::{command, runs};
@@ -20,15 +20,15 @@ struct Kind {
     asked: &'static str,
     /// Whether what it streams has a call.
     calls: bool,
-    second: fn(&Message),
+    second: fn(&RawMessage),
 }
 
 /// Asks an agent of that kind twice.
 async fn ask_twice(it: Kind) {
     let kind = it.name;
     let stream = it.stream.concat();
-    let origin = Origin::start(move |_| {
-        vec![Step::begin("200 OK", &STREAM), Step::piece(stream.as_bytes()), Step::end(&[])]
+    let origin = ScriptedServer::start(move |_| {
+        vec![ServerStep::begin("200 OK", &STREAM), ServerStep::piece(stream.as_bytes()), ServerStep::end(&[])]
     })
     .await;
     let (hub, _place) = hub_with(&origin, kind, it.url, &format!("model = \"{}\"", it.model)).await;
@@ -66,31 +66,31 @@ async fn ask_twice(it: Kind) {
 
 /// A hub with the agent `far` of that kind at `origin`.
 pub(super) async fn hub_with(
-    origin: &Origin,
+    origin: &ScriptedServer,
     name: &str,
     path: &str,
     more: &str,
-) -> (Hub, tempfile::TempDir) {
+) -> (TestHub, tempfile::TempDir) {
     hub_at(&format!("http://{}{path}", origin.address()), name, more).await
 }
 
 /// The same with an agent at `url`.
-pub(super) async fn hub_at(url: &str, kind: &str, more: &str) -> (Hub, tempfile::TempDir) {
+pub(super) async fn hub_at(url: &str, kind: &str, more: &str) -> (TestHub, tempfile::TempDir) {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("fanlight.toml");
     std::fs::write(&file, format!("[agents.far]\nkind = \"{kind}\"\nurl = \"{url}\"\n{more}\n")).unwrap();
-    (Hub::start_with(&["--config", file.to_str().unwrap()]).await, place)
+    (TestHub::start_with(&["--config", file.to_str().unwrap()]).await, place)
 }
 
 /// Says something to it.
-pub(super) async fn say(hub: &Hub, text: &str) -> Value {
+pub(super) async fn say(hub: &TestHub, text: &str) -> Value {
     let (status, done) =
         command(hub, json!({"id": text, "command": "say", "agent": "far", "text": text})).await;
     assert_eq!(status, 200, "{done}");
     done
 }
 
-fn body(asked: &Message) -> Value {
+fn body(asked: &RawMessage) -> Value {
     serde_json::from_slice(&asked.body).unwrap()
 }
 

@@ -2,34 +2,34 @@
 //! heard there, in their own words, and the run goes on.
 
 use serde_json::{Value, json};
-use tests::raw::Message;
-use tests::{Hub, Origin, Step};
+use tests::raw::RawMessage;
+use tests::{ScriptedServer, ServerStep, TestHub};
 
 use super::proxy::STREAM;
 use super::remote_kinds::{hub_with, say};
 use super::runner::{command, events, last_run, runs};
 
-fn streamed(events: &[(&str, Value)]) -> Vec<Step> {
+fn streamed(events: &[(&str, Value)]) -> Vec<ServerStep> {
     let said = events.iter().map(|(name, payload)| {
         let name = if name.is_empty() { String::new() } else { format!("event: {name}\n") };
-        Step::piece(format!("{name}data: {payload}\n\n").as_bytes())
+        ServerStep::piece(format!("{name}data: {payload}\n\n").as_bytes())
     });
-    std::iter::once(Step::begin("200 OK", &STREAM)).chain(said).chain([Step::end(&[])]).collect()
+    std::iter::once(ServerStep::begin("200 OK", &STREAM)).chain(said).chain([ServerStep::end(&[])]).collect()
 }
 
-fn body(asked: &Message) -> Value {
+fn body(asked: &RawMessage) -> Value {
     serde_json::from_slice(&asked.body).unwrap()
 }
 
 /// A field of a form.
-fn field(asked: &Message, name: &str) -> String {
+fn field(asked: &RawMessage, name: &str) -> String {
     let text = String::from_utf8(asked.body.clone()).unwrap();
     let (_, rest) = text.split_once(&format!("name=\"{name}\"\r\n\r\n")).unwrap();
     rest.split_once("\r\n--").unwrap().0.to_owned()
 }
 
 /// The calls of the newest run, once one of them waits.
-async fn waiting(hub: &Hub) -> Vec<Value> {
+async fn waiting(hub: &TestHub) -> Vec<Value> {
     let waits = |run: &Value| {
         let mut calls = run["tool_calls"].as_array().into_iter().flatten();
         calls.any(|call| call["state"] == "approval")
@@ -40,12 +40,12 @@ async fn waiting(hub: &Hub) -> Vec<Value> {
     run["tool_calls"].as_array().unwrap().clone()
 }
 
-async fn commanded(hub: &Hub, body: Value) {
+async fn commanded(hub: &TestHub, body: Value) {
     let (status, done) = command(hub, body).await;
     assert_eq!(status, 200, "{done}");
 }
 
-async fn completed(hub: &Hub, text: &str) -> Value {
+async fn completed(hub: &TestHub, text: &str) -> Value {
     let run = last_run(hub).await;
     assert_eq!((&run["status"], &run["text"]), (&json!("complete"), &json!(text)), "{run}");
     run
@@ -68,9 +68,9 @@ fn agno_tool(id: &str, more: &Value) -> Value {
 }
 
 /// An agent of Agno's that asks before it deletes `a` and `b`, and then says what came of it.
-fn agno(asked: &Message) -> Vec<Step> {
+fn agno(asked: &RawMessage) -> Vec<ServerStep> {
     if asked.start.contains("/cancel") {
-        return Step::answer("200 OK", &[], b"{}");
+        return ServerStep::answer("200 OK", &[], b"{}");
     }
     let wants = [agno_tool("a", &json!({})), agno_tool("b", &json!({}))];
     if !asked.start.contains("/continue") {
@@ -101,7 +101,7 @@ fn agno(asked: &Message) -> Vec<Step> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_of_agno_that_has_paused_goes_on_with_what_a_person_said() {
-    let origin = Origin::start(agno).await;
+    let origin = ScriptedServer::start(agno).await;
     let (mut hub, _place) = hub_with(&origin, "agno", "", "model = \"weather\"").await;
     let done = say(&hub, "Tidy up").await;
     let calls = waiting(&hub).await;
@@ -137,7 +137,7 @@ async fn a_run_of_agno_that_has_paused_goes_on_with_what_a_person_said() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_waits_elsewhere_outlives_a_hub_that_stops_and_may_be_stopped() {
-    let origin = Origin::start(agno).await;
+    let origin = ScriptedServer::start(agno).await;
     let (mut hub, _place) = hub_with(&origin, "agno", "", "model = \"weather\"").await;
     say(&hub, "Tidy up").await;
     waiting(&hub).await;
@@ -159,7 +159,7 @@ async fn what_a_tool_of_agno_must_know_is_given_with_the_consent() {
         "m",
         &json!({"requires_confirmation": null, "requires_user_input": true, "user_input_schema": schema, "tool_args": {}}),
     );
-    let origin = Origin::start(move |asked| {
+    let origin = ScriptedServer::start(move |asked| {
         if asked.start.contains("/continue") {
             return agno_continued();
         }
@@ -177,7 +177,7 @@ async fn what_a_tool_of_agno_must_know_is_given_with_the_consent() {
     assert_eq!(values, (&json!("Ada"), &json!("Hi")));
 }
 
-fn agno_continued() -> Vec<Step> {
+fn agno_continued() -> Vec<ServerStep> {
     streamed(&[
         agno_event("RunContinued", json!({})),
         agno_event("RunContent", json!({"content": "Done."})),
@@ -188,10 +188,10 @@ fn agno_continued() -> Vec<Step> {
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_that_an_agent_elsewhere_did_not_take_are_told_again() {
     let times = std::sync::atomic::AtomicU32::new(0);
-    let origin = Origin::start(move |asked| {
+    let origin = ScriptedServer::start(move |asked| {
         let is_first = asked.start.contains("/continue")
             && times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0;
-        if is_first { Step::answer("503 Service Unavailable", &[], b"{}") } else { agno(asked) }
+        if is_first { ServerStep::answer("503 Service Unavailable", &[], b"{}") } else { agno(asked) }
     })
     .await;
     let (hub, _place) = hub_with(&origin, "agno", "", "model = \"weather\"").await;
@@ -209,7 +209,7 @@ async fn answers_that_an_agent_elsewhere_did_not_take_are_told_again() {
     assert_eq!(field(&asked[1], "tools"), field(&asked[2], "tools"));
 }
 
-fn hitl(interrupts: &Value) -> Vec<Step> {
+fn hitl(interrupts: &Value) -> Vec<ServerStep> {
     let meta = json!({"langgraph_node": "model", "langgraph_step": 1, "langgraph_checkpoint_ns": "model:1"});
     let calls = json!([
         {"name": "delete", "args": "{\"file\":\"a\"}", "id": "call_1", "index": 0},
@@ -225,7 +225,7 @@ fn hitl(interrupts: &Value) -> Vec<Step> {
     ])
 }
 
-fn resumed() -> Vec<Step> {
+fn resumed() -> Vec<ServerStep> {
     let meta = json!({"langgraph_node": "model", "langgraph_step": 3, "langgraph_checkpoint_ns": "model:2"});
     let tool = |id: &str, name: &str, text: &str| json!({"type": "tool", "id": format!("t-{id}"), "name": name, "tool_call_id": id, "content": text, "status": "success"});
     let calls = json!([{"name": "delete", "args": {"file": "a"}, "id": "call_1", "type": "tool_call"}, {"name": "send", "args": {"to": "b"}, "id": "call_2", "type": "tool_call"}]);
@@ -248,12 +248,13 @@ fn resumed() -> Vec<Step> {
 
 /// Lets a graph that asks `interrupts` go on with what `answers` command; what it was told as the answer.
 async fn graph(interrupts: Value, answers: &[Value]) -> Value {
-    let origin = Origin::start(
-        move |asked| {
-            if body(asked)["command"].is_null() { hitl(&interrupts) } else { resumed() }
-        },
-    )
-    .await;
+    let origin =
+        ScriptedServer::start(
+            move |asked| {
+                if body(asked)["command"].is_null() { hitl(&interrupts) } else { resumed() }
+            },
+        )
+        .await;
     let (hub, _place) = hub_with(&origin, "langgraph", "", "").await;
     say(&hub, "Tidy up").await;
     waiting(&hub).await;
@@ -323,7 +324,7 @@ async fn an_agent_behind_ag_ui_that_was_interrupted_is_told_what_was_said() {
         more["type"] = kind.into();
         ("", more)
     };
-    let origin = Origin::start(move |asked| {
+    let origin = ScriptedServer::start(move |asked| {
         let input = body(asked);
         let run = json!({"threadId": input["threadId"], "runId": input["runId"]});
         let mut said = vec![event("RUN_STARTED", run.clone())];
@@ -368,13 +369,13 @@ async fn an_agent_behind_ag_ui_that_was_interrupted_is_told_what_was_said() {
 async fn who_answers_before_a_graph_has_fallen_silent_is_heard_when_it_has() {
     let requests = json!([{"name": "delete", "args": {"file": "a"}}, {"name": "send", "args": {"to": "b"}}]);
     let interrupts = json!([{"id": "i1", "value": {"action_requests": requests}}]);
-    let origin = Origin::start(move |asked| {
+    let origin = ScriptedServer::start(move |asked| {
         if !body(asked)["command"].is_null() {
             return resumed();
         }
         let mut steps = hitl(&interrupts);
         // The interrupt is told, and the stream stays open.
-        steps.insert(steps.len() - 1, Step::Wait);
+        steps.insert(steps.len() - 1, ServerStep::Wait);
         steps
     })
     .await;
@@ -397,10 +398,10 @@ async fn who_answers_before_a_graph_has_fallen_silent_is_heard_when_it_has() {
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_are_not_told_again_by_a_hub_that_died_while_it_told_them() {
     let times = std::sync::atomic::AtomicU32::new(0);
-    let origin = Origin::start(move |asked| {
+    let origin = ScriptedServer::start(move |asked| {
         let is_first = asked.start.contains("/continue")
             && times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0;
-        if is_first { vec![Step::Silence] } else { agno(asked) }
+        if is_first { vec![ServerStep::Silence] } else { agno(asked) }
     })
     .await;
     let (mut hub, _place) = hub_with(&origin, "agno", "", "model = \"weather\"").await;
@@ -424,9 +425,9 @@ async fn answers_are_not_told_again_by_a_hub_that_died_while_it_told_them() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pause_that_is_too_large_to_be_remembered_ends_the_run() {
     let wants = agno_tool("a", &json!({"tool_args": {"file": "x".repeat(1 << 20)}}));
-    let origin = Origin::start(move |asked| {
+    let origin = ScriptedServer::start(move |asked| {
         if asked.start.contains("/cancel") {
-            return Step::answer("200 OK", &[], b"{}");
+            return ServerStep::answer("200 OK", &[], b"{}");
         }
         streamed(&[agno_event("RunStarted", json!({})), agno_event("RunPaused", json!({"tools": [wants]}))])
     })
@@ -444,7 +445,7 @@ async fn a_team_of_agno_whose_member_paused_first_waits_for_the_call_of_the_memb
         (name, more)
     };
     let wants = agno_tool("a", &json!({}));
-    let origin = Origin::start(move |asked| {
+    let origin = ScriptedServer::start(move |asked| {
         if asked.start.contains("/continue") {
             return streamed(&[
                 event("TeamRunContinued", "tr-1", json!({"team_id": "crew"})),

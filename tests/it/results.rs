@@ -2,7 +2,7 @@
 
 use model::RunId;
 use model::view::ToolView;
-use tests::Hub;
+use tests::TestHub;
 
 /// Bytes of the result: several times what stands in an event.
 const BYTES: usize = 900 << 10;
@@ -13,7 +13,7 @@ fn call(view: &model::View) -> Option<&ToolView> {
 
 #[tokio::test]
 async fn of_a_large_result_viewers_get_the_beginning_and_who_asks_gets_all_of_it() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut viewer = hub.view("c").await;
     viewer.live().await;
     let text = "0123456789abcde\n".repeat(BYTES / 16);

@@ -1,7 +1,7 @@
 //! Late, slow, cut and resumed viewers all end with the same view.
 
 use model::frame::Rung;
-use tests::{Hub, Viewer};
+use tests::{TestHub, TestViewer};
 
 /// Opens run `r` with one text part.
 const OPEN: &str = r#"
@@ -28,10 +28,10 @@ fn text_of(count: usize) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn i1_i2_fifty_viewers_late_cut_and_slow_end_with_the_same_view() {
     const ROUNDS: usize = 40;
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(OPEN).await;
-    let mut viewers: Vec<Viewer> = Vec::new();
+    let mut viewers: Vec<TestViewer> = Vec::new();
     for round in 0..ROUNDS {
         // Two more in each of the first rounds, so most come late.
         if viewers.len() < 50 {
@@ -72,7 +72,7 @@ async fn i1_i2_fifty_viewers_late_cut_and_slow_end_with_the_same_view() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_late_joiner_of_a_long_run_gets_a_snapshot_not_its_tokens() {
     const TOKENS: usize = 20_000;
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("long").await;
     publisher.says(OPEN).await;
     for first in (0..TOKENS).step_by(2_000) {
@@ -90,7 +90,7 @@ async fn a_late_joiner_of_a_long_run_gets_a_snapshot_not_its_tokens() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_viewer_that_does_not_read_gets_few_joined_frames_and_disturbs_nobody() {
-    let hub = Hub::start_in_memory().await;
+    let hub = TestHub::start_in_memory().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(OPEN).await;
     let (mut slow, mut quick) = (hub.view("c").await, hub.view("c").await);
@@ -125,7 +125,7 @@ async fn a_viewer_that_does_not_read_gets_few_joined_frames_and_disturbs_nobody(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cut_viewer_resumes_with_what_it_missed_and_nothing_twice() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(OPEN).await;
     let mut viewer = hub.view("c").await;
@@ -142,7 +142,7 @@ async fn a_cut_viewer_resumes_with_what_it_missed_and_nothing_twice() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_crash_of_the_memory_log_a_viewer_is_told_that_history_is_another() {
-    let mut hub = Hub::start_in_memory().await;
+    let mut hub = TestHub::start_in_memory().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(OPEN).await;
     publisher.says(&deltas(0, 10)).await;
@@ -160,7 +160,7 @@ async fn after_a_crash_of_the_memory_log_a_viewer_is_told_that_history_is_anothe
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_viewer_may_come_before_the_conversation() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut viewer = hub.view("not-yet").await;
     viewer.live().await;
     let head = hub.publisher("not-yet").await.says(OPEN).await.seq;
@@ -170,16 +170,16 @@ async fn a_viewer_may_come_before_the_conversation() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_socket_holds_many_subscriptions() {
-    use model::frame::{ClientFrame, ServerFrame, Wish};
-    let hub = Hub::start().await;
-    let mut wire = tests::wire::Wire::connect(hub.address()).await;
+    use model::frame::{ClientFrame, ServerFrame, SubscriptionOptions};
+    let hub = TestHub::start().await;
+    let mut wire = tests::wire::WebSocketWire::connect(hub.address()).await;
     let name = |sub: u32| format!("c{sub}");
     for sub in 1..=40 {
         wire.send(&ClientFrame::Sub {
             sub,
             conv: name(sub).parse().unwrap(),
             have: None,
-            wish: Wish::default(),
+            wish: SubscriptionOptions::default(),
         })
         .await;
     }

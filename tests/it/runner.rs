@@ -3,17 +3,21 @@
 use serde_json::{Value, json};
 pub(crate) use tests::model::{answer, messages};
 use tests::wait::until;
-use tests::{Hub, Origin, Step};
+use tests::{ScriptedServer, ServerStep, TestHub};
 
 use super::proxy::{END, STREAM, piece};
 
 /// A hub with the agent `helper`, whose model is at `origin`. `more` is put into its table.
-pub(crate) async fn hub_with(origin: &Origin, more: &str) -> (Hub, tempfile::TempDir) {
+pub(crate) async fn hub_with(origin: &ScriptedServer, more: &str) -> (TestHub, tempfile::TempDir) {
     hub_with_tools(origin, more, "").await
 }
 
 /// The same, with `tables` behind.
-pub(crate) async fn hub_with_tools(origin: &Origin, more: &str, tables: &str) -> (Hub, tempfile::TempDir) {
+pub(crate) async fn hub_with_tools(
+    origin: &ScriptedServer,
+    more: &str,
+    tables: &str,
+) -> (TestHub, tempfile::TempDir) {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("fanlight.toml");
     let url = format!("http://{}/v1", origin.address());
@@ -21,19 +25,19 @@ pub(crate) async fn hub_with_tools(origin: &Origin, more: &str, tables: &str) ->
         "[agents.helper]\nkind = \"runner\"\nprovider = \"openai\"\nurl = \"{url}\"\nmodel = \"m\"\n{more}\n{tables}\n"
     );
     std::fs::write(&file, settings).unwrap();
-    let hub = Hub::start_with(&["--config", file.to_str().unwrap()]).await;
+    let hub = TestHub::start_with(&["--config", file.to_str().unwrap()]).await;
     (hub, place)
 }
 
 /// Commands something in the conversation `c`; the status and the answer.
-pub(crate) async fn command(hub: &Hub, body: Value) -> (u16, Value) {
+pub(crate) async fn command(hub: &TestHub, body: Value) -> (u16, Value) {
     let path = "/v1/conversations/c/commands";
     let answer = hub.request("POST", path).body(body.to_string()).send().await.unwrap();
     (answer.status().as_u16(), answer.json().await.unwrap())
 }
 
 /// Says something to the helper.
-pub(crate) async fn say(hub: &Hub, text: &str) -> Value {
+pub(crate) async fn say(hub: &TestHub, text: &str) -> Value {
     let (status, done) =
         command(hub, json!({"id": text, "command": "say", "agent": "helper", "text": text})).await;
     assert_eq!(status, 200, "{done}");
@@ -41,20 +45,20 @@ pub(crate) async fn say(hub: &Hub, text: &str) -> Value {
 }
 
 /// The runs of the conversation `c`, once they are as `wanted`.
-pub(crate) async fn runs(hub: &Hub, wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+pub(crate) async fn runs(hub: &TestHub, wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
     let of = |summary: &Value| summary["runs"].as_array().cloned().unwrap_or_default();
     let summary = hub.json_until("/v1/conversations/c?summary", |summary| wanted(&of(summary))).await;
     of(&summary)
 }
 
 /// The newest run, once it is over.
-pub(crate) async fn last_run(hub: &Hub) -> Value {
+pub(crate) async fn last_run(hub: &TestHub) -> Value {
     let is_over = |runs: &[Value]| runs.last().is_some_and(|run| run["status"] != "running");
     runs(hub, is_over).await.pop().unwrap()
 }
 
 /// The events of the conversation `c`.
-pub(crate) async fn events(hub: &Hub) -> Vec<Value> {
+pub(crate) async fn events(hub: &TestHub) -> Vec<Value> {
     let request = hub.request("GET", "/v1/conversations/c/events").header("accept", "application/x-ndjson");
     let body = request.send().await.unwrap().text().await.unwrap();
     body.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -62,7 +66,7 @@ pub(crate) async fn events(hub: &Hub) -> Vec<Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_answers_and_knows_what_was_said() {
-    let origin = Origin::start(|asked| answer(&format!("{} messages", messages(asked).len()))).await;
+    let origin = ScriptedServer::start(|asked| answer(&format!("{} messages", messages(asked).len()))).await;
     let (hub, _place) = hub_with(&origin, "system = \"Be brief.\"\nrequest = { temperature = 0.5 }").await;
     let done = say(&hub, "Hello").await;
     let run = last_run(&hub).await;
@@ -89,7 +93,7 @@ async fn an_agent_answers_and_knows_what_was_said() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_that_comes_again_is_not_done_again() {
-    let origin = Origin::start(|_| answer("Once")).await;
+    let origin = ScriptedServer::start(|_| answer("Once")).await;
     let (hub, _place) = hub_with(&origin, "").await;
     let first = say(&hub, "Hello").await;
     assert_eq!(say(&hub, "Hello").await, first);
@@ -99,7 +103,7 @@ async fn a_command_that_comes_again_is_not_done_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_done_is_refused_by_name() {
-    let origin = Origin::start(|_| answer("Hello")).await;
+    let origin = ScriptedServer::start(|_| answer("Hello")).await;
     let elsewhere = "[agents.far]\nkind = \"agno\"\nmodel = \"weather\"\nurl = \"http://127.0.0.1:9\"";
     let (hub, _place) = hub_with_tools(&origin, "", elsewhere).await;
     let list = json!([
@@ -130,9 +134,10 @@ async fn what_cannot_be_done_is_refused_by_name() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_is_stopped_lets_go_of_its_model() {
-    let origin =
-        Origin::start(|_| vec![Step::begin("200 OK", &STREAM), Step::piece(&piece("Well")), Step::Silence])
-            .await;
+    let origin = ScriptedServer::start(|_| {
+        vec![ServerStep::begin("200 OK", &STREAM), ServerStep::piece(&piece("Well")), ServerStep::Silence]
+    })
+    .await;
     let (hub, _place) = hub_with(&origin, "").await;
     let done = say(&hub, "Hello").await;
     runs(&hub, |runs| runs.first().is_some_and(|run| run["text"] == "Well")).await;
@@ -145,16 +150,16 @@ async fn a_run_that_is_stopped_lets_go_of_its_model() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_said_while_an_agent_works_is_answered_too() {
-    let origin = Origin::start(|asked| {
+    let origin = ScriptedServer::start(|asked| {
         if messages(asked).len() > 1 {
             return answer("Both");
         }
         vec![
-            Step::begin("200 OK", &STREAM),
-            Step::piece(&piece("One")),
-            Step::Wait,
-            Step::piece(END),
-            Step::end(&[]),
+            ServerStep::begin("200 OK", &STREAM),
+            ServerStep::piece(&piece("One")),
+            ServerStep::Wait,
+            ServerStep::piece(END),
+            ServerStep::end(&[]),
         ]
     })
     .await;
@@ -173,14 +178,14 @@ async fn a_model_that_is_busy_is_asked_again_and_the_person_is_told() {
     let busy = br#"{"error":{"message":"Overloaded","type":"overloaded_error","code":"overloaded"}}"#;
     let origin = {
         let times = std::sync::atomic::AtomicU32::new(0);
-        Origin::start(move |_| {
+        ScriptedServer::start(move |_| {
             let json = [("content-type", "application/json"), ("retry-after-ms", "20")];
             match times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
-                0 => Step::answer("503 Service Unavailable", &json, busy),
+                0 => ServerStep::answer("503 Service Unavailable", &json, busy),
                 1 => vec![
-                    Step::begin("200 OK", &STREAM),
-                    Step::piece(&piece("The solution involves")),
-                    Step::Reset,
+                    ServerStep::begin("200 OK", &STREAM),
+                    ServerStep::piece(&piece("The solution involves")),
+                    ServerStep::Reset,
                 ],
                 _ => answer(" patience."),
             }
@@ -205,15 +210,16 @@ async fn a_model_that_is_busy_is_asked_again_and_the_person_is_told() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_does_not_want_to_wait_has_a_busy_model_asked_at_once() {
     let times = std::sync::atomic::AtomicU32::new(0);
-    let origin = Origin::start(move |_| match times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
-        0 => {
-            let busy = br#"{"error":{"message":"Overloaded","code":"overloaded"}}"#;
-            let json = [("content-type", "application/json"), ("retry-after", "600")];
-            Step::answer("503 Service Unavailable", &json, busy)
-        }
-        _ => answer("Here"),
-    })
-    .await;
+    let origin =
+        ScriptedServer::start(move |_| match times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+            0 => {
+                let busy = br#"{"error":{"message":"Overloaded","code":"overloaded"}}"#;
+                let json = [("content-type", "application/json"), ("retry-after", "600")];
+                ServerStep::answer("503 Service Unavailable", &json, busy)
+            }
+            _ => answer("Here"),
+        })
+        .await;
     let (hub, _place) = hub_with(&origin, "").await;
     let done = say(&hub, "Hello").await;
     let hint = "retrying model in 600 s (2/5): Overloaded";
@@ -226,9 +232,9 @@ async fn who_does_not_want_to_wait_has_a_busy_model_asked_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_that_is_too_long_for_its_model_is_named() {
-    let origin = Origin::start(|_| {
+    let origin = ScriptedServer::start(|_| {
         let body = br#"{"error":{"message":"This model's maximum context length is 8 tokens.","code":"context_length_exceeded"}}"#;
-        Step::answer("400 Bad Request", &[("content-type", "application/json")], body)
+        ServerStep::answer("400 Bad Request", &[("content-type", "application/json")], body)
     })
     .await;
     let (hub, _place) = hub_with(&origin, "").await;
@@ -244,11 +250,12 @@ async fn a_conversation_that_is_too_long_for_its_model_is_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_failed_goes_on_when_it_is_told_to() {
     let times = std::sync::atomic::AtomicU32::new(0);
-    let origin = Origin::start(move |_| match times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
-        0 => Step::answer("401 Unauthorized", &[], b"{}"),
-        _ => answer("Now it works."),
-    })
-    .await;
+    let origin =
+        ScriptedServer::start(move |_| match times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+            0 => ServerStep::answer("401 Unauthorized", &[], b"{}"),
+            _ => answer("Now it works."),
+        })
+        .await;
     let (hub, _place) = hub_with(&origin, "").await;
     let done = say(&hub, "Hello").await;
     assert_eq!(last_run(&hub).await["error"]["code"], "http_401");
@@ -262,7 +269,8 @@ async fn a_run_that_failed_goes_on_when_it_is_told_to() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_is_edited_and_run_again_in_a_fork() {
     let origin =
-        Origin::start(|asked| answer(messages(asked).last().unwrap()["content"].as_str().unwrap())).await;
+        ScriptedServer::start(|asked| answer(messages(asked).last().unwrap()["content"].as_str().unwrap()))
+            .await;
     let (hub, _place) = hub_with(&origin, "").await;
     say(&hub, "One").await;
     last_run(&hub).await;
@@ -299,12 +307,12 @@ async fn a_message_is_edited_and_run_again_in_a_fork() {
 }
 
 /// One that says half of its answer, and the other half when it is asked again.
-async fn halves() -> Origin {
-    Origin::start(|asked| {
+async fn halves() -> ScriptedServer {
+    ScriptedServer::start(|asked| {
         if messages(asked).iter().any(|message| message["role"] == "assistant") {
             return answer(" and the other half.");
         }
-        vec![Step::begin("200 OK", &STREAM), Step::piece(&piece("One half")), Step::Silence]
+        vec![ServerStep::begin("200 OK", &STREAM), ServerStep::piece(&piece("One half")), ServerStep::Silence]
     })
     .await
 }
@@ -341,7 +349,7 @@ async fn a_run_is_interrupted_when_its_hub_stops_and_goes_on_when_it_is_back() {
 }
 
 /// Waits until the log has the text of the first run.
-async fn stored(hub: &Hub, text: &str) {
+async fn stored(hub: &TestHub, text: &str) {
     until("the text to be stored", async || {
         let run = hub.summary("c").await["runs"][0].clone();
         (run["text"] == text && hub.number("log_queue_bytes").await == 0).then_some(())

@@ -2,7 +2,7 @@
 //! describes.
 
 use serde_json::{Value, json};
-use tests::{Hub, Origin, Step};
+use tests::{ScriptedServer, ServerStep, TestHub};
 
 use super::proxy::{END, STREAM, piece};
 use super::runner::{answer, last_run, messages, say};
@@ -10,28 +10,28 @@ use super::runner::{answer, last_run, messages, say};
 const SERVER: &str = env!("CARGO_BIN_EXE_tool_server");
 
 /// A hub whose helper has these settings, and the tools `t`.
-async fn hub(settings: &str) -> (Hub, tempfile::TempDir) {
+async fn hub(settings: &str) -> (TestHub, tempfile::TempDir) {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("fanlight.toml");
     let agent = "[agents.helper]\nkind = \"runner\"\nmodel = \"m\"\ntools = [\"t\"]";
     std::fs::write(&file, format!("{agent}\n{settings}\n[mcp.t]\ncommand = [{SERVER:?}]\n")).unwrap();
-    let hub = Hub::start_with(&["--config", file.to_str().unwrap()]).await;
+    let hub = TestHub::start_with(&["--config", file.to_str().unwrap()]).await;
     (hub, place)
 }
 
 /// A stream of these objects, each a server-sent event of its type.
-fn events(objects: &[Value]) -> Vec<Step> {
-    let mut steps = vec![Step::begin("200 OK", &STREAM)];
+fn events(objects: &[Value]) -> Vec<ServerStep> {
+    let mut steps = vec![ServerStep::begin("200 OK", &STREAM)];
     steps.extend(objects.iter().map(|object| {
         let name = object["type"].as_str().unwrap_or("message");
-        Step::piece(format!("event: {name}\ndata: {object}\n\n").as_bytes())
+        ServerStep::piece(format!("event: {name}\ndata: {object}\n\n").as_bytes())
     }));
-    steps.push(Step::end(&[]));
+    steps.push(ServerStep::end(&[]));
     steps
 }
 
 /// An answer in Anthropic's words, with one block.
-fn anthropic(block: &Value, delta: &Value, why: &str) -> Vec<Step> {
+fn anthropic(block: &Value, delta: &Value, why: &str) -> Vec<ServerStep> {
     events(&[
         json!({"type": "message_start", "message": {"id": "m1", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": {"input_tokens": 10, "output_tokens": 1}}}),
         json!({"type": "content_block_start", "index": 0, "content_block": block}),
@@ -44,7 +44,7 @@ fn anthropic(block: &Value, delta: &Value, why: &str) -> Vec<Step> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn anthropic_models_are_asked_in_their_own_words() {
-    let origin = Origin::start(|asked| {
+    let origin = ScriptedServer::start(|asked| {
         if messages(asked).len() > 1 {
             let delta = json!({"type": "text_delta", "text": "Done."});
             return anthropic(&json!({"type": "text", "text": ""}), &delta, "end_turn");
@@ -78,25 +78,25 @@ async fn anthropic_models_are_asked_in_their_own_words() {
 }
 
 /// All that the log has of the conversation.
-async fn events_of(hub: &Hub) -> String {
+async fn events_of(hub: &TestHub) -> String {
     let request = hub.request("GET", "/v1/conversations/c/events").header("accept", "application/x-ndjson");
     request.send().await.unwrap().text().await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_in_the_text_are_executed_while_it_goes_on() {
-    let origin = Origin::start(|asked| {
+    let origin = ScriptedServer::start(|asked| {
         if messages(asked).len() > 1 {
             return answer("Done.");
         }
         vec![
-            Step::begin("200 OK", &STREAM),
-            Step::piece(&piece("I look. <tool_use id='a' name='t__ec")),
-            Step::piece(&piece("ho'>{\\\"x\\\": 1}</tool_use>")),
-            Step::piece(&piece(" And so on.")),
-            Step::Wait,
-            Step::piece(END),
-            Step::end(&[]),
+            ServerStep::begin("200 OK", &STREAM),
+            ServerStep::piece(&piece("I look. <tool_use id='a' name='t__ec")),
+            ServerStep::piece(&piece("ho'>{\\\"x\\\": 1}</tool_use>")),
+            ServerStep::piece(&piece(" And so on.")),
+            ServerStep::Wait,
+            ServerStep::piece(END),
+            ServerStep::end(&[]),
         ]
     })
     .await;
@@ -114,7 +114,7 @@ async fn calls_in_the_text_are_executed_while_it_goes_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_that_a_file_describes_is_understood() {
-    let origin = Origin::start(|_| {
+    let origin = ScriptedServer::start(|_| {
         events(&[json!({"say": "It is "}), json!({"say": "grey."}), json!({"why": "stop"})])
     })
     .await;

@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
-use tests::secure::{Asked, Reply, Secure};
-use tests::{Hub, Origin, Step};
+use tests::secure::{ReceivedRequest, SecureReply, TlsServer};
+use tests::{ScriptedServer, ServerStep, TestHub};
 
 use super::proxy::{END, STREAM};
 use super::runner::{answer, events, hub_with_tools, last_run, messages, say};
@@ -24,27 +24,27 @@ fn text(id: &Value, text: &str) -> String {
 }
 
 /// A server with tools that has sessions and wants a key. `given` is what it gives to who comes back for an answer.
-fn serve(asked: &Asked, given: &Mutex<String>) -> Reply {
+fn serve(asked: &ReceivedRequest, given: &Mutex<String>) -> SecureReply {
     let header = |name: &str| asked.headers.get(name).map(|value| value.to_str().unwrap().to_owned());
     if header("authorization") != std::env::var("HOME").ok().map(|home| format!("Token {home}!")) {
-        return Reply::new(401, "text/plain", "who?").with("www-authenticate", "Token realm=\"far\"");
+        return SecureReply::new(401, "text/plain", "who?").with("www-authenticate", "Token realm=\"far\"");
     }
     if asked.target == "/mcp" {
-        return Reply::new(307, "text/plain", "").with("location", "/mcp/");
+        return SecureReply::new(307, "text/plain", "").with("location", "/mcp/");
     }
     if asked.method == "GET" {
         if header("last-event-id").as_deref() != Some("7") {
-            return Reply::new(405, "text/plain", "");
+            return SecureReply::new(405, "text/plain", "");
         }
-        return Reply::new(200, EVENTS, format!("data: {}\n\n", given.lock().unwrap()));
+        return SecureReply::new(200, EVENTS, format!("data: {}\n\n", given.lock().unwrap()));
     }
     if asked.method == "DELETE" {
-        return Reply::new(200, "text/plain", "");
+        return SecureReply::new(200, "text/plain", "");
     }
     let message: Value = serde_json::from_slice(&asked.body).unwrap();
     let (id, method) = (&message["id"], message["method"].as_str().unwrap_or_default());
     if method != "initialize" && header("mcp-session-id").as_deref() != Some("s1") {
-        return Reply::new(400, "text/plain", "which session?");
+        return SecureReply::new(400, "text/plain", "which session?");
     }
     match method {
         "initialize" => {
@@ -53,43 +53,45 @@ fn serve(asked: &Asked, given: &Mutex<String>) -> Reply {
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "far", "version": "1"},
             });
-            Reply::new(200, JSON, result(id, &begun)).with("mcp-session-id", "s1")
+            SecureReply::new(200, JSON, result(id, &begun)).with("mcp-session-id", "s1")
         }
         "tools/list" => {
             let tools = TOOLS.map(|name| json!({"name": name, "inputSchema": {"type": "object"}}));
-            Reply::new(200, JSON, result(id, &json!({"tools": tools})))
+            SecureReply::new(200, JSON, result(id, &json!({"tools": tools})))
         }
         "tools/call" => match message["params"]["name"].as_str().unwrap() {
-            "echo" => Reply::new(200, EVENTS, format!(": hello\n\ndata: {}\n\n", text(id, "it is me"))),
+            "echo" => SecureReply::new(200, EVENTS, format!(": hello\n\ndata: {}\n\n", text(id, "it is me"))),
             "resumed" => {
                 *given.lock().unwrap() = text(id, "after all");
-                Reply::new(200, EVENTS, "id: 7\nretry: 10\ndata:\n\n")
+                SecureReply::new(200, EVENTS, "id: 7\nretry: 10\ndata:\n\n")
             }
-            "drops" => Reply::new(200, EVENTS, "data: {\"jsonrpc\"").cut(),
-            "stops" => Reply::new(200, EVENTS, ": that is all\n\n"),
-            "secret" => Reply::new(403, "text/plain", "").with("www-authenticate", "Token scope=\"more\""),
-            "busy" => Reply::new(503, "text/plain", "later").with("retry-after", "1"),
-            _ => Reply::new(200, JSON, "{\"is\": \"nothing\"}"),
+            "drops" => SecureReply::new(200, EVENTS, "data: {\"jsonrpc\"").cut(),
+            "stops" => SecureReply::new(200, EVENTS, ": that is all\n\n"),
+            "secret" => {
+                SecureReply::new(403, "text/plain", "").with("www-authenticate", "Token scope=\"more\"")
+            }
+            "busy" => SecureReply::new(503, "text/plain", "later").with("retry-after", "1"),
+            _ => SecureReply::new(200, JSON, "{\"is\": \"nothing\"}"),
         },
-        _ => Reply::new(202, "text/plain", ""),
+        _ => SecureReply::new(202, "text/plain", ""),
     }
 }
 
 /// A model that first calls `tools`, and answers `Done.` when it has results.
-async fn calling(tools: &'static [&'static str]) -> Origin {
-    Origin::start(move |asked| {
+async fn calling(tools: &'static [&'static str]) -> ScriptedServer {
+    ScriptedServer::start(move |asked| {
         if messages(asked).iter().any(|message| message["role"] == "tool") {
             return answer("Done.");
         }
-        let mut steps = vec![Step::begin("200 OK", &STREAM)];
+        let mut steps = vec![ServerStep::begin("200 OK", &STREAM)];
         for (number, name) in tools.iter().enumerate() {
             let call = json!({"index": number, "id": name, "type": "function",
                 "function": {"name": format!("far__{name}"), "arguments": "{}"}});
             let event =
                 json!({"id": "x", "model": "m", "choices": [{"index": 0, "delta": {"tool_calls": [call]}}]});
-            steps.push(Step::piece(format!("data: {event}\n\n").as_bytes()));
+            steps.push(ServerStep::piece(format!("data: {event}\n\n").as_bytes()));
         }
-        steps.extend([Step::piece(END), Step::end(&[])]);
+        steps.extend([ServerStep::piece(END), ServerStep::end(&[])]);
         steps
     })
     .await
@@ -103,12 +105,12 @@ fn came(run: &Value, id: &str) -> (String, String) {
 }
 
 /// A hub whose helper has the tools at `far`, with `more` in its table.
-async fn hub(origin: &Origin, far: &Secure, more: &str) -> (Hub, tempfile::TempDir) {
+async fn hub(origin: &ScriptedServer, far: &TlsServer, more: &str) -> (TestHub, tempfile::TempDir) {
     let table = format!("[mcp.far]\nurl = \"{}/mcp\"\n{more}", far.url());
     hub_with_tools(origin, "tools = [\"far\"]\ncall_seconds = 20", &table).await
 }
 
-fn trusting(far: &Secure) -> String {
+fn trusting(far: &TlsServer) -> String {
     format!("ca = \"{}\"\n", far.certificate().display())
 }
 
@@ -117,7 +119,7 @@ const KEY: &str = "headers = { Authorization = \"Token ${HOME}!\" }\n";
 #[tokio::test(flavor = "multi_thread")]
 async fn i8_tools_over_https_are_called_and_each_failure_harms_its_own_call_alone() {
     let given = Mutex::new(String::new());
-    let far = Secure::answering(move |asked| serve(asked, &given)).await;
+    let far = TlsServer::answering(move |asked| serve(asked, &given)).await;
     let origin = calling(&TOOLS).await;
     let (hub, _place) = hub(&origin, &far, &(KEY.to_owned() + &trusting(&far))).await;
     say(&hub, "Hello").await;
@@ -156,7 +158,7 @@ async fn i8_a_server_that_cannot_be_trusted_or_wants_a_key_is_left_out_and_named
     ];
     for (table, trusted, why) in cases {
         let given = Mutex::new(String::new());
-        let far = Secure::answering(move |asked| serve(asked, &given)).await;
+        let far = TlsServer::answering(move |asked| serve(asked, &given)).await;
         let origin = calling(&["echo"]).await;
         let ca = if trusted { trusting(&far) } else { String::new() };
         let (hub, _place) = hub(&origin, &far, &(table.to_owned() + &ca)).await;

@@ -4,36 +4,36 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 use tests::model::{END, STREAM, delta};
-use tests::raw::Message;
+use tests::raw::RawMessage;
 use tests::wait::until;
-use tests::{Hub, Origin, Step};
+use tests::{ScriptedServer, ServerStep, TestHub};
 
 use super::runner::{answer, hub_with_tools, last_run, messages, runs, say};
 
 const SERVER: &str = env!("CARGO_BIN_EXE_tool_server");
 
-fn text(text: &str) -> Step {
-    Step::piece(&delta(&json!({"content": text})))
+fn text(text: &str) -> ServerStep {
+    ServerStep::piece(&delta(&json!({"content": text})))
 }
 
 /// A piece of an answer that calls `echo`.
-fn call(number: usize) -> Step {
+fn call(number: usize) -> ServerStep {
     let function = json!({"name": "t__echo", "arguments": "{}"});
     let calls =
         json!([{"index": number, "id": format!("c{number}"), "type": "function", "function": function}]);
-    Step::piece(&delta(&json!({"tool_calls": calls})))
+    ServerStep::piece(&delta(&json!({"tool_calls": calls})))
 }
 
-fn roles(asked: &Message) -> Vec<String> {
+fn roles(asked: &RawMessage) -> Vec<String> {
     messages(asked).iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect()
 }
 
 /// One event of Anthropic's stream.
-fn event(object: &Value) -> Step {
-    Step::piece(format!("event: {}\ndata: {object}\n\n", object["type"].as_str().unwrap()).as_bytes())
+fn event(object: &Value) -> ServerStep {
+    ServerStep::piece(format!("event: {}\ndata: {object}\n\n", object["type"].as_str().unwrap()).as_bytes())
 }
 
-fn block(index: usize, block: &Value, delta: &Value) -> [Step; 3] {
+fn block(index: usize, block: &Value, delta: &Value) -> [ServerStep; 3] {
     [
         json!({"type": "content_block_start", "index": index, "content_block": block}),
         json!({"type": "content_block_delta", "index": index, "delta": delta}),
@@ -42,28 +42,28 @@ fn block(index: usize, block: &Value, delta: &Value) -> [Step; 3] {
     .map(|object| event(&object))
 }
 
-fn words(index: usize, text: &str) -> [Step; 3] {
+fn words(index: usize, text: &str) -> [ServerStep; 3] {
     block(index, &json!({"type": "text", "text": ""}), &json!({"type": "text_delta", "text": text}))
 }
 
-fn use_of(index: usize) -> [Step; 3] {
+fn use_of(index: usize) -> [ServerStep; 3] {
     let call = json!({"type": "tool_use", "id": format!("c{index}"), "name": "t__echo", "input": {}});
     block(index, &call, &json!({"type": "input_json_delta", "partial_json": "{}"}))
 }
 
 /// An answer in Anthropic's words.
-fn anthropic(pieces: Vec<Step>, why: &str) -> Vec<Step> {
+fn anthropic(pieces: Vec<ServerStep>, why: &str) -> Vec<ServerStep> {
     let start = json!({"type": "message_start", "message": {"id": "m1", "type": "message", "role": "assistant", "model": "m",
         "content": [], "usage": {"input_tokens": 10, "output_tokens": 1}}});
     let end = json!({"type": "message_delta", "delta": {"stop_reason": why}, "usage": {"output_tokens": 5}});
-    let mut steps = vec![Step::begin("200 OK", &STREAM), event(&start)];
+    let mut steps = vec![ServerStep::begin("200 OK", &STREAM), event(&start)];
     steps.extend(pieces);
-    steps.extend([event(&end), event(&json!({"type": "message_stop"})), Step::end(&[])]);
+    steps.extend([event(&end), event(&json!({"type": "message_stop"})), ServerStep::end(&[])]);
     steps
 }
 
 /// A hub whose helper has the tools of the server as `t`, and a model of that provider.
-async fn hub(origin: &Origin, provider: &str) -> (Hub, tempfile::TempDir) {
+async fn hub(origin: &ScriptedServer, provider: &str) -> (TestHub, tempfile::TempDir) {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("fanlight.toml");
     let url = match provider {
@@ -76,25 +76,26 @@ async fn hub(origin: &Origin, provider: &str) -> (Hub, tempfile::TempDir) {
          tools = [\"t\"]\n[mcp.t]\ncommand = [{SERVER:?}]\n"
     );
     std::fs::write(&file, settings).unwrap();
-    (Hub::start_with(&["--config", file.to_str().unwrap()]).await, place)
+    (TestHub::start_with(&["--config", file.to_str().unwrap()]).await, place)
 }
 
 /// Waits until the first call has its result.
-async fn first_is_over(hub: &Hub) {
+async fn first_is_over(hub: &TestHub) {
     runs(hub, |runs| runs.first().is_some_and(|run| run["tool_calls"][0]["state"] == "complete")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn five_calls_of_one_answer_and_the_texts_between_them_go_back_as_one() {
     let times = AtomicU32::new(0);
-    let origin = Origin::start(move |_| {
+    let origin = ScriptedServer::start(move |_| {
         if times.fetch_add(1, Ordering::Relaxed) > 0 {
             return answer("Done.");
         }
         // A call is written when the next one begins.
-        let mut steps = vec![Step::begin("200 OK", &STREAM), text("I look."), call(0), call(1), Step::Wait];
+        let mut steps =
+            vec![ServerStep::begin("200 OK", &STREAM), text("I look."), call(0), call(1), ServerStep::Wait];
         steps.extend([text("And now"), call(2), call(3), call(4), text(" I wait.")]);
-        steps.extend([Step::piece(END), Step::end(&[])]);
+        steps.extend([ServerStep::piece(END), ServerStep::end(&[])]);
         steps
     })
     .await;
@@ -117,13 +118,13 @@ async fn five_calls_of_one_answer_and_the_texts_between_them_go_back_as_one() {
 #[tokio::test(flavor = "multi_thread")]
 async fn anthropic_gets_each_answer_back_as_one_too() {
     let times = AtomicU32::new(0);
-    let origin = Origin::start(move |_| {
+    let origin = ScriptedServer::start(move |_| {
         if times.fetch_add(1, Ordering::Relaxed) > 0 {
             return anthropic(words(0, "Done.").into(), "end_turn");
         }
         let mut pieces = Vec::from(words(0, "I look."));
         pieces.extend(use_of(1));
-        pieces.push(Step::Wait);
+        pieces.push(ServerStep::Wait);
         (2..6).for_each(|index| pieces.extend(use_of(index)));
         pieces.extend(words(6, "I wait."));
         anthropic(pieces, "tool_use")
@@ -149,17 +150,17 @@ async fn anthropic_gets_each_answer_back_as_one_too() {
 async fn after_a_hub_that_died_answers_are_as_they_were_and_the_torn_one_is_marked_once() {
     const NOTE: &str = "[Previous response was interrupted at ?%]";
     let times = AtomicU32::new(0);
-    let origin = Origin::start(move |_| match times.fetch_add(1, Ordering::Relaxed) {
+    let origin = ScriptedServer::start(move |_| match times.fetch_add(1, Ordering::Relaxed) {
         0 => vec![
-            Step::begin("200 OK", &STREAM),
+            ServerStep::begin("200 OK", &STREAM),
             call(0),
             call(1),
-            Step::Wait,
+            ServerStep::Wait,
             text("I wait."),
-            Step::piece(END),
-            Step::end(&[]),
+            ServerStep::piece(END),
+            ServerStep::end(&[]),
         ],
-        1 => vec![Step::begin("200 OK", &STREAM), text("One half"), Step::Silence],
+        1 => vec![ServerStep::begin("200 OK", &STREAM), text("One half"), ServerStep::Silence],
         2 => answer("and the other."),
         _ => answer("More."),
     })
@@ -191,14 +192,14 @@ async fn after_a_hub_that_died_answers_are_as_they_were_and_the_torn_one_is_mark
 #[tokio::test(flavor = "multi_thread")]
 async fn no_request_ends_with_the_words_of_the_model() {
     let times = AtomicU32::new(0);
-    let origin = Origin::start(move |_| {
+    let origin = ScriptedServer::start(move |_| {
         if times.fetch_add(1, Ordering::Relaxed) > 0 {
             return anthropic(words(0, "so I am.").into(), "end_turn");
         }
         // The text is whole, and the answer is not.
         let mut steps = anthropic(words(0, "I think,").into(), "end_turn");
         steps.truncate(5);
-        steps.push(Step::Silence);
+        steps.push(ServerStep::Silence);
         steps
     })
     .await;
@@ -220,7 +221,7 @@ async fn no_request_ends_with_the_words_of_the_model() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_break_of_somebody_elses_run_is_told_once() {
-    let origin = Origin::start(|_| answer("Yes.")).await;
+    let origin = ScriptedServer::start(|_| answer("Yes.")).await;
     let (hub, _place) = hub_with_tools(&origin, "", "").await;
     let torn = r#"
         {"k":"message","message":"m","role":"user","text":"Hello"}

@@ -5,7 +5,7 @@ use std::path::Path;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tests::wait::{until, within};
-use tests::{Hub, Origin, Step};
+use tests::{ScriptedServer, ServerStep, TestHub};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{WebSocketStream, accept_async};
@@ -14,7 +14,7 @@ use super::proxy::{END, STREAM, piece};
 use super::runner::{last_run, say};
 
 /// A hub whose helper has a provider at `origin` with `sinks`.
-async fn hub(origin: &Origin, sinks: &str, place: &Path) -> Hub {
+async fn hub(origin: &ScriptedServer, sinks: &str, place: &Path) -> TestHub {
     let provider = place.join("provider.yaml");
     let url = format!("http://{}/v1/chat/completions", origin.address());
     let yaml =
@@ -23,14 +23,15 @@ async fn hub(origin: &Origin, sinks: &str, place: &Path) -> Hub {
     let file = place.join("fanlight.toml");
     let table = "[agents.helper]\nkind = 'runner'\nmodel = 'm'\nprovider = ";
     std::fs::write(&file, format!("{table}'{}'\n", provider.display())).unwrap();
-    Hub::start_with(&["--config", file.to_str().unwrap()]).await
+    TestHub::start_with(&["--config", file.to_str().unwrap()]).await
 }
 
 /// An answer of these texts, with a wait behind the first.
-fn waits(texts: &[&str]) -> Vec<Step> {
-    let mut steps = vec![Step::begin("200 OK", &STREAM), Step::piece(&piece(texts[0])), Step::Wait];
-    steps.extend(texts[1..].iter().map(|text| Step::piece(&piece(text))));
-    steps.extend([Step::piece(END), Step::end(&[])]);
+fn waits(texts: &[&str]) -> Vec<ServerStep> {
+    let mut steps =
+        vec![ServerStep::begin("200 OK", &STREAM), ServerStep::piece(&piece(texts[0])), ServerStep::Wait];
+    steps.extend(texts[1..].iter().map(|text| ServerStep::piece(&piece(text))));
+    steps.extend([ServerStep::piece(END), ServerStep::end(&[])]);
     steps
 }
 
@@ -62,7 +63,7 @@ async fn message(socket: &mut WebSocketStream<TcpStream>) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn raw_events_are_written_into_a_file_for_each_thread() {
-    let origin = Origin::start(|_| waits(&["One ", "two."])).await;
+    let origin = ScriptedServer::start(|_| waits(&["One ", "two."])).await;
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("threads/{thread_id}/sse-stream.jsonl");
     let sinks = format!(
@@ -86,7 +87,7 @@ async fn raw_events_are_written_into_a_file_for_each_thread() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_is_full_is_renamed() {
-    let origin = Origin::start(|_| super::runner::answer("Done.")).await;
+    let origin = ScriptedServer::start(|_| super::runner::answer("Done.")).await;
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("events.jsonl");
     let sinks =
@@ -107,7 +108,7 @@ async fn a_file_that_is_full_is_renamed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn raw_events_come_over_a_socket_that_is_opened_again() {
-    let origin = Origin::start(|_| waits(&["One ", "two ", "three."])).await;
+    let origin = ScriptedServer::start(|_| waits(&["One ", "two ", "three."])).await;
     let place = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("${{FANLIGHT_IS_NEVER_SET:-ws://{}/events}}", listener.local_addr().unwrap());
@@ -134,7 +135,7 @@ async fn raw_events_come_over_a_socket_that_is_opened_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sink_that_takes_nothing_costs_the_run_nothing() {
-    let origin = Origin::start(|_| super::runner::answer("Done.")).await;
+    let origin = ScriptedServer::start(|_| super::runner::answer("Done.")).await;
     let place = tempfile::tempdir().unwrap();
     // Nobody listens there, and a file stands where the folder is to be.
     std::fs::write(place.path().join("taken"), "").unwrap();
@@ -167,7 +168,7 @@ async fn all_lines(path: &Path, count: usize) -> Vec<String> {
 async fn runs_at_once_share_a_file_that_is_renamed_and_a_torn_line_stays_alone() {
     let long = "x".repeat(500);
     let quick = long.clone();
-    let origin = Origin::start(move |asked| {
+    let origin = ScriptedServer::start(move |asked| {
         let is_slow = String::from_utf8_lossy(&asked.body).contains("Slowly");
         if is_slow { waits(&["Slow ", "but sure."]) } else { super::runner::answer(&quick) }
     })
@@ -200,7 +201,7 @@ async fn runs_at_once_share_a_file_that_is_renamed_and_a_torn_line_stays_alone()
 async fn a_socket_that_opens_and_takes_nothing_is_given_up() {
     // More than fits between the two ends.
     let long = "x".repeat(6_000_000);
-    let origin = Origin::start(move |_| super::runner::answer(&long)).await;
+    let origin = ScriptedServer::start(move |_| super::runner::answer(&long)).await;
     let place = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("ws://{}/", listener.local_addr().unwrap());

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use tests::wait::{patiently_until, until, within};
-use tests::{Hub, Origin, Step};
+use tests::{ScriptedServer, ServerStep, TestHub};
 
 use super::proxy::{END, STREAM, piece};
 use super::runner::{answer, command, events, hub_with_tools, last_run, messages, runs, say};
@@ -20,18 +20,18 @@ fn call(number: usize, id: &str, name: &str, arguments: &Value) -> Vec<u8> {
 }
 
 /// An answer with calls.
-fn calls(calls: &[(&str, &str, Value)]) -> Vec<Step> {
-    let mut steps = vec![Step::begin("200 OK", &STREAM)];
+fn calls(calls: &[(&str, &str, Value)]) -> Vec<ServerStep> {
+    let mut steps = vec![ServerStep::begin("200 OK", &STREAM)];
     let pieces =
         calls.iter().enumerate().map(|(number, (id, name, arguments))| call(number, id, name, arguments));
-    steps.extend(pieces.map(|bytes| Step::piece(&bytes)));
-    steps.extend([Step::piece(END), Step::end(&[])]);
+    steps.extend(pieces.map(|bytes| ServerStep::piece(&bytes)));
+    steps.extend([ServerStep::piece(END), ServerStep::end(&[])]);
     steps
 }
 
 /// A model that first calls, and answers `Done.` when it has results.
-pub(crate) async fn calling(called: Vec<(&'static str, &'static str, Value)>) -> Origin {
-    Origin::start(move |asked| {
+pub(crate) async fn calling(called: Vec<(&'static str, &'static str, Value)>) -> ScriptedServer {
+    ScriptedServer::start(move |asked| {
         let has_results = messages(asked).iter().any(|message| message["role"] == "tool");
         if has_results { answer("Done.") } else { calls(&called) }
     })
@@ -39,13 +39,13 @@ pub(crate) async fn calling(called: Vec<(&'static str, &'static str, Value)>) ->
 }
 
 /// A hub whose helper has the tools of the server as `t`. `more` is put into its table.
-pub(crate) async fn hub(origin: &Origin, more: &str) -> (Hub, tempfile::TempDir) {
+pub(crate) async fn hub(origin: &ScriptedServer, more: &str) -> (TestHub, tempfile::TempDir) {
     let server = format!("[mcp.t]\ncommand = [{SERVER:?}]");
     hub_with_tools(origin, &format!("tools = [\"t\"]\n{more}"), &server).await
 }
 
 /// The calls of the newest run, once it is over, by their ids.
-pub(crate) async fn called(hub: &Hub) -> Vec<Value> {
+pub(crate) async fn called(hub: &TestHub) -> Vec<Value> {
     let run = last_run(hub).await;
     assert_eq!((run["status"].as_str(), run["text"].as_str()), (Some("complete"), Some("Done.")), "{run}");
     run["tool_calls"].as_array().unwrap().clone()
@@ -80,17 +80,17 @@ async fn a_model_is_offered_the_tools_and_told_what_they_gave_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_result_is_in_the_log_before_the_model_has_ended() {
-    let origin = Origin::start(|asked| {
+    let origin = ScriptedServer::start(|asked| {
         if messages(asked).len() > 1 {
             return answer("Done.");
         }
         vec![
-            Step::begin("200 OK", &STREAM),
-            Step::piece(&call(0, "a", "echo", &json!({"x": 1}))),
-            Step::piece(&piece("I go on.")),
-            Step::Wait,
-            Step::piece(END),
-            Step::end(&[]),
+            ServerStep::begin("200 OK", &STREAM),
+            ServerStep::piece(&call(0, "a", "echo", &json!({"x": 1}))),
+            ServerStep::piece(&piece("I go on.")),
+            ServerStep::Wait,
+            ServerStep::piece(END),
+            ServerStep::end(&[]),
         ]
     })
     .await;
@@ -178,7 +178,7 @@ async fn i8_a_tool_that_hangs_harms_only_its_own_call_and_is_told_to_stop() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn i8_a_server_that_crashes_is_started_again_for_the_next_call() {
-    let origin = Origin::start(|asked| {
+    let origin = ScriptedServer::start(|asked| {
         match messages(asked).iter().filter(|message| message["role"] == "tool").count() {
             0 => calls(&[("a", "crash", json!({}))]),
             1 => calls(&[("b", "echo", json!({"x": 2}))]),
@@ -242,7 +242,7 @@ async fn keys_of_the_hub_are_not_for_the_programs_of_tools() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tools_that_are_not_there_are_missing_and_nothing_else() {
-    let origin = Origin::start(|_| answer("Done.")).await;
+    let origin = ScriptedServer::start(|_| answer("Done.")).await;
     let server = "[mcp.t]\ncommand = [\"/nowhere/at/all\"]";
     let (hub, _place) = hub_with_tools(&origin, "tools = [\"t\"]", server).await;
     say(&hub, "Hello").await;
@@ -315,7 +315,7 @@ async fn finished_calls_are_not_executed_again_when_the_hub_was_killed() {
 }
 
 /// The programs that the hub has started.
-fn programs(hub: &Hub) -> Vec<u32> {
+fn programs(hub: &TestHub) -> Vec<u32> {
     let tasks = std::fs::read_dir(format!("/proc/{}/task", hub.pid())).unwrap();
     let children =
         tasks.flatten().filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
@@ -359,7 +359,7 @@ async fn i1_two_hundred_runs_at_once_lose_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_takes_its_answers_as_its_streaming_file_says() {
-    let origin = Origin::start(|asked| {
+    let origin = ScriptedServer::start(|asked| {
         if messages(asked).iter().any(|message| message["role"] == "tool") {
             return answer("Done and said at length.");
         }
@@ -368,12 +368,12 @@ async fn an_agent_takes_its_answers_as_its_streaming_file_says() {
             piece(Value::from(written).to_string().trim_matches('"'))
         };
         vec![
-            Step::begin("200 OK", &STREAM),
-            Step::piece(&call("a")),
-            Step::piece(&call("b")),
-            Step::Wait,
-            Step::piece(END),
-            Step::end(&[]),
+            ServerStep::begin("200 OK", &STREAM),
+            ServerStep::piece(&call("a")),
+            ServerStep::piece(&call("b")),
+            ServerStep::Wait,
+            ServerStep::piece(END),
+            ServerStep::end(&[]),
         ]
     })
     .await;

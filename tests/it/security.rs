@@ -1,6 +1,6 @@
 //! Safe from the first day: who may talk to the hub, and what a page of it may do.
 
-use tests::Hub;
+use tests::TestHub;
 
 const UPGRADE: [(&str, &str); 5] = [
     ("connection", "upgrade"),
@@ -10,7 +10,7 @@ const UPGRADE: [(&str, &str); 5] = [
     ("sec-websocket-protocol", "fanlight.v1"),
 ];
 
-async fn send(hub: &Hub, method: &str, path: &str, headers: &[(&str, &str)]) -> reqwest::Response {
+async fn send(hub: &TestHub, method: &str, path: &str, headers: &[(&str, &str)]) -> reqwest::Response {
     let mut request = hub.request(method, path);
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -27,7 +27,7 @@ async fn refusal(answer: reqwest::Response) -> (u16, String) {
 
 #[tokio::test]
 async fn a_page_of_another_site_can_neither_publish_nor_view() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let forbidden = (403, "forbidden_origin".to_owned());
     for origin in ["http://evil.example", "null", "http://127.0.0.1.evil.example"] {
         let headers = [("origin", origin)];
@@ -48,7 +48,7 @@ async fn a_page_of_another_site_can_neither_publish_nor_view() {
 
 #[tokio::test]
 async fn a_name_that_was_bent_to_this_address_is_refused() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let answer = send(&hub, "GET", "/v1/conversations", &[("host", "rebound.example")]).await;
     assert_eq!(refusal(answer).await, (403, "forbidden_origin".to_owned()));
     let local = format!("localhost:{}", hub.address().port());
@@ -57,7 +57,7 @@ async fn a_name_that_was_bent_to_this_address_is_refused() {
 
 #[tokio::test]
 async fn every_answer_forbids_what_a_page_does_not_need() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     for path in ["/", "/c/anything", "/v1/conversations", "/v1/nothing", "/image"] {
         let answer = send(&hub, "GET", path, &[]).await;
         let header =
@@ -72,7 +72,7 @@ async fn every_answer_forbids_what_a_page_does_not_need() {
 
 #[tokio::test]
 async fn only_the_document_for_images_may_load_from_elsewhere_and_it_holds_nothing() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let policy = async |path: &str| {
         let answer = send(&hub, "GET", path, &[]).await;
         let policy = answer.headers()["content-security-policy"].to_str().unwrap().to_owned();
@@ -91,7 +91,7 @@ async fn only_the_document_for_images_may_load_from_elsewhere_and_it_holds_nothi
 
 #[tokio::test]
 async fn the_document_for_scripts_of_embeds_has_no_origin_and_reaches_nothing() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let answer = send(&hub, "GET", "/embed?x=<b>", &[]).await;
     let header = |name: &str| answer.headers()[name].to_str().unwrap().to_owned();
     let policy = header("content-security-policy");
@@ -120,7 +120,7 @@ async fn the_document_for_scripts_of_embeds_has_no_origin_and_reaches_nothing() 
 
 #[tokio::test]
 async fn what_asks_by_a_name_that_no_policy_can_hold_gets_no_frame() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let answer = send(&hub, "GET", "/", &[("host", "[::1]:4600")]).await;
     assert_eq!(answer.status(), 200);
     let policy = answer.headers()["content-security-policy"].to_str().unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use tempfile::NamedTempFile;
 use tests::wait::until;
-use tests::{Hub, Publisher};
+use tests::{TestHub, TestPublisher};
 
 use super::commands::{nowhere, story};
 
@@ -21,12 +21,12 @@ fn into_hub(url: &str) -> NamedTempFile {
     settings(&format!("[[sinks]]\nkind = \"hub\"\nurl = \"{url}\"\nconversations = \"c*\"\n"))
 }
 
-async fn hub_with(listen: &str, settings: &NamedTempFile) -> Hub {
-    Hub::start_at_with(listen, &["--log", "memory", "--config", settings.path().to_str().unwrap()]).await
+async fn hub_with(listen: &str, settings: &NamedTempFile) -> TestHub {
+    TestHub::start_at_with(listen, &["--log", "memory", "--config", settings.path().to_str().unwrap()]).await
 }
 
 /// The events of a conversation, without what is a hub's own.
-async fn events(hub: &Hub, conversation: &str) -> Vec<Value> {
+async fn events(hub: &TestHub, conversation: &str) -> Vec<Value> {
     let path = format!("/v1/conversations/{conversation}/events?limit=10000");
     let answer = hub.request("GET", &path).header("accept", "application/x-ndjson").send().await;
     let Ok(answer) = answer else { return Vec::new() };
@@ -46,7 +46,7 @@ async fn events(hub: &Hub, conversation: &str) -> Vec<Value> {
 }
 
 /// Waits until `follower` has exactly the events of `leader`.
-async fn follows(leader: &Hub, follower: &Hub, conversation: &str) {
+async fn follows(leader: &TestHub, follower: &TestHub, conversation: &str) {
     let wanted = events(leader, conversation).await;
     assert!(!wanted.is_empty());
     until("the follower to have the same events", async || {
@@ -57,7 +57,7 @@ async fn follows(leader: &Hub, follower: &Hub, conversation: &str) {
 
 #[tokio::test]
 async fn i10_a_hub_follows_a_hub_through_its_own_restarts() {
-    let mut follower = Hub::start_in_memory().await;
+    let mut follower = TestHub::start_in_memory().await;
     let settings = into_hub(&follower.url(""));
     let leader = hub_with("127.0.0.1:0", &settings).await;
     let mut publisher = leader.publisher("c1").await;
@@ -81,7 +81,7 @@ async fn i10_a_hub_follows_a_hub_through_its_own_restarts() {
 
 #[tokio::test]
 async fn i10_a_leader_that_is_killed_goes_on_in_the_follower() {
-    let follower = Hub::start().await;
+    let follower = TestHub::start().await;
     let settings = into_hub(&follower.url(""));
     let mut leader = hub_with("127.0.0.1:0", &settings).await;
     leader.publisher("c1").await.says(&story(20)).await;
@@ -122,17 +122,18 @@ async fn two_hubs_that_follow_each_other_do_not_go_round_in_circles() {
 async fn i10_hubs_with_logs_on_disk_go_on_where_they_were_when_they_are_killed() {
     let folder = tempfile::tempdir().unwrap();
     let log = |name: &str| format!("sqlite:{}", folder.path().join(name).display());
-    let mut follower = Hub::start_with(&["--log", &log("follower.db")]).await;
+    let mut follower = TestHub::start_with(&["--log", &log("follower.db")]).await;
     let path = folder.path().join("events.jsonl");
     let settings = settings(&format!(
         "[[sinks]]\nkind = \"hub\"\nurl = \"{}\"\n[[sinks]]\nkind = \"file\"\npath = {path:?}\n",
         follower.url("")
     ));
     let log = log("leader.db");
-    let mut leader = Hub::start_with(&["--log", &log, "--config", settings.path().to_str().unwrap()]).await;
+    let mut leader =
+        TestHub::start_with(&["--log", &log, "--config", settings.path().to_str().unwrap()]).await;
     for round in 0..4 {
         let story = story(300).replace("\"r\"", &format!("\"r{round}\""));
-        Publisher::named(&format!("round {round}"), leader.address(), "c1").await.says(&story).await;
+        TestPublisher::named(&format!("round {round}"), leader.address(), "c1").await.says(&story).await;
         if round % 2 == 0 {
             leader.restart().await;
         } else {
@@ -149,7 +150,7 @@ async fn i10_hubs_with_logs_on_disk_go_on_where_they_were_when_they_are_killed()
 }
 
 /// The runs of a conversation's events, sorted.
-async fn runs(hub: &Hub) -> Vec<String> {
+async fn runs(hub: &TestHub) -> Vec<String> {
     let mut runs: Vec<_> = events(hub, "c1").await.iter().map(|event| event["run"].to_string()).collect();
     runs.sort_unstable();
     runs

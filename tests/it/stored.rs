@@ -1,7 +1,7 @@
 //! What the log on disk is asked over HTTP, and what it still knows after the hub has died.
 
 use serde_json::Value;
-use tests::{Hub, Publisher};
+use tests::{TestHub, TestPublisher};
 
 const RUN: &str = r#"
     {"k":"message","message":"m1","role":"user","text":"How did revenue change?","run":""}
@@ -17,7 +17,7 @@ const RUN: &str = r#"
     {"k":"run.end","status":"complete","run":"r"}
 "#;
 
-async fn hits(hub: &Hub, query: &str) -> Vec<(String, String)> {
+async fn hits(hub: &TestHub, query: &str) -> Vec<(String, String)> {
     let found: Value = hub.json(&format!("/v1/search?q={query}")).await;
     let hits = found["hits"].as_array().unwrap_or_else(|| panic!("{query}: {found}"));
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -30,7 +30,7 @@ fn pair(kind: &str, item: &str) -> (String, String) {
 
 #[tokio::test]
 async fn texts_calls_and_results_are_found_and_still_are_after_a_crash() {
-    let mut hub = Hub::start().await;
+    let mut hub = TestHub::start().await;
     hub.publisher("c").await.says(RUN).await;
     for _ in 0..2 {
         let revenue = [pair("text", "p2"), pair("arguments", "t1"), pair("message", "m1")];
@@ -52,7 +52,7 @@ async fn texts_calls_and_results_are_found_and_still_are_after_a_crash() {
 
 #[tokio::test]
 async fn a_hub_that_stops_keeps_its_epochs_and_one_that_dies_does_not() {
-    let mut hub = Hub::start().await;
+    let mut hub = TestHub::start().await;
     let first = hub.publisher("c").await.says(RUN).await;
     let shown = hub.view_hash("c").await;
     assert_eq!(hub.stop().await, Some(0));
@@ -69,7 +69,7 @@ async fn a_hub_that_stops_keeps_its_epochs_and_one_that_dies_does_not() {
 
 #[tokio::test]
 async fn i9_what_was_acked_as_stored_is_there_after_a_kill_and_levels_are_named() {
-    let mut hub = Hub::start().await;
+    let mut hub = TestHub::start().await;
     for level in ["stored", "synced"] {
         let request = hub.request("POST", &format!("/v1/conversations/{level}/events")).body(RUN);
         let answer = request.header("fanlight-durability", level).send().await.unwrap();
@@ -85,7 +85,7 @@ async fn i9_what_was_acked_as_stored_is_there_after_a_kill_and_levels_are_named(
 
 #[tokio::test]
 async fn the_list_has_what_is_in_memory_and_what_is_not_page_by_page() {
-    let mut hub = Hub::start().await;
+    let mut hub = TestHub::start().await;
     for number in 0..7 {
         hub.publisher(&format!("c{number}")).await.says(RUN).await;
     }
@@ -95,7 +95,7 @@ async fn the_list_has_what_is_in_memory_and_what_is_not_page_by_page() {
     // Two come back to memory; the others are only in the log.
     for number in [1, 4] {
         // Another publisher: what the first one numbered is known, and would be a duplicate.
-        Publisher::named("later", hub.address(), &format!("c{number}")).await.says(NEXT).await;
+        TestPublisher::named("later", hub.address(), &format!("c{number}")).await.says(NEXT).await;
     }
     let (mut names, mut after) = (Vec::new(), String::new());
     loop {

@@ -1,7 +1,7 @@
 //! Streams in foreign dialects, live.
 
 use futures_util::StreamExt as _;
-use tests::Hub;
+use tests::TestHub;
 use tests::wait::within;
 
 const BEGINNING: &str = r#"
@@ -31,7 +31,7 @@ async fn until(
 
 #[tokio::test]
 async fn who_joins_late_is_told_what_there_is_and_then_follows() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(BEGINNING).await;
     let answer = hub.request("GET", "/v1/conversations/c/stream/openai-chat").send().await.unwrap();
@@ -45,7 +45,7 @@ async fn who_joins_late_is_told_what_there_is_and_then_follows() {
 
 #[tokio::test]
 async fn a_stream_may_end_with_its_run_in_every_dialect() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(BEGINNING).await;
     let streams = encode::ENCODINGS.iter().map(|encoding| {
@@ -67,7 +67,7 @@ async fn a_stream_may_end_with_its_run_in_every_dialect() {
 
 #[tokio::test]
 async fn a_client_that_can_only_post_is_told_the_newest_run_to_its_end() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(&format!("{BEGINNING}{END}").replace("\"r\"", "\"old\"").replace("Hel", "Ol")).await;
     publisher.says(&format!("{BEGINNING}{END}")).await;
@@ -79,7 +79,7 @@ async fn a_client_that_can_only_post_is_told_the_newest_run_to_its_end() {
 
 #[tokio::test]
 async fn the_next_run_can_be_waited_for() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(&format!("{BEGINNING}{END}")).await;
     let path = "/v1/conversations/c/stream/ralph?run=next&until=run.end";
@@ -91,7 +91,7 @@ async fn the_next_run_can_be_waited_for() {
 
 #[tokio::test]
 async fn what_cannot_be_streamed_is_a_problem() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let refused = async |path: &str| {
         let answer = hub.request("GET", path).send().await.unwrap();
         assert_eq!(answer.headers()["content-type"], "application/problem+json");

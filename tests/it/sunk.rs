@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 use tempfile::NamedTempFile;
 use tests::wait::until;
-use tests::{Hub, Publisher};
+use tests::{TestHub, TestPublisher};
 
 use super::commands::story;
 
@@ -22,13 +22,13 @@ fn settings(url: &str, path: &Path) -> NamedTempFile {
     file
 }
 
-async fn leader(log: &Path, more: &[&str]) -> Hub {
+async fn leader(log: &Path, more: &[&str]) -> TestHub {
     let log = format!("sqlite:{}", log.display());
-    Hub::start_with(&[&["--log", &log], more].concat()).await
+    TestHub::start_with(&[&["--log", &log], more].concat()).await
 }
 
 /// The texts of the deltas that the follower has in `c`, in their order.
-async fn told(follower: &Hub) -> Vec<String> {
+async fn told(follower: &TestHub) -> Vec<String> {
     let request = follower.request("GET", "/v1/conversations/c/export/jsonl");
     let Ok(answer) = request.send().await else { return Vec::new() };
     if !answer.status().is_success() {
@@ -46,14 +46,14 @@ fn texts(lines: &str) -> Vec<String> {
 }
 
 /// Publishes `count` lines that begin with `word`, and gives back the texts.
-async fn say(hub: &Hub, word: &str, count: usize) -> Vec<String> {
+async fn say(hub: &TestHub, word: &str, count: usize) -> Vec<String> {
     let lines = story(count).replace("\"line ", &format!("\"{word} "));
-    Publisher::named(word, hub.address(), "c").await.says(&lines).await;
+    TestPublisher::named(word, hub.address(), "c").await.says(&lines).await;
     texts(&lines)
 }
 
 /// Waits until both sinks have exactly `wanted`.
-async fn passed_on(follower: &Hub, path: &Path, wanted: &[String]) {
+async fn passed_on(follower: &TestHub, path: &Path, wanted: &[String]) {
     until("the other hub", async || (told(follower).await == wanted).then_some(())).await;
     until("the file", async || {
         let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -73,7 +73,7 @@ async fn drop_all(log: &Path) {
 async fn i10_a_name_that_is_used_again_is_passed_on_from_its_first_event() {
     let folder = tempfile::tempdir().unwrap();
     let (log, path) = (folder.path().join("log.db"), folder.path().join("events.jsonl"));
-    let follower = Hub::start().await;
+    let follower = TestHub::start().await;
     let settings = settings(&follower.url(""), &path);
     let with_sinks = ["--config", settings.path().to_str().unwrap()];
     let mut all = Vec::new();
@@ -91,7 +91,7 @@ async fn i10_a_name_that_is_used_again_is_passed_on_from_its_first_event() {
 async fn i10_a_new_data_folder_beside_an_old_file_is_passed_on_from_its_first_event() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("events.jsonl");
-    let follower = Hub::start().await;
+    let follower = TestHub::start().await;
     let settings = settings(&follower.url(""), &path);
     let with_sinks = ["--config", settings.path().to_str().unwrap()];
     let mut all = Vec::new();

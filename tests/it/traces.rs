@@ -1,7 +1,7 @@
 //! Spans of OpenTelemetry become runs while they arrive.
 
 use serde_json::{Value, json};
-use tests::Hub;
+use tests::TestHub;
 
 /// A span of the trace `0a0a…`, in OTLP's JSON.
 fn span(number: u8, parent: Option<u8>, times: (u64, u64), facts: &Value) -> Value {
@@ -33,7 +33,7 @@ fn model(number: u8, times: (u64, u64), output: &Value) -> Value {
     span(number, Some(1), times, &facts)
 }
 
-async fn post(hub: &Hub, body: Vec<u8>, headers: &[(&str, &str)]) -> (u16, Value) {
+async fn post(hub: &TestHub, body: Vec<u8>, headers: &[(&str, &str)]) -> (u16, Value) {
     let mut request = hub.request("POST", "/v1/traces").body(body);
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -46,7 +46,7 @@ const JSON: (&str, &str) = ("content-type", "application/json");
 
 #[tokio::test(flavor = "multi_thread")]
 async fn spans_show_as_they_arrive_and_the_run_ends_with_its_root() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut viewer = hub.view("weather").await;
     let call =
         json!({"type": "tool_call", "id": "call_1", "name": "get_weather", "arguments": {"city": "Lisbon"}});
@@ -80,7 +80,7 @@ async fn spans_show_as_they_arrive_and_the_run_ends_with_its_root() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_export_is_refused_and_what_is_no_span_is_rejected() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let protobuf = ("content-type", "application/x-protobuf");
     let refused = [
         (b"<html>".to_vec(), vec![JSON], 400, "bad_request"),
@@ -104,7 +104,7 @@ async fn what_is_no_export_is_refused_and_what_is_no_span_is_rejected() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn spans_that_wait_when_the_hub_stops_are_told() {
-    let mut hub = Hub::start().await;
+    let mut hub = TestHub::start().await;
     let answer = json!({"type": "text", "content": "Sunny."});
     let (status, _) = post(&hub, export(&[model(2, (10, 100), &answer)]).into_bytes(), &[JSON]).await;
     assert_eq!(status, 200);

@@ -1,13 +1,13 @@
 //! What viewers get beside plain events: snapshots in pieces, and the check of what they have.
 
 use model::frame::ServerFrame;
-use tests::meddler::Meddler;
-use tests::{Hub, Viewer};
+use tests::meddler::TamperingProxy;
+use tests::{TestHub, TestViewer};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_large_snapshot_comes_in_pieces_and_counts_with_the_last() {
     const RUNS: usize = 5;
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
     let words = "w".repeat(450 << 10);
     for run in 0..RUNS {
@@ -36,15 +36,15 @@ async fn a_large_snapshot_comes_in_pieces_and_counts_with_the_last() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_text_that_was_changed_on_its_way_is_noticed_and_mended() {
-    let hub = Hub::start().await;
-    let relay = Meddler::start(hub.address(), |frame| {
+    let hub = TestHub::start().await;
+    let relay = TamperingProxy::start(hub.address(), |frame| {
         // Only in events: the snapshot comes as it is.
         if frame.contains(r#""t":"batch""#) { frame.replace("honest", "bogus!") } else { frame }
     })
     .await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(r#"{"k":"run.start","run":"r"}"#).await;
-    let mut viewer = Viewer::connect(relay.address(), "c").await;
+    let mut viewer = TestViewer::connect(relay.address(), "c").await;
     viewer.live().await;
     publisher.says(r#"{"k":"part.delta","run":"r","part":"p","text":"an honest word"}"#).await;
     viewer.reach(2).await;
@@ -60,7 +60,7 @@ async fn a_text_that_was_changed_on_its_way_is_noticed_and_mended() {
 
 #[tokio::test]
 async fn what_a_publisher_says_wrong_about_a_text_is_noted_and_put_right() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut viewer = hub.view("c").await;
     let mut publisher = hub.publisher("c").await;
     publisher.says(r#"{"k":"run.start","run":"r"}"#).await;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use tests::Hub;
+use tests::TestHub;
 use tests::wait::until;
 use tokio::task::JoinHandle;
 
@@ -25,7 +25,7 @@ fn history() -> String {
 }
 
 /// Waits until the hub has made `more` transactions after `before`, or the answer has come.
-async fn committed<T>(hub: &Hub, before: u64, more: u64, answer: &JoinHandle<T>) {
+async fn committed<T>(hub: &TestHub, before: u64, more: u64, answer: &JoinHandle<T>) {
     until("some transactions", async || {
         (answer.is_finished() || hub.number("log_commits_total").await >= before + more).then_some(())
     })
@@ -33,7 +33,7 @@ async fn committed<T>(hub: &Hub, before: u64, more: u64, answer: &JoinHandle<T>)
 }
 
 /// The head of a conversation and whether something is open in it; nothing where there is none.
-async fn head(hub: &Hub, conversation: &str) -> Option<(u64, bool)> {
+async fn head(hub: &TestHub, conversation: &str) -> Option<(u64, bool)> {
     let view = hub.json(&format!("/v1/conversations/{conversation}")).await;
     if view["code"] == "unknown_conversation" {
         return None;
@@ -44,7 +44,7 @@ async fn head(hub: &Hub, conversation: &str) -> Option<(u64, bool)> {
 #[tokio::test]
 async fn i9_an_import_that_the_death_of_the_hub_breaks_off_leaves_nothing_or_all_of_it() {
     let history = history();
-    let mut hub = Hub::start().await;
+    let mut hub = TestHub::start().await;
     let mut broken = 0;
     for after in KILLED_AFTER {
         let (name, before) = (format!("c{after}"), hub.number("log_commits_total").await);
@@ -69,7 +69,7 @@ async fn i9_an_import_that_the_death_of_the_hub_breaks_off_leaves_nothing_or_all
 
 #[tokio::test]
 async fn i9_a_fork_that_was_answered_is_whole_and_another_one_is_not_there_at_all() {
-    let mut hub = Hub::start().await;
+    let mut hub = TestHub::start().await;
     let put = hub.request("PUT", "/v1/conversations/c/events").body(history()).send().await.unwrap();
     assert_eq!(put.status(), 200);
     for after in KILLED_AFTER {

@@ -3,9 +3,9 @@
 use model::limits::{STREAMS_OPEN_MAX, TRANSFERS_OPEN_MAX};
 use reqwest::Client;
 use serde_json::{Value, json};
-use tests::raw::{self, Message};
+use tests::raw::{self, RawMessage};
 use tests::wait::{until, within};
-use tests::{Hub, Viewer};
+use tests::{TestHub, TestViewer};
 use tokio::net::{TcpSocket, TcpStream};
 
 const MIB: usize = 1 << 20;
@@ -15,22 +15,22 @@ const NARROW_BYTES: u32 = 16 << 10;
 
 /// A request over a connection of its own whose answer is not read further than its head.
 struct Unread {
-    head: Message,
-    wire: raw::Wire<TcpStream>,
+    head: RawMessage,
+    wire: raw::RawSocket<TcpStream>,
 }
 
 impl Unread {
-    async fn ask(hub: &Hub, path: &str) -> Self {
+    async fn ask(hub: &TestHub, path: &str) -> Self {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(NARROW_BYTES).unwrap();
         let stream = within("a connection", socket.connect(hub.address())).await.unwrap();
-        let mut wire = raw::Wire::new(stream);
+        let mut wire = raw::RawSocket::new(stream);
         wire.send(format!("GET {path} HTTP/1.1\r\nhost: {}\r\n\r\n", hub.address()).as_bytes()).await;
         let head = within("the head of an answer", wire.head()).await.unwrap();
         Self { head, wire }
     }
 
-    async fn many(hub: &Hub, count: usize, path: &str) -> Vec<Self> {
+    async fn many(hub: &TestHub, count: usize, path: &str) -> Vec<Self> {
         let mut all = Vec::with_capacity(count);
         for _ in 0..count {
             let unread = Self::ask(hub, path).await;
@@ -42,7 +42,7 @@ impl Unread {
 }
 
 /// A conversation with so many runs, each with a text of a MiB.
-async fn large(hub: &Hub, conversation: &str, runs: usize) {
+async fn large(hub: &TestHub, conversation: &str, runs: usize) {
     for run in 0..runs {
         let run = format!("r{run}");
         let events = json!([
@@ -57,7 +57,7 @@ async fn large(hub: &Hub, conversation: &str, runs: usize) {
 }
 
 /// The status, the code and `Retry-After` of a refusal.
-async fn refusal(hub: &Hub, path: &str) -> (u16, Value, Option<String>) {
+async fn refusal(hub: &TestHub, path: &str) -> (u16, Value, Option<String>) {
     let answer = Client::new().get(hub.url(path)).send().await.unwrap();
     let status = answer.status().as_u16();
     let wait = answer.headers().get("retry-after").map(|value| value.to_str().unwrap().to_owned());
@@ -69,7 +69,7 @@ fn too_many() -> (u16, Value, Option<String>) {
     (429, json!("too_many"), Some("1".to_owned()))
 }
 
-async fn status(hub: &Hub, path: &str) -> u16 {
+async fn status(hub: &TestHub, path: &str) -> u16 {
     let answer = within("an answer", hub.request("GET", path).send()).await.unwrap();
     let status = answer.status().as_u16();
     within("its body", answer.bytes()).await.unwrap();
@@ -77,18 +77,18 @@ async fn status(hub: &Hub, path: &str) -> u16 {
 }
 
 /// What a person's page asks for is answered.
-async fn page_goes_on(hub: &Hub) {
+async fn page_goes_on(hub: &TestHub) {
     let small = ["", "?summary", "/export/md", "/export/html", "/stream/openai-chat?until=run.end"];
     for path in small.map(|path| format!("/v1/conversations/small{path}")) {
         assert_eq!(status(hub, &path).await, 200, "{path}");
     }
     assert_eq!(status(hub, "/v1/conversations").await, 200);
     assert_eq!(status(hub, "/v1/search?q=word").await, 200);
-    let mut viewer = Viewer::connect(hub.address(), "small").await;
+    let mut viewer = TestViewer::connect(hub.address(), "small").await;
     viewer.live().await;
 }
 
-async fn small(hub: &Hub) {
+async fn small(hub: &TestHub) {
     let events = r#"{"k":"run.start","run":"r"}
         {"k":"part.start","run":"r","part":"p","kind":"text"}
         {"k":"part.delta","run":"r","part":"p","text":"a word"}
@@ -98,7 +98,7 @@ async fn small(hub: &Hub) {
 
 #[tokio::test]
 async fn i8_several_tabs_and_streams_of_one_machine_are_no_trouble() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     small(&hub).await;
     let mut streams = Vec::new();
     for path in ["events", "stream/openai-chat", "stream/ag-ui", "stream/langgraph"] {
@@ -106,7 +106,7 @@ async fn i8_several_tabs_and_streams_of_one_machine_are_no_trouble() {
     }
     let mut tabs = Vec::new();
     for _ in 0..12 {
-        let mut viewer = Viewer::connect(hub.address(), "small").await;
+        let mut viewer = TestViewer::connect(hub.address(), "small").await;
         viewer.live().await;
         tabs.push(viewer);
     }
@@ -115,7 +115,7 @@ async fn i8_several_tabs_and_streams_of_one_machine_are_no_trouble() {
 
 #[tokio::test]
 async fn i7_more_streams_than_the_limit_are_refused_and_the_page_goes_on() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     small(&hub).await;
     // One place is left for the stream that the page itself reads.
     let streams = Unread::many(&hub, STREAMS_OPEN_MAX - 1, "/v1/conversations/small/events").await;
@@ -139,7 +139,7 @@ async fn i7_more_streams_than_the_limit_are_refused_and_the_page_goes_on() {
 
 #[tokio::test]
 async fn i7_exports_that_nobody_reads_have_a_bound_and_the_page_goes_on() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     small(&hub).await;
     large(&hub, "large", 1).await;
     let path = "/v1/conversations/large/export/native";
@@ -154,7 +154,7 @@ async fn i7_exports_that_nobody_reads_have_a_bound_and_the_page_goes_on() {
 
 #[tokio::test]
 async fn i7_exports_and_streams_that_nobody_reads_cost_no_memory() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     // More than the ring has: it is read back from the log.
     large(&hub, "large", 16).await;
     for (path, count) in [("export/native", 40), ("export/openai-chat", 40), ("stream/openai-chat", 24)] {

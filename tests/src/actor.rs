@@ -23,11 +23,11 @@ pub const FAREWELL: &str = "You are welcome.";
 /// The places that are looked up, the last of them in vain.
 pub const PLACES: [&str; 3] = ["Lisbon", "Porto", "Atlantis"];
 
-/// The tool.
+/// The name of the tool that the actor calls.
 pub const TOOL: &str = "look_up";
 
 /// What it does next.
-enum Act {
+enum ActorStep {
     Call(Vec<(String, String)>),
     Say(&'static str),
 }
@@ -70,7 +70,7 @@ fn print(body: &[u8]) -> u64 {
 }
 
 /// What follows from the messages: those after the last of the user's tell whether the tools were called.
-fn act(request: &Value) -> Act {
+fn act(request: &Value) -> ActorStep {
     let list = request["messages"].as_array().or_else(|| request["input"].as_array());
     let items = list.cloned().unwrap_or_else(|| vec![json!({"role": "user", "content": request["input"]})]);
     let is_asked = |item: &Value| item["role"] == "user" && !item.to_string().contains("tool_result");
@@ -83,11 +83,13 @@ fn act(request: &Value) -> Act {
             || item.to_string().contains("tool_result")
     };
     if !asks_weather {
-        Act::Say(FAREWELL)
+        ActorStep::Say(FAREWELL)
     } else if after.iter().any(is_result) {
-        Act::Say(ANSWER)
+        ActorStep::Say(ANSWER)
     } else {
-        Act::Call(PLACES.iter().map(|place| (TOOL.to_owned(), json!({"place": place}).to_string())).collect())
+        ActorStep::Call(
+            PLACES.iter().map(|place| (TOOL.to_owned(), json!({"place": place}).to_string())).collect(),
+        )
     }
 }
 
@@ -104,7 +106,7 @@ fn named(value: &Value) -> String {
     format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap_or_default())
 }
 
-fn chat(act: &Act, id: &str) -> Vec<String> {
+fn chat(act: &ActorStep, id: &str) -> Vec<String> {
     let chunk = |delta: Value, finish: Value| {
         event(
             &json!({"id": format!("chatcmpl-{id}"), "object": "chat.completion.chunk", "created": 1_767_225_600, "model": "gpt-5",
@@ -113,12 +115,12 @@ fn chat(act: &Act, id: &str) -> Vec<String> {
     };
     let mut events = vec![chunk(json!({"role": "assistant", "content": ""}), Value::Null)];
     let finish = match act {
-        Act::Say(text) => {
+        ActorStep::Say(text) => {
             let said = pieces(text).into_iter().map(|piece| chunk(json!({"content": piece}), Value::Null));
             events.extend(said);
             "stop"
         }
-        Act::Call(calls) => {
+        ActorStep::Call(calls) => {
             for (index, (name, arguments)) in calls.iter().enumerate() {
                 let call = json!({"index": index, "id": format!("call_{index}{id}"), "type": "function", "function": {"name": name, "arguments": ""}});
                 events.push(chunk(json!({"tool_calls": [call]}), Value::Null));
@@ -135,10 +137,10 @@ fn chat(act: &Act, id: &str) -> Vec<String> {
     events
 }
 
-fn chat_whole(act: &Act, id: &str) -> Value {
+fn chat_whole(act: &ActorStep, id: &str) -> Value {
     let (message, finish) = match act {
-        Act::Say(text) => (json!({"role": "assistant", "content": text}), "stop"),
-        Act::Call(calls) => {
+        ActorStep::Say(text) => (json!({"role": "assistant", "content": text}), "stop"),
+        ActorStep::Call(calls) => {
             let calls = calls.iter().enumerate().map(|(index, (name, arguments))| {
                 json!({"id": format!("call_{index}{id}"), "type": "function", "function": {"name": name, "arguments": arguments}})
             });
@@ -152,13 +154,13 @@ fn chat_whole(act: &Act, id: &str) -> Value {
 }
 
 /// The items of an answer.
-fn output(act: &Act, id: &str) -> Vec<Value> {
+fn output(act: &ActorStep, id: &str) -> Vec<Value> {
     match act {
-        Act::Say(text) => vec![
+        ActorStep::Say(text) => vec![
             json!({"id": format!("msg_{id}"), "type": "message", "status": "completed", "role": "assistant",
             "content": [{"type": "output_text", "text": text, "annotations": [], "logprobs": []}]}),
         ],
-        Act::Call(calls) => {
+        ActorStep::Call(calls) => {
             let items = calls.iter().enumerate().map(|(index, (name, arguments))| {
                 json!({"id": format!("fc_{id}_{index}"), "type": "function_call", "status": "completed", "name": name,
                     "arguments": arguments, "call_id": format!("call_{index}{id}")})
@@ -168,7 +170,7 @@ fn output(act: &Act, id: &str) -> Vec<Value> {
     }
 }
 
-fn response(act: &Act, id: &str) -> Value {
+fn response(act: &ActorStep, id: &str) -> Value {
     json!({"id": format!("resp_{id}"), "object": "response", "created_at": 1_767_225_600, "status": "completed", "error": null,
         "incomplete_details": null, "instructions": null, "model": "gpt-5", "output": output(act, id), "parallel_tool_calls": true,
         "tool_choice": "auto", "tools": [], "temperature": 1.0, "top_p": 1.0, "metadata": {},
@@ -176,7 +178,7 @@ fn response(act: &Act, id: &str) -> Value {
             "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 15}})
 }
 
-fn responses(act: &Act, id: &str) -> Vec<String> {
+fn responses(act: &ActorStep, id: &str) -> Vec<String> {
     let whole = response(act, id);
     let mut begun = whole.clone();
     begun["status"] = json!("in_progress");
@@ -215,10 +217,10 @@ fn responses(act: &Act, id: &str) -> Vec<String> {
 }
 
 /// The blocks of an answer.
-fn content(act: &Act, id: &str) -> Vec<Value> {
+fn content(act: &ActorStep, id: &str) -> Vec<Value> {
     match act {
-        Act::Say(text) => vec![json!({"type": "text", "text": text})],
-        Act::Call(calls) => {
+        ActorStep::Say(text) => vec![json!({"type": "text", "text": text})],
+        ActorStep::Call(calls) => {
             let blocks = calls.iter().enumerate().map(|(index, (name, arguments))| {
                 let input: Value = serde_json::from_str(arguments).unwrap_or_default();
                 json!({"type": "tool_use", "id": format!("toolu_{index}{id}"), "name": name, "input": input})
@@ -228,13 +230,13 @@ fn content(act: &Act, id: &str) -> Vec<Value> {
     }
 }
 
-fn message(act: &Act, id: &str) -> Value {
-    let stop = if matches!(act, Act::Say(_)) { "end_turn" } else { "tool_use" };
+fn message(act: &ActorStep, id: &str) -> Value {
+    let stop = if matches!(act, ActorStep::Say(_)) { "end_turn" } else { "tool_use" };
     json!({"id": format!("msg_{id}"), "type": "message", "role": "assistant", "model": "claude-sonnet-5-5", "content": content(act, id),
         "stop_reason": stop, "stop_sequence": null, "usage": {"input_tokens": 10, "output_tokens": 5}})
 }
 
-fn messages(act: &Act, id: &str) -> Vec<String> {
+fn messages(act: &ActorStep, id: &str) -> Vec<String> {
     let whole = message(act, id);
     let mut begun = whole.clone();
     begun["content"] = json!([]);

@@ -13,12 +13,12 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
-use crate::process::{self, Process, cpu};
+use crate::process::{self, ChildProcess, cpu};
 use crate::wait::{DEADLINE, until, within};
 
 /// A browser with one page. Everything it started ends with it, also when a test fails.
 #[derive(Debug)]
-pub struct Page {
+pub struct BrowserPage {
     driver: Child,
     /// The process group of the driver, which its browser belongs to.
     group: Option<u32>,
@@ -46,7 +46,7 @@ pub fn screenshot_path(name: &str) -> PathBuf {
     folder.join(format!("{name}.png"))
 }
 
-impl Page {
+impl BrowserPage {
     /// Starts a browser.
     ///
     /// # Panics
@@ -167,7 +167,7 @@ impl Page {
     /// When it fails.
     pub async fn devtools(&self, command: &str, params: Value) -> Value {
         let body = json!({"cmd": command, "params": params});
-        let raw = Raw { path: "goog/cdp/execute", body };
+        let raw = RawCommand { path: "goog/cdp/execute", body };
         within(command, self.client.issue_cmd(raw)).await.unwrap_or_else(|error| panic!("{command}: {error}"))
     }
 
@@ -176,7 +176,7 @@ impl Page {
     /// # Panics
     /// When the browser does not tell.
     pub async fn console_errors(&self) -> Vec<String> {
-        let raw = Raw { path: "se/log", body: json!({"type": "browser"}) };
+        let raw = RawCommand { path: "se/log", body: json!({"type": "browser"}) };
         let entries = within("the console", self.client.issue_cmd(raw)).await.expect("the console's entries");
         let entries = entries.as_array().cloned().unwrap_or_default();
         let bad = entries.iter().filter(|entry| entry["level"] == "SEVERE" || entry["level"] == "WARNING");
@@ -190,7 +190,7 @@ impl Page {
 
     /// Resident memory of the processes that render pages, in bytes.
     pub fn renderer_bytes(&self) -> u64 {
-        renderers(self.group).iter().map(|pid| Process::of(*pid).resident_bytes).sum()
+        renderers(self.group).iter().map(|pid| ChildProcess::of(*pid).resident_bytes).sum()
     }
 
     /// Keeps a picture of the window as `name`.
@@ -216,8 +216,8 @@ impl Page {
     }
 }
 
-impl Drop for Page {
-    /// A test that fails does not get to [`Page::close`]: its browser would stay for ever.
+impl Drop for BrowserPage {
+    /// A test that fails does not get to [`BrowserPage::close`]: its browser would stay for ever.
     fn drop(&mut self) {
         let Some(group) = self.group else { return };
         let mut kill = std::process::Command::new("kill");
@@ -306,12 +306,12 @@ fn capabilities(profile: &Path, screen: Screen) -> Value {
 
 /// A command that only Chromium's driver knows.
 #[derive(Debug)]
-struct Raw {
+struct RawCommand {
     path: &'static str,
     body: Value,
 }
 
-impl WebDriverCompatibleCommand for Raw {
+impl WebDriverCompatibleCommand for RawCommand {
     fn endpoint(&self, base: &url::Url, session: Option<&str>) -> Result<url::Url, url::ParseError> {
         base.join(&format!("session/{}/{}", session.unwrap_or_default(), self.path))
     }

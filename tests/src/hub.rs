@@ -8,14 +8,14 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
-use crate::process::Process;
-use crate::publisher::{Body, Publisher};
-use crate::viewer::Viewer;
+use crate::process::ChildProcess;
+use crate::publisher::{StreamingBody, TestPublisher};
+use crate::viewer::TestViewer;
 use crate::wait::{until, within};
 
 /// A running hub. Killed when dropped.
 #[derive(Debug)]
-pub struct Hub {
+pub struct TestHub {
     child: Child,
     address: SocketAddr,
     client: reqwest::Client,
@@ -42,7 +42,7 @@ pub fn binary() -> PathBuf {
     path
 }
 
-impl Hub {
+impl TestHub {
     /// Starts a hub on any free port and waits until it says that it listens.
     pub async fn start() -> Self {
         Self::start_at("127.0.0.1:0").await
@@ -58,12 +58,12 @@ impl Hub {
         Self::start_with(&["--log", "memory"]).await
     }
 
-    /// Starts a hub on any free port with `options` of `fanlight serve`, which [`Hub::restart`] keeps.
+    /// Starts a hub on any free port with `options` of `fanlight serve`, which [`TestHub::restart`] keeps.
     pub async fn start_with(options: &[&str]) -> Self {
         Self::start_at_with("127.0.0.1:0", options).await
     }
 
-    /// Starts a hub at `listen` with `options` of `fanlight serve`, which [`Hub::restart`] keeps. What it keeps is in a
+    /// Starts a hub at `listen` with `options` of `fanlight serve`, which [`TestHub::restart`] keeps. What it keeps is in a
     /// directory of its own.
     ///
     /// # Panics
@@ -72,7 +72,7 @@ impl Hub {
         Self::start_among(&[], listen, options).await
     }
 
-    /// The same with `variables` in its environment, which [`Hub::restart`] keeps too.
+    /// The same with `variables` in its environment, which [`TestHub::restart`] keeps too.
     ///
     /// # Panics
     /// When there is no directory to be had.
@@ -166,23 +166,23 @@ impl Hub {
     }
 
     /// A viewer of `conversation`, subscribed from the beginning.
-    pub async fn view(&self, conversation: &str) -> Viewer {
-        Viewer::connect(self.address, conversation).await
+    pub async fn view(&self, conversation: &str) -> TestViewer {
+        TestViewer::connect(self.address, conversation).await
     }
 
     /// A publisher over WebSocket.
-    pub async fn publisher(&self, conversation: &str) -> Publisher {
-        Publisher::connect(self.address, conversation).await
+    pub async fn publisher(&self, conversation: &str) -> TestPublisher {
+        TestPublisher::connect(self.address, conversation).await
     }
 
     /// A body that is ingested while it is still written.
-    pub fn ingest(&self, dialect: &str, conversation: &str) -> Body {
-        Body::post(&self.client, &self.url(&format!("/v1/ingest/{dialect}/{conversation}")), &[])
+    pub fn ingest(&self, dialect: &str, conversation: &str) -> StreamingBody {
+        StreamingBody::post(&self.client, &self.url(&format!("/v1/ingest/{dialect}/{conversation}")), &[])
     }
 
     /// The same, with headers.
-    pub fn ingest_with(&self, dialect: &str, conversation: &str, headers: &[(&str, &str)]) -> Body {
-        Body::post(&self.client, &self.url(&format!("/v1/ingest/{dialect}/{conversation}")), headers)
+    pub fn ingest_with(&self, dialect: &str, conversation: &str, headers: &[(&str, &str)]) -> StreamingBody {
+        StreamingBody::post(&self.client, &self.url(&format!("/v1/ingest/{dialect}/{conversation}")), headers)
     }
 
     /// A terminal that watches `conversation` until its run ends; `options` are more of `fanlight tail`'s.
@@ -253,8 +253,8 @@ impl Hub {
     ///
     /// # Panics
     /// When it is gone.
-    pub fn process(&self) -> Process {
-        Process::of(self.pid())
+    pub fn process(&self) -> ChildProcess {
+        ChildProcess::of(self.pid())
     }
 
     /// The number that `/metrics` calls `fanlight_NAME`.

@@ -14,16 +14,16 @@ use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::{accept_hdr_async, client_async};
 
 /// What is made of a frame of the hub.
-type Change = dyn Fn(String) -> String + Send + Sync;
+type ByteChange = dyn Fn(String) -> String + Send + Sync;
 
 /// A meddler; ends when it is dropped.
 #[derive(Debug)]
-pub struct Meddler {
+pub struct TamperingProxy {
     address: SocketAddr,
     task: JoinHandle<()>,
 }
 
-impl Meddler {
+impl TamperingProxy {
     /// In front of `hub`; each frame of the hub goes through `change`.
     ///
     /// # Panics
@@ -31,7 +31,7 @@ impl Meddler {
     pub async fn start(hub: SocketAddr, change: impl Fn(String) -> String + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("it listens");
-        let change: Arc<Change> = Arc::new(change);
+        let change: Arc<ByteChange> = Arc::new(change);
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 tokio::spawn(relay(stream, hub, Arc::clone(&change)));
@@ -46,13 +46,13 @@ impl Meddler {
     }
 }
 
-impl Drop for Meddler {
+impl Drop for TamperingProxy {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-async fn relay(stream: TcpStream, hub: SocketAddr, change: Arc<Change>) {
+async fn relay(stream: TcpStream, hub: SocketAddr, change: Arc<ByteChange>) {
     #[expect(clippy::result_large_err, reason = "the library's own type")]
     let negotiate = |_: &Request, mut response: Response| {
         response.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static(SUBPROTOCOL));

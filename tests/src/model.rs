@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::origin::Step;
-use crate::raw::Message;
+use crate::origin::ServerStep;
+use crate::raw::RawMessage;
 
 /// The head of a stream.
 pub const STREAM: [(&str, &str); 2] = [("content-type", "text/event-stream"), ("connection", "close")];
@@ -22,13 +22,13 @@ pub fn delta(delta: &Value) -> Vec<u8> {
 }
 
 /// An answer with a text.
-pub fn answer(text: &str) -> Vec<Step> {
-    let said = Step::piece(&delta(&json!({"content": text})));
-    vec![Step::begin("200 OK", &STREAM), said, Step::piece(END), Step::end(&[])]
+pub fn answer(text: &str) -> Vec<ServerStep> {
+    let said = ServerStep::piece(&delta(&json!({"content": text})));
+    vec![ServerStep::begin("200 OK", &STREAM), said, ServerStep::piece(END), ServerStep::end(&[])]
 }
 
 /// The messages of a request; none where it has none.
-pub fn messages(asked: &Message) -> Vec<Value> {
+pub fn messages(asked: &RawMessage) -> Vec<Value> {
     let body: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
     body.get("messages").and_then(Value::as_array).cloned().unwrap_or_default()
 }

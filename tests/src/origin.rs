@@ -8,15 +8,15 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 
-use crate::raw::{Message, Wire, lines};
+use crate::raw::{RawMessage, RawSocket, lines};
 use crate::wait::{until, within};
 
 /// What it does, one after the other.
 #[derive(Debug, Clone)]
-pub enum Step {
+pub enum ServerStep {
     /// Says these bytes: a head, a piece of a body, nonsense.
     Say(Vec<u8>),
-    /// Waits for [`Origin::go_on`].
+    /// Waits for [`ScriptedServer::go_on`].
     Wait,
     /// Lets the connection end with a reset.
     Reset,
@@ -26,19 +26,19 @@ pub enum Step {
     Pour(Vec<u8>),
 }
 
-type Script = dyn Fn(&Message) -> Vec<Step> + Send + Sync;
+type ServerScript = dyn Fn(&RawMessage) -> Vec<ServerStep> + Send + Sync;
 
-/// See the module. Stopped when dropped.
+/// An upstream that follows a script. Dropping it stops the server.
 #[derive(Debug)]
-pub struct Origin {
+pub struct ScriptedServer {
     address: SocketAddr,
-    inner: Arc<Inner>,
+    inner: Arc<ServerState>,
     serving: JoinHandle<()>,
 }
 
-struct Inner {
-    script: Box<Script>,
-    asked: Mutex<Vec<Message>>,
+struct ServerState {
+    script: Box<ServerScript>,
+    asked: Mutex<Vec<RawMessage>>,
     gate: Semaphore,
     /// Connections whose other side closed before the script was over.
     left: Mutex<u64>,
@@ -46,13 +46,13 @@ struct Inner {
     stop: Notify,
 }
 
-impl std::fmt::Debug for Inner {
+impl std::fmt::Debug for ServerState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Inner").field("asked", &self.asked).finish_non_exhaustive()
     }
 }
 
-impl Step {
+impl ServerStep {
     /// An answer with `body`, its length said.
     pub fn answer(status: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<Self> {
         let head = head(status, headers, &format!("content-length: {}\r\n", body.len()));
@@ -82,15 +82,15 @@ fn head(status: &str, headers: &[(&str, &str)], framing: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status}\r\n{date}\r\n{headers}{framing}\r\n").into_bytes()
 }
 
-impl Origin {
+impl ScriptedServer {
     /// Starts one that does what `script` says of each request.
     ///
     /// # Panics
     /// When there is no free port.
-    pub async fn start(script: impl Fn(&Message) -> Vec<Step> + Send + Sync + 'static) -> Self {
+    pub async fn start(script: impl Fn(&RawMessage) -> Vec<ServerStep> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("a bound socket has an address");
-        let inner = Arc::new(Inner {
+        let inner = Arc::new(ServerState {
             script: Box::new(script),
             asked: Mutex::default(),
             gate: Semaphore::new(0),
@@ -117,7 +117,7 @@ impl Origin {
         format!("{name}=http://{}", self.address)
     }
 
-    /// Lets one [`Step::Wait`] end.
+    /// Lets one [`ServerStep::Wait`] end.
     pub fn go_on(&self) {
         self.inner.gate.add_permits(1);
     }
@@ -126,7 +126,7 @@ impl Origin {
     ///
     /// # Panics
     /// When a test panicked before.
-    pub fn asked(&self) -> Vec<Message> {
+    pub fn asked(&self) -> Vec<RawMessage> {
         self.inner.asked.lock().expect("no panic").clone()
     }
 
@@ -138,7 +138,7 @@ impl Origin {
         *self.inner.left.lock().expect("no panic")
     }
 
-    /// How many bytes of [`Step::Pour`] were taken.
+    /// How many bytes of [`ServerStep::Pour`] were taken.
     ///
     /// # Panics
     /// When a test panicked before.
@@ -152,16 +152,16 @@ impl Origin {
     }
 }
 
-impl Drop for Origin {
+impl Drop for ScriptedServer {
     fn drop(&mut self) {
         self.serving.abort();
         self.inner.stop.notify_waiters();
     }
 }
 
-async fn serve(inner: Arc<Inner>, stream: TcpStream) {
+async fn serve(inner: Arc<ServerState>, stream: TcpStream) {
     stream.set_nodelay(true).expect("a live socket");
-    let mut wire = Wire::new(stream);
+    let mut wire = RawSocket::new(stream);
     let message = within("a request", wire.message()).await;
     if message.start.is_empty() {
         return;
@@ -181,10 +181,10 @@ async fn serve(inner: Arc<Inner>, stream: TcpStream) {
 }
 
 /// Whether the other side is still there.
-async fn act(inner: &Inner, wire: &mut Wire<TcpStream>, step: &Step) -> bool {
+async fn act(inner: &ServerState, wire: &mut RawSocket<TcpStream>, step: &ServerStep) -> bool {
     match step {
-        Step::Say(bytes) => wire.try_send(bytes).await,
-        Step::Wait => {
+        ServerStep::Say(bytes) => wire.try_send(bytes).await,
+        ServerStep::Wait => {
             tokio::select! {
                 permit = inner.gate.acquire() => {
                     permit.expect("it is never closed").forget();
@@ -193,15 +193,15 @@ async fn act(inner: &Inner, wire: &mut Wire<TcpStream>, step: &Step) -> bool {
                 () = wire.closed() => false,
             }
         }
-        Step::Silence => {
+        ServerStep::Silence => {
             wire.closed().await;
             false
         }
-        Step::Reset => {
+        ServerStep::Reset => {
             wire.stream().set_zero_linger().expect("a live socket");
             true
         }
-        Step::Pour(bytes) => {
+        ServerStep::Pour(bytes) => {
             while wire.try_send(bytes).await {
                 *inner.poured.lock().expect("no panic") += bytes.len() as u64;
             }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// A process at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Process {
+pub struct ChildProcess {
     /// Resident memory, in bytes.
     pub resident_bytes: u64,
     /// The most resident memory that it ever had, in bytes.
@@ -20,7 +20,7 @@ pub struct Process {
     pub threads: u64,
 }
 
-impl Process {
+impl ChildProcess {
     /// The process `pid` as it is now.
     ///
     /// # Panics

@@ -12,12 +12,12 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::wait::within;
-use crate::wire::Wire;
+use crate::wire::WebSocketWire;
 
 /// A publisher of native events that counts its frames.
 #[derive(Debug)]
-pub struct Publisher {
-    wire: Wire,
+pub struct TestPublisher {
+    wire: WebSocketWire,
     conversation: ConversationId,
     name: PublisherId,
     /// The number of the next frame.
@@ -27,9 +27,9 @@ pub struct Publisher {
 }
 
 /// What the hub said to a publication.
-pub type Answer = Result<Ack, ServerFrame>;
+pub type PublishAnswer = Result<Ack, ServerFrame>;
 
-impl Publisher {
+impl TestPublisher {
     /// Connects.
     ///
     /// # Panics
@@ -44,7 +44,7 @@ impl Publisher {
     /// When `conversation` is no name of one.
     pub async fn named(name: &str, address: SocketAddr, conversation: &str) -> Self {
         let conversation = ConversationId::parse(conversation).expect("a name");
-        let (wire, name) = (Wire::connect(address).await, PublisherId::new(name));
+        let (wire, name) = (WebSocketWire::connect(address).await, PublisherId::new(name));
         Self { wire, conversation, name, next: 1, life: 1 }
     }
 
@@ -74,7 +74,7 @@ impl Publisher {
     ///
     /// # Panics
     /// When a line is no event, or the answer none.
-    pub async fn publish(&mut self, number: u64, lines: &str) -> Answer {
+    pub async fn publish(&mut self, number: u64, lines: &str) -> PublishAnswer {
         self.send(0, number, parsed(lines)).await
     }
 
@@ -82,12 +82,12 @@ impl Publisher {
     ///
     /// # Panics
     /// When a line is no event, or the answer none.
-    pub async fn numbered(&mut self, first: u64, lines: &str) -> Answer {
+    pub async fn numbered(&mut self, first: u64, lines: &str) -> PublishAnswer {
         let events = parsed(lines);
         self.send(first, first + events.len() as u64 - 1, events).await
     }
 
-    async fn send(&mut self, pfirst: u64, pseq: u64, events: Vec<Envelope>) -> Answer {
+    async fn send(&mut self, pfirst: u64, pseq: u64, events: Vec<Envelope>) -> PublishAnswer {
         let frame = Pub {
             id: pseq,
             conv: self.conversation.clone(),
@@ -115,12 +115,12 @@ fn parsed(lines: &str) -> Vec<Envelope> {
 
 /// A POST whose body is still being written.
 #[derive(Debug)]
-pub struct Body {
+pub struct StreamingBody {
     writer: mpsc::Sender<Result<Bytes, std::io::Error>>,
     answer: JoinHandle<reqwest::Result<reqwest::Response>>,
 }
 
-impl Body {
+impl StreamingBody {
     /// Begins a POST to `url`.
     pub fn post(client: &reqwest::Client, url: &str, headers: &[(&str, &str)]) -> Self {
         let (writer, reader) = mpsc::channel::<Result<Bytes, std::io::Error>>(8);

@@ -9,7 +9,7 @@ use crate::wait::within;
 
 /// A message that was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Message {
+pub struct RawMessage {
     /// The first line.
     pub start: String,
     /// The headers in their order, written as they came.
@@ -22,7 +22,7 @@ pub struct Message {
     pub is_whole: bool,
 }
 
-impl Message {
+impl RawMessage {
     /// The values of the headers called `name`, in whatever letters.
     pub fn all(&self, name: &str) -> Vec<&str> {
         let named = self.headers.iter().filter(|(header, _)| header.eq_ignore_ascii_case(name));
@@ -54,7 +54,7 @@ impl Message {
 
 /// A connection whose other side speaks HTTP/1.1.
 #[derive(Debug)]
-pub struct Wire<S> {
+pub struct RawSocket<S> {
     stream: S,
     /// What came and was not looked at yet.
     ahead: Vec<u8>,
@@ -64,7 +64,7 @@ pub struct Wire<S> {
 ///
 /// # Panics
 /// When there is no connection.
-pub async fn call(address: SocketAddr, request: &[u8]) -> Message {
+pub async fn call(address: SocketAddr, request: &[u8]) -> RawMessage {
     let mut wire = connect(address).await;
     wire.send(request).await;
     within("the answer", wire.message()).await
@@ -74,10 +74,10 @@ pub async fn call(address: SocketAddr, request: &[u8]) -> Message {
 ///
 /// # Panics
 /// When there is none.
-pub async fn connect(address: SocketAddr) -> Wire<TcpStream> {
+pub async fn connect(address: SocketAddr) -> RawSocket<TcpStream> {
     let stream = within("a connection", TcpStream::connect(address)).await.expect("it listens");
     stream.set_nodelay(true).expect("a live socket");
-    Wire::new(stream)
+    RawSocket::new(stream)
 }
 
 /// Headers as they are written.
@@ -95,8 +95,8 @@ pub fn post(target: &str, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
     [head.as_bytes(), body.as_bytes()].concat()
 }
 
-impl<S: AsyncRead + tokio::io::AsyncWrite + Unpin> Wire<S> {
-    /// Over `stream`.
+impl<S: AsyncRead + tokio::io::AsyncWrite + Unpin> RawSocket<S> {
+    /// Speaks WebSocket frames over `stream`, after the handshake.
     pub fn new(stream: S) -> Self {
         Self { stream, ahead: Vec::new() }
     }
@@ -131,8 +131,8 @@ impl<S: AsyncRead + tokio::io::AsyncWrite + Unpin> Wire<S> {
     }
 
     /// A message, to its end or to where it was cut.
-    pub async fn message(&mut self) -> Message {
-        let Some(mut message) = self.head().await else { return Message::default() };
+    pub async fn message(&mut self) -> RawMessage {
+        let Some(mut message) = self.head().await else { return RawMessage::default() };
         let bodiless = ["HTTP/1.1 204", "HTTP/1.1 304", "HTTP/1.1 1"];
         if bodiless.iter().any(|start| message.start.starts_with(start)) {
             message.is_whole = true;
@@ -143,8 +143,8 @@ impl<S: AsyncRead + tokio::io::AsyncWrite + Unpin> Wire<S> {
     }
 
     /// The head of a message.
-    pub async fn head(&mut self) -> Option<Message> {
-        let mut message = Message { start: self.line().await?, ..Message::default() };
+    pub async fn head(&mut self) -> Option<RawMessage> {
+        let mut message = RawMessage { start: self.line().await?, ..RawMessage::default() };
         while let Some((name, value)) = self.field().await? {
             message.headers.push((name, value));
         }
@@ -162,7 +162,7 @@ impl<S: AsyncRead + tokio::io::AsyncWrite + Unpin> Wire<S> {
         Some(piece)
     }
 
-    async fn body(&mut self, message: &mut Message) {
+    async fn body(&mut self, message: &mut RawMessage) {
         let is_request = !message.start.starts_with("HTTP/");
         if message.header("transfer-encoding").is_some_and(|how| how.contains("chunked")) {
             while let Some(piece) = self.piece().await {
@@ -185,7 +185,7 @@ impl<S: AsyncRead + tokio::io::AsyncWrite + Unpin> Wire<S> {
         }
     }
 
-    async fn trailers(&mut self, message: &mut Message) -> Option<()> {
+    async fn trailers(&mut self, message: &mut RawMessage) -> Option<()> {
         while let Some((name, value)) = self.field().await? {
             message.trailers.push((name, value));
         }

@@ -20,20 +20,20 @@ const OPEN: usize = 64 << 10;
 /// The room for bytes that are under way, at the relay's end; the kernel doubles it.
 const NARROW_BYTES: u32 = 16 << 10;
 
-/// See the module. Everything through it is cut when it is dropped.
+/// A relay between a client and the hub that the test can slow down and cut. Dropping it cuts every connection.
 #[derive(Debug)]
-pub struct Relay {
+pub struct CuttableRelay {
     address: SocketAddr,
     helping: watch::Sender<usize>,
     cuts: watch::Sender<()>,
-    said: Said,
+    said: RelayLog,
     serving: JoinHandle<()>,
 }
 
 /// What clients said to the hub.
-type Said = Arc<Mutex<Vec<u8>>>;
+type RelayLog = Arc<Mutex<Vec<u8>>>;
 
-impl Relay {
+impl CuttableRelay {
     /// A relay to the hub at `hub` that lets `bytes_per_tick` (not 0) through to each client, ten times a second.
     ///
     /// # Panics
@@ -43,7 +43,7 @@ impl Relay {
         let address = listener.local_addr().expect("a bound socket has an address");
         let (helping, helped) = watch::channel(bytes_per_tick);
         let (cuts, cut) = watch::channel(());
-        let said = Said::default();
+        let said = RelayLog::default();
         let serving = tokio::spawn(serve(listener, hub, helped, cut, Arc::clone(&said)));
         Self { address, helping, cuts, said, serving }
     }
@@ -75,7 +75,7 @@ impl Relay {
     }
 }
 
-impl Drop for Relay {
+impl Drop for CuttableRelay {
     fn drop(&mut self) {
         self.serving.abort();
     }
@@ -86,7 +86,7 @@ async fn serve(
     hub: SocketAddr,
     helping: watch::Receiver<usize>,
     mut cuts: watch::Receiver<()>,
-    said: Said,
+    said: RelayLog,
 ) {
     let mut connections = JoinSet::new();
     loop {
@@ -108,7 +108,7 @@ async fn connect(
     hub: SocketAddr,
     helping: &watch::Receiver<usize>,
     connections: &mut JoinSet<()>,
-    said: &Said,
+    said: &RelayLog,
 ) {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.set_recv_buffer_size(NARROW_BYTES).expect("a size that any kernel takes");
@@ -119,7 +119,7 @@ async fn connect(
     connections.spawn(heard(from_client, to_hub, Arc::clone(said)));
 }
 
-async fn heard(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, said: Said) {
+async fn heard(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, said: RelayLog) {
     let mut bytes = Vec::with_capacity(OPEN);
     // How a connection ends is of no interest here.
     while let Ok(1..) = from.read_buf(&mut bytes).await {

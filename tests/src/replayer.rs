@@ -25,7 +25,7 @@ const PIECES: [usize; 7] = [1, 300, 17, 4_096, 64, 2, 1_000];
 
 /// One recorded call.
 #[derive(Debug, Clone)]
-pub struct Exchange {
+pub struct RecordedExchange {
     /// What it is asked by.
     pub name: String,
     /// The dialect, in the words of the recordings.
@@ -39,7 +39,7 @@ pub struct Exchange {
 }
 
 /// The exchanges in `folder`, in the order of the calls in each file. Empty where the folder is missing.
-pub fn exchanges(folder: &Path) -> Vec<Exchange> {
+pub fn exchanges(folder: &Path) -> Vec<RecordedExchange> {
     let mut files: Vec<_> =
         std::fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path()).collect();
     files.sort();
@@ -47,7 +47,7 @@ pub fn exchanges(folder: &Path) -> Vec<Exchange> {
         let calls: Vec<Value> = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
         let exchange = |(call, value): (usize, &Value)| {
             let text = |name: &str| value[name].as_str().map(str::to_owned);
-            Some(Exchange {
+            Some(RecordedExchange {
                 name: format!("{number}-{call}"),
                 dialect: text("dialect")?,
                 path: text("path")?,
@@ -60,20 +60,20 @@ pub fn exchanges(folder: &Path) -> Vec<Exchange> {
     files.iter().enumerate().filter_map(read).flatten().collect()
 }
 
-type Answers = Arc<BTreeMap<String, String>>;
+type RecordedAnswers = Arc<BTreeMap<String, String>>;
 
 /// Starts one that knows `exchanges`.
 ///
 /// # Panics
 /// When there is no free port.
-pub async fn start(exchanges: &[Exchange]) -> StandIn {
+pub async fn start(exchanges: &[RecordedExchange]) -> StandIn {
     let known = exchanges.iter().map(|exchange| (exchange.name.clone(), exchange.answer.clone()));
-    let known: Answers = Arc::new(known.collect());
+    let known: RecordedAnswers = Arc::new(known.collect());
     StandIn::start(Router::new().fallback(answer).with_state(known)).await
 }
 
 /// Takes the whole request before it answers, as models do.
-async fn answer(State(known): State<Answers>, headers: HeaderMap, _request: Bytes) -> Response {
+async fn answer(State(known): State<RecordedAnswers>, headers: HeaderMap, _request: Bytes) -> Response {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let Some(answer) = known.get(text(RECORDING)) else {
         return (StatusCode::NOT_FOUND, "no such recording").into_response();

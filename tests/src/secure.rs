@@ -23,14 +23,14 @@ use tokio_rustls::TlsAcceptor;
 pub const FAR: &str = "models.test";
 
 /// A part of an answer, or its break.
-pub type Part = Result<Frame<Bytes>, std::io::Error>;
+pub type AnswerPart = Result<Frame<Bytes>, std::io::Error>;
 
 /// Says the parts of one answer.
-pub type Speaker = mpsc::Sender<Part>;
+pub type AnswerWriter = mpsc::Sender<AnswerPart>;
 
 /// A request as it came.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct ReceivedRequest {
     /// The version of HTTP.
     pub version: Version,
     /// What is wanted.
@@ -45,7 +45,7 @@ pub struct Asked {
 
 /// What a request is answered with.
 #[derive(Debug)]
-pub struct Reply {
+pub struct SecureReply {
     /// The status.
     pub status: u16,
     /// Headers.
@@ -56,7 +56,7 @@ pub struct Reply {
     pub trailers: Option<HeaderMap>,
 }
 
-impl Reply {
+impl SecureReply {
     /// `status` with a body of the type `media`.
     pub fn new(status: u16, media: &str, body: impl Into<Bytes>) -> Self {
         Self {
@@ -90,22 +90,22 @@ impl Reply {
 }
 
 /// Chooses what a request is answered with.
-type Choose = dyn Fn(&Asked) -> Reply + Send + Sync;
+type AnswerChoice = dyn Fn(&ReceivedRequest) -> SecureReply + Send + Sync;
 
-/// See the module. Stopped when dropped.
+/// A server behind TLS that answers as the test chose. Dropping it stops the server.
 #[derive(Debug)]
-pub struct Secure {
+pub struct TlsServer {
     address: SocketAddr,
     place: tempfile::TempDir,
-    asked: Arc<Mutex<Vec<Asked>>>,
-    speakers: mpsc::Receiver<Speaker>,
+    asked: Arc<Mutex<Vec<ReceivedRequest>>>,
+    speakers: mpsc::Receiver<AnswerWriter>,
     serving: JoinHandle<()>,
 }
 
-type Shared = (Arc<Mutex<Vec<Asked>>>, mpsc::Sender<Speaker>, Option<Arc<Choose>>);
+type SharedState = (Arc<Mutex<Vec<ReceivedRequest>>>, mpsc::Sender<AnswerWriter>, Option<Arc<AnswerChoice>>);
 
-impl Secure {
-    /// Starts one that answers every request with 200 and what the test says through [`Secure::speaker`].
+impl TlsServer {
+    /// Starts one that answers every request with 200 and what the test says through [`TlsServer::speaker`].
     ///
     /// # Panics
     /// When something that it needs is not to be had.
@@ -125,11 +125,11 @@ impl Secure {
     ///
     /// # Panics
     /// When something that it needs is not to be had.
-    pub async fn answering(choose: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+    pub async fn answering(choose: impl Fn(&ReceivedRequest) -> SecureReply + Send + Sync + 'static) -> Self {
         Self::launch(Some(Arc::new(choose)), None).await
     }
 
-    async fn launch(choose: Option<Arc<Choose>>, streams: Option<u32>) -> Self {
+    async fn launch(choose: Option<Arc<AnswerChoice>>, streams: Option<u32>) -> Self {
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned(), FAR.to_owned()])
             .expect("a certificate");
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
@@ -143,13 +143,13 @@ impl Secure {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("a bound socket has an address");
         let (speak, speakers) = mpsc::channel(64);
-        let asked = Arc::<Mutex<Vec<Asked>>>::default();
+        let asked = Arc::<Mutex<Vec<ReceivedRequest>>>::default();
         let shared = (Arc::clone(&asked), speak, choose);
         let serving = tokio::spawn(serve(listener, TlsAcceptor::from(Arc::new(config)), streams, shared));
         Self { address, place, asked, speakers, serving }
     }
 
-    /// Its URL.
+    /// The URL of the server, with its port.
     pub fn url(&self) -> String {
         format!("https://localhost:{}", self.address.port())
     }
@@ -168,7 +168,7 @@ impl Secure {
     ///
     /// # Panics
     /// When a test panicked before.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<ReceivedRequest> {
         self.asked.lock().expect("no panic").clone()
     }
 
@@ -176,18 +176,18 @@ impl Secure {
     ///
     /// # Panics
     /// When there is none.
-    pub async fn speaker(&mut self) -> Speaker {
+    pub async fn speaker(&mut self) -> AnswerWriter {
         crate::wait::within("a request over HTTP/2", self.speakers.recv()).await.expect("it serves")
     }
 }
 
-impl Drop for Secure {
+impl Drop for TlsServer {
     fn drop(&mut self) {
         self.serving.abort();
     }
 }
 
-async fn serve(listener: TcpListener, tls: TlsAcceptor, streams: Option<u32>, shared: Shared) {
+async fn serve(listener: TcpListener, tls: TlsAcceptor, streams: Option<u32>, shared: SharedState) {
     while let Ok((stream, _peer)) = listener.accept().await {
         let (tls, shared) = (tls.clone(), shared.clone());
         tokio::spawn(async move {
@@ -206,18 +206,23 @@ async fn serve(listener: TcpListener, tls: TlsAcceptor, streams: Option<u32>, sh
 
 async fn answer(
     request: Request<Incoming>,
-    (asked, speak, choose): Shared,
+    (asked, speak, choose): SharedState,
 ) -> Result<Response<BoxBody<Bytes, std::io::Error>>, Infallible> {
     let (parts, body) = request.into_parts();
     let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let target = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
-    let request =
-        Asked { version: parts.version, method: parts.method, target, headers: parts.headers, body };
+    let request = ReceivedRequest {
+        version: parts.version,
+        method: parts.method,
+        target,
+        headers: parts.headers,
+        body,
+    };
     asked.lock().expect("no panic").push(request.clone());
     if let Some(choose) = choose {
         return Ok(reply(choose(&request)));
     }
-    let (speaker, parts) = mpsc::channel::<Part>(1);
+    let (speaker, parts) = mpsc::channel::<AnswerPart>(1);
     speak.send(speaker).await.expect("the test goes on");
     let parts = futures_util::stream::unfold(parts, |mut parts| async { Some((parts.recv().await?, parts)) });
     let body = StreamBody::new(parts).boxed();
@@ -225,8 +230,8 @@ async fn answer(
     Ok(response.expect("a response"))
 }
 
-fn reply(reply: Reply) -> Response<BoxBody<Bytes, std::io::Error>> {
-    let mut parts: Vec<Part> = match reply.body {
+fn reply(reply: SecureReply) -> Response<BoxBody<Bytes, std::io::Error>> {
+    let mut parts: Vec<AnswerPart> = match reply.body {
         Ok(body) => vec![Ok(Frame::data(body))],
         Err(body) => vec![Ok(Frame::data(body)), Err(std::io::Error::other("cut"))],
     };

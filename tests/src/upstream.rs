@@ -42,17 +42,17 @@ pub async fn start() -> StandIn {
 ///
 /// # Panics
 /// When there is no free port.
-pub async fn start_gated() -> (StandIn, Gate) {
-    let gate = Gate(Arc::new((Notify::new(), Semaphore::new(0))));
+pub async fn start_gated() -> (StandIn, UpstreamGate) {
+    let gate = UpstreamGate(Arc::new((Notify::new(), Semaphore::new(0))));
     let app = Router::new().fallback(answer).with_state(gate.clone());
     (StandIn::start(app).await, gate)
 }
 
 /// What keeps an agent waiting in the middle of its run.
 #[derive(Debug, Clone)]
-pub struct Gate(Arc<(Notify, Semaphore)>);
+pub struct UpstreamGate(Arc<(Notify, Semaphore)>);
 
-impl Gate {
+impl UpstreamGate {
     /// Waits until somebody stands before it.
     pub async fn reached(&self) {
         patiently("an agent with a result", self.0.0.notified()).await;
@@ -70,7 +70,7 @@ impl Gate {
     }
 }
 
-async fn answer(State(gate): State<Gate>, uri: Uri, body: Bytes) -> Response {
+async fn answer(State(gate): State<UpstreamGate>, uri: Uri, body: Bytes) -> Response {
     let api = APIS.iter().find(|(ending, _)| uri.path().ends_with(ending));
     let request = serde_json::from_slice(&body).ok();
     let (Some((_, folder)), Some(request)) = (api, request) else {

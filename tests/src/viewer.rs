@@ -2,30 +2,30 @@
 
 use std::net::SocketAddr;
 
-use model::frame::{ClientFrame, Rung, ServerFrame, Wish};
+use model::frame::{ClientFrame, Rung, ServerFrame, SubscriptionOptions};
 use model::ids::ConversationId;
-use model::tracker::{Outcome, Tracker};
+use model::tracker::{FrameOutcome, Tracker};
 use model::{Lens, View, snapshot};
 
 use crate::wait::patiently;
-use crate::wire::Wire;
+use crate::wire::WebSocketWire;
 
 const SUB: u32 = 1;
 
 /// A viewer of one conversation.
 #[derive(Debug)]
-pub struct Viewer {
+pub struct TestViewer {
     address: SocketAddr,
     conversation: ConversationId,
-    wire: Option<Wire>,
+    wire: Option<WebSocketWire>,
     tracker: Tracker,
     /// What came so far.
-    pub seen: Seen,
+    pub seen: ViewerLog,
 }
 
 /// What a viewer was sent.
 #[derive(Debug, Default, Clone)]
-pub struct Seen {
+pub struct ViewerLog {
     /// Frames with events.
     pub batches: usize,
     /// Events in them, joined ones counted once.
@@ -42,7 +42,7 @@ pub struct Seen {
     pub viewers: Vec<u64>,
 }
 
-impl Viewer {
+impl TestViewer {
     /// Connects and subscribes without a position.
     ///
     /// # Panics
@@ -68,7 +68,7 @@ impl Viewer {
     pub fn away(address: SocketAddr, conversation: &str) -> Self {
         let conversation = ConversationId::parse(conversation).expect("a name");
         let tracker = Tracker::default();
-        Self { address, conversation, wire: None, tracker, seen: Seen::default() }
+        Self { address, conversation, wire: None, tracker, seen: ViewerLog::default() }
     }
 
     /// Loses the network.
@@ -79,13 +79,13 @@ impl Viewer {
 
     /// Comes back with the position that it has.
     pub async fn resume(&mut self) {
-        self.resume_over(Wire::connect(self.address).await).await;
+        self.resume_over(WebSocketWire::connect(self.address).await).await;
     }
 
     /// Comes back over `wire` with the position that it has.
-    pub async fn resume_over(&mut self, mut wire: Wire) {
+    pub async fn resume_over(&mut self, mut wire: WebSocketWire) {
         let (conv, have) = (self.conversation.clone(), self.tracker.position());
-        let wish = Wish::of(self.tracker.lens().clone());
+        let wish = SubscriptionOptions::of(self.tracker.lens().clone());
         wire.send(&ClientFrame::Sub { sub: SUB, conv, have, wish }).await;
         self.wire = Some(wire);
     }
@@ -100,7 +100,7 @@ impl Viewer {
         &self.conversation
     }
 
-    /// Its view.
+    /// The view that the viewer has folded so far.
     pub fn view(&self) -> &View {
         self.tracker.view()
     }
@@ -152,15 +152,16 @@ impl Viewer {
             _ => {}
         }
         match self.tracker.take(&mut frame, &mut |_| {}) {
-            Outcome::Applied(events) => {
+            FrameOutcome::Applied(events) => {
                 self.seen.batches += 1;
                 self.seen.events += events.len();
             }
-            Outcome::Replaced => self.seen.snapshots += 1,
-            Outcome::Drift { .. } => self.seen.drifts += 1,
-            Outcome::Subscribed { .. } | Outcome::Live | Outcome::Piece => {}
-            Outcome::NotForUs if matches!(copy, ServerFrame::Lag { .. } | ServerFrame::Presence { .. }) => {}
-            Outcome::NotForUs if matches!(copy, ServerFrame::Health { .. }) => {}
+            FrameOutcome::Replaced => self.seen.snapshots += 1,
+            FrameOutcome::Drift { .. } => self.seen.drifts += 1,
+            FrameOutcome::Subscribed { .. } | FrameOutcome::Live | FrameOutcome::Piece => {}
+            FrameOutcome::NotForUs
+                if matches!(copy, ServerFrame::Lag { .. } | ServerFrame::Presence { .. }) => {}
+            FrameOutcome::NotForUs if matches!(copy, ServerFrame::Health { .. }) => {}
             odd => panic!("{odd:?} at {} by {copy:?}", self.tracker.view().seq),
         }
         copy
@@ -169,7 +170,7 @@ impl Viewer {
     /// Takes frames until the hub goes away.
     ///
     /// # Panics
-    /// As [`Viewer::step`].
+    /// As [`TestViewer::step`].
     pub async fn until_cut(&mut self) {
         let mut wire = self.wire.take().expect("connected");
         while let Ok((frame, size)) = wire.frame_or_end().await {
@@ -208,7 +209,7 @@ impl Viewer {
     ///
     /// # Panics
     /// When it is cut.
-    pub fn wire(&mut self) -> &mut Wire {
+    pub fn wire(&mut self) -> &mut WebSocketWire {
         self.wire.as_mut().expect("connected")
     }
 }

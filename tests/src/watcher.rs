@@ -3,26 +3,26 @@
 
 use std::net::SocketAddr;
 
-use model::frame::{ClientFrame, Wish};
+use model::frame::{ClientFrame, SubscriptionOptions};
 use model::ids::ConversationId;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use crate::wire::Wire;
+use crate::wire::WebSocketWire;
 
 /// Where the type and the numbers of a frame stand, in bytes.
 const HEAD_BYTES: usize = 200;
 
-/// See the module.
+/// A viewer that checks the coverage of each frame and keeps nothing else. Dropping it closes the socket.
 #[derive(Debug)]
-pub struct Watcher {
-    wire: Wire,
+pub struct ListWatcher {
+    wire: WebSocketWire,
     /// Where it stands.
     position: u64,
 }
 
 /// What a watcher is told.
 #[derive(Debug)]
-pub enum Told {
+pub enum WatcherMessage {
     /// Events that join on to what came before.
     Events(Utf8Bytes),
     /// A state that replaces what came before.
@@ -31,22 +31,22 @@ pub enum Told {
     Live,
 }
 
-impl Watcher {
+impl ListWatcher {
     /// Connects and subscribes.
     ///
     /// # Panics
     /// When `conversation` is no name of one.
     pub async fn connect(address: SocketAddr, conversation: &str) -> Self {
-        let mut wire = Wire::connect(address).await;
+        let mut wire = WebSocketWire::connect(address).await;
         let conv = ConversationId::parse(conversation).expect("a name");
-        wire.send(&ClientFrame::Sub { sub: 1, conv, have: None, wish: Wish::default() }).await;
+        wire.send(&ClientFrame::Sub { sub: 1, conv, have: None, wish: SubscriptionOptions::default() }).await;
         Self { wire, position: 0 }
     }
 
     /// The same, and takes what there is.
     pub async fn live(address: SocketAddr, conversation: &str) -> Self {
         let mut watcher = Self::connect(address, conversation).await;
-        while !matches!(watcher.next().await, Told::Live) {}
+        while !matches!(watcher.next().await, WatcherMessage::Live) {}
         watcher
     }
 
@@ -59,26 +59,26 @@ impl Watcher {
     ///
     /// # Panics
     /// When a frame leaves a hole or covers something twice (I2), and when the hub closes the socket.
-    pub async fn next(&mut self) -> Told {
+    pub async fn next(&mut self) -> WatcherMessage {
         loop {
             let text = self.wire.text().await;
             let text = text.unwrap_or_else(|close| panic!("closed at {}: {close:?}", self.position));
             match covers(&text) {
-                Covers::Events(from, to) => {
+                FrameCoverage::Events(from, to) => {
                     assert_eq!(from, self.position + 1, "a hole or a double before a frame up to {to}");
                     self.position = to;
-                    return Told::Events(text);
+                    return WatcherMessage::Events(text);
                 }
-                Covers::Everything(seq) => {
+                FrameCoverage::Everything(seq) => {
                     self.position = seq;
-                    return Told::Snapshot(text);
+                    return WatcherMessage::Snapshot(text);
                 }
-                Covers::Nothing(b"live") => return Told::Live,
-                Covers::Nothing(b"hb") => {
+                FrameCoverage::Nothing(b"live") => return WatcherMessage::Live,
+                FrameCoverage::Nothing(b"hb") => {
                     self.wire.send(&ClientFrame::HbAck { at: [(1, self.position)].into() }).await;
                 }
-                Covers::Nothing(b"bye" | b"error") => panic!("the hub said {text}"),
-                Covers::Nothing(_) => {}
+                FrameCoverage::Nothing(b"bye" | b"error") => panic!("the hub said {text}"),
+                FrameCoverage::Nothing(_) => {}
             }
         }
     }
@@ -86,7 +86,7 @@ impl Watcher {
 
 /// What a frame covers, as its first bytes tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Covers<'a> {
+pub enum FrameCoverage<'a> {
     /// The seqs from the first to the second.
     Events(u64, u64),
     /// Everything up to here.
@@ -96,12 +96,12 @@ pub enum Covers<'a> {
 }
 
 /// What the frame `text` covers; it is not parsed.
-pub fn covers(text: &str) -> Covers<'_> {
+pub fn covers(text: &str) -> FrameCoverage<'_> {
     let head = text.as_bytes().first_chunk::<HEAD_BYTES>().map_or(text.as_bytes(), |head| head);
     match kind(head) {
-        b"batch" => Covers::Events(number(head, b"\"from\":"), number(head, b"\"to\":")),
-        b"snap" => Covers::Everything(number(head, b"\"seq\":")),
-        other => Covers::Nothing(other),
+        b"batch" => FrameCoverage::Events(number(head, b"\"from\":"), number(head, b"\"to\":")),
+        b"snap" => FrameCoverage::Everything(number(head, b"\"seq\":")),
+        other => FrameCoverage::Nothing(other),
     }
 }
 

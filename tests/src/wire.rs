@@ -18,20 +18,20 @@ const NARROW_BYTES: u32 = 16 << 10;
 
 /// A connected socket that has been welcomed.
 #[derive(Debug)]
-pub struct Wire {
+pub struct WebSocketWire {
     socket: WebSocketStream<TcpStream>,
 }
 
-/// What came.
+/// What a socket received.
 #[derive(Debug)]
-pub enum Came {
+pub enum WireMessage {
     /// A frame, with the bytes that it had.
     Frame(ServerFrame, usize),
     /// The end, with its code where there was one.
     End(Option<CloseFrame>),
 }
 
-impl Wire {
+impl WebSocketWire {
     /// Connects, says hello and takes the welcome.
     ///
     /// # Panics
@@ -123,13 +123,13 @@ impl Wire {
     ///
     /// # Panics
     /// When nothing comes, or something that is no frame.
-    pub async fn next(&mut self) -> Came {
+    pub async fn next(&mut self) -> WireMessage {
         match self.text().await {
             Ok(text) => {
                 let frame = parse_server(&text).unwrap_or_else(|error| panic!("{error} in {text}"));
-                Came::Frame(frame, text.len())
+                WireMessage::Frame(frame, text.len())
             }
-            Err(close) => Came::End(close),
+            Err(close) => WireMessage::End(close),
         }
     }
 
@@ -169,12 +169,12 @@ impl Wire {
     pub async fn frame_or_end(&mut self) -> Result<(ServerFrame, usize), Option<CloseFrame>> {
         loop {
             match self.next().await {
-                Came::Frame(ServerFrame::Hb { .. }, _) => {
+                WireMessage::Frame(ServerFrame::Hb { .. }, _) => {
                     // Where the socket ends meanwhile, that comes next.
                     self.offer(&ClientFrame::HbAck { at: std::collections::BTreeMap::new() }).await;
                 }
-                Came::Frame(frame, size) => return Ok((frame, size)),
-                Came::End(close) => return Err(close),
+                WireMessage::Frame(frame, size) => return Ok((frame, size)),
+                WireMessage::End(close) => return Err(close),
             }
         }
     }
@@ -184,9 +184,9 @@ impl Wire {
         let mut said = None;
         loop {
             match self.next().await {
-                Came::Frame(ServerFrame::Bye { code, .. }, _) => said = Some(code),
-                Came::Frame(..) => {}
-                Came::End(close) => return (said, close.map(|close| close.code.into())),
+                WireMessage::Frame(ServerFrame::Bye { code, .. }, _) => said = Some(code),
+                WireMessage::Frame(..) => {}
+                WireMessage::End(close) => return (said, close.map(|close| close.code.into())),
             }
         }
     }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use dialects::Decoded;
-use exchange::{Api, Call, Ending, Joiner, Offered, Request, Role, Why};
+use exchange::{
+    AnswerEnd, CallContext, CallJoiner, ModelApi, ModelRequest, OfferedTool, PlacementReason, RequestRole,
+};
 use model::event::{RunStatus, ToolState};
 use model::fold::{complete, fold};
 use model::{Envelope, View};
@@ -16,7 +18,7 @@ use tests::recordings::recordings;
 const BETWEEN_MS: u64 = 250;
 
 /// What a recording has of one call: the request as it is read, and the answer.
-type Exchange = (Request, String);
+type Exchange = (ModelRequest, String);
 
 /// The calls of a recording to a model's API; none for recordings of other protocols.
 fn calls(path: &Path) -> Vec<Exchange> {
@@ -25,8 +27,8 @@ fn calls(path: &Path) -> Vec<Exchange> {
     let of_models = exchanges.into_iter().filter(|exchange| exchange["dialect"] != "ag-ui");
     let read = of_models.map(|exchange| {
         let path = exchange["path"].as_str().unwrap();
-        let api = Api::of_path(path).unwrap_or_else(|| panic!("{path}"));
-        let request = Request::read(api, path, exchange["request"].to_string().as_bytes());
+        let api = ModelApi::of_path(path).unwrap_or_else(|| panic!("{path}"));
+        let request = ModelRequest::read(api, path, exchange["request"].to_string().as_bytes());
         (request, exchange["response_stream"].as_str().unwrap().to_owned())
     });
     read.collect()
@@ -46,9 +48,9 @@ fn every_recorded_request_is_read_without_an_anomaly() {
 }
 
 /// Whether a call of `name` may be the answer to `request`: it asks for that tool, or the tool is one that ends loops.
-fn is_output(request: &Request, name: &str) -> bool {
+fn is_output(request: &ModelRequest, name: &str) -> bool {
     let ends = ["final_result", "final_answer", "set_model_response"];
-    let is_known = |it: &&Offered| {
+    let is_known = |it: &&OfferedTool| {
         let rest = ends.iter().find_map(|end| it.name.strip_prefix(end));
         let says =
             it.description.as_deref().is_some_and(|text| text.contains("which ends this conversation"));
@@ -59,8 +61,8 @@ fn is_output(request: &Request, name: &str) -> bool {
 }
 
 /// What a hub has after a recording, and why each call was put where it is.
-fn played(path: &Path) -> (BTreeMap<String, View>, Vec<Why>) {
-    let mut joiner = Joiner::default();
+fn played(path: &Path) -> (BTreeMap<String, View>, Vec<PlacementReason>) {
+    let mut joiner = CallJoiner::default();
     let mut views: BTreeMap<String, View> = BTreeMap::new();
     let mut whys = Vec::new();
     let mut now = 1_795_300_000_000;
@@ -75,7 +77,7 @@ fn played(path: &Path) -> (BTreeMap<String, View>, Vec<Why>) {
     };
     for (number, (request, answer)) in calls(path).into_iter().enumerate() {
         now += BETWEEN_MS;
-        let call = Call {
+        let call = CallContext {
             upstream: "recorded",
             caller: 1,
             conversation: None,
@@ -92,7 +94,7 @@ fn played(path: &Path) -> (BTreeMap<String, View>, Vec<Why>) {
         let mut out = Decoded::default();
         placement.answer.begin(200, None);
         placement.answer.feed(answer.as_bytes(), &mut out);
-        let heard = placement.answer.end(Ending::Whole, &mut out).unwrap();
+        let heard = placement.answer.end(AnswerEnd::Whole, &mut out).unwrap();
         append(&name, out, now);
         now += 100;
         append(&name, joiner.heard(heard, now).events, now);
@@ -107,9 +109,9 @@ fn recorded_loops_are_one_conversation_each() {
         let all = calls(&path);
         let (views, whys) = played(&path);
         for ((request, _), why) in all.iter().zip(whys) {
-            let goes_on = request.messages.iter().any(|said| said.role == Role::Assistant);
-            assert_eq!(goes_on, why != Why::New, "{name}");
-            assert_ne!(why, Why::Fork, "{name}");
+            let goes_on = request.messages.iter().any(|said| said.role == RequestRole::Assistant);
+            assert_eq!(goes_on, why != PlacementReason::New, "{name}");
+            assert_ne!(why, PlacementReason::Fork, "{name}");
         }
         for view in views.values() {
             assert_eq!(view.anomalies.total, 0, "{name}: {:?}", view.anomalies);

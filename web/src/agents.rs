@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use model::event::{Cost, PartKind, RunStatus, ToolState};
-use model::flow::{Counts, Flow};
+use model::flow::{CallCounts, Flow};
 use model::view::{Item, PartView, RunView, ToolView};
 use model::{AgentId, RunId, View};
 
@@ -33,7 +33,7 @@ pub struct Branch {
     /// How it stands.
     pub status: RunStatus,
     /// Its own calls, by how they stand.
-    pub counts: Counts,
+    pub counts: CallCounts,
     /// When it began and ended, in milliseconds since 1970.
     pub span: (u64, Option<u64>),
     /// Tokens, where anybody said: of the run as a whole, of a sub-agent what it used itself.
@@ -55,7 +55,7 @@ impl Branch {
 pub fn tree(view: &View, depth: Option<usize>) -> Vec<Branch> {
     let mut branches = Vec::new();
     for (id, run) in &view.runs {
-        let mut counts = HashMap::<Option<&AgentId>, Counts>::new();
+        let mut counts = HashMap::<Option<&AgentId>, CallCounts>::new();
         for tool in run.tools.values() {
             let agent = tool.agent.as_ref().filter(|agent| run.agents.contains_key(*agent));
             count(counts.entry(agent).or_default(), tool);
@@ -103,7 +103,7 @@ fn branch(
     run: &RunView,
     agent: &AgentId,
     depth: usize,
-    counts: Option<Counts>,
+    counts: Option<CallCounts>,
 ) -> Option<Branch> {
     let it = run.agents.get(agent)?;
     Some(Branch {
@@ -120,7 +120,7 @@ fn branch(
     })
 }
 
-fn count(counts: &mut Counts, tool: &ToolView) {
+fn count(counts: &mut CallCounts, tool: &ToolView) {
     let field = match tool.state {
         ToolState::Complete => &mut counts.done,
         ToolState::Error => &mut counts.failed,

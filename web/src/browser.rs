@@ -10,12 +10,12 @@ use web_sys::{Document, EventTarget, HtmlElement, HtmlTextAreaElement, Response,
 
 use crate::search;
 
-/// The window.
+/// The window of this page.
 pub(crate) fn window() -> Window {
     leptos::prelude::window()
 }
 
-/// The document.
+/// The document of this page.
 pub(crate) fn document() -> Document {
     leptos::prelude::document()
 }

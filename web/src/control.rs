@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use model::code::ErrorCode;
-use model::command::{Command, Deed, Done};
+use model::command::{Command, CommandAction, Done};
 use model::frame::{ClientFrame, ServerFrame};
 use model::view::{RunView, View};
 use model::{ConversationId, MessageId, RunId, ToolCallId};
@@ -123,7 +123,7 @@ impl Control {
         at: At,
         conversation: ConversationId,
         id: &str,
-        deed: Deed,
+        deed: CommandAction,
         view: &View,
     ) -> ClientFrame {
         self.refused.remove(&at);
@@ -148,7 +148,7 @@ impl Control {
         let place = self.given.iter().position(|given| given.command.id == *id)?;
         if let ServerFrame::Refused { code, message, .. } = frame {
             let Given { at, conversation, command, .. } = self.given.remove(place);
-            if let (At::Composer(_), Deed::Say { text, .. }) = (&at, command.deed) {
+            if let (At::Composer(_), CommandAction::Say { text, .. }) = (&at, command.deed) {
                 // What was not said is there to be said again.
                 let draft = self.draft(Some(&conversation));
                 let both = if draft.is_empty() { text } else { format!("{text}\n\n{draft}") };
@@ -161,7 +161,7 @@ impl Control {
         let given = self.given.get_mut(place)?;
         given.is_done = true;
         let at = given.at.clone();
-        if !matches!(given.command.deed, Deed::Say { .. }) {
+        if !matches!(given.command.deed, CommandAction::Say { .. }) {
             // A message stands here until the true one is there.
             self.given.remove(place);
         }
@@ -194,7 +194,7 @@ impl Control {
         let said = self.given.iter().filter(|given| given.conversation == *conversation);
         let said = said.filter(|given| !is_heard(given, view));
         said.filter_map(|given| match &given.command.deed {
-            Deed::Say { text, .. } => Some(text.clone()),
+            CommandAction::Say { text, .. } => Some(text.clone()),
             _ => None,
         })
         .collect()
@@ -225,7 +225,7 @@ impl Control {
 
 /// Whether what was said is among the messages that came since.
 fn is_heard(given: &Given, view: &View) -> bool {
-    let Deed::Say { text, .. } = &given.command.deed else { return true };
+    let CommandAction::Say { text, .. } = &given.command.deed else { return true };
     view.messages.values().skip(given.messages).any(|message| message.text == text.as_str())
 }
 

@@ -4,7 +4,7 @@ use model::{ConversationId, MessageId};
 
 use crate::{route, search};
 
-/// A form.
+/// A form in which the conversation can be exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Export {
     /// Its name in addresses.

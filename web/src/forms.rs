@@ -78,7 +78,7 @@ mod tests {
     //! Tests of what stays.
 
     use model::code::ErrorCode;
-    use model::command::{Deed, Done};
+    use model::command::{CommandAction, Done};
     use model::fold::fold;
     use model::frame::ServerFrame;
     use model::{AgentId, Envelope, Epoch, Position, ToolCallId, View};
@@ -134,8 +134,12 @@ mod tests {
         forms.set(Some(&here), &call("u"), written.clone());
         let give = |control: &mut Control, id: &str| {
             let (run, tool) = call("t");
-            let deed =
-                Deed::Approve { run: Some(run.clone()), tool: tool.clone(), arguments: None, saw: None };
+            let deed = CommandAction::Approve {
+                run: Some(run.clone()),
+                tool: tool.clone(),
+                arguments: None,
+                saw: None,
+            };
             control.give(At::Call(run, tool), here.clone(), id, deed, &View::default());
         };
         give(&mut control, "1");

@@ -40,7 +40,7 @@ impl Command {
         !self.for_agents || store.control.has_agents()
     }
 
-    /// Does it.
+    /// Carries out the command.
     pub(crate) fn run(self, store: Store) {
         (self.run)(store);
     }

@@ -4,7 +4,7 @@
 //! Nothing here trusts its input, and nothing becomes markup: HTML is text, Markdown counts only where it is declared.
 
 use crate::format;
-use crate::preview::Output;
+use crate::preview::PreviewOutput;
 
 mod attached;
 mod diff;
@@ -86,7 +86,7 @@ fn of_declared(name: &str, declared: &str, body: String) -> Kind {
 }
 
 /// What and how much a result is, for the line of its card: `table · 3 rows · 412 B`, `JSON · 12 keys · 3.4 KB`.
-pub fn summary(name: &str, output: &Output) -> String {
+pub fn summary(name: &str, output: &PreviewOutput) -> String {
     if output.text.len() > GLANCED_BYTES_MAX {
         return output.summary();
     }
@@ -108,7 +108,7 @@ pub fn summary(name: &str, output: &Output) -> String {
 }
 
 /// The same of a result of which only the beginning is here and `left_out` bytes are not.
-pub fn summary_of_beginning(output: &Output, left_out: u64) -> String {
+pub fn summary_of_beginning(output: &PreviewOutput, left_out: u64) -> String {
     let is_json = output.text.trim_start().starts_with(['{', '[']);
     let bytes = left_out.saturating_add(output.text.len() as u64);
     format!("{} · {}", if is_json { "JSON" } else { "text" }, format::bytes(bytes))

@@ -3,11 +3,11 @@
 
 use indexmap::{IndexMap, IndexSet};
 use model::event::{Kind, ToolProgress};
-use model::fold::Change;
-use model::frame::{ClientFrame, ConversationRow, ServerFrame, Sub, SubMode, Wish};
+use model::fold::ViewChange;
+use model::frame::{ClientFrame, ConversationRow, ServerFrame, SubMode, SubscriptionId, SubscriptionOptions};
 use model::limits::EPHEMERA_MAX;
-use model::recording::Told;
-use model::tracker::{Outcome, Tracker};
+use model::recording::DecodedRecording;
+use model::tracker::{FrameOutcome, Tracker};
 use model::{ConversationId, Envelope, Epoch, Position, Seq, View};
 
 use crate::latency::CallKey;
@@ -23,7 +23,7 @@ use mark::{Marked, Marks};
 use ticker::Tickers;
 
 /// The subscription of the list.
-const FLEET: Sub = 1;
+const FLEET: SubscriptionId = 1;
 
 /// Conversations that are kept when the reader looks at another one, so that coming back costs only what is new.
 const KEPT_MAX: usize = 4;
@@ -36,7 +36,7 @@ pub struct Touched {
     /// The whole conversation.
     pub replaced: bool,
     /// Pieces of it.
-    pub changes: IndexSet<Change>,
+    pub changes: IndexSet<ViewChange>,
     /// Calls that say how far they are.
     pub progress: IndexSet<CallKey>,
 }
@@ -52,10 +52,10 @@ impl Touched {
 #[derive(Debug, Default)]
 pub struct Model {
     conversation: Option<ConversationId>,
-    sub: Sub,
+    sub: SubscriptionId,
     tracker: Tracker,
     /// What is looked at instead of a conversation.
-    recording: Option<Told>,
+    recording: Option<DecodedRecording>,
     is_reading: bool,
     /// What the recording told, as it came.
     told: Vec<String>,
@@ -252,7 +252,12 @@ impl Model {
 
     fn sub_frame(&self) -> Option<ClientFrame> {
         let conv = self.conversation.clone()?;
-        Some(ClientFrame::Sub { sub: self.sub, conv, have: self.tracker.position(), wish: Wish::default() })
+        Some(ClientFrame::Sub {
+            sub: self.sub,
+            conv,
+            have: self.tracker.position(),
+            wish: SubscriptionOptions::default(),
+        })
     }
 
     /// What to ask for on a new socket.
@@ -315,16 +320,16 @@ impl Model {
                 changes.insert(change);
             }
         }) {
-            Outcome::Subscribed { why } => {
+            FrameOutcome::Subscribed { why } => {
                 (self.is_resyncing, self.problem) = (false, None);
                 self.missed_from = self.tracker.view().seq;
                 self.marks.answered(why);
             }
-            Outcome::Live => {
+            FrameOutcome::Live => {
                 self.is_resyncing = false;
                 self.marks.live(self.tracker.view().seq);
             }
-            Outcome::Replaced => {
+            FrameOutcome::Replaced => {
                 self.marks.replace(self.is_resyncing);
                 self.is_resyncing = false;
                 if is_shown {
@@ -332,21 +337,21 @@ impl Model {
                     self.touched.changes.clear();
                 }
             }
-            Outcome::Applied(events) => {
+            FrameOutcome::Applied(events) => {
                 self.event_at = self.event_at.max(events.iter().map(|event| event.at).max());
                 for event in events {
                     hear_ephemeral(&mut self.progress, &mut self.rate, &mut self.touched, event, now);
                 }
             }
-            Outcome::Gap { .. } | Outcome::Drift { .. } if !self.is_resyncing => {
+            FrameOutcome::Gap { .. } | FrameOutcome::Drift { .. } if !self.is_resyncing => {
                 self.is_resyncing = true;
                 return Some(ClientFrame::Resync { sub: self.sub });
             }
-            Outcome::Gap { .. }
-            | Outcome::Drift { .. }
-            | Outcome::Piece
-            | Outcome::Duplicate
-            | Outcome::NotForUs => {}
+            FrameOutcome::Gap { .. }
+            | FrameOutcome::Drift { .. }
+            | FrameOutcome::Piece
+            | FrameOutcome::Duplicate
+            | FrameOutcome::NotForUs => {}
         }
         None
     }

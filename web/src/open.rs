@@ -124,7 +124,7 @@ impl Choices {
         Self { level, before, chosen: BTreeMap::new() }
     }
 
-    /// The level.
+    /// The level of detail that is shown.
     pub fn level(&self) -> Level {
         self.level
     }

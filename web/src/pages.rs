@@ -8,7 +8,7 @@ use crate::components::{
 };
 use crate::store::{Sheet, use_store};
 
-/// Everything.
+/// The whole page: bars, list, conversation and panel.
 #[component]
 pub(crate) fn Full() -> impl IntoView {
     let store = use_store();

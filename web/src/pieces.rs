@@ -1,6 +1,6 @@
 //! What a conversation is drawn of, in the order of seq: messages, and the stretches of runs between them.
 
-use model::flow::{Turn, turns};
+use model::flow::{ConversationSection, turns};
 use model::view::{Item, RunView, TopItem, View};
 use model::{MessageId, RunId};
 
@@ -10,7 +10,7 @@ pub enum Piece {
     /// A message.
     Message(MessageId),
     /// What a run did between two messages.
-    Stretch {
+    Section {
         /// The run.
         run: RunId,
         /// The number of its first item.
@@ -23,7 +23,7 @@ impl Piece {
     pub fn item(&self) -> TopItem {
         match self {
             Self::Message(id) => TopItem::Message(id.clone()),
-            Self::Stretch { run, .. } => TopItem::Run(run.clone()),
+            Self::Section { run, .. } => TopItem::Run(run.clone()),
         }
     }
 }
@@ -31,8 +31,10 @@ impl Piece {
 /// The pieces of `view`.
 pub fn pieces(view: &View) -> Vec<Piece> {
     let turns = turns(view).into_iter().map(|turn| match turn {
-        Turn::Message(id, _) => Piece::Message(id.clone()),
-        Turn::Run(stretch) => Piece::Stretch { run: stretch.id.clone(), from: stretch.items.start },
+        ConversationSection::Message(id, _) => Piece::Message(id.clone()),
+        ConversationSection::Run(stretch) => {
+            Piece::Section { run: stretch.id.clone(), from: stretch.items.start }
+        }
     });
     turns.collect()
 }
@@ -42,7 +44,7 @@ pub fn piece_of(pieces: &[Piece], id: &RunId, run: &RunView, items: &[Item]) -> 
     // Who looks for something in a sub-agent names all that it stands in, the agent of the main lane last.
     let at = items.last().and_then(|item| run.items.iter().position(|it| it == item)).unwrap_or(0);
     let of_run = |piece: &Piece| match piece {
-        Piece::Stretch { run, from } if run == id => Some(*from),
+        Piece::Section { run, from } if run == id => Some(*from),
         _ => None,
     };
     let held = pieces.iter().rposition(|piece| of_run(piece).is_some_and(|from| from <= at));
@@ -75,7 +77,7 @@ mod tests {
         }
         let id = RunId::new("r");
         let message = |name| Piece::Message(MessageId::new(name));
-        let stretch = |from| Piece::Stretch { run: id.clone(), from };
+        let stretch = |from| Piece::Section { run: id.clone(), from };
         let pieces = pieces(&view);
         assert_eq!(pieces, [message("m1"), stretch(0), message("m2"), stretch(1)]);
         let of = |items: &[Item]| piece_of(&pieces, &id, &view.runs[0], items);

@@ -9,7 +9,7 @@ pub use history::{EVENTS_MAX, History, LOG_BYTES_MAX, Mark};
 pub use player::{Player, SPEEDS};
 
 use model::View;
-use model::fold::Change;
+use model::fold::ViewChange;
 
 /// A moment of the past, and what was to be seen then.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ impl Replay {
 
     /// Goes to the view after `to` events, at least one where there is one. `changed` hears what in the view changed;
     /// true when it is another one altogether.
-    pub fn go(&mut self, to: usize, changed: &mut dyn FnMut(Change)) -> bool {
+    pub fn go(&mut self, to: usize, changed: &mut dyn FnMut(ViewChange)) -> bool {
         let to = to.min(self.history.len()).max(self.history.len().min(1));
         let (from, known) = self.history.nearest(to);
         // What is there already is the best to go on from, where nothing that is kept is nearer.
@@ -55,7 +55,7 @@ impl Replay {
     }
 
     /// Goes to the last event that had happened at the time `at`.
-    pub fn seek_time(&mut self, at: u64, changed: &mut dyn FnMut(Change)) -> bool {
+    pub fn seek_time(&mut self, at: u64, changed: &mut dyn FnMut(ViewChange)) -> bool {
         let to = self.history.count_until(at);
         let is_other = self.go(to, changed);
         let first = self.history.time(0).unwrap_or(at);
@@ -64,7 +64,7 @@ impl Replay {
     }
 
     /// Goes to the moment of the event with the number `to`, from 1.
-    pub fn seek_event(&mut self, to: usize, changed: &mut dyn FnMut(Change)) -> bool {
+    pub fn seek_event(&mut self, to: usize, changed: &mut dyn FnMut(ViewChange)) -> bool {
         let is_other = self.go(to, changed);
         let time = self.at.checked_sub(1).and_then(|last| self.history.time(last));
         self.player.set_clock(time.unwrap_or_default());
@@ -72,7 +72,7 @@ impl Replay {
     }
 
     /// Lets `elapsed_ms` of the reader's time pass.
-    pub fn play(&mut self, elapsed_ms: u64, changed: &mut dyn FnMut(Change)) -> bool {
+    pub fn play(&mut self, elapsed_ms: u64, changed: &mut dyn FnMut(ViewChange)) -> bool {
         let to = self.player.advance(elapsed_ms, &self.history, self.at);
         to != self.at && self.go(to, changed)
     }

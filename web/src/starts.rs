@@ -1,6 +1,6 @@
 //! The ways to make something visible, as lines to paste: what an empty page shows.
 
-/// One way.
+/// One way to connect an agent, as the empty page shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Start {
     /// What it is for.

@@ -4,7 +4,7 @@
 //! what it draws and then reads the model itself; nothing is copied into signals but a few words.
 
 use leptos::prelude::*;
-use model::fold::Change;
+use model::fold::ViewChange;
 use model::frame::{ClientFrame, ServerFrame};
 use model::view::Item;
 use model::{AgentId, ConversationId, RunId, View};
@@ -253,7 +253,7 @@ impl Store {
     }
 
     /// Looks again when what `change` names changes.
-    pub(crate) fn track(self, change: &Change) {
+    pub(crate) fn track(self, change: &ViewChange) {
         if let Some(signal) = self.painter.try_update_value(|painter| painter.signal(change)) {
             signal.track();
         }

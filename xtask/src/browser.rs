@@ -1,14 +1,14 @@
 //! The browser for the end-to-end tests: Debian's chromium and its driver.
 
-use crate::debian::{self, Need};
-use crate::failure::Outcome;
+use crate::debian::{self, SystemPackage};
+use crate::failure::CommandResult;
 use crate::process::which;
 
 const PROGRAMS: [&str; 2] = ["chromium", "chromedriver"];
 
 /// Makes sure that a browser is there: as root it is installed, else the failure holds the line to type.
-pub(crate) fn ensure() -> Outcome {
-    debian::ensure(&Need {
+pub(crate) fn ensure() -> CommandResult {
+    debian::ensure(&SystemPackage {
         who: "the browser tests",
         missing: || PROGRAMS.into_iter().find(|program| which(program).is_none()),
         packages: &["chromium", "chromium-driver"],

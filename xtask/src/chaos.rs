@@ -1,6 +1,6 @@
 //! What the hub is trusted for, under load: the scenarios of `tests/chaos`, at the sizes that are named in the docs.
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::process::run;
 use crate::product;
 use crate::workspace::Workspace;
@@ -9,12 +9,12 @@ use crate::workspace::Workspace;
 const SCENARIOS: [&str; 8] = ["storm", "late", "slow", "crash", "disk", "soak", "hostile", "outside"];
 
 /// Runs the scenario that `args` name, or all, one after the other: `[NAME] [--full]`.
-pub(crate) fn run_scenarios(ws: &Workspace, args: &[String]) -> Outcome {
+pub(crate) fn run_scenarios(ws: &Workspace, args: &[String]) -> CommandResult {
     let full = args.iter().any(|arg| arg == "--full");
     let named: Vec<&str> = args.iter().map(String::as_str).filter(|arg| *arg != "--full").collect();
     if let Some(unknown) = named.iter().find(|name| !SCENARIOS.contains(name)) {
         let known = SCENARIOS.join(", ");
-        return Err(Failure::usage(format!("no scenario is named {unknown:?}; there are {known}")));
+        return Err(CommandFailure::usage(format!("no scenario is named {unknown:?}; there are {known}")));
     }
     let program = if let Some(program) = std::env::var_os("FANLIGHT_BIN") {
         program.into()

@@ -2,13 +2,13 @@
 //! line to type.
 
 use crate::console::say;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::process::{answer, run, which};
 use std::process::Command;
 
 /// Something that the system has to have.
 #[derive(Debug)]
-pub(crate) struct Need {
+pub(crate) struct SystemPackage {
     /// Who needs it, in the plural: `the browser tests`.
     pub(crate) who: &'static str,
     /// What lacks, or nothing when all is there.
@@ -20,10 +20,11 @@ pub(crate) struct Need {
 }
 
 /// Makes sure that what is needed is there.
-pub(crate) fn ensure(need: &Need) -> Outcome {
+pub(crate) fn ensure(need: &SystemPackage) -> CommandResult {
     let Some(lack) = (need.missing)() else { return Ok(()) };
     let by_hand = format!("apt-get update && apt-get install -y {}", need.packages.join(" "));
-    let lacking = |what: &str| Failure::new(format!("{} need `{what}`, which is not installed", need.who));
+    let lacking =
+        |what: &str| CommandFailure::new(format!("{} need `{what}`, which is not installed", need.who));
     if which("apt-get").is_none() {
         return Err(lacking(lack).mend(need.elsewhere));
     }

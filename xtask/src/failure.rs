@@ -4,15 +4,15 @@ use std::fmt;
 
 /// Why a command stopped. `mend` is the line to type, where there is one.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct CommandFailure {
     what: String,
     mend: Option<String>,
-    after: After,
+    after: FailureTrailer,
 }
 
 /// What is left to tell after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum After {
+pub(crate) enum FailureTrailer {
     /// The failure itself.
     Failure,
     /// The failure and the usage text: the command line was wrong.
@@ -22,17 +22,17 @@ pub(crate) enum After {
 }
 
 /// The answer of everything here that can fail.
-pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+pub(crate) type CommandResult<T = ()> = Result<T, CommandFailure>;
 
-impl Failure {
+impl CommandFailure {
     /// A failure that explains itself.
     pub(crate) fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), mend: None, after: After::Failure }
+        Self { what: what.into(), mend: None, after: FailureTrailer::Failure }
     }
 
     /// The command line was wrong: the usage text follows and the exit code is 2.
     pub(crate) fn usage(what: impl Into<String>) -> Self {
-        Self { after: After::Usage, ..Self::new(what) }
+        Self { after: FailureTrailer::Usage, ..Self::new(what) }
     }
 
     /// Adds how to mend it.
@@ -42,11 +42,11 @@ impl Failure {
 
     /// Marks the failure as told.
     pub(crate) fn told(self) -> Self {
-        Self { after: After::Nothing, ..self }
+        Self { after: FailureTrailer::Nothing, ..self }
     }
 
     /// What is left to tell.
-    pub(crate) fn after(&self) -> After {
+    pub(crate) fn after(&self) -> FailureTrailer {
         self.after
     }
 
@@ -57,7 +57,7 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CommandFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)?;
         match &self.mend {

@@ -11,11 +11,11 @@
 mod bounds;
 mod table;
 
-pub(crate) use bounds::{Bounds, Row};
+pub(crate) use bounds::{BoundRow, FieldBounds};
 pub(crate) use table::table;
 
 use crate::console::say;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandFailure, CommandResult};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,7 +36,7 @@ pub(crate) const DOCUMENT: &str = "docs/limits.md";
 
 /// What a field holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum FieldForm {
     /// True or false.
     Flag,
     /// A whole number.
@@ -57,7 +57,7 @@ pub(crate) enum Form {
     Fields(String),
 }
 
-impl Form {
+impl FieldForm {
     /// Its name in the rows and in the table.
     pub(crate) fn word(&self) -> &str {
         match self {
@@ -75,27 +75,31 @@ impl Form {
 }
 
 /// Writes [`DOCUMENT`] below `root`.
-pub(crate) fn write(root: &Path) -> Outcome {
-    let read =
-        |path: &str| fs::read_to_string(root.join(path)).map_err(Failure::io(format!("reading {path}")));
-    let (bounds, _odd) = Bounds::parse(&read(ROWS)?);
+pub(crate) fn write(root: &Path) -> CommandResult {
+    let read = |path: &str| {
+        fs::read_to_string(root.join(path)).map_err(CommandFailure::io(format!("reading {path}")))
+    };
+    let (bounds, _odd) = FieldBounds::parse(&read(ROWS)?);
     let mut schemas = Vec::new();
     for (path, name) in SCHEMAS {
         let schema = serde_json::from_str(&read(path)?);
-        schemas.push((name, schema.map_err(|error| Failure::new(format!("{path} is no JSON: {error}")))?));
+        schemas.push((
+            name,
+            schema.map_err(|error| CommandFailure::new(format!("{path} is no JSON: {error}")))?,
+        ));
     }
     let text = table(&fields(&schemas), &bounds);
-    fs::write(root.join(DOCUMENT), text).map_err(Failure::io(format!("writing {DOCUMENT}")))?;
+    fs::write(root.join(DOCUMENT), text).map_err(CommandFailure::io(format!("writing {DOCUMENT}")))?;
     say(format!("{DOCUMENT} is written; `cargo xtask tidy` says what is missing in it"));
     Ok(())
 }
 
 /// The fields of all schemas, by name: `Event:part.delta.text`, `RunStart.model`.
-pub(crate) fn fields(schemas: &[(&str, Value)]) -> BTreeMap<String, Form> {
+pub(crate) fn fields(schemas: &[(&str, Value)]) -> BTreeMap<String, FieldForm> {
     let mut all = BTreeMap::new();
     for (root, schema) in schemas {
         let definitions = &schema["$defs"];
-        let mut walk = Walk { definitions, all: &mut all };
+        let mut walk = SchemaWalk { definitions, all: &mut all };
         walk.object(root, schema);
         for (name, definition) in definitions.as_object().into_iter().flatten() {
             walk.object(name, definition);
@@ -105,12 +109,12 @@ pub(crate) fn fields(schemas: &[(&str, Value)]) -> BTreeMap<String, Form> {
 }
 
 /// One schema, taken apart.
-struct Walk<'a> {
+struct SchemaWalk<'a> {
     definitions: &'a Value,
-    all: &'a mut BTreeMap<String, Form>,
+    all: &'a mut BTreeMap<String, FieldForm>,
 }
 
-impl Walk<'_> {
+impl SchemaWalk<'_> {
     /// The fields of an object, and of each of its variants.
     fn object(&mut self, name: &str, schema: &Value) {
         for (field, value) in schema["properties"].as_object().into_iter().flatten() {
@@ -132,14 +136,14 @@ impl Walk<'_> {
         }
     }
 
-    fn form(&self, value: &Value) -> Form {
+    fn form(&self, value: &Value) -> FieldForm {
         if let Some(reference) = value["$ref"].as_str() {
             let name = reference.rsplit('/').next().unwrap_or_default();
             let definition = &self.definitions[name];
-            return if is_word(definition) { Form::Word } else { Form::Fields(name.to_owned()) };
+            return if is_word(definition) { FieldForm::Word } else { FieldForm::Fields(name.to_owned()) };
         }
         if is_word(value) {
-            return Form::Word;
+            return FieldForm::Word;
         }
         let choices = ["oneOf", "anyOf"].iter().filter_map(|key| value[key].as_array()).flatten();
         if let Some(one) = choices.into_iter().find(|choice| choice["type"] != "null") {
@@ -148,15 +152,17 @@ impl Walk<'_> {
         let kinds = value["type"].as_array().into_iter().flatten().chain([&value["type"]]);
         let kind = kinds.filter_map(Value::as_str).find(|kind| *kind != "null");
         match (kind, value["maxLength"].as_u64()) {
-            (Some("boolean"), _) => Form::Flag,
-            (Some("integer"), _) => Form::Number,
-            (Some("string"), Some(160)) => Form::Id,
-            (Some("string"), Some(128)) => Form::Name,
-            (Some("string"), _) => Form::Text,
-            (Some("array"), _) => Form::Many,
-            (Some("object"), _) if value["properties"].is_object() => Form::Fields(String::from("below")),
-            (Some("object"), _) => Form::Many,
-            _ => Form::Json,
+            (Some("boolean"), _) => FieldForm::Flag,
+            (Some("integer"), _) => FieldForm::Number,
+            (Some("string"), Some(160)) => FieldForm::Id,
+            (Some("string"), Some(128)) => FieldForm::Name,
+            (Some("string"), _) => FieldForm::Text,
+            (Some("array"), _) => FieldForm::Many,
+            (Some("object"), _) if value["properties"].is_object() => {
+                FieldForm::Fields(String::from("below"))
+            }
+            (Some("object"), _) => FieldForm::Many,
+            _ => FieldForm::Json,
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Random bytes against everything that comes in, with the corpus of all times before. A target is a program of its own in
-//! `fuzz/fuzz_targets`, or a dialect, which the program `decode` tries.
+//! `tests/fuzz/fuzz_targets`, or a dialect, which the program `decode` tries.
 
 use crate::console::say;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::process::run;
-use crate::tools::Toolbox;
+use crate::tools::ToolCache;
 use crate::workspace::Workspace;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 /// Where the fixtures of each dialect stand; they are where the fuzzer begins.
 const FIXTURES: &str = "shared/dialects/fixtures";
 /// Where the other targets begin: each has a folder.
-const SEEDS: &str = "fuzz/seeds";
+const SEEDS: &str = "tests/fuzz/seeds";
 /// Where the programs stand.
-const PROGRAMS: &str = "fuzz/fuzz_targets";
+const PROGRAMS: &str = "tests/fuzz/fuzz_targets";
 /// The program that tries dialects.
 const DECODE: &str = "decode";
 /// Longest time for one input, in seconds.
@@ -29,29 +29,32 @@ const KEPT_MAX: usize = 256;
 const SECONDS: &str = "60";
 
 /// Runs the targets that `args` name, or all.
-pub(crate) fn run_targets(ws: &Workspace, args: &[String]) -> Outcome {
+pub(crate) fn run_targets(ws: &Workspace, args: &[String]) -> CommandResult {
     let (seconds, named) = match args.split_first() {
         Some((first, rest)) if first.parse::<u64>().is_ok() => (first.as_str(), rest),
         _ => (SECONDS, args),
     };
     let all = targets(ws)?;
     if let Some(unknown) = named.iter().find(|name| !all.contains(name)) {
-        return Err(Failure::usage(format!("no target is named {unknown:?}; there are {}", all.join(", "))));
+        return Err(CommandFailure::usage(format!(
+            "no target is named {unknown:?}; there are {}",
+            all.join(", ")
+        )));
     }
     build(ws)?;
     let (mut tries, mut failures) = (0, Vec::new());
     for target in if named.is_empty() { &all } else { named } {
-        match (Target { ws, name: target }).run(seconds) {
+        match (FuzzTarget { ws, name: target }).run(seconds) {
             Ok(more) => tries += more,
             Err(failure) => failures.push(failure.to_string()),
         }
     }
     say(format!("{tries} executions, {} targets failed", failures.len()));
-    if failures.is_empty() { Ok(()) } else { Err(Failure::new(failures.join("\n\n"))) }
+    if failures.is_empty() { Ok(()) } else { Err(CommandFailure::new(failures.join("\n\n"))) }
 }
 
 /// Each program of its own, and each dialect that has fixtures.
-fn targets(ws: &Workspace) -> Outcome<Vec<String>> {
+fn targets(ws: &Workspace) -> CommandResult<Vec<String>> {
     let mut names = programs(ws)?;
     let dialects = entries(ws, FIXTURES)?;
     names.extend(dialects.into_iter().filter(|path| path.is_dir()).filter_map(|path| stem(&path)));
@@ -60,13 +63,14 @@ fn targets(ws: &Workspace) -> Outcome<Vec<String>> {
 }
 
 /// The targets that are programs.
-fn programs(ws: &Workspace) -> Outcome<Vec<String>> {
+fn programs(ws: &Workspace) -> CommandResult<Vec<String>> {
     let names = entries(ws, PROGRAMS)?.into_iter().filter_map(|path| stem(&path));
     Ok(names.filter(|name| name != DECODE).collect())
 }
 
-fn entries(ws: &Workspace, folder: &str) -> Outcome<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(ws.path(folder)).map_err(Failure::io("reading what there is to try"))?;
+fn entries(ws: &Workspace, folder: &str) -> CommandResult<Vec<PathBuf>> {
+    let entries =
+        std::fs::read_dir(ws.path(folder)).map_err(CommandFailure::io("reading what there is to try"))?;
     Ok(entries.flatten().map(|entry| entry.path()).collect())
 }
 
@@ -74,34 +78,37 @@ fn stem(path: &Path) -> Option<String> {
     Some(path.file_stem()?.to_str()?.to_owned())
 }
 
-fn build(ws: &Workspace) -> Outcome {
-    let fuzz = Toolbox::find()?.cargo_fuzz(ws)?;
+fn build(ws: &Workspace) -> CommandResult {
+    let fuzz = ToolCache::find()?.cargo_fuzz(ws)?;
     let mut build = ws.command(fuzz);
-    build.args(["build", "--sanitizer", "none", "--target-dir"]).arg(ws.target().join("fuzz"));
+    build
+        .args(["build", "--fuzz-dir", "tests/fuzz", "--sanitizer", "none", "--target-dir"])
+        .arg(ws.target().join("fuzz"));
     // The coverage that the fuzzer follows needs no nightly compiler, only leave to name its flags.
     run(build.env("RUSTC_BOOTSTRAP", "1"))
 }
 
-struct Target<'a> {
+struct FuzzTarget<'a> {
     ws: &'a Workspace,
     name: &'a str,
 }
 
-impl Target<'_> {
+impl FuzzTarget<'_> {
     /// Runs for `seconds`; gives the number of executions.
-    fn run(&self, seconds: &str) -> Outcome<u64> {
+    fn run(&self, seconds: &str) -> CommandResult<u64> {
         let (corpus, found) = (self.scratch("corpus")?, self.scratch("found")?);
-        std::fs::create_dir_all(self.ws.path("fuzz/artifacts")).map_err(Failure::io("making a folder"))?;
+        std::fs::create_dir_all(self.ws.path("tests/fuzz/artifacts"))
+            .map_err(CommandFailure::io("making a folder"))?;
         self.unpack(&corpus)?;
         say(format!("fuzzing {} for {seconds} s", self.name));
         let mut fuzzer = self.fuzzer()?;
         fuzzer.arg(format!("-max_total_time={seconds}")).arg(format!("-max_len={LENGTH_MAX}"));
         fuzzer.args([&found, &corpus]).args(self.fixtures());
-        let output = fuzzer.output().map_err(Failure::io("starting the fuzzer"))?;
+        let output = fuzzer.output().map_err(CommandFailure::io("starting the fuzzer"))?;
         let said = String::from_utf8_lossy(&output.stderr);
         if !output.status.success() {
             let what = format!("{} failed:\n{said}", self.name);
-            return Err(Failure::new(what)
+            return Err(CommandFailure::new(what)
                 .mend("make a test of the input, in `odd` where it is of a dialect, and mend what failed"));
         }
         self.keep(&corpus, &found)?;
@@ -111,25 +118,27 @@ impl Target<'_> {
     }
 
     /// Keeps the smallest set of short inputs that reaches all that was reached.
-    fn keep(&self, corpus: &Path, found: &Path) -> Outcome {
+    fn keep(&self, corpus: &Path, found: &Path) -> CommandResult {
         let kept = self.scratch("kept")?;
         let mut fuzzer = self.fuzzer()?;
         fuzzer.arg("-merge=1").arg(format!("-max_len={KEPT_MAX}"));
-        let output =
-            fuzzer.args([&kept, corpus, found]).output().map_err(Failure::io("starting the fuzzer"))?;
+        let output = fuzzer
+            .args([&kept, corpus, found])
+            .output()
+            .map_err(CommandFailure::io("starting the fuzzer"))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            return Err(Failure::new(format!(
+            return Err(CommandFailure::new(format!(
                 "the corpus of {} could not be made small:\n{said}",
                 self.name
             )));
         }
-        self.pack(&kept).map_err(Failure::io("keeping the corpus"))
+        self.pack(&kept).map_err(CommandFailure::io("keeping the corpus"))
     }
 
     /// The corpus is one file with one input on each line, in hex: thousands of tiny files are a burden to all.
     fn packed(&self) -> PathBuf {
-        self.ws.path("fuzz/corpus").join(format!("{}.txt", self.name))
+        self.ws.path("tests/fuzz/corpus").join(format!("{}.txt", self.name))
     }
 
     fn pack(&self, folder: &Path) -> std::io::Result<()> {
@@ -142,22 +151,22 @@ impl Target<'_> {
             lines.push(line);
         }
         lines.sort();
-        std::fs::create_dir_all(self.ws.path("fuzz/corpus"))?;
+        std::fs::create_dir_all(self.ws.path("tests/fuzz/corpus"))?;
         std::fs::write(self.packed(), lines.join("\n") + "\n")
     }
 
-    fn unpack(&self, folder: &Path) -> Outcome {
+    fn unpack(&self, folder: &Path) -> CommandResult {
         let packed = std::fs::read_to_string(self.packed()).unwrap_or_default();
         for (number, line) in packed.lines().enumerate() {
             let place = || format!("{}, line {}, is no hex", self.packed().display(), number + 1);
-            let input = bytes(line).ok_or_else(|| Failure::new(place()))?;
+            let input = bytes(line).ok_or_else(|| CommandFailure::new(place()))?;
             std::fs::write(folder.join(number.to_string()), input)
-                .map_err(Failure::io("unpacking the corpus"))?;
+                .map_err(CommandFailure::io("unpacking the corpus"))?;
         }
         Ok(())
     }
 
-    fn fuzzer(&self) -> Outcome<std::process::Command> {
+    fn fuzzer(&self) -> CommandResult<std::process::Command> {
         let own = programs(self.ws)?.into_iter().any(|name| name == self.name);
         let program = if own { self.name } else { DECODE };
         let host = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
@@ -166,7 +175,7 @@ impl Target<'_> {
         fuzzer.env("FUZZ_DIALECT", self.name).arg("-print_final_stats=1");
         fuzzer.arg(format!("-timeout={INPUT_SECONDS}")).arg(format!("-rss_limit_mb={MEMORY_MIB}"));
         // An input that fails is kept where a person finds it.
-        let artifacts = self.ws.path("fuzz/artifacts");
+        let artifacts = self.ws.path("tests/fuzz/artifacts");
         fuzzer.arg(format!("-artifact_prefix={}/{}-", artifacts.display(), self.name));
         Ok(fuzzer)
     }
@@ -178,12 +187,12 @@ impl Target<'_> {
     }
 
     /// An empty folder.
-    fn scratch(&self, what: &str) -> Outcome<PathBuf> {
+    fn scratch(&self, what: &str) -> CommandResult<PathBuf> {
         let folder = self.ws.target().join("fuzz").join(what).join(self.name);
         if folder.exists() {
-            std::fs::remove_dir_all(&folder).map_err(Failure::io("clearing a folder"))?;
+            std::fs::remove_dir_all(&folder).map_err(CommandFailure::io("clearing a folder"))?;
         }
-        std::fs::create_dir_all(&folder).map_err(Failure::io("making a folder"))?;
+        std::fs::create_dir_all(&folder).map_err(CommandFailure::io("making a folder"))?;
         Ok(folder)
     }
 }

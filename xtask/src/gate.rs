@@ -4,52 +4,56 @@ mod counts;
 mod recordings;
 
 use crate::console::{human, say};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::packages::Packages;
 use crate::process::{run, run_seeing};
-use crate::tools::{Toolbox, WASM};
+use crate::tools::{ToolCache, WASM};
 use crate::workspace::Workspace;
 use crate::{browser, product, tidy};
-use counts::Counts;
+use counts::TestCounts;
 use recordings::recordings;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// One step of the gate.
-struct Step {
+struct GateStep {
     name: &'static str,
     does: &'static str,
-    run: fn(&Workspace, &mut Counts) -> Outcome<Verdict>,
+    run: fn(&Workspace, &mut TestCounts) -> CommandResult<StepOutcome>,
 }
 
 /// How a step ended when it did not fail.
-enum Verdict {
+enum StepOutcome {
     Done,
     LeftOut(String),
 }
 
-const QUICK: [Step; 4] = [
-    Step { name: "fmt", does: "formatting is rustfmt's", run: fmt },
-    Step { name: "tidy", does: "the project's own rules", run: tidy_step },
-    Step { name: "clippy", does: "lints of every crate, test and bench", run: clippy },
-    Step { name: "clippy wasm", does: "lints of what runs in the browser", run: clippy_wasm },
+const QUICK: [GateStep; 4] = [
+    GateStep { name: "fmt", does: "formatting is rustfmt's", run: fmt },
+    GateStep { name: "tidy", does: "the project's own rules", run: tidy_step },
+    GateStep { name: "clippy", does: "lints of every crate, test and bench", run: clippy },
+    GateStep { name: "clippy wasm", does: "lints of what runs in the browser", run: clippy_wasm },
 ];
 
-const SLOW: [Step; 8] = [
-    Step { name: "deny", does: "licences, banned crates, sources", run: deny },
-    Step { name: "fuzz", does: "the targets of the fuzzer compile", run: fuzz },
-    Step { name: "doc", does: "documentation builds without a warning", run: doc },
-    Step { name: "build", does: "the page and the release binary", run: build },
-    Step { name: "browser", does: "a browser for the end-to-end tests", run: find_browser },
-    Step { name: "packages", does: "other projects' packages for the tests", run: find_packages },
-    Step { name: "test", does: "every test, against the release binary", run: cargo_test },
-    Step { name: "recordings", does: "folded recordings equal what the vendors' SDKs make", run: recordings },
+const SLOW: [GateStep; 8] = [
+    GateStep { name: "deny", does: "licences, banned crates, sources", run: deny },
+    GateStep { name: "fuzz", does: "the targets of the fuzzer compile", run: fuzz },
+    GateStep { name: "doc", does: "documentation builds without a warning", run: doc },
+    GateStep { name: "build", does: "the page and the release binary", run: build },
+    GateStep { name: "browser", does: "a browser for the end-to-end tests", run: find_browser },
+    GateStep { name: "packages", does: "other projects' packages for the tests", run: find_packages },
+    GateStep { name: "test", does: "every test, against the release binary", run: cargo_test },
+    GateStep {
+        name: "recordings",
+        does: "folded recordings equal what the vendors' SDKs make",
+        run: recordings,
+    },
 ];
 
 /// Everything the gate runs.
-pub(crate) fn test(ws: &Workspace) -> Outcome {
-    let steps: Vec<&Step> = QUICK.iter().chain(&SLOW).collect();
-    let mut counts = Counts::default();
+pub(crate) fn test(ws: &Workspace) -> CommandResult {
+    let steps: Vec<&GateStep> = QUICK.iter().chain(&SLOW).collect();
+    let mut counts = TestCounts::default();
     let verdict = walk(ws, &steps, &mut counts);
     if verdict.is_err() && counts.failed == 0 {
         // A step without tests of its own counts as one failure, so that the last line never looks green.
@@ -59,21 +63,21 @@ pub(crate) fn test(ws: &Workspace) -> Outcome {
         say(format!("\nthe gate is closed: {failure}"));
     }
     say(format!("{} passed, {} failed", counts.passed, counts.failed));
-    verdict.map_err(Failure::told)
+    verdict.map_err(CommandFailure::told)
 }
 
 /// The quick half.
-pub(crate) fn lint(ws: &Workspace) -> Outcome {
-    walk(ws, &QUICK.iter().collect::<Vec<_>>(), &mut Counts::default())
+pub(crate) fn lint(ws: &Workspace) -> CommandResult {
+    walk(ws, &QUICK.iter().collect::<Vec<_>>(), &mut TestCounts::default())
 }
 
 /// Only the project's own rules.
-pub(crate) fn tidy_alone(ws: &Workspace) -> Outcome {
+pub(crate) fn tidy_alone(ws: &Workspace) -> CommandResult {
     tidy::run(ws.root())
 }
 
 /// Rewrites golden files: the golden tests write what they see instead of comparing.
-pub(crate) fn bless(ws: &Workspace, args: &[String]) -> Outcome {
+pub(crate) fn bless(ws: &Workspace, args: &[String]) -> CommandResult {
     let mut tests = ws.cargo("test --locked --workspace --no-fail-fast");
     tests.env("FANLIGHT_BLESS", "1");
     if args.is_empty() {
@@ -87,13 +91,13 @@ pub(crate) fn bless(ws: &Workspace, args: &[String]) -> Outcome {
 }
 
 /// Rewrites the schemas, and the types of the client packages.
-pub(crate) fn schema(ws: &Workspace) -> Outcome {
+pub(crate) fn schema(ws: &Workspace) -> CommandResult {
     run(ws.cargo("test --locked --quiet -p tests --test schema").env("FANLIGHT_BLESS", "1"))?;
     say("the schemas are rewritten; read `git diff` before you commit them");
     Ok(())
 }
 
-fn walk(ws: &Workspace, steps: &[&Step], counts: &mut Counts) -> Outcome {
+fn walk(ws: &Workspace, steps: &[&GateStep], counts: &mut TestCounts) -> CommandResult {
     let mut told = Vec::new();
     let all = Instant::now();
     for (number, step) in (1..).zip(steps) {
@@ -102,8 +106,8 @@ fn walk(ws: &Workspace, steps: &[&Step], counts: &mut Counts) -> Outcome {
         let verdict = (step.run)(ws, counts);
         let elapsed = started.elapsed();
         let outcome = match &verdict {
-            Ok(Verdict::Done) => "ok".to_owned(),
-            Ok(Verdict::LeftOut(why)) => format!("LEFT OUT: {why}"),
+            Ok(StepOutcome::Done) => "ok".to_owned(),
+            Ok(StepOutcome::LeftOut(why)) => format!("LEFT OUT: {why}"),
             Err(_) => "FAILED".to_owned(),
         };
         say(format!("== {}: {outcome} ({})", step.name, human(elapsed)));
@@ -124,70 +128,70 @@ fn summary(told: &[(&str, String, Duration)], all: Duration) {
     }
 }
 
-fn done(command: &mut Command) -> Outcome<Verdict> {
-    run(command).map(|()| Verdict::Done)
+fn done(command: &mut Command) -> CommandResult<StepOutcome> {
+    run(command).map(|()| StepOutcome::Done)
 }
 
-fn fmt(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
+fn fmt(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     run(&mut ws.cargo("fmt --all --check"))
-        .map(|()| Verdict::Done)
+        .map(|()| StepOutcome::Done)
         .map_err(|failure| failure.mend("cargo fmt --all"))
 }
 
-fn tidy_step(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
-    tidy::run(ws.root()).map(|()| Verdict::Done)
+fn tidy_step(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
+    tidy::run(ws.root()).map(|()| StepOutcome::Done)
 }
 
-fn clippy(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
+fn clippy(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     done(&mut ws.cargo("clippy --workspace --all-targets --locked -- -D warnings"))
 }
 
-fn clippy_wasm(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
+fn clippy_wasm(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     crate::tools::wasm_target(ws)?;
     let mut lints =
         ws.cargo("clippy -p model -p dialects -p encode -p exchange -p web -p decoder --locked --target");
     done(lints.args([WASM, "--", "-D", "warnings"]))
 }
 
-fn deny(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
-    let deny = Toolbox::find()?.cargo_deny(ws)?;
+fn deny(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
+    let deny = ToolCache::find()?.cargo_deny(ws)?;
     // No advisories: they need a database from outside, and the gate must answer the same twice.
     done(ws.command(deny).args(["--locked", "check", "bans", "licenses", "sources"]))
 }
 
-fn fuzz(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
-    let mut check = ws.cargo("check --locked --manifest-path fuzz/Cargo.toml --target-dir");
+fn fuzz(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
+    let mut check = ws.cargo("check --locked --manifest-path tests/fuzz/Cargo.toml --target-dir");
     check.arg(ws.target().join("fuzz-check"));
     // libFuzzer itself is C++ and only linked when a target runs; with this it is not compiled here.
     done(check.env("CUSTOM_LIBFUZZER_PATH", ws.target().join("libfuzzer.a")))
 }
 
-fn doc(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
+fn doc(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     done(ws.cargo("doc --workspace --no-deps --locked").env("RUSTDOCFLAGS", "-Dwarnings"))
 }
 
-fn build(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
-    product::build(ws).map(|()| Verdict::Done)
+fn build(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
+    product::build(ws).map(|()| StepOutcome::Done)
 }
 
-fn find_browser(_: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
-    browser::ensure().map(|()| Verdict::Done)
+fn find_browser(_: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
+    browser::ensure().map(|()| StepOutcome::Done)
 }
 
-fn find_packages(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
-    Packages::ensure(ws).map(|_found| Verdict::Done)
+fn find_packages(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
+    Packages::ensure(ws).map(|_found| StepOutcome::Done)
 }
 
-fn cargo_test(ws: &Workspace, counts: &mut Counts) -> Outcome<Verdict> {
+fn cargo_test(ws: &Workspace, counts: &mut TestCounts) -> CommandResult<StepOutcome> {
     let mut tests = ws.cargo("test --workspace --locked --no-fail-fast");
     tests.envs(Packages::ensure(ws)?.told());
     let well = run_seeing(tests.env("FANLIGHT_BIN", ws.product()), |line| counts.see(line))?;
     match (well, counts) {
-        (true, Counts { passed: 0, .. }) => Err(Failure::new("not a single test ran")),
-        (true, Counts { failed: 0, .. }) => Ok(Verdict::Done),
-        (false, Counts { failed: 0, .. }) => {
-            Err(Failure::new("the tests do not compile, or one of them ended early"))
+        (true, TestCounts { passed: 0, .. }) => Err(CommandFailure::new("not a single test ran")),
+        (true, TestCounts { failed: 0, .. }) => Ok(StepOutcome::Done),
+        (false, TestCounts { failed: 0, .. }) => {
+            Err(CommandFailure::new("the tests do not compile, or one of them ended early"))
         }
-        (_, Counts { failed, .. }) => Err(Failure::new(format!("tests that failed: {failed}"))),
+        (_, TestCounts { failed, .. }) => Err(CommandFailure::new(format!("tests that failed: {failed}"))),
     }
 }

@@ -21,7 +21,7 @@ mod tools;
 mod workspace;
 
 use crate::console::say;
-use crate::failure::{After, Failure, Outcome};
+use crate::failure::{CommandFailure, CommandResult, FailureTrailer};
 use crate::workspace::Workspace;
 use std::process::ExitCode;
 
@@ -50,8 +50,8 @@ cargo xtask COMMAND
                   --busy keeps all cores busy beside every second round. FANLIGHT_BIN names the hub's binary, else it
                   is the product, else the debug build
   fuzz [SECONDS] [TARGET...]
-                  random bytes against everything that comes in (targets: the names in fuzz/fuzz_targets, and for
-                  `decode` those of the dialects), SECONDS each, 60 without; the corpus is kept in fuzz/corpus
+                  random bytes against everything that comes in (targets: the names in tests/fuzz/fuzz_targets, and for
+                  `decode` those of the dialects), SECONDS each, 60 without; the corpus is kept in tests/fuzz/corpus
   tools           only installs the pinned tools and packages, and says where the packages are
 
 Tools live in $FANLIGHT_TOOLS, else $XDG_CACHE_HOME/fanlight/tools, else ~/.cache/fanlight/tools.
@@ -80,28 +80,30 @@ fn main() -> ExitCode {
             say(USAGE);
             return ExitCode::SUCCESS;
         }
-        "" => Err(Failure::usage("no command given")),
-        other => Err(Failure::usage(format!("there is no command `{other}`"))),
+        "" => Err(CommandFailure::usage("no command given")),
+        other => Err(CommandFailure::usage(format!("there is no command `{other}`"))),
     };
     let Err(failure) = verdict else { return ExitCode::SUCCESS };
     match failure.after() {
-        After::Failure => console::complain(format!("xtask: {failure}")),
-        After::Usage => {
+        FailureTrailer::Failure => console::complain(format!("xtask: {failure}")),
+        FailureTrailer::Usage => {
             console::complain(format!("xtask: {failure}\n\n{USAGE}"));
             return ExitCode::from(2);
         }
-        After::Nothing => {}
+        FailureTrailer::Nothing => {}
     }
     ExitCode::FAILURE
 }
 
-fn in_workspace(command: impl FnOnce(&Workspace) -> Outcome) -> Outcome {
+fn in_workspace(command: impl FnOnce(&Workspace) -> CommandResult) -> CommandResult {
     command(&Workspace::find()?)
 }
 
-fn none(rest: &[String]) -> Outcome {
+fn none(rest: &[String]) -> CommandResult {
     match rest.first() {
         None => Ok(()),
-        Some(extra) => Err(Failure::usage(format!("this command takes no arguments, and got `{extra}`"))),
+        Some(extra) => {
+            Err(CommandFailure::usage(format!("this command takes no arguments, and got `{extra}`")))
+        }
     }
 }

@@ -5,10 +5,10 @@
 //! own. A folder that was not filled to its end has no mark, and is filled anew.
 
 use crate::console::{human, say};
-use crate::debian::{self, Need};
-use crate::failure::{Failure, Outcome};
+use crate::debian::{self, SystemPackage};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::process::{answer, run, which};
-use crate::tools::Toolbox;
+use crate::tools::ToolCache;
 use crate::workspace::Workspace;
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -20,14 +20,14 @@ const FOLDER: &str = "tests/clients";
 /// The file that says that a folder is whole.
 const MARK: &str = "whole";
 
-const PYTHON: Need = Need {
+const PYTHON: SystemPackage = SystemPackage {
     who: "the tests with other projects' packages",
     missing: || (!has_venv()).then_some("python3 with venv"),
     packages: &["python3", "python3-venv"],
     elsewhere: "install python3 with its modules venv and ensurepip, and put it on the search path",
 };
 
-const NODE: Need = Need {
+const NODE: SystemPackage = SystemPackage {
     who: "the tests with other projects' packages",
     missing: || ["node", "npm"].into_iter().find(|program| which(program).is_none()),
     packages: &["nodejs", "npm"],
@@ -43,8 +43,8 @@ pub(crate) struct Packages {
 
 impl Packages {
     /// Makes sure that all packages are there.
-    pub(crate) fn ensure(ws: &Workspace) -> Outcome<Self> {
-        let tools = Toolbox::find()?;
+    pub(crate) fn ensure(ws: &Workspace) -> CommandResult<Self> {
+        let tools = ToolCache::find()?;
         debian::ensure(&PYTHON)?;
         debian::ensure(&NODE)?;
         Ok(Self { python: venv(ws, &tools)?, node_modules: node_modules(ws, &tools)? })
@@ -56,7 +56,7 @@ impl Packages {
     }
 }
 
-fn venv(ws: &Workspace, tools: &Toolbox) -> Outcome<PathBuf> {
+fn venv(ws: &Workspace, tools: &ToolCache) -> CommandResult<PathBuf> {
     let lock = ws.path(FOLDER).join("requirements.lock");
     // A venv belongs to the interpreter that made it.
     let made_of = format!("{}{}", answer(Command::new("python3").arg("--version"))?, read(&lock)?);
@@ -71,15 +71,15 @@ fn venv(ws: &Workspace, tools: &Toolbox) -> Outcome<PathBuf> {
     Ok(python)
 }
 
-fn node_modules(ws: &Workspace, tools: &Toolbox) -> Outcome<PathBuf> {
+fn node_modules(ws: &Workspace, tools: &ToolCache) -> CommandResult<PathBuf> {
     const FILES: [&str; 2] = ["package.json", "package-lock.json"];
     let made_of =
-        FILES.into_iter().map(|name| read(&ws.path(FOLDER).join(name))).collect::<Outcome<String>>()?;
+        FILES.into_iter().map(|name| read(&ws.path(FOLDER).join(name))).collect::<CommandResult<String>>()?;
     let home = tools.folder(&format!("node-{}", hash(&made_of)));
     fill(&home, "JavaScript", || {
         for name in FILES {
             fs::copy(ws.path(FOLDER).join(name), home.join(name))
-                .map_err(Failure::io(format!("copying {name}")))?;
+                .map_err(CommandFailure::io(format!("copying {name}")))?;
         }
         let mut npm = Command::new("npm");
         run(npm.args(["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"]).arg(&home))
@@ -88,7 +88,7 @@ fn node_modules(ws: &Workspace, tools: &Toolbox) -> Outcome<PathBuf> {
 }
 
 /// Fills the folder `home` unless it is whole.
-fn fill(home: &Path, language: &str, install: impl FnOnce() -> Outcome) -> Outcome {
+fn fill(home: &Path, language: &str, install: impl FnOnce() -> CommandResult) -> CommandResult {
     let mark = home.join(MARK);
     if mark.is_file() {
         return Ok(());
@@ -96,11 +96,11 @@ fn fill(home: &Path, language: &str, install: impl FnOnce() -> Outcome) -> Outco
     say(format!("installing the {language} packages of {FOLDER} into {} (once)", home.display()));
     let started = Instant::now();
     if home.exists() {
-        fs::remove_dir_all(home).map_err(Failure::io(format!("removing {}", home.display())))?;
+        fs::remove_dir_all(home).map_err(CommandFailure::io(format!("removing {}", home.display())))?;
     }
-    fs::create_dir_all(home).map_err(Failure::io(format!("making {}", home.display())))?;
+    fs::create_dir_all(home).map_err(CommandFailure::io(format!("making {}", home.display())))?;
     install()?;
-    fs::write(&mark, "").map_err(Failure::io(format!("writing {}", mark.display())))?;
+    fs::write(&mark, "").map_err(CommandFailure::io(format!("writing {}", mark.display())))?;
     say(format!("the {language} packages are installed in {}", human(started.elapsed())));
     Ok(())
 }
@@ -109,8 +109,8 @@ fn has_venv() -> bool {
     answer(Command::new("python3").args(["-c", "import ensurepip, venv"])).is_ok()
 }
 
-fn read(file: &Path) -> Outcome<String> {
-    fs::read_to_string(file).map_err(Failure::io(format!("reading {}", file.display())))
+fn read(file: &Path) -> CommandResult<String> {
+    fs::read_to_string(file).map_err(CommandFailure::io(format!("reading {}", file.display())))
 }
 
 /// A name for what `text` says. Another toolchain may give another one; then the folder is filled once more.

@@ -11,11 +11,11 @@ mod packed;
 mod program;
 
 use crate::console::say;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::process::run;
-use crate::tools::{self, Toolbox};
+use crate::tools::{self, ToolCache};
 use crate::workspace::Workspace;
-use program::Program;
+use program::WasmProgram;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,15 +25,15 @@ use std::path::{Path, PathBuf};
 const PAGE_FLAGS: (&str, &str) = ("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", "--cfg=erase_components");
 
 /// The page itself.
-const PAGE: Program = Program { package: "web", bin: "page", script: "web" };
+const PAGE: WasmProgram = WasmProgram { package: "web", bin: "page", script: "web" };
 
 /// What decodes recordings: the page fetches it when one is opened.
-const DECODER: Program = Program { package: "decoder", bin: "decode", script: "no-modules" };
+const DECODER: WasmProgram = WasmProgram { package: "decoder", bin: "decode", script: "no-modules" };
 
 /// Builds the page into `dist/`. The answer is the name of the script that starts it: it changes with everything that
 /// the script loads.
-pub(crate) fn build(ws: &Workspace) -> Outcome<String> {
-    let toolbox = Toolbox::find()?;
+pub(crate) fn build(ws: &Workspace) -> CommandResult<String> {
+    let toolbox = ToolCache::find()?;
     tools::wasm_target(ws)?;
     toolbox.wasm_bindgen(ws)?;
     run(&mut ws.cargo("fetch --locked"))?;
@@ -42,9 +42,10 @@ pub(crate) fn build(ws: &Workspace) -> Outcome<String> {
     let decoder = DECODER.build(ws, &toolbox)?;
     let staging = ws.target().join("page");
     if staging.exists() {
-        fs::remove_dir_all(&staging).map_err(Failure::io(format!("emptying {}", staging.display())))?;
+        fs::remove_dir_all(&staging)
+            .map_err(CommandFailure::io(format!("emptying {}", staging.display())))?;
     }
-    fs::create_dir_all(&staging).map_err(Failure::io(format!("creating {}", staging.display())))?;
+    fs::create_dir_all(&staging).map_err(CommandFailure::io(format!("creating {}", staging.display())))?;
     let boot = assemble::put(&ws.path("web"), &page, &staging)?;
     decoder::put(&decoder, &staging)?;
     packed::pack(ws, &staging)?;
@@ -55,8 +56,8 @@ pub(crate) fn build(ws: &Workspace) -> Outcome<String> {
 }
 
 /// Makes `to` hold what `from` holds, touching only what differs; returns how many files that were.
-fn mirror(from: &Path, to: &Path) -> Outcome<usize> {
-    fs::create_dir_all(to).map_err(Failure::io(format!("creating {}", to.display())))?;
+fn mirror(from: &Path, to: &Path) -> CommandResult<usize> {
+    fs::create_dir_all(to).map_err(CommandFailure::io(format!("creating {}", to.display())))?;
     let (wanted, there) = (files(from)?, files(to)?);
     let mut changed = 0;
     for gone in there.difference(&wanted) {
@@ -69,7 +70,8 @@ fn mirror(from: &Path, to: &Path) -> Outcome<usize> {
             continue;
         }
         if let Some(folder) = goal.parent() {
-            fs::create_dir_all(folder).map_err(Failure::io(format!("creating {}", folder.display())))?;
+            fs::create_dir_all(folder)
+                .map_err(CommandFailure::io(format!("creating {}", folder.display())))?;
         }
         write(&goal, &source)?;
         changed += 1;
@@ -78,14 +80,14 @@ fn mirror(from: &Path, to: &Path) -> Outcome<usize> {
 }
 
 /// All files below a folder, relative to it, except those whose path has a name with a leading dot.
-fn files(folder: &Path) -> Outcome<BTreeSet<PathBuf>> {
+fn files(folder: &Path) -> CommandResult<BTreeSet<PathBuf>> {
     let mut found = BTreeSet::new();
     let mut open = vec![PathBuf::new()];
     while let Some(inside) = open.pop() {
         let here = folder.join(&inside);
         let doing = format!("listing {}", here.display());
-        for entry in fs::read_dir(&here).map_err(Failure::io(&doing))? {
-            let entry = entry.map_err(Failure::io(&doing))?;
+        for entry in fs::read_dir(&here).map_err(CommandFailure::io(&doing))? {
+            let entry = entry.map_err(CommandFailure::io(&doing))?;
             let path = inside.join(entry.file_name());
             if entry.file_name().to_string_lossy().starts_with('.') {
                 continue;
@@ -100,14 +102,14 @@ fn files(folder: &Path) -> Outcome<BTreeSet<PathBuf>> {
     Ok(found)
 }
 
-fn read(path: &Path) -> Outcome<Vec<u8>> {
-    fs::read(path).map_err(Failure::io(format!("reading {}", path.display())))
+fn read(path: &Path) -> CommandResult<Vec<u8>> {
+    fs::read(path).map_err(CommandFailure::io(format!("reading {}", path.display())))
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Outcome {
-    fs::write(path, bytes).map_err(Failure::io(format!("writing {}", path.display())))
+fn write(path: &Path, bytes: &[u8]) -> CommandResult {
+    fs::write(path, bytes).map_err(CommandFailure::io(format!("writing {}", path.display())))
 }
 
-fn remove(path: &Path) -> Outcome {
-    fs::remove_file(path).map_err(Failure::io(format!("removing {}", path.display())))
+fn remove(path: &Path) -> CommandResult {
+    fs::remove_file(path).map_err(CommandFailure::io(format!("removing {}", path.display())))
 }

@@ -1,49 +1,56 @@
 //! Running children: their output streams through as it comes, and a failure names the command line.
 
 use crate::console::{pass_on, say};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandFailure, CommandResult};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Runs a child to its end with our stdin, stdout and stderr.
-pub(crate) fn run(command: &mut Command) -> Outcome {
+pub(crate) fn run(command: &mut Command) -> CommandResult {
     say(format!("$ {}", line(command)));
-    let status = command.status().map_err(Failure::io(format!("starting `{}`", line(command))))?;
+    let status = command.status().map_err(CommandFailure::io(format!("starting `{}`", line(command))))?;
     if status.success() {
         Ok(())
     } else {
-        Err(Failure::new(format!("`{}` ended with {status}", line(command))))
+        Err(CommandFailure::new(format!("`{}` ended with {status}", line(command))))
     }
 }
 
 /// Runs a child, passes its stdout on, and shows each line of it to `see`. The answer is whether it ended well.
-pub(crate) fn run_seeing(command: &mut Command, mut see: impl FnMut(&str)) -> Outcome<bool> {
+pub(crate) fn run_seeing(command: &mut Command, mut see: impl FnMut(&str)) -> CommandResult<bool> {
     say(format!("$ {}", line(command)));
-    let starting = Failure::io(format!("starting `{}`", line(command)));
+    let starting = CommandFailure::io(format!("starting `{}`", line(command)));
     let mut child = command.stdout(Stdio::piped()).spawn().map_err(starting)?;
     if let Some(stdout) = child.stdout.take() {
         let mut reader = BufReader::new(stdout);
         let mut bytes = Vec::new();
-        while reader.read_until(b'\n', &mut bytes).map_err(Failure::io("reading a child's output"))? > 0 {
+        while reader.read_until(b'\n', &mut bytes).map_err(CommandFailure::io("reading a child's output"))?
+            > 0
+        {
             pass_on(&bytes);
             see(String::from_utf8_lossy(&bytes).trim_end());
             bytes.clear();
         }
     }
-    let status = child.wait().map_err(Failure::io("waiting for a child"))?;
+    let status = child.wait().map_err(CommandFailure::io("waiting for a child"))?;
     Ok(status.success())
 }
 
 /// Runs a child quietly; the answer is its stdout.
-pub(crate) fn answer(command: &mut Command) -> Outcome<String> {
-    let output = command.output().map_err(Failure::io(format!("starting `{}`", line(command))))?;
+pub(crate) fn answer(command: &mut Command) -> CommandResult<String> {
+    let output = command.output().map_err(CommandFailure::io(format!("starting `{}`", line(command))))?;
     if output.status.success() {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     } else {
         let said = String::from_utf8_lossy(&output.stderr);
-        Err(Failure::new(format!("`{}` ended with {}\n{}", line(command), output.status, said.trim_end())))
+        Err(CommandFailure::new(format!(
+            "`{}` ended with {}\n{}",
+            line(command),
+            output.status,
+            said.trim_end()
+        )))
     }
 }
 

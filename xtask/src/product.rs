@@ -1,11 +1,11 @@
 //! The product: the hub with the page inside, built and started.
 
 use crate::console::{human, human_bytes, say};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::packages::Packages;
 use crate::page;
 use crate::process::run as run_child;
-use crate::tools::{self, Toolbox};
+use crate::tools::{self, ToolCache};
 use crate::workspace::Workspace;
 use std::process::Command;
 use std::time::Instant;
@@ -14,16 +14,16 @@ use std::time::Instant;
 const DEMO_ADDRESS: &str = "127.0.0.1:4600";
 
 /// Builds the page and the hub.
-pub(crate) fn build(ws: &Workspace) -> Outcome {
+pub(crate) fn build(ws: &Workspace) -> CommandResult {
     let started = Instant::now();
     let boot = page::build(ws)?;
     run_child(&mut ws.cargo("build --release --locked -p fanlight"))?;
     let product = ws.product();
     let bytes = std::fs::read(&product)
-        .map_err(Failure::io(format!("reading the product, {}", product.display())))?;
+        .map_err(CommandFailure::io(format!("reading the product, {}", product.display())))?;
     if !bytes.windows(boot.len()).any(|window| window == boot.as_bytes()) {
-        return Err(Failure::new(format!("{} does not hold this page ({boot})", product.display()))
-            .mend("server/build.rs must say `cargo::rerun-if-changed` for dist/"));
+        return Err(CommandFailure::new(format!("{} does not hold this page ({boot})", product.display()))
+            .mend("server/edge/build.rs must say `cargo::rerun-if-changed` for dist/"));
     }
     let size = human_bytes(bytes.len());
     say(format!("built {} ({size}, page inside) in {}", product.display(), human(started.elapsed())));
@@ -31,7 +31,7 @@ pub(crate) fn build(ws: &Workspace) -> Outcome {
 }
 
 /// Builds everything and becomes the hub, with the demo. `args` go to `fanlight serve`.
-pub(crate) fn run(ws: &Workspace, args: &[String]) -> Outcome {
+pub(crate) fn run(ws: &Workspace, args: &[String]) -> CommandResult {
     build(ws)?;
     let mut hub = ws.command(ws.product());
     hub.args(["serve", "--demo"]);
@@ -50,25 +50,25 @@ pub(crate) fn run(ws: &Workspace, args: &[String]) -> Outcome {
 /// The hub takes the place of this process: signals and the exit code are then its own, and a drain is never cut short
 /// by a parent that went first.
 #[cfg(unix)]
-fn become_child(command: &mut Command) -> Outcome {
+fn become_child(command: &mut Command) -> CommandResult {
     use std::os::unix::process::CommandExt;
-    Err(Failure::io("starting the hub")(command.exec()))
+    Err(CommandFailure::io("starting the hub")(command.exec()))
 }
 
 #[cfg(not(unix))]
-fn become_child(command: &mut Command) -> Outcome {
+fn become_child(command: &mut Command) -> CommandResult {
     run_child(command)
 }
 
 /// Builds everything in release mode and runs the benchmarks.
-pub(crate) fn bench(ws: &Workspace, args: &[String]) -> Outcome {
+pub(crate) fn bench(ws: &Workspace, args: &[String]) -> CommandResult {
     build(ws)?;
     run_child(ws.cargo("bench --locked -p tests").args(args).env("FANLIGHT_BIN", ws.product()))
 }
 
 /// Installs every pinned tool.
-pub(crate) fn tools(ws: &Workspace) -> Outcome {
-    let toolbox = Toolbox::find()?;
+pub(crate) fn tools(ws: &Workspace) -> CommandResult {
+    let toolbox = ToolCache::find()?;
     tools::wasm_target(ws)?;
     toolbox.wasm_bindgen(ws)?;
     toolbox.cargo_deny(ws)?;

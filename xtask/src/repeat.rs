@@ -4,10 +4,10 @@
 mod rounds;
 
 use crate::console::{human, say};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::process::answer;
 use crate::workspace::Workspace;
-use rounds::{Asked, Beside, Failed, executable, failed, line};
+use rounds::{BackgroundLoad, FailedTest, RepeatOptions, executable, failed, line};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -18,23 +18,27 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 /// Runs what `args` ask for: `N [SUITE] [FILTER...] [--busy]`.
-pub(crate) fn repeat(ws: &Workspace, args: &[String]) -> Outcome {
-    let asked = Asked::parse(args)?;
+pub(crate) fn repeat(ws: &Workspace, args: &[String]) -> CommandResult {
+    let asked = RepeatOptions::parse(args)?;
     let folder = ws.target().join("repeat");
-    fs::create_dir_all(&folder).map_err(Failure::io(format!("making {}", folder.display())))?;
-    let mut all: BTreeMap<String, Failed> = BTreeMap::new();
+    fs::create_dir_all(&folder).map_err(CommandFailure::io(format!("making {}", folder.display())))?;
+    let mut all: BTreeMap<String, FailedTest> = BTreeMap::new();
     for suite in &asked.suites {
         let program = build(ws, suite)?;
         for round in 1..=asked.rounds {
-            let beside = if asked.is_busy && round % 2 == 0 { Beside::BusyCores } else { Beside::Nothing };
+            let beside = if asked.is_busy && round % 2 == 0 {
+                BackgroundLoad::BusyCores
+            } else {
+                BackgroundLoad::Nothing
+            };
             // The load is this process, and ends with the round.
-            let load = (beside == Beside::BusyCores).then(Load::begin);
+            let load = (beside == BackgroundLoad::BusyCores).then(BusyCores::begin);
             let kept = folder.join(format!("{suite}-{round}.txt"));
             let started = Instant::now();
             let (well, output) = run(ws, &program, &asked.filters, &kept)?;
             drop(load);
             let names = failed(&output);
-            let under = if beside == Beside::BusyCores { " beside busy cores" } else { "" };
+            let under = if beside == BackgroundLoad::BusyCores { " beside busy cores" } else { "" };
             let took = human(started.elapsed());
             say(format!(
                 "{suite}, round {round} of {}{under}: {} failed ({took})",
@@ -42,13 +46,13 @@ pub(crate) fn repeat(ws: &Workspace, args: &[String]) -> Outcome {
                 names.len()
             ));
             if !well && names.is_empty() {
-                return Err(Failure::new(format!("{suite} ended early, see {}", kept.display())));
+                return Err(CommandFailure::new(format!("{suite} ended early, see {}", kept.display())));
             }
             for name in &names {
                 all.entry(format!("{suite} {name}")).or_default().take(beside, &kept);
             }
             if well {
-                fs::remove_file(&kept).map_err(Failure::io(format!("removing {}", kept.display())))?;
+                fs::remove_file(&kept).map_err(CommandFailure::io(format!("removing {}", kept.display())))?;
             }
         }
     }
@@ -59,21 +63,21 @@ pub(crate) fn repeat(ws: &Workspace, args: &[String]) -> Outcome {
         say(format!("no test failed in {} rounds", asked.rounds));
         return Ok(());
     }
-    Err(Failure::new(format!("tests that failed now and then, or always: {}", all.len())))
+    Err(CommandFailure::new(format!("tests that failed now and then, or always: {}", all.len())))
 }
 
 /// Builds a suite and says where its program is.
-fn build(ws: &Workspace, suite: &str) -> Outcome<PathBuf> {
+fn build(ws: &Workspace, suite: &str) -> CommandResult<PathBuf> {
     say(format!("building {suite}"));
     let mut cargo = ws.cargo("test --locked -p tests --no-run --message-format=json --test");
     let told = answer(cargo.arg(suite))?;
     executable(&told, suite)
-        .ok_or_else(|| Failure::new(format!("cargo does not say where the program of {suite} is")))
+        .ok_or_else(|| CommandFailure::new(format!("cargo does not say where the program of {suite} is")))
 }
 
 /// One round: whether it went well, and what it said, which is kept in `kept` too.
-fn run(ws: &Workspace, program: &Path, filters: &[String], kept: &Path) -> Outcome<(bool, String)> {
-    let io = |what: &str| Failure::io(format!("{what} {}", kept.display()));
+fn run(ws: &Workspace, program: &Path, filters: &[String], kept: &Path) -> CommandResult<(bool, String)> {
+    let io = |what: &str| CommandFailure::io(format!("{what} {}", kept.display()));
     let out = File::create(kept).map_err(io("writing"))?;
     let err = out.try_clone().map_err(io("writing"))?;
     let mut suite = Command::new(program);
@@ -81,18 +85,18 @@ fn run(ws: &Workspace, program: &Path, filters: &[String], kept: &Path) -> Outco
     if std::env::var_os("FANLIGHT_BIN").is_none() && ws.product().is_file() {
         suite.env("FANLIGHT_BIN", ws.product());
     }
-    let status = suite.status().map_err(Failure::io(format!("starting {}", program.display())))?;
+    let status = suite.status().map_err(CommandFailure::io(format!("starting {}", program.display())))?;
     let bytes = fs::read(kept).map_err(io("reading"))?;
     Ok((status.success(), String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// Threads that keep every core busy until this is dropped.
-struct Load {
+struct BusyCores {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Load {
+impl BusyCores {
     fn begin() -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let cores = thread::available_parallelism().map_or(2, std::num::NonZero::get);
@@ -109,7 +113,7 @@ impl Load {
     }
 }
 
-impl Drop for Load {
+impl Drop for BusyCores {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {

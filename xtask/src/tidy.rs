@@ -3,22 +3,25 @@
 //! Each finding names the file and line, the rule, and how to mend it. A rule about a file that does not exist yet is
 //! silent; once the file is there, the rule holds.
 
+mod bools;
 mod documents;
 mod fields;
 mod layers;
+mod manifests;
 mod rust_files;
 mod source;
+mod words;
 
 use crate::console::say;
-use crate::failure::{Failure, Outcome};
-use source::Source;
+use crate::failure::{CommandFailure, CommandResult};
+use source::SourceFile;
 use std::fmt;
 use std::fs;
 use std::path::Path;
 
 /// Something that breaks a rule.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
+pub(crate) struct RuleViolation {
     /// Path from the root of the tree, with `/`.
     pub(crate) file: String,
     /// Line, from 1.
@@ -29,7 +32,7 @@ pub(crate) struct Finding {
     pub(crate) message: String,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for RuleViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: [{}] {}", self.file, self.line, self.rule, self.message)
     }
@@ -37,28 +40,28 @@ impl fmt::Display for Finding {
 
 /// Everything that the rules look at, read once.
 #[derive(Debug, Default)]
-pub(crate) struct Tree {
+pub(crate) struct SourceTree {
     /// Every Rust file.
-    pub(crate) sources: Vec<Source>,
+    pub(crate) sources: Vec<SourceFile>,
     /// Every manifest, and the documents that rules read: path and text.
     pub(crate) texts: Vec<(String, String)>,
 }
 
-impl Tree {
+impl SourceTree {
     /// The text of one manifest or document, if it exists.
     pub(crate) fn text(&self, path: &str) -> Option<&str> {
         self.texts.iter().find(|(name, _)| name == path).map(|(_, text)| text.as_str())
     }
 
     /// One Rust file, if it exists.
-    pub(crate) fn source(&self, path: &str) -> Option<&Source> {
+    pub(crate) fn source(&self, path: &str) -> Option<&SourceFile> {
         self.sources.iter().find(|source| source.path == path)
     }
 }
 
 /// Reads the tree below `root` and applies every rule.
-pub(crate) fn run(root: &Path) -> Outcome {
-    let mut tree = Tree::default();
+pub(crate) fn run(root: &Path) -> CommandResult {
+    let mut tree = SourceTree::default();
     read(root, "", &mut tree)?;
     let findings = check(&tree);
     for finding in &findings {
@@ -69,19 +72,23 @@ pub(crate) fn run(root: &Path) -> Outcome {
             say(format!("tidy: {} Rust files keep the rules", tree.sources.len()));
             Ok(())
         }
-        n => Err(Failure::new(format!("tidy has {n} findings"))),
+        n => Err(CommandFailure::new(format!("tidy has {n} findings"))),
     }
 }
 
 /// All findings, by file and line.
-pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<RuleViolation> {
     let mut findings = Vec::new();
     for source in &tree.sources {
         rust_files::check(source, &mut findings);
         layers::check(source, &mut findings);
+        words::check(source, &mut findings);
     }
+    bools::check(tree, &mut findings);
     documents::check(tree, &mut findings);
+    manifests::check(tree, &mut findings);
     fields::check(tree, &mut findings);
+    words::vocabulary(tree, &mut findings);
     findings.sort_by(|a, b| (&a.file, a.line, a.rule).cmp(&(&b.file, b.line, b.rule)));
     findings
 }
@@ -89,12 +96,12 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
 /// Folders that hold no text of ours.
 const SKIPPED: [&str; 3] = ["target", "dist", "node_modules"];
 
-fn read(root: &Path, inside: &str, tree: &mut Tree) -> Outcome {
+fn read(root: &Path, inside: &str, tree: &mut SourceTree) -> CommandResult {
     let folder = root.join(inside);
     let doing = || format!("reading {}", folder.display());
     let mut names = Vec::new();
-    for entry in fs::read_dir(&folder).map_err(Failure::io(doing()))? {
-        names.push(entry.map_err(Failure::io(doing()))?.file_name().to_string_lossy().into_owned());
+    for entry in fs::read_dir(&folder).map_err(CommandFailure::io(doing()))? {
+        names.push(entry.map_err(CommandFailure::io(doing()))?.file_name().to_string_lossy().into_owned());
     }
     names.sort();
     for name in names {
@@ -107,9 +114,9 @@ fn read(root: &Path, inside: &str, tree: &mut Tree) -> Outcome {
         if full.is_dir() {
             read(root, &path, tree)?;
         } else if kind == "rs" || kind == "md" || name == "Cargo.toml" || inside == "schema" {
-            let text = fs::read_to_string(&full).map_err(Failure::io(format!("reading {path}")))?;
+            let text = fs::read_to_string(&full).map_err(CommandFailure::io(format!("reading {path}")))?;
             if kind == "rs" {
-                tree.sources.push(Source::new(path, text));
+                tree.sources.push(SourceFile::new(path, text));
             } else {
                 tree.texts.push((path, text));
             }

@@ -4,7 +4,7 @@
 //! every machine builds with the same tools.
 
 use crate::console::{human, say};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::process::{answer, run, which};
 use crate::workspace::Workspace;
 use std::path::{Path, PathBuf};
@@ -22,19 +22,19 @@ pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
 /// The cache of tools.
 #[derive(Debug)]
-pub(crate) struct Toolbox {
+pub(crate) struct ToolCache {
     root: PathBuf,
 }
 
-impl Toolbox {
+impl ToolCache {
     /// Where the tools are, or will be.
-    pub(crate) fn find() -> Outcome<Self> {
+    pub(crate) fn find() -> CommandResult<Self> {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let root = set("FANLIGHT_TOOLS")
             .or_else(|| set("XDG_CACHE_HOME").map(|cache| cache.join("fanlight/tools")))
             .or_else(|| set("HOME").map(|home| home.join(".cache/fanlight/tools")))
             .ok_or_else(|| {
-                Failure::new("no place for the tools")
+                CommandFailure::new("no place for the tools")
                     .mend("set FANLIGHT_TOOLS to a folder that may be written")
             })?;
         Ok(Self { root })
@@ -45,32 +45,38 @@ impl Toolbox {
         self.root.join(name)
     }
 
-    /// cargo-deny.
-    pub(crate) fn cargo_deny(&self, ws: &Workspace) -> Outcome<PathBuf> {
-        let pin = Pin { package: "cargo-deny", program: "cargo-deny", version: CARGO_DENY, locked: true };
+    /// The path of cargo-deny; installs it where it is missing.
+    pub(crate) fn cargo_deny(&self, ws: &Workspace) -> CommandResult<PathBuf> {
+        let pin =
+            PinnedTool { package: "cargo-deny", program: "cargo-deny", version: CARGO_DENY, locked: true };
         self.cargo_tool(ws, &pin)
     }
 
-    /// cargo-fuzz.
-    pub(crate) fn cargo_fuzz(&self, ws: &Workspace) -> Outcome<PathBuf> {
-        let pin = Pin { package: "cargo-fuzz", program: "cargo-fuzz", version: CARGO_FUZZ, locked: true };
+    /// The path of cargo-fuzz; installs it where it is missing.
+    pub(crate) fn cargo_fuzz(&self, ws: &Workspace) -> CommandResult<PathBuf> {
+        let pin =
+            PinnedTool { package: "cargo-fuzz", program: "cargo-fuzz", version: CARGO_FUZZ, locked: true };
         self.cargo_tool(ws, &pin)
     }
 
     /// wasm-bindgen at the version that the page is locked to, since the two must be equal.
-    pub(crate) fn wasm_bindgen(&self, ws: &Workspace) -> Outcome<PathBuf> {
-        let lock =
-            std::fs::read_to_string(ws.path("Cargo.lock")).map_err(Failure::io("reading Cargo.lock"))?;
+    pub(crate) fn wasm_bindgen(&self, ws: &Workspace) -> CommandResult<PathBuf> {
+        let lock = std::fs::read_to_string(ws.path("Cargo.lock"))
+            .map_err(CommandFailure::io("reading Cargo.lock"))?;
         match locked_version(&lock, "wasm-bindgen") {
             // Without --locked: the lock file that this tool ships does not always resolve.
             Some(version) => {
-                let pin =
-                    Pin { package: "wasm-bindgen-cli", program: "wasm-bindgen", version, locked: false };
+                let pin = PinnedTool {
+                    package: "wasm-bindgen-cli",
+                    program: "wasm-bindgen",
+                    version,
+                    locked: false,
+                };
                 self.cargo_tool(ws, &pin)
             }
-            None => {
-                Err(Failure::new("Cargo.lock has no wasm-bindgen, and the page cannot be built without it"))
-            }
+            None => Err(CommandFailure::new(
+                "Cargo.lock has no wasm-bindgen, and the page cannot be built without it",
+            )),
         }
     }
 
@@ -92,7 +98,7 @@ impl Toolbox {
         Ok(program)
     }
 
-    fn cargo_tool(&self, ws: &Workspace, pin: &Pin<'_>) -> Outcome<PathBuf> {
+    fn cargo_tool(&self, ws: &Workspace, pin: &PinnedTool<'_>) -> CommandResult<PathBuf> {
         let program = self.root.join("bin").join(format!("{}{}", pin.program, std::env::consts::EXE_SUFFIX));
         if has_version(&program, pin.version) {
             return Ok(program);
@@ -110,14 +116,18 @@ impl Toolbox {
         install.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
         run(&mut install)?;
         if !has_version(&program, pin.version) {
-            return Err(Failure::new(format!("{} does not call itself {}", program.display(), pin.version)));
+            return Err(CommandFailure::new(format!(
+                "{} does not call itself {}",
+                program.display(),
+                pin.version
+            )));
         }
         say(format!("{} {} installed in {}", pin.package, pin.version, human(started.elapsed())));
         Ok(program)
     }
 }
 
-struct Pin<'a> {
+struct PinnedTool<'a> {
     package: &'a str,
     program: &'a str,
     version: &'a str,
@@ -125,14 +135,16 @@ struct Pin<'a> {
 }
 
 /// Adds the compile target of the page to the toolchain when it is missing.
-pub(crate) fn wasm_target(ws: &Workspace) -> Outcome {
+pub(crate) fn wasm_target(ws: &Workspace) -> CommandResult {
     let libraries = answer(ws.command("rustc").args(["--print", "target-libdir", "--target", WASM]))?;
     if Path::new(libraries.trim()).is_dir() {
         return Ok(());
     }
     if which("rustup").is_none() {
-        return Err(Failure::new(format!("the toolchain has no {WASM}, and there is no rustup to add it"))
-            .mend("install the target as your distribution does, or install rustup"));
+        return Err(CommandFailure::new(format!(
+            "the toolchain has no {WASM}, and there is no rustup to add it"
+        ))
+        .mend("install the target as your distribution does, or install rustup"));
     }
     run(ws.command("rustup").args(["target", "add", WASM]))
 }

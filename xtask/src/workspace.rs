@@ -1,6 +1,6 @@
 //! Where things are: the root of the tree, cargo, the build directory.
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::process;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,13 +17,13 @@ pub(crate) struct Workspace {
 impl Workspace {
     /// Finds the tree this program was built from. Cargo is asked for the build directory, since it may be set by
     /// an environment variable or a configuration file.
-    pub(crate) fn find() -> Outcome<Self> {
+    pub(crate) fn find() -> CommandResult<Self> {
         let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
             .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
         let root = manifest
             .parent()
             .map(Path::to_path_buf)
-            .ok_or_else(|| Failure::new(format!("{} has no parent", manifest.display())))?;
+            .ok_or_else(|| CommandFailure::new(format!("{} has no parent", manifest.display())))?;
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
         let mut ask = Command::new(&cargo);
         ask.current_dir(&root).args(["metadata", "--no-deps", "--format-version", "1", "--locked"]);
@@ -32,7 +32,7 @@ impl Workspace {
             .split_once("\"target_directory\":\"")
             .and_then(|(_, after)| after.split_once('"'))
             .map(|(path, _)| PathBuf::from(path.replace("\\\\", "\\")))
-            .ok_or_else(|| Failure::new("`cargo metadata` names no target directory"))?;
+            .ok_or_else(|| CommandFailure::new("`cargo metadata` names no target directory"))?;
         Ok(Self { root, target, cargo })
     }
 

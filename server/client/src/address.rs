@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use model::ConversationId;
-use reqwest::Url;
+use url::Url;
 
 /// The address of a hub, with the token that goes along with every request. Cheap to clone.
 #[derive(Clone, PartialEq, Eq)]
@@ -40,7 +40,18 @@ impl HubAddress {
         self.token.as_deref()
     }
 
-    /// The WebSocket.
+    /// Where it is, without the path and without a name and password that its URL may have.
+    pub(crate) fn origin(&self) -> String {
+        self.base.origin().ascii_serialization()
+    }
+
+    /// `url`, one of this hub, as a request names it.
+    pub(crate) fn target(&self, url: &Url) -> String {
+        let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+        format!("{}{}{query}", self.origin(), url.path())
+    }
+
+    /// The URL of the hub's WebSocket.
     pub fn socket(&self) -> String {
         let url = self.door(&["v1", "ws"]);
         let rest = url.as_str().strip_prefix("http").unwrap_or_default();

@@ -31,17 +31,17 @@ use model::limits::INBOUND_FRAME_BYTES_MAX;
 use model::{ConversationId, Envelope, Event, Position, PublisherId};
 use tokio::time::Instant;
 
-use super::link::{Closed, Link, LinkError};
+use super::link::{HubLink, LinkError, SocketClosed};
 use super::reconnection::Reconnection;
-use super::{HubAddress, Publisher};
+use super::{HttpPublisher, HubAddress};
 
 mod ledger;
 mod line;
 mod window;
 
-pub(crate) use ledger::{Due, Gap, Ledger, Numbers};
+pub(crate) use ledger::{AckLedger, DueFrame, FrameNumbers, GapRecovery};
 use line::{CourierSocket, HubAnswer};
-use window::{Window, json_bytes};
+use window::{ResendWindow, json_bytes};
 
 /// Most bytes of events that wait for their acks, as JSON; beyond it nothing is taken from the source.
 pub const WINDOW_BYTES_MAX: u64 = 4 << 20;
@@ -60,7 +60,7 @@ const EVENT_BYTES_MAX: u64 = 15 << 20;
 
 /// What happens on the way, for whoever wants to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
+pub enum CourierEvent {
     /// The hub is there.
     Connected,
     /// It is not, or not any more; the courier tries again after the wait.
@@ -70,7 +70,7 @@ pub enum News {
         /// How long it waits, in milliseconds.
         retry_ms: u64,
         /// In what way it is not there.
-        absence: Absence,
+        absence: HubAbsence,
     },
     /// The hub has forgotten what it had acked, and of that so many events are not here any more. The courier goes on with
     /// what is, in a new life.
@@ -82,7 +82,7 @@ pub enum News {
 
 /// In what way a hub is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Absence {
+pub enum HubAbsence {
     /// No connection was to be had.
     Nobody,
     /// It was there and has gone, or it is there and says nothing.
@@ -140,9 +140,9 @@ pub struct Courier {
     address: HubAddress,
     conversation: ConversationId,
     publisher: PublisherId,
-    http: Publisher,
-    ledger: Ledger,
-    window: Window,
+    http: HttpPublisher,
+    ledger: AckLedger,
+    window: ResendWindow,
     missing: u64,
     position: Option<Position>,
     line: Option<CourierSocket>,
@@ -150,9 +150,9 @@ pub struct Courier {
 }
 
 /// What goes on with a socket, or does not.
-enum Step {
+enum SocketStep {
     On,
-    Lost(Closed),
+    Lost(SocketClosed),
 }
 
 impl Courier {
@@ -160,12 +160,12 @@ impl Courier {
     /// Connects when it is needed.
     pub fn new(address: HubAddress, conversation: ConversationId, publisher: PublisherId) -> Self {
         Self {
-            http: Publisher::new(address.clone()),
+            http: HttpPublisher::new(address.clone()),
             address,
             conversation,
             publisher,
-            ledger: Ledger::default(),
-            window: Window::default(),
+            ledger: AckLedger::default(),
+            window: ResendWindow::default(),
             missing: 0,
             position: None,
             line: None,
@@ -176,7 +176,7 @@ impl Courier {
     /// The same, for a publisher that had lives before: `life` must be higher than all of them.
     #[must_use]
     pub fn of_life(self, life: u64) -> Self {
-        Self { ledger: Ledger::of_life(life), ..self }
+        Self { ledger: AckLedger::of_life(life), ..self }
     }
 
     /// How far it has come.
@@ -191,7 +191,7 @@ impl Courier {
 
     /// Connects, or says why that does not work. For those who do not want to wait for a hub that was never there.
     pub async fn connect(&mut self) -> Result<(), CourierError> {
-        match Link::open(&self.address).await {
+        match HubLink::open(&self.address).await {
             Ok(link) => self.opened(link),
             Err(LinkError::Refused { code, reason }) => return Err(self.closed(code, reason)),
             Err(LinkError::Failed(cause) | LinkError::Silent(cause)) => {
@@ -206,7 +206,7 @@ impl Courier {
     pub async fn carry(
         &mut self,
         source: impl Stream<Item = Vec<Envelope>>,
-        mut tell: impl FnMut(News) + Send,
+        mut tell: impl FnMut(CourierEvent) + Send,
     ) -> Result<CourierStatus, CourierError> {
         let mut source = std::pin::pin!(source.fuse());
         loop {
@@ -218,8 +218,8 @@ impl Courier {
                 continue;
             };
             match self.step(&mut line, &mut source, &mut tell).await? {
-                Step::On => self.line = Some(line),
-                Step::Lost(closed) => self.lost(closed, Absence::Lost, &mut tell)?,
+                SocketStep::On => self.line = Some(line),
+                SocketStep::Lost(closed) => self.lost(closed, HubAbsence::Lost, &mut tell)?,
             }
         }
     }
@@ -232,7 +232,7 @@ impl Courier {
     async fn open<S: Stream<Item = Vec<Envelope>>>(
         &mut self,
         source: &mut std::pin::Pin<&mut futures_util::stream::Fuse<S>>,
-        tell: &mut (impl FnMut(News) + Send),
+        tell: &mut (impl FnMut(CourierEvent) + Send),
     ) -> Result<(), CourierError> {
         // Boxed, since it is large and rare.
         let mut attempt = Box::pin(opening(self.address.clone(), self.comeback.at()));
@@ -255,16 +255,16 @@ impl Courier {
         match opened {
             Ok(link) => {
                 self.opened(link);
-                tell(News::Connected);
+                tell(CourierEvent::Connected);
                 Ok(())
             }
             Err(LinkError::Refused { code, reason }) => Err(self.closed(code, reason)),
-            Err(LinkError::Failed(why)) => self.lost(Closed::new(why), Absence::Nobody, tell),
-            Err(LinkError::Silent(why)) => self.lost(Closed::new(why), Absence::Lost, tell),
+            Err(LinkError::Failed(why)) => self.lost(SocketClosed::new(why), HubAbsence::Nobody, tell),
+            Err(LinkError::Silent(why)) => self.lost(SocketClosed::new(why), HubAbsence::Lost, tell),
         }
     }
 
-    fn opened(&mut self, link: Link) {
+    fn opened(&mut self, link: HubLink) {
         self.ledger.connected();
         self.line = Some(CourierSocket::new(link));
     }
@@ -295,40 +295,40 @@ impl Courier {
         &mut self,
         line: &mut CourierSocket,
         source: &mut std::pin::Pin<&mut futures_util::stream::Fuse<S>>,
-        tell: &mut (impl FnMut(News) + Send),
-    ) -> Result<Step, CourierError> {
+        tell: &mut (impl FnMut(CourierEvent) + Send),
+    ) -> Result<SocketStep, CourierError> {
         if let Some(event) = self.too_large_for(line) {
             if !self.ledger.has_flights() {
                 return self.request(event).await;
             }
         } else if line.is_free() && self.ledger.due().is_some() {
             let frame = self.frame(line);
-            return Ok(line.put(&frame).map_or_else(Step::Lost, |()| Step::On));
+            return Ok(line.put(&frame).map_or_else(SocketStep::Lost, |()| SocketStep::On));
         }
         let room = self.has_room() && !source.is_done();
         // All may be left at any time: they wait, or write what the line keeps until it is written.
         tokio::select! {
             said = line.next() => match said {
                 Ok(said) => self.take(said, tell),
-                Err(closed) => Ok(Step::Lost(closed)),
+                Err(closed) => Ok(SocketStep::Lost(closed)),
             },
             events = source.next(), if room => {
                 self.offer(events.unwrap_or_default());
-                Ok(Step::On)
+                Ok(SocketStep::On)
             }
         }
     }
 
     /// The next event, when it does not fit into a frame.
     fn too_large_for(&self, line: &CourierSocket) -> Option<u64> {
-        let Some(Due::Events(after)) = self.ledger.due() else { return None };
+        let Some(DueFrame::Events(after)) = self.ledger.due() else { return None };
         (self.window.next_bytes(after) > line.frame_bytes_max()).then_some(after)
     }
 
     /// The frame that is due.
     fn frame(&mut self, line: &CourierSocket) -> model::frame::ClientFrame {
         let events = match self.ledger.due() {
-            Some(Due::Events(after)) => {
+            Some(DueFrame::Events(after)) => {
                 self.window.after(after, line.events_max(), FRAME_BYTES_TARGET.min(line.frame_bytes_max()))
             }
             _ => Vec::new(),
@@ -338,7 +338,7 @@ impl Courier {
     }
 
     /// Publishes the one event after `event` over HTTP, which takes larger ones.
-    async fn request(&mut self, event: u64) -> Result<Step, CourierError> {
+    async fn request(&mut self, event: u64) -> Result<SocketStep, CourierError> {
         let events = self.window.after(event, 1, u64::MAX);
         let numbers = self.ledger.send_more(events.len() as u64);
         let claim = format!("{}/{}/{}-{}", self.publisher, numbers.life, numbers.first, numbers.last);
@@ -347,28 +347,32 @@ impl Courier {
                 self.position = Some(taken.position);
                 self.ledger.ack(numbers.id);
                 self.trim();
-                Ok(Step::On)
+                Ok(SocketStep::On)
             }
             Err(super::PublishError::Refused { status, message, .. }) => match status {
                 // A gap shows again over the socket, which says what is expected.
-                408 | 409 | 429 | 500.. => Ok(Step::Lost(Closed::new(message))),
+                408 | 409 | 429 | 500.. => Ok(SocketStep::Lost(SocketClosed::new(message))),
                 _ => Err(self.refused(message)),
             },
-            Err(error) => Ok(Step::Lost(Closed::new(error.to_string()))),
+            Err(error) => Ok(SocketStep::Lost(SocketClosed::new(error.to_string()))),
         }
     }
 
     /// Takes what the hub said.
-    fn take(&mut self, said: HubAnswer, tell: &mut (impl FnMut(News) + Send)) -> Result<Step, CourierError> {
+    fn take(
+        &mut self,
+        said: HubAnswer,
+        tell: &mut (impl FnMut(CourierEvent) + Send),
+    ) -> Result<SocketStep, CourierError> {
         match said {
             HubAnswer::Nothing => {}
             HubAnswer::Bye { code, reconnect: false, reason, .. } => return Err(self.closed(code, reason)),
             HubAnswer::Bye { retry_ms, .. } => self.comeback.asked(retry_ms),
             HubAnswer::Ack(ack) => self.acked(ack),
             HubAnswer::Refused { id, code: ErrorCode::PublisherGap, expected: Some(expected), .. } => {
-                if let Gap::NewLife { missing } = self.ledger.gap(id, expected) {
+                if let GapRecovery::NewLife { missing } = self.ledger.gap(id, expected) {
                     self.missing = self.missing.saturating_add(missing);
-                    tell(News::Forgotten { missing });
+                    tell(CourierEvent::Forgotten { missing });
                 }
             }
             HubAnswer::Refused { code, message, .. } => {
@@ -378,12 +382,12 @@ impl Courier {
                     | ErrorCode::ShuttingDown
                     | ErrorCode::LogFailed
                     | ErrorCode::Internal
-                    | ErrorCode::PublisherGap => Ok(Step::Lost(Closed::new(message))),
+                    | ErrorCode::PublisherGap => Ok(SocketStep::Lost(SocketClosed::new(message))),
                     _ => Err(self.refused(message)),
                 };
             }
         }
-        Ok(Step::On)
+        Ok(SocketStep::On)
     }
 
     fn acked(&mut self, ack: Ack) {
@@ -401,9 +405,9 @@ impl Courier {
     /// The socket is gone, or there was none: come back later, unless the hub does not want that.
     fn lost(
         &mut self,
-        closed: Closed,
-        absence: Absence,
-        tell: &mut (impl FnMut(News) + Send),
+        closed: SocketClosed,
+        absence: HubAbsence,
+        tell: &mut (impl FnMut(CourierEvent) + Send),
     ) -> Result<(), CourierError> {
         self.line = None;
         self.ledger.lost();
@@ -413,7 +417,7 @@ impl Courier {
             return Err(self.closed(code, closed.why));
         }
         let retry_ms = self.comeback.lost();
-        tell(News::Lost { why: closed.why, retry_ms, absence });
+        tell(CourierEvent::Lost { why: closed.why, retry_ms, absence });
         Ok(())
     }
 
@@ -427,9 +431,9 @@ impl Courier {
 }
 
 /// Connects when it is time.
-async fn opening(address: HubAddress, at: Instant) -> Result<Link, LinkError> {
+async fn opening(address: HubAddress, at: Instant) -> Result<HubLink, LinkError> {
     tokio::time::sleep_until(at).await;
-    Link::open(&address).await
+    HubLink::open(&address).await
 }
 
 /// Bytes of events that fit into a frame of `frame_bytes`.

@@ -1,9 +1,10 @@
 //! Fetching a file from a hub, piece by piece.
 
 use bytes::Bytes;
-use reqwest::{Client, Url};
+use hyper::Method;
+use url::Url;
 
-use super::publisher::{beginning, message, root};
+use super::http::{Http, whole};
 use super::{HubAddress, PublishError};
 
 /// Fetches `url`, one of the hub at `address`, and gives `take` each piece of the body as it comes. Ends with what
@@ -13,27 +14,9 @@ pub async fn download<E: From<PublishError>>(
     url: Url,
     mut take: impl FnMut(Bytes) -> Result<(), E>,
 ) -> Result<(), E> {
-    let http = Client::builder().no_proxy().build().unwrap_or_default();
-    let request = http.get(url);
-    let request = match address.token() {
-        Some(token) => request.bearer_auth(token),
-        None => request,
-    };
-    let broken = |error: reqwest::Error| PublishError::Broken { url: address.clone(), cause: root(&error) };
-    let mut response = request.send().await.map_err(|error| {
-        if error.is_connect() {
-            return PublishError::Unreachable { url: address.clone(), cause: root(&error) };
-        }
-        broken(error)
-    })?;
-    let status = response.status();
-    if !status.is_success() {
-        let text = beginning(response).await.map_err(broken)?;
-        let refused =
-            PublishError::Refused { url: address.clone(), status: status.as_u16(), message: message(&text) };
-        return Err(refused.into());
-    }
-    while let Some(piece) = response.chunk().await.map_err(broken)? {
+    let http = Http::new(address.clone());
+    let mut body = http.send(Method::GET, &url, [], whole(Bytes::new())).await?.into_body();
+    while let Some(piece) = http.piece(&mut body).await? {
         take(piece)?;
     }
     Ok(())

@@ -28,7 +28,7 @@ const INBOUND_FRAME_BYTES_MAX: usize = 512 << 20;
 
 /// An open socket on which both sides have said hello.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct HubLink {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
     welcome: Welcome,
 }
@@ -51,20 +51,20 @@ pub(super) enum LinkError {
 
 /// Why there is no socket any more.
 #[derive(Debug)]
-pub(super) struct Closed {
+pub(super) struct SocketClosed {
     /// The hub's close code, where it sent one.
     pub(super) code: Option<u16>,
     /// Why, for a person.
     pub(super) why: String,
 }
 
-impl Closed {
+impl SocketClosed {
     pub(super) fn new(why: impl Into<String>) -> Self {
         Self { code: None, why: why.into() }
     }
 }
 
-impl Link {
+impl HubLink {
     /// Connects and says hello.
     pub(super) async fn open(address: &HubAddress) -> Result<Self, LinkError> {
         match tokio::time::timeout(OPEN_TIMEOUT, Self::handshake(address)).await {
@@ -104,7 +104,7 @@ impl Link {
                 Err(LinkError::Refused { code, reason: reason.into() })
             }
             Ok(other) => Err(LinkError::Failed(format!("the hub began with {other:?} instead of welcome"))),
-            Err(Closed { code: Some(code), why }) if !model::code::CloseCode::may_reconnect(code) => {
+            Err(SocketClosed { code: Some(code), why }) if !model::code::CloseCode::may_reconnect(code) => {
                 Err(LinkError::Refused { code, reason: why })
             }
             Err(closed) => Err(LinkError::Failed(closed.why)),
@@ -112,7 +112,7 @@ impl Link {
     }
 
     /// The socket, and what the hub said to begin with.
-    pub(super) fn into_parts(self) -> (Welcome, Socket) {
+    pub(super) fn into_parts(self) -> (Welcome, HubSocket) {
         (self.welcome, self.socket)
     }
 
@@ -122,12 +122,12 @@ impl Link {
     }
 
     /// Sends one frame.
-    pub(super) async fn send(&mut self, frame: &ClientFrame) -> Result<(), Closed> {
+    pub(super) async fn send(&mut self, frame: &ClientFrame) -> Result<(), SocketClosed> {
         write(&mut self.socket, frame).await
     }
 
     /// The next frame. May be dropped and called again.
-    pub(super) async fn receive(&mut self) -> Result<ServerFrame, Closed> {
+    pub(super) async fn receive(&mut self) -> Result<ServerFrame, SocketClosed> {
         read(&mut self.socket).await
     }
 
@@ -155,30 +155,30 @@ fn beginning(text: &[u8]) -> String {
 }
 
 /// What carries the frames.
-pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+pub(super) type HubSocket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-async fn write(socket: &mut Socket, frame: &ClientFrame) -> Result<(), Closed> {
-    let text = serde_json::to_string(frame).map_err(|error| Closed::new(error.to_string()))?;
-    socket.send(Message::text(text)).await.map_err(|error| Closed::new(error.to_string()))
+async fn write(socket: &mut HubSocket, frame: &ClientFrame) -> Result<(), SocketClosed> {
+    let text = serde_json::to_string(frame).map_err(|error| SocketClosed::new(error.to_string()))?;
+    socket.send(Message::text(text)).await.map_err(|error| SocketClosed::new(error.to_string()))
 }
 
 /// The next frame. May be dropped and called again.
 pub(super) async fn read(
     socket: &mut (impl Stream<Item = Result<Message, Error>> + Unpin),
-) -> Result<ServerFrame, Closed> {
+) -> Result<ServerFrame, SocketClosed> {
     loop {
         match socket.next().await {
             Some(Ok(Message::Text(text))) => {
                 return parse_server(&text)
-                    .map_err(|error| Closed::new(format!("the hub sent nonsense: {error}")));
+                    .map_err(|error| SocketClosed::new(format!("the hub sent nonsense: {error}")));
             }
             Some(Ok(Message::Close(Some(frame)))) => {
-                return Err(Closed { code: Some(frame.code.into()), why: frame.reason.to_string() });
+                return Err(SocketClosed { code: Some(frame.code.into()), why: frame.reason.to_string() });
             }
             // Pings are answered by the library; binary frames are for later versions.
             Some(Ok(_)) => {}
-            Some(Err(error)) => return Err(Closed::new(error.to_string())),
-            None => return Err(Closed::new("the hub closed the connection")),
+            Some(Err(error)) => return Err(SocketClosed::new(error.to_string())),
+            None => return Err(SocketClosed::new("the hub closed the connection")),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! A viewer's session: one socket, any number of subscriptions, each with its own folded view. It survives the loss of
 //! the socket and of the hub: it comes back after a while and resumes where each subscription stood.
 //!
-//! Nothing runs in the background. Everything happens inside [`Session::next`], so a viewer that does not call it is
-//! a slow viewer, as the hub sees it, and there is no queue that could grow. [`Session::next`] may be dropped at any
+//! Nothing runs in the background. Everything happens inside [`ViewerSession::next`], so a viewer that does not call it is
+//! a slow viewer, as the hub sees it, and there is no queue that could grow. [`ViewerSession::next`] may be dropped at any
 //! point (in a `select!`, by a timeout) and called again.
 //!
 //! ```no_run
@@ -23,32 +23,32 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use model::code::{CloseCode, ErrorCode};
-use model::frame::{ClientFrame, Pub, ServerFrame, Sub, Wish};
-use model::tracker::{Outcome, Tracker};
+use model::frame::{ClientFrame, Pub, ServerFrame, SubscriptionId, SubscriptionOptions};
+use model::tracker::{FrameOutcome, Tracker};
 use model::{ConversationId, Epoch, Position, Seq, View};
 
 use super::HubAddress;
-use super::link::{Closed, Link, LinkError, SILENCE_GRACE};
+use super::link::{HubLink, LinkError, SILENCE_GRACE, SocketClosed};
 use super::reconnection::Reconnection;
 
 mod update;
 
-pub use update::{SessionError, Update};
+pub use update::{SessionError, SessionUpdate};
 
 #[derive(Debug)]
-enum Subscription {
+enum SubscriptionState {
     Conversation { conversation: ConversationId, tracker: Box<Tracker>, min_interval_ms: u16 },
     Fleet,
 }
 
-impl Subscription {
-    fn frame(&self, sub: Sub) -> ClientFrame {
+impl SubscriptionState {
+    fn frame(&self, sub: SubscriptionId) -> ClientFrame {
         match self {
             Self::Conversation { conversation, tracker, min_interval_ms } => ClientFrame::Sub {
                 sub,
                 conv: conversation.clone(),
                 have: tracker.position(),
-                wish: Wish { lens: tracker.lens().clone(), min_interval_ms: *min_interval_ms },
+                wish: SubscriptionOptions { lens: tracker.lens().clone(), min_interval_ms: *min_interval_ms },
             },
             Self::Fleet => ClientFrame::Watch { sub, limit: None },
         }
@@ -57,17 +57,17 @@ impl Subscription {
 
 /// A viewer of any number of conversations over one socket. Dropping it closes the socket.
 #[derive(Debug)]
-pub struct Session {
+pub struct ViewerSession {
     address: HubAddress,
-    link: Option<Link>,
-    subscriptions: BTreeMap<Sub, Subscription>,
-    next_sub: Sub,
+    link: Option<HubLink>,
+    subscriptions: BTreeMap<SubscriptionId, SubscriptionState>,
+    next_sub: SubscriptionId,
     comeback: Reconnection,
     connections: u64,
 }
 
-impl Session {
-    /// A session that connects when [`Session::next`] is called, and goes on trying when it cannot.
+impl ViewerSession {
+    /// A session that connects when [`ViewerSession::next`] is called, and goes on trying when it cannot.
     pub fn new(address: HubAddress) -> Self {
         Self {
             address,
@@ -83,7 +83,7 @@ impl Session {
     pub async fn connect(address: HubAddress) -> Result<Self, SessionError> {
         let mut session = Self::new(address);
         match session.next().await? {
-            Update::Lost { why, .. } => {
+            SessionUpdate::Lost { why, .. } => {
                 Err(SessionError::Unreachable { url: session.address.clone(), cause: why })
             }
             _ => Ok(session),
@@ -91,21 +91,30 @@ impl Session {
     }
 
     /// Views `conversation` from where it stands. It may not exist yet.
-    pub async fn subscribe(&mut self, conversation: ConversationId) -> Sub {
-        self.subscribe_as(conversation, Wish::default()).await
+    pub async fn subscribe(&mut self, conversation: ConversationId) -> SubscriptionId {
+        self.subscribe_as(conversation, SubscriptionOptions::default()).await
     }
 
     /// The same, for who wants less than everything at once.
-    pub async fn subscribe_as(&mut self, conversation: ConversationId, wish: Wish) -> Sub {
+    pub async fn subscribe_as(
+        &mut self,
+        conversation: ConversationId,
+        wish: SubscriptionOptions,
+    ) -> SubscriptionId {
         let tracker = Box::new(Tracker::through(wish.lens));
         let min_interval_ms = wish.min_interval_ms;
-        self.add(Subscription::Conversation { conversation, tracker, min_interval_ms }).await
+        self.add(SubscriptionState::Conversation { conversation, tracker, min_interval_ms }).await
     }
 
     /// Views `conversation` with the events after `have`, onto `view` as it was there (an empty one when only the
     /// events are of interest).
-    pub async fn resume(&mut self, conversation: ConversationId, have: Position, view: View) -> Sub {
-        self.resume_as(conversation, have, view, Wish::default()).await
+    pub async fn resume(
+        &mut self,
+        conversation: ConversationId,
+        have: Position,
+        view: View,
+    ) -> SubscriptionId {
+        self.resume_as(conversation, have, view, SubscriptionOptions::default()).await
     }
 
     /// The same, for who wants less than everything at once; `view` is as it was seen.
@@ -114,20 +123,20 @@ impl Session {
         conversation: ConversationId,
         have: Position,
         mut view: View,
-        wish: Wish,
-    ) -> Sub {
+        wish: SubscriptionOptions,
+    ) -> SubscriptionId {
         view.seq = have.seq;
         let tracker = Box::new(Tracker::resume(wish.lens, have.epoch, view));
         let min_interval_ms = wish.min_interval_ms;
-        self.add(Subscription::Conversation { conversation, tracker, min_interval_ms }).await
+        self.add(SubscriptionState::Conversation { conversation, tracker, min_interval_ms }).await
     }
 
     /// Views the list of conversations.
-    pub async fn watch(&mut self) -> Sub {
-        self.add(Subscription::Fleet).await
+    pub async fn watch(&mut self) -> SubscriptionId {
+        self.add(SubscriptionState::Fleet).await
     }
 
-    async fn add(&mut self, subscription: Subscription) -> Sub {
+    async fn add(&mut self, subscription: SubscriptionState) -> SubscriptionId {
         let sub = self.next_sub;
         self.next_sub = self.next_sub.saturating_add(1);
         let frame = subscription.frame(sub);
@@ -137,35 +146,35 @@ impl Session {
     }
 
     /// Ends a subscription.
-    pub async fn unsubscribe(&mut self, sub: Sub) {
+    pub async fn unsubscribe(&mut self, sub: SubscriptionId) {
         if self.subscriptions.remove(&sub).is_some() {
             self.send(&ClientFrame::Unsub { sub }).await;
         }
     }
 
     /// Asks for the snapshot of a subscription.
-    pub async fn resync(&mut self, sub: Sub) {
+    pub async fn resync(&mut self, sub: SubscriptionId) {
         self.send(&ClientFrame::Resync { sub }).await;
     }
 
-    /// Publishes; [`Update::Ack`] or [`Update::Refused`] with the same id tells what became of it. A socket that is lost
+    /// Publishes; [`SessionUpdate::Ack`] or [`SessionUpdate::Refused`] with the same id tells what became of it. A socket that is lost
     /// before has to be answered by the caller, by publishing again (with a publisher's numbers, that is safe).
     pub async fn publish(&mut self, publication: Pub) {
         self.send(&ClientFrame::Pub(publication)).await;
     }
 
     /// The folded view of a subscription; nothing for one that is none, or not of a conversation.
-    pub fn view(&self, sub: Sub) -> Option<&View> {
+    pub fn view(&self, sub: SubscriptionId) -> Option<&View> {
         self.tracker(sub).map(Tracker::view)
     }
 
     /// Where a subscription stands; nothing before the first answer.
-    pub fn position(&self, sub: Sub) -> Option<Position> {
+    pub fn position(&self, sub: SubscriptionId) -> Option<Position> {
         self.tracker(sub).and_then(Tracker::position)
     }
 
     /// Whether a subscription has everything that there was when it began.
-    pub fn is_live(&self, sub: Sub) -> bool {
+    pub fn is_live(&self, sub: SubscriptionId) -> bool {
         self.tracker(sub).is_some_and(Tracker::is_live)
     }
 
@@ -174,17 +183,17 @@ impl Session {
         self.connections
     }
 
-    fn tracker(&self, sub: Sub) -> Option<&Tracker> {
+    fn tracker(&self, sub: SubscriptionId) -> Option<&Tracker> {
         match self.subscriptions.get(&sub)? {
-            Subscription::Conversation { tracker, .. } => Some(tracker),
-            Subscription::Fleet => None,
+            SubscriptionState::Conversation { tracker, .. } => Some(tracker),
+            SubscriptionState::Fleet => None,
         }
     }
 
     /// Takes updates until the view of `sub` is as wanted. Has no deadline of its own; put a timeout around it.
     pub async fn until(
         &mut self,
-        sub: Sub,
+        sub: SubscriptionId,
         mut wanted: impl FnMut(&View) -> bool,
     ) -> Result<&View, SessionError> {
         while !wanted(self.view(sub).ok_or(SessionError::NoSubscription(sub))?) {
@@ -194,23 +203,23 @@ impl Session {
     }
 
     /// Takes updates until `sub` has everything that there was when it began.
-    pub async fn until_live(&mut self, sub: Sub) -> Result<&View, SessionError> {
+    pub async fn until_live(&mut self, sub: SubscriptionId) -> Result<&View, SessionError> {
         while self.view(sub).is_some() && !self.is_live(sub) {
             self.advance(sub).await?;
         }
         self.view(sub).ok_or(SessionError::NoSubscription(sub))
     }
 
-    async fn advance(&mut self, waited_for: Sub) -> Result<(), SessionError> {
+    async fn advance(&mut self, waited_for: SubscriptionId) -> Result<(), SessionError> {
         match self.next().await? {
-            Update::Refused { sub: Some(sub), code, message, .. } if sub == waited_for => {
+            SessionUpdate::Refused { sub: Some(sub), code, message, .. } if sub == waited_for => {
                 Err(SessionError::Refused { url: self.address.clone(), code, message })
             }
             _ => Ok(()),
         }
     }
 
-    /// Cuts the socket, as a broken network would. [`Session::next`] connects again at once.
+    /// Cuts the socket, as a broken network would. [`ViewerSession::next`] connects again at once.
     pub fn cut(&mut self) {
         self.drop_link();
         self.comeback.hurry();
@@ -224,14 +233,14 @@ impl Session {
     }
 
     /// The next thing that happens. Fails only when the hub does not want this client back.
-    pub async fn next(&mut self) -> Result<Update, SessionError> {
+    pub async fn next(&mut self) -> Result<SessionUpdate, SessionError> {
         loop {
             let Some(link) = &mut self.link else { return self.reconnect().await };
             let patience = Duration::from_millis(link.welcome().hb_ms.saturating_mul(2)) + SILENCE_GRACE;
             let frame = match tokio::time::timeout(patience, link.receive()).await {
                 Ok(Ok(frame)) => frame,
                 Ok(Err(closed)) => return self.lost(closed),
-                Err(_elapsed) => return self.lost(Closed::new("the hub has fallen silent")),
+                Err(_elapsed) => return self.lost(SocketClosed::new("the hub has fallen silent")),
             };
             if let Some(update) = self.take(frame).await? {
                 return Ok(update);
@@ -239,13 +248,13 @@ impl Session {
         }
     }
 
-    async fn reconnect(&mut self) -> Result<Update, SessionError> {
+    async fn reconnect(&mut self) -> Result<SessionUpdate, SessionError> {
         tokio::time::sleep_until(self.comeback.at()).await;
         // Boxed, since it is large and rare: a process may hold thousands of sessions.
-        let mut link = match Box::pin(Link::open(&self.address)).await {
+        let mut link = match Box::pin(HubLink::open(&self.address)).await {
             Ok(link) => link,
             Err(LinkError::Refused { code, reason }) => return Err(self.closed(code, reason)),
-            Err(LinkError::Failed(why) | LinkError::Silent(why)) => return self.lost(Closed::new(why)),
+            Err(LinkError::Failed(why) | LinkError::Silent(why)) => return self.lost(SocketClosed::new(why)),
         };
         for (sub, subscription) in &self.subscriptions {
             if let Err(closed) = link.send(&subscription.frame(*sub)).await {
@@ -255,11 +264,11 @@ impl Session {
         let welcome = link.welcome().clone();
         self.link = Some(link);
         self.connections = self.connections.saturating_add(1);
-        Ok(Update::Connected(welcome))
+        Ok(SessionUpdate::Connected(welcome))
     }
 
     /// The socket is gone: come back later, unless the hub does not want that.
-    fn lost(&mut self, closed: Closed) -> Result<Update, SessionError> {
+    fn lost(&mut self, closed: SocketClosed) -> Result<SessionUpdate, SessionError> {
         self.drop_link();
         if let Some(code) = closed.code
             && !CloseCode::may_reconnect(code)
@@ -267,7 +276,7 @@ impl Session {
             return Err(self.closed(code, closed.why));
         }
         let retry_ms = self.comeback.lost();
-        Ok(Update::Lost { why: closed.why, retry_ms })
+        Ok(SessionUpdate::Lost { why: closed.why, retry_ms })
     }
 
     fn closed(&mut self, code: u16, reason: String) -> SessionError {
@@ -278,13 +287,13 @@ impl Session {
     fn drop_link(&mut self) {
         self.link = None;
         for subscription in self.subscriptions.values_mut() {
-            if let Subscription::Conversation { tracker, .. } = subscription {
+            if let SubscriptionState::Conversation { tracker, .. } = subscription {
                 tracker.disconnected();
             }
         }
     }
 
-    /// Sends now. Where there is no socket, or it breaks, [`Session::next`] notices and asks for everything again.
+    /// Sends now. Where there is no socket, or it breaks, [`ViewerSession::next`] notices and asks for everything again.
     async fn send(&mut self, frame: &ClientFrame) {
         if let Some(link) = &mut self.link {
             // A broken socket shows at the next read, with its reason.
@@ -293,7 +302,7 @@ impl Session {
     }
 
     /// What a frame means to the caller, if anything.
-    async fn take(&mut self, frame: ServerFrame) -> Result<Option<Update>, SessionError> {
+    async fn take(&mut self, frame: ServerFrame) -> Result<Option<SessionUpdate>, SessionError> {
         self.comeback.succeeded();
         Ok(match frame {
             ServerFrame::Subbed { sub, .. }
@@ -301,12 +310,12 @@ impl Session {
             | ServerFrame::Batch { sub, .. }
             | ServerFrame::Live { sub, .. } => self.track(sub, frame).await,
             ServerFrame::Fleet { sub, full, rows, total, ts } => {
-                Some(Update::Fleet { sub, full, rows, total, sent_at: ts })
+                Some(SessionUpdate::Fleet { sub, full, rows, total, sent_at: ts })
             }
             ServerFrame::Lag { sub, state, behind_events, behind_ms } => {
-                Some(Update::Lag { sub, state, behind_events, behind_ms })
+                Some(SessionUpdate::Lag { sub, state, behind_events, behind_ms })
             }
-            ServerFrame::Presence { sub, viewers } => Some(Update::Presence { sub, viewers }),
+            ServerFrame::Presence { sub, viewers } => Some(SessionUpdate::Presence { sub, viewers }),
             ServerFrame::Hb { heads, .. } => {
                 self.revive(&heads).await;
                 let at = self.subscriptions.keys().filter_map(|sub| Some((*sub, self.view(*sub)?.seq)));
@@ -321,7 +330,7 @@ impl Session {
                 self.comeback.asked(retry_ms);
                 None
             }
-            ServerFrame::Ack(ack) => Some(Update::Ack(ack)),
+            ServerFrame::Ack(ack) => Some(SessionUpdate::Ack(ack)),
             ServerFrame::Error { sub: Some(sub), code: ErrorCode::UnknownSubscription, .. }
                 if self.subscriptions.contains_key(&sub) =>
             {
@@ -329,7 +338,7 @@ impl Session {
                 None
             }
             ServerFrame::Error { sub, id, code, message, expected } => {
-                Some(Update::Refused { sub, id, code, message, expected })
+                Some(SessionUpdate::Refused { sub, id, code, message, expected })
             }
             ServerFrame::Welcome(_)
             | ServerFrame::Health { .. }
@@ -340,10 +349,10 @@ impl Session {
     }
 
     /// Asks for what is dead of what the heartbeat speaks of.
-    async fn revive(&mut self, heads: &BTreeMap<Sub, (Epoch, Seq)>) {
+    async fn revive(&mut self, heads: &BTreeMap<SubscriptionId, (Epoch, Seq)>) {
         let mut dead = Vec::new();
         for (sub, subscription) in &mut self.subscriptions {
-            if let Subscription::Conversation { tracker, .. } = subscription
+            if let SubscriptionState::Conversation { tracker, .. } = subscription
                 && tracker.heartbeat(heads.get(sub))
             {
                 dead.push(*sub);
@@ -355,7 +364,7 @@ impl Session {
     }
 
     /// Subscribes to what the hub has forgotten.
-    async fn ask_again(&mut self, sub: Sub) {
+    async fn ask_again(&mut self, sub: SubscriptionId) {
         if let Some(subscription) = self.subscriptions.get(&sub) {
             let frame = subscription.frame(sub);
             self.send(&frame).await;
@@ -363,22 +372,22 @@ impl Session {
     }
 
     /// Applies a frame of a subscription.
-    async fn track(&mut self, sub: Sub, mut frame: ServerFrame) -> Option<Update> {
+    async fn track(&mut self, sub: SubscriptionId, mut frame: ServerFrame) -> Option<SessionUpdate> {
         // A frame of a subscription that was ended in the meantime is none of ours.
-        let Subscription::Conversation { tracker, .. } = self.subscriptions.get_mut(&sub)? else {
+        let SubscriptionState::Conversation { tracker, .. } = self.subscriptions.get_mut(&sub)? else {
             return None;
         };
         let mut changes = Vec::new();
         let update = match tracker.take(&mut frame, &mut |change| changes.push(change)) {
-            Outcome::Subscribed { why } => return Some(Update::Subscribed { sub, why }),
-            Outcome::Replaced => return Some(Update::Snapshot { sub }),
-            Outcome::Live => return Some(Update::Live { sub }),
-            Outcome::Piece | Outcome::Duplicate | Outcome::NotForUs => return None,
-            Outcome::Drift { run, part } => Update::Drift { sub, run, part },
-            Outcome::Gap { expected, from } => Update::Gap { sub, expected, from },
-            Outcome::Applied(_) => {
+            FrameOutcome::Subscribed { why } => return Some(SessionUpdate::Subscribed { sub, why }),
+            FrameOutcome::Replaced => return Some(SessionUpdate::Snapshot { sub }),
+            FrameOutcome::Live => return Some(SessionUpdate::Live { sub }),
+            FrameOutcome::Piece | FrameOutcome::Duplicate | FrameOutcome::NotForUs => return None,
+            FrameOutcome::Drift { run, part } => SessionUpdate::Drift { sub, run, part },
+            FrameOutcome::Gap { expected, from } => SessionUpdate::Gap { sub, expected, from },
+            FrameOutcome::Applied(_) => {
                 let ServerFrame::Batch { from, to, ts, ev, .. } = frame else { return None };
-                return Some(Update::Events { sub, from, to, sent_at: ts, events: ev, changes });
+                return Some(SessionUpdate::Events { sub, from, to, sent_at: ts, events: ev, changes });
             }
         };
         self.resync(sub).await;

@@ -32,7 +32,7 @@ const READ_BYTES: u64 = 64 << 10;
 /// comes.
 #[derive(Debug)]
 pub struct Spool {
-    state: Mutex<State>,
+    state: Mutex<SpoolState>,
     /// Woken when there is something to take, or the end has come.
     changed: Notify,
     /// Woken when there is enough in memory to be moved, or the end has come.
@@ -42,7 +42,7 @@ pub struct Spool {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct SpoolState {
     files: VecDeque<SpoolFile>,
     memory: VecDeque<Bytes>,
     memory_bytes: usize,
@@ -139,10 +139,10 @@ impl Spool {
             // Not in the head of the match, whose locks last to its end.
             let next = self.state.lock().next();
             match next {
-                Next::File(file, offset, count) => return self.read(&file, offset, count).map(Some),
-                Next::Memory(bytes) => return Ok(Some(bytes)),
-                Next::End => return Ok(None),
-                Next::Wait => {}
+                SpoolRead::File(file, offset, count) => return self.read(&file, offset, count).map(Some),
+                SpoolRead::Memory(bytes) => return Ok(Some(bytes)),
+                SpoolRead::End => return Ok(None),
+                SpoolRead::Wait => {}
             }
             changed.await;
         }
@@ -207,30 +207,30 @@ fn write(file: &Mutex<File>, offset: u64, pieces: &VecDeque<Bytes>) -> io::Resul
 }
 
 /// What is to be taken.
-enum Next {
+enum SpoolRead {
     File(Arc<Mutex<File>>, u64, u64),
     Memory(Bytes),
     Wait,
     End,
 }
 
-impl State {
-    fn next(&mut self) -> Next {
+impl SpoolState {
+    fn next(&mut self) -> SpoolRead {
         if let Some(piece) = self.files.front()
             && piece.read < piece.written
         {
             let count = piece.written.saturating_sub(piece.read).min(READ_BYTES);
-            return Next::File(Arc::clone(&piece.file), piece.read, count);
+            return SpoolRead::File(Arc::clone(&piece.file), piece.read, count);
         }
         if self.moving {
-            return Next::Wait;
+            return SpoolRead::Wait;
         }
         if let Some(bytes) = self.memory.pop_front() {
             self.memory_bytes = self.memory_bytes.saturating_sub(bytes.len());
             self.standing.taken = self.standing.taken.saturating_add(bytes.len() as u64);
-            return Next::Memory(bytes);
+            return SpoolRead::Memory(bytes);
         }
-        if self.ended || self.standing.refused > 0 { Next::End } else { Next::Wait }
+        if self.ended || self.standing.refused > 0 { SpoolRead::End } else { SpoolRead::Wait }
     }
 
     /// Removes files that were read to their end. The newest stays while the thread may write to it.

@@ -15,10 +15,10 @@ mod serve;
 mod sinks;
 mod upstreams;
 
-pub(crate) use self::client::{ExportArgs, ImportArgs, ReplayArgs, Speed, TailArgs, TeeArgs};
-pub(crate) use dialect::{Spoken, described};
+pub(crate) use self::client::{ExportArgs, ImportArgs, ReplayArgs, ReplaySpeed, TailArgs, TeeArgs};
+pub(crate) use dialect::{StreamDialect, described};
 pub(crate) use doctor::DoctorArgs;
-pub(crate) use serve::{ServeArgs, Settings, TraceFormat};
+pub(crate) use serve::{ServeArgs, ServeSettings, TraceFormat};
 pub(crate) use sinks::SinkSettings;
 
 /// Watch AI agents work.
@@ -27,12 +27,12 @@ pub(crate) use sinks::SinkSettings;
 pub(crate) struct Args {
     /// What to do.
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
-/// The commands.
+/// The commands of the binary, each with its own flags.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Run the hub
     Serve(ServeArgs),
     /// Copy stdin to stdout untouched, and publish it. A hub that is down never disturbs the pipe
@@ -56,7 +56,7 @@ pub(crate) enum Command {
     Convert(ConvertArgs),
 }
 
-/// See [`Command::Alongside`].
+/// See [`CliCommand::Alongside`].
 #[derive(Debug, clap::Args)]
 pub(crate) struct AlongsideArgs {
     /// The number of the process that starts it
@@ -66,12 +66,12 @@ pub(crate) struct AlongsideArgs {
     pub(crate) command: Vec<std::ffi::OsString>,
 }
 
-/// See [`Command::Fold`].
+/// See [`CliCommand::Fold`].
 #[derive(Debug, clap::Args)]
 pub(crate) struct FoldArgs {
     /// The dialect of the stream, or a YAML file that describes it
     #[arg(long, value_name = "DIALECT", env = "FANLIGHT_DIALECT")]
-    pub(crate) dialect: Spoken,
+    pub(crate) dialect: StreamDialect,
     /// Take calls that the model wrote into its text, as `<tool_use>` or as JSON, out of it
     #[arg(long)]
     pub(crate) text_calls: bool,
@@ -80,12 +80,12 @@ pub(crate) struct FoldArgs {
     pub(crate) summary: bool,
 }
 
-/// See [`Command::Convert`].
+/// See [`CliCommand::Convert`].
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConvertArgs {
     /// The dialect of the stream, or a YAML file that describes it
     #[arg(long, value_name = "DIALECT")]
-    pub(crate) from: Spoken,
+    pub(crate) from: StreamDialect,
     /// The dialect to write
     #[arg(long, value_name = "DIALECT", value_parser = encoded_dialect)]
     pub(crate) to: String,

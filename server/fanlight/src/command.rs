@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use client::{CourierError, PublishError};
 
-use crate::args::{Args, Command};
+use crate::args::{Args, CliCommand};
 
 mod alongside;
 mod convert;
@@ -22,11 +22,11 @@ mod tail;
 mod tee;
 mod terminal;
 
-use output::Output;
+use output::ResultOutput;
 
 /// How a command fails. Printed on stderr: what and where, then how to mend it.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub(crate) enum CommandError {
     /// It was asked for something that cannot be.
     #[error("{what}\n  {mend}")]
     Usage {
@@ -48,7 +48,7 @@ pub(crate) enum Failure {
     NobodyReads,
 }
 
-impl Failure {
+impl CommandError {
     /// A failure with its remedy.
     pub(crate) fn new(what: impl Into<String>, mend: impl Into<String>) -> Self {
         Self::Failed { what: what.into(), mend: mend.into() }
@@ -90,22 +90,22 @@ impl Failure {
 
 /// Runs the command that was asked for.
 pub(crate) fn run(args: Args) -> ExitCode {
-    let output = Output::stdout();
+    let output = ResultOutput::stdout();
     let done = match args.command {
-        Command::Serve(args) => serve::run(&args, output),
-        Command::Tee(args) => tee::run(&args, output),
-        Command::Tail(args) => tail::run(&args, output),
-        Command::Replay(args) => replay::run(&args, output),
-        Command::Export(args) => export::run(&args, output),
-        Command::Import(args) => import::run(&args, output),
-        Command::Doctor(args) => doctor::run(&args, output),
-        Command::Convert(args) => convert::run(&args, std::io::stdin().lock(), output),
-        Command::Alongside(args) => alongside::run(&args),
-        Command::Fold(args) => fold::run(&args, std::io::stdin().lock(), output),
+        CliCommand::Serve(args) => serve::run(&args, output),
+        CliCommand::Tee(args) => tee::run(&args, output),
+        CliCommand::Tail(args) => tail::run(&args, output),
+        CliCommand::Replay(args) => replay::run(&args, output),
+        CliCommand::Export(args) => export::run(&args, output),
+        CliCommand::Import(args) => import::run(&args, output),
+        CliCommand::Doctor(args) => doctor::run(&args, output),
+        CliCommand::Convert(args) => convert::run(&args, std::io::stdin().lock(), output),
+        CliCommand::Alongside(args) => alongside::run(&args),
+        CliCommand::Fold(args) => fold::run(&args, std::io::stdin().lock(), output),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::NobodyReads) => ExitCode::SUCCESS,
+        Err(CommandError::NobodyReads) => ExitCode::SUCCESS,
         Err(failure) => {
             output::complain(&format!("error: {failure}"));
             failure.exit_code()

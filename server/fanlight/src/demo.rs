@@ -16,8 +16,8 @@ mod pacing;
 mod script;
 mod stage;
 
-use script::Play;
-use stage::Stage;
+use script::DemoScript;
+use stage::DemoPublisher;
 
 /// The plays, the ones with the shortest way to something worth seeing first.
 const SCRIPTS: [(&str, &str); 5] = [
@@ -36,14 +36,14 @@ const STAGGER: Duration = Duration::from_millis(1_700);
 pub(crate) async fn run(address: HubAddress) {
     let mut playing = JoinSet::new();
     for (number, (name, text)) in (0_u32..).zip(SCRIPTS) {
-        let play = match Play::parse(text) {
+        let play = match DemoScript::parse(text) {
             Ok(play) => play,
             Err(error) => {
                 tracing::error!(script = name, %error, "the script of the demo cannot be read");
                 continue;
             }
         };
-        let stage = Stage::new(address.clone(), play, u64::from(number));
+        let stage = DemoPublisher::new(address.clone(), play, u64::from(number));
         playing.spawn(async move {
             tokio::time::sleep(STAGGER * number).await;
             stage.play().await;

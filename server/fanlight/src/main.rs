@@ -2,7 +2,7 @@
 //!
 //! What is here is for people at a terminal: flags, the environment and the file with settings (`args`), the commands that serve, publish, view
 //! and convert (`command`), where the trace is written (`telemetry`), and the publishers of the demo (`demo`). It must never know how the hub
-//! keeps or fans out events: it fills a [`server::Config`] and uses the same public doors as every other client.
+//! keeps or fans out events: it fills a [`edge::Config`] and uses the same public doors as every other client.
 //!
 //! Reading order: `args` (with `layers`: flags over environment over file) → `command` → `demo`.
 

@@ -12,12 +12,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
-use model::frame::{Sub, Wish};
+use model::frame::{SubscriptionId, SubscriptionOptions};
 use model::{ConversationId, Epoch};
 use parking_lot::Mutex;
 use tokio_util::task::TaskTracker;
 
-use crate::hub::{Appended, Conversation, Hub, OpenError, Publication, PublishError};
+use crate::hub::{Appended, Conversation, Hub, OpenError, Publication, PublishError, VIEWERS_PER_PUMP};
 
 mod fleet;
 mod ladder;
@@ -25,17 +25,10 @@ mod orphans;
 mod outbox;
 mod presence;
 mod pump;
-mod ready;
-mod sight;
 
 pub use ladder::{BEHIND_AFTER, CurrentRung, Ladder};
 pub use outbox::{Outbox, Sent, Transport};
-pub use presence::Presence;
 pub use pump::Shard;
-pub use sight::{Far, Sight, Sights, Snapshot};
-
-/// Most viewers that one pump serves. A round over all of them is some hundred microseconds of work.
-const VIEWERS_PER_PUMP: usize = 256;
 
 /// Most viewers that the task of a publisher writes to by itself: some tens of microseconds, none of them waiting.
 const VIEWERS_AT_ONCE: usize = 16;
@@ -49,7 +42,7 @@ pub struct Subscription {
     /// The socket.
     pub outbox: Arc<Outbox>,
     /// Its number on the socket.
-    pub sub: Sub,
+    pub sub: SubscriptionId,
     /// Whether it goes on; see [`Outbox::deactivate`].
     pub(crate) active: AtomicBool,
     /// How well it keeps up.
@@ -121,8 +114,8 @@ impl Fanout {
         &self,
         id: &ConversationId,
         outbox: &Arc<Outbox>,
-        sub: Sub,
-        wish: &Wish,
+        sub: SubscriptionId,
+        wish: &SubscriptionOptions,
     ) -> Result<Arc<Subscription>, OpenError> {
         let conversation = self.hub.enter(id)?;
         let (stage, shard) = match self.stages.entry(id.clone()) {
@@ -210,7 +203,7 @@ impl Stage {
     }
 
     /// The group for one more viewer.
-    fn join(self: &Arc<Self>, wish: &Wish, tasks: &TaskTracker) -> Arc<Shard> {
+    fn join(self: &Arc<Self>, wish: &SubscriptionOptions, tasks: &TaskTracker) -> Arc<Shard> {
         let mut shards = self.shards.lock();
         let has_room = |shard: &&Arc<Shard>| shard.wish == *wish && shard.viewers() < VIEWERS_PER_PUMP;
         let roomy = shards.iter().find(has_room).map(Arc::clone);

@@ -15,7 +15,6 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::clock;
-use crate::fanout::Presence;
 use crate::tally::TALLY;
 
 mod conversation;
@@ -30,10 +29,14 @@ mod list;
 mod marks;
 mod orphans;
 mod outsize;
+mod presence;
 mod prices;
 mod publication;
 mod publishers;
+mod ready;
+mod recent;
 mod row;
+mod sight;
 mod upkeep;
 
 pub use conversation::{Conversation, Cursor, Slice};
@@ -41,9 +44,12 @@ pub use followers::Follower;
 pub use import::{History, ImportError};
 pub use list::Listed;
 pub use orphans::{Attendant, Orphans, Patience, Speaker};
+pub use presence::Presence;
 pub use prices::Prices;
 pub use publication::{AppendError, Appended, By, OpenError, Publication, PublishError};
 pub use publishers::{Claim, Numbers};
+pub(crate) use ready::{Ready, VIEWERS_PER_PUMP};
+pub use sight::{Far, Sight, Sights, Snapshot};
 pub use upkeep::Bounds;
 
 /// How many conversations may be read back at the same time.
@@ -75,6 +81,8 @@ pub struct Hub {
     orphans: Orphans,
     prices: Prices,
     followers: followers::Followers,
+    /// The order of the list.
+    recent: recent::Recent,
     /// Whose viewers changed.
     presence: Presence,
 }
@@ -99,6 +107,7 @@ impl Hub {
             orphans: Orphans::default(),
             prices: Prices::default(),
             followers: followers::Followers::default(),
+            recent: recent::Recent::default(),
         }
     }
 
@@ -155,13 +164,13 @@ impl Hub {
             if self.count.load(Ordering::Relaxed) >= CONVERSATIONS_MAX {
                 return Err(OpenError::TooMany);
             }
-            match self.conversations.entry(id.clone()) {
-                Entry::Occupied(found) => Ok(Some(Arc::clone(found.get()))),
-                Entry::Vacant(place) => {
-                    self.count.fetch_add(1, Ordering::Relaxed);
-                    Ok(Some(Arc::clone(&place.insert(Arc::new(conversation)))))
-                }
-            }
+            let made = match self.conversations.entry(id.clone()) {
+                Entry::Occupied(found) => return Ok(Some(Arc::clone(found.get()))),
+                Entry::Vacant(place) => Arc::clone(&place.insert(Arc::new(conversation))),
+            };
+            self.count.fetch_add(1, Ordering::Relaxed);
+            self.moved(&made);
+            Ok(Some(made))
         })
     }
 
@@ -258,13 +267,14 @@ impl Hub {
         let unused = |_: &ConversationId, found: &Arc<Conversation>| {
             Arc::ptr_eq(found, conversation) && found.retire_if_unused()
         };
-        self.dropped(self.conversations.remove_if(conversation.id(), unused).is_some());
+        self.dropped(self.conversations.remove_if(conversation.id(), unused));
     }
 
     /// Counts a conversation less when one was dropped.
-    fn dropped(&self, was_dropped: bool) {
-        if was_dropped {
+    fn dropped(&self, dropped: Option<(ConversationId, Arc<Conversation>)>) {
+        if let Some((id, _)) = dropped {
             self.count.fetch_sub(1, Ordering::Relaxed);
+            self.recent.note(id);
         }
     }
 
@@ -311,6 +321,7 @@ impl Hub {
     /// Notes that the row of `conversation` changed, when anybody wants to know.
     fn touch(&self, conversation: &Arc<Conversation>) {
         self.followers.tell(conversation.id());
+        self.moved(conversation);
         if self.log.indexes() && !conversation.noted.swap(true, Ordering::AcqRel) {
             self.noted.lock().push(Arc::clone(conversation));
         }

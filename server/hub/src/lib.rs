@@ -19,14 +19,14 @@ mod tally;
 pub mod wire;
 
 pub use fanout::{
-    BEHIND_AFTER, CurrentRung, Fanout, Far, Ladder, Outbox, Presence, Sent, Shard, Sight, Sights, Snapshot,
-    Stage, Subscription, SubscriptionTarget, Transport,
+    BEHIND_AFTER, CurrentRung, Fanout, Ladder, Outbox, Sent, Shard, Stage, Subscription, SubscriptionTarget,
+    Transport,
 };
 #[cfg(any(test, feature = "testkit"))]
 pub use hub::halting;
 pub use hub::{
-    AppendError, Appended, Attendant, Bounds, By, Claim, Conversation, Cursor, Follower, History, Hub,
-    ImportError, Listed, Numbers, OpenError, Orphans, Patience, Prices, Publication, PublishError, Slice,
-    Speaker,
+    AppendError, Appended, Attendant, Bounds, By, Claim, Conversation, Cursor, Far, Follower, History, Hub,
+    ImportError, Listed, Numbers, OpenError, Orphans, Patience, Presence, Prices, Publication, PublishError,
+    Sight, Sights, Slice, Snapshot, Speaker,
 };
 pub use tally::{Count, TALLY, Tally};

@@ -18,7 +18,7 @@ impl Count {
         self.0.fetch_add(more, Ordering::Relaxed);
     }
 
-    /// One more.
+    /// Adds one to the counter.
     pub fn one(&self) {
         self.add(1);
     }

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use model::conflate::conflate;
-use model::frame::{ConversationRow, ServerFrame, Sub};
+use model::frame::{ConversationRow, ServerFrame, SubscriptionId};
 use model::{Envelope, Epoch, Seq};
 use serde::Serialize;
 
@@ -73,7 +73,7 @@ const BATCH: &str = "{\"t\":\"batch\",\"sub\":";
 
 /// The batch frame of `slice` for the subscription `sub` as a WebSocket frame, and what of it is the same for every
 /// subscription.
-pub fn batch(sub: Sub, slice: &Slice) -> (Bytes, Bytes) {
+pub fn batch(sub: SubscriptionId, slice: &Slice) -> (Bytes, Bytes) {
     let mut same = 0;
     let frame = framed(TEXT, 64 + 200 * slice.len().min(2_048), |buffer| {
         batch_head(buffer, sub);
@@ -86,7 +86,7 @@ pub fn batch(sub: Sub, slice: &Slice) -> (Bytes, Bytes) {
 }
 
 /// The same frame for another subscription.
-pub fn batch_again(sub: Sub, rest: &[u8]) -> Bytes {
+pub fn batch_again(sub: SubscriptionId, rest: &[u8]) -> Bytes {
     framed(TEXT, rest.len() + 32, |buffer| {
         batch_head(buffer, sub);
         buffer.extend_from_slice(rest);
@@ -94,14 +94,14 @@ pub fn batch_again(sub: Sub, rest: &[u8]) -> Bytes {
 }
 
 /// The same as JSON alone.
-pub fn batch_json(sub: Sub, rest: &[u8]) -> Vec<u8> {
+pub fn batch_json(sub: SubscriptionId, rest: &[u8]) -> Vec<u8> {
     let mut buffer = Vec::with_capacity(rest.len() + 32);
     batch_head(&mut buffer, sub);
     buffer.extend_from_slice(rest);
     buffer
 }
 
-fn batch_head(buffer: &mut Vec<u8>, sub: Sub) {
+fn batch_head(buffer: &mut Vec<u8>, sub: SubscriptionId) {
     buffer.extend_from_slice(BATCH.as_bytes());
     json(buffer, &sub);
 }
@@ -136,7 +136,7 @@ fn element(list: &mut Vec<u8>, before: usize, envelope: &Envelope) {
 }
 
 /// What stands before and after the state, or a piece of it, in a snapshot frame of JSON.
-fn around_state(sub: Sub, epoch: &Epoch, seq: Seq, more: bool) -> (Vec<u8>, &'static [u8]) {
+fn around_state(sub: SubscriptionId, epoch: &Epoch, seq: Seq, more: bool) -> (Vec<u8>, &'static [u8]) {
     let mut before = format!("{{\"t\":\"snap\",\"sub\":{sub},\"epoch\":").into_bytes();
     json(&mut before, epoch);
     before.extend_from_slice(format!(",\"seq\":{seq},\"state\":").as_bytes());
@@ -144,13 +144,13 @@ fn around_state(sub: Sub, epoch: &Epoch, seq: Seq, more: bool) -> (Vec<u8>, &'st
 }
 
 /// A snapshot frame as JSON in three pieces, of which the big one is shared.
-pub fn snapshot_json(sub: Sub, epoch: &Epoch, seq: Seq, piece: &Bytes, more: bool) -> [Bytes; 3] {
+pub fn snapshot_json(sub: SubscriptionId, epoch: &Epoch, seq: Seq, piece: &Bytes, more: bool) -> [Bytes; 3] {
     let (before, after) = around_state(sub, epoch, seq, more);
     [before.into(), piece.clone(), Bytes::from_static(after)]
 }
 
 /// A snapshot as a WebSocket frame in three pieces, of which the big one is shared.
-pub fn snapshot(sub: Sub, epoch: &Epoch, seq: Seq, piece: &Bytes, more: bool) -> [Bytes; 3] {
+pub fn snapshot(sub: SubscriptionId, epoch: &Epoch, seq: Seq, piece: &Bytes, more: bool) -> [Bytes; 3] {
     let (before, after) = around_state(sub, epoch, seq, more);
     let (header, begin) = header(TEXT, before.len() + piece.len() + after.len());
     let mut first: Vec<u8> = header.into_iter().skip(begin).collect();
@@ -159,7 +159,7 @@ pub fn snapshot(sub: Sub, epoch: &Epoch, seq: Seq, piece: &Bytes, more: bool) ->
 }
 
 /// Rows of the list as a WebSocket frame.
-pub fn fleet(sub: Sub, full: bool, rows: &[ConversationRow], total: u64) -> Bytes {
+pub fn fleet(sub: SubscriptionId, full: bool, rows: &[ConversationRow], total: u64) -> Bytes {
     framed(TEXT, 64 + 320 * rows.len(), |buffer| {
         let head = format!("{{\"t\":\"fleet\",\"sub\":{sub},\"full\":{full},\"rows\":");
         buffer.extend_from_slice(head.as_bytes());

@@ -114,6 +114,8 @@ pub struct Progress {
     pub lost: Arc<BTreeSet<Ticket>>,
     /// Everything up to here survives the death of the hub.
     pub stored: Ticket,
+    /// Everything up to here is where lists and searches look. At or below `stored`.
+    pub indexed: Ticket,
     /// Everything up to here survives the loss of power.
     pub synced: Ticket,
     /// Whether the log writes at present.
@@ -127,6 +129,11 @@ impl Progress {
     /// Whether what `ticket` stands for survives the death of the hub.
     pub fn has(&self, ticket: Ticket) -> bool {
         ticket <= self.stored && !self.lost.contains(&ticket)
+    }
+
+    /// Whether what `ticket` stands for is where lists and searches look.
+    pub fn has_indexed(&self, ticket: Ticket) -> bool {
+        ticket <= self.indexed && self.has(ticket)
     }
 }
 
@@ -274,6 +281,10 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
     /// A ticket for everything so far, to be written in such a way that it survives the loss of power. Does not wait.
     fn sync(&self) -> Ticket;
 
+    /// Says that somebody waits until `ticket` is kept at `level`: the log writes soon, and as carefully as that level asks. Without it
+    /// a log gathers what comes for as long as suits it. Does not wait.
+    fn hasten(&self, _ticket: Ticket, _level: Durability) {}
+
     /// Counters for metrics.
     fn figures(&self) -> Figures {
         Figures::default()
@@ -351,6 +362,10 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
 /// [`Durability::Memory`].
 pub async fn reached(log: &dyn EventLog, ticket: Ticket, level: Durability) -> Result<(), LogError> {
     let mut progress = log.progress();
+    if let Some(settled) = settled(&progress.borrow_and_update(), ticket, level) {
+        return settled;
+    }
+    log.hasten(ticket, level);
     loop {
         if let Some(settled) = settled(&progress.borrow_and_update(), ticket, level) {
             return settled;

@@ -2,14 +2,17 @@
 //! survives the loss of power.
 //!
 //! ```text
+//!              ┌───▶ journal
 //!  append ──▶ queue ──▶ writer ──▶ file ◀── readers ◀── load, read, list, search
 //!            (memory)     │ ▲        ▲
 //!                         ▼ │        │ reads
 //!                        packer ─────┘
 //! ```
 //!
-//! The queue takes without waiting ([`queue`]), the writer writes all that has gathered as one transaction
-//! ([`writer`], [`commit`]), the packer makes large blocks of small ones and packs states ([`packer`]). Freed pages are
+//! The queue takes without waiting ([`queue`]). What is appended is stored once it is in the journal ([`journal`]), a file beside
+//! the database. Up to a second later the writer makes rows of it, one transaction for all that has gathered
+//! ([`writer`], [`commit`]); at once where somebody asks for them. A start makes rows of what the journal has of the life before
+//! ([`replay`]). The packer makes large blocks of small ones and packs states ([`packer`]). Freed pages are
 //! used again; the file does not shrink.
 //!
 //! # Epochs (invariant I9)
@@ -44,6 +47,7 @@ mod documents;
 #[cfg(any(test, feature = "testkit"))]
 mod hand;
 mod imports;
+mod journal;
 mod known;
 mod load;
 mod marks;
@@ -52,6 +56,7 @@ mod packer;
 mod private;
 mod queue;
 mod readers;
+mod replay;
 mod retain;
 mod rows;
 mod schema;
@@ -68,6 +73,7 @@ use aside::Aside;
 use blocks::unreadable;
 #[cfg(any(test, feature = "testkit"))]
 pub use hand::Hand;
+use journal::Journal;
 use ops::{Adoption, Events, Op};
 use packer::Packer;
 use queue::{Queue, Stage};
@@ -112,6 +118,7 @@ pub struct SqliteLog {
 #[derive(Debug, Default)]
 struct Threads {
     writer: Option<JoinHandle<()>>,
+    journal: Option<JoinHandle<()>>,
     packer: Option<JoinHandle<()>>,
     /// Held as long as the file is in use.
     lock: Option<File>,
@@ -121,14 +128,22 @@ impl SqliteLog {
     /// Opens the log in the file `path`, which is made with its directory where there is none.
     pub fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
         let lock = lock(path)?;
-        let connection = schema::open_writer(path, options.max_bytes)?;
+        let mut connection = schema::open_writer(path)?;
         let broken = |source| OpenError::Database { path: path.to_path_buf(), source };
-        let Life { number: life, last_unsound, missing } = begin(&connection, path).map_err(broken)?;
+        let aside = Aside::new(path);
+        let left_out = replay::replay(&mut connection, path, &aside)?;
+        schema::limit(&connection, options.max_bytes).map_err(broken)?;
+        let Life { number: life, last_unsound, missing } =
+            begin(&connection, path, left_out).map_err(broken)?;
         let tally = Arc::new(Tally::new(rows::count(&connection).map_err(broken)?));
-        let (queue, packer) = (Arc::new(Queue::new(options.queue_bytes)), Arc::new(Packer::default()));
+        let (queue, packer) =
+            (Arc::new(Queue::new(options.queue_bytes, options.max_bytes)), Arc::new(Packer::default()));
         for (conversation, key) in rows::loose(&connection).map_err(broken)? {
             packer.compact(conversation, key);
         }
+        let marker = Arc::new(Mutex::new(Marker::open(path, life, clock::now_ms())));
+        let journal = open_journal(path, life, &marker);
+        queue.state.lock().has_journal = journal.is_some();
         let writer = Writer {
             connection,
             queue: Arc::clone(&queue),
@@ -138,8 +153,9 @@ impl SqliteLog {
             known: known::Known::default(),
             failing_since: None,
             synced: false,
-            marker: Marker::open(path, life, clock::now_ms()),
-            aside: Aside::new(path),
+            marker,
+            journal: journal.clone(),
+            aside,
             refused: 0,
             halvings: 0,
         };
@@ -155,8 +171,10 @@ impl SqliteLog {
                 packer.run(&path, &queue);
             }
         };
+        let entries = Arc::clone(&queue);
         let threads = Threads {
             writer: spawn("log-writer", Box::new(move || writer.run()))?,
+            journal: spawn("log-journal", Box::new(move || write_entries(&entries, journal.as_deref())))?,
             packer: spawn("log-packer", Box::new(packing))?,
             lock: Some(lock),
         };
@@ -174,7 +192,7 @@ impl SqliteLog {
         })
     }
 
-    /// Ends both threads: the packer first, since it gives work to the writer.
+    /// Ends the threads, the writer last, since the others give work to it.
     fn end(&self, stage: Stage) {
         let mut threads = self.threads.lock();
         // The last connection tidies up behind it, and only one that writes can.
@@ -182,7 +200,9 @@ impl SqliteLog {
         self.searchers.close();
         self.queue.end(if stage == Stage::Closing { Stage::Draining } else { stage });
         self.packer.end();
-        for (thread, last) in [(threads.packer.take(), false), (threads.writer.take(), true)] {
+        for (thread, last) in
+            [(threads.journal.take(), false), (threads.packer.take(), false), (threads.writer.take(), true)]
+        {
             if last {
                 self.queue.end(stage);
             }
@@ -191,6 +211,29 @@ impl SqliteLog {
             }
         }
         threads.lock = None;
+    }
+}
+
+/// The journal of a life that begins; nothing where its files cannot be written: then everything is stored as rows.
+fn open_journal(path: &Path, life: i64, marker: &Arc<Mutex<Marker>>) -> Option<Arc<Journal>> {
+    let journal = Journal::open(path, life, Arc::clone(marker));
+    let journal = journal.inspect_err(|error| {
+        tracing::warn!(%error, path = %path.display(), "the log has no journal and will be slow");
+    });
+    journal.ok().map(Arc::new)
+}
+
+/// The body of the thread that writes entries: until the log ends.
+fn write_entries(queue: &Queue, journal: Option<&Journal>) {
+    let Some(journal) = journal else { return queue.journal_failed() };
+    while let Some(entry) = queue.next_entry() {
+        match journal.write(&entry.appends, clock::now_ms()) {
+            Ok(()) => queue.journaled(&entry),
+            Err(error) => {
+                tracing::warn!(%error, "the journal of the log cannot be written");
+                queue.journal_failed();
+            }
+        }
     }
 }
 
@@ -223,8 +266,8 @@ struct Life {
     missing: Option<Missing>,
 }
 
-/// Begins a life.
-fn begin(connection: &rusqlite::Connection, path: &Path) -> rusqlite::Result<Life> {
+/// Begins a life. So many appends were `left_out` that the journal has: what they continue is not there.
+fn begin(connection: &rusqlite::Connection, path: &Path, left_out: u64) -> rusqlite::Result<Life> {
     let newest = "SELECT number, commits, written_at FROM life ORDER BY number DESC LIMIT 1";
     let newest = connection.query_row(newest, [], |row| {
         Ok((row.get(0)?, schema::natural(row.get(1)?), schema::natural(row.get(2)?)))
@@ -233,7 +276,8 @@ fn begin(connection: &rusqlite::Connection, path: &Path) -> rusqlite::Result<Lif
     let unsound = "SELECT coalesce(max(number), 0) FROM life WHERE ended_well = 0";
     let mut last_unsound = connection.query_row(unsound, [], |row| row.get(0))?;
     let watermark = watermark::read(path).unwrap_or_default();
-    let missing = watermark.missing(newest, commits, at);
+    let left_out = (left_out > 0).then_some(Missing { commits: left_out, from: at, to: watermark.at });
+    let missing = watermark.missing(newest, commits, at).or(left_out);
     if let Some(Missing { commits, from, to }) = &missing {
         tracing::error!(path = %path.display(), commits, from, to, "what the log had acked is missing");
         // Viewers have seen what is not there: nothing goes on under its old name.
@@ -266,7 +310,7 @@ impl EventLog for SqliteLog {
     fn append(&self, append: Append<'_>) -> Result<Ticket, LogError> {
         let after = append.after.seq;
         let head = append.envelopes.last().map_or(after, |envelope| envelope.seq);
-        self.queue.append(Op::Append(Box::new(Events::of(append))), after, head)
+        self.queue.append(Op::Append(Arc::new(Events::of(append))), after, head)
     }
 
     fn keep(&self, checkpoint: Checkpoint) -> Ticket {
@@ -282,6 +326,10 @@ impl EventLog for SqliteLog {
 
     fn sync(&self) -> Ticket {
         self.queue.put(Op::Sync)
+    }
+
+    fn hasten(&self, ticket: Ticket, level: Durability) {
+        self.queue.hasten(ticket.0, level);
     }
 
     fn figures(&self) -> Figures {
@@ -339,10 +387,12 @@ impl EventLog for SqliteLog {
     }
 
     fn search(&self, query: &SearchQuery, stop: &Stop) -> Result<Finds, LogError> {
+        self.queue.settle_found();
         self.searchers.read(|connection| search::search(connection, query, stop))
     }
 
     fn tools(&self) -> Result<Vec<ToolFigures>, LogError> {
+        self.queue.settle_found();
         self.searchers.read(|connection| tools::figures(connection).map_err(unreadable))
     }
 
@@ -363,7 +413,7 @@ impl EventLog for SqliteLog {
     }
 
     fn stage(&self, import: Import, append: Append<'_>) -> Ticket {
-        self.queue.piece(Op::Stage(import, Box::new(Events::of(append))))
+        self.queue.piece(Op::Stage(import, Arc::new(Events::of(append))))
     }
 
     fn adopt(&self, import: Import, checkpoint: Checkpoint, calls: Vec<Call>) -> Ticket {

@@ -9,7 +9,7 @@ use model::view::Item;
 use model::{ConversationId, Envelope, Epoch, MessageId, Position, PublisherId, RunId, Seq, View};
 
 /// How far a publisher has come: for exactly-once, kept together with what it said.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Mark {
     /// The publisher.
     pub publisher: PublisherId,
@@ -57,7 +57,7 @@ impl<'a> Append<'a> {
 }
 
 /// A text that searches find. It is written once, when it is whole.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Document {
     /// The run; empty for a message outside of any.
     pub run: RunId,
@@ -76,7 +76,7 @@ pub struct Document {
 }
 
 /// What a document belongs to.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum DocumentPlace {
     /// A part or a call of the run.
     Item(Item),
@@ -101,7 +101,7 @@ pub enum DocumentKind {
 }
 
 /// A call that is over.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Call {
     /// The tool.
     pub name: CompactString,
@@ -112,7 +112,7 @@ pub struct Call {
 }
 
 /// A result that is kept beside its event.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Attachment {
     /// The first 128 bits of its SHA-256, as 32 hex digits: its name in the conversation.
     pub hash: CompactString,

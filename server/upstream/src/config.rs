@@ -171,11 +171,6 @@ impl Upstream {
         format!("{}://{}", self.scheme, self.authority)
     }
 
-    /// Whether it is behind TLS.
-    pub(crate) fn is_protected(&self) -> bool {
-        self.scheme == Scheme::HTTPS
-    }
-
     /// Certificates that are trusted for it besides the usual ones.
     pub(crate) fn certificates(&self) -> &[CertificateDer<'static>] {
         &self.certificates

@@ -33,7 +33,7 @@ pub(crate) enum Detour {
     Unknown(String),
 }
 
-/// A proxy.
+/// A proxy in front of upstreams, and the key that it wants.
 #[derive(Debug, Clone)]
 pub(crate) struct Before {
     place: Uri,

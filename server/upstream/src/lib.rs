@@ -9,22 +9,25 @@
 //! It names `model` (limits) and no other crate of the workspace, and no other crate of the server names hyper's client or TLS.
 //!
 //! Reading order: `config` (where upstreams are) → `egress` (what all calls share) → `send` (one request, and when it is sent again) →
-//! `again` (its body) → `link`, `settings` (connections) → `upgrade` (other protocols) → `detour` (proxies of the environment) → `error`, `retry_after`.
+//! `replay` (its body) → `pool` → `http1`, `http2` (connections) → `upgrade` (other protocols) → `connect` (TCP, TLS) → `detour` (proxies of
+//! the environment) → `error`, `retry_after`.
 
-mod again;
 mod config;
+mod connect;
 mod detour;
 mod egress;
 mod error;
-mod link;
+mod http1;
+mod http2;
+mod pool;
+mod replay;
 mod retry_after;
 mod send;
-mod settings;
 mod upgrade;
 
 pub use config::{Api, Upstream, UpstreamError};
+pub use connect::RawConnection;
 pub use egress::{Egress, TlsError};
 pub use error::{SendError, reason};
-pub use link::RawConnection;
 pub use retry_after::retry_after_ms;
 pub use send::{ResponseBody, Sender};

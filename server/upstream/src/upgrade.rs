@@ -1,39 +1,27 @@
 //! Requests that ask for another protocol, which has the connection to itself from then on.
 
 use std::error::Error;
-use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
-use hyper::client::conn::http1;
 use hyper::http::header::HOST;
 use hyper::http::{HeaderValue, Uri};
 use hyper::{Request, Response};
-use model::limits::PROXY_CONNECT_MS;
 
-use crate::config::Upstream;
-use crate::egress::Outside;
+use crate::connect::Stream;
 use crate::error::{SendError, reason};
-use crate::send::{READ_AHEAD_BYTES, connect};
+use crate::http1;
 
-/// Sends `request` to `upstream` over a connection of its own, which must be there in time.
+/// Sends `request` over a connection that is new.
 pub(crate) async fn upgrade<B>(
-    upstream: &Upstream,
-    outside: &Outside,
+    stream: Stream,
     mut request: Request<B>,
 ) -> Result<Response<Incoming>, SendError>
 where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
 {
-    let within = Duration::from_millis(PROXY_CONNECT_MS);
-    let connected = tokio::time::timeout(within, connect(upstream, outside)).await;
-    let connected =
-        connected.unwrap_or_else(|_elapsed| Err(format!("no connection within {} s", within.as_secs())));
-    let connection = connected.map_err(SendError::Unreachable)?;
     let failed = |error: hyper::Error| SendError::Failed(reason(&error));
-    let mut builder = http1::Builder::new();
-    builder.preserve_header_case(true).max_buf_size(READ_AHEAD_BYTES);
-    let (mut sender, connection) = builder.handshake(connection.into_inner()).await.map_err(failed)?;
+    let (mut sender, connection) = http1::builder().handshake(stream).await.map_err(failed)?;
     // Ends with the answer, or hands the connection over to whoever takes it.
     tokio::spawn(async move {
         if let Err(error) = connection.with_upgrades().await {

@@ -9,11 +9,11 @@ use compact_str::CompactString;
 use indexmap::IndexSet;
 
 use super::fault::fault;
-use super::field::{Field, Fields};
+use super::field::{ForeignField, ForeignFields};
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
+use super::objects::{ObjectDecoder, ObjectMeaning};
 use super::tokens::usage;
-use super::writer::{Ending, Writer};
+use super::writer::{EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{Kind, RunStatus, RunUpdate};
@@ -25,9 +25,9 @@ mod history;
 mod interrupt;
 mod texts;
 
-use calls::Calls;
-use history::History;
-use texts::{Texts, Voice};
+use calls::AgUiCalls;
+use history::AgUiHistory;
+use texts::{AgUiTexts, MessageVoice};
 
 /// The name of the dialect.
 pub const NAME: &str = "ag-ui";
@@ -37,14 +37,14 @@ const OPEN_MAX: usize = 64;
 
 /// A decoder for one stream.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::new(Events {
-        writer: Writer::new(NAME, options),
+    Box::new(ObjectDecoder::new(AgUiMeaning {
+        writer: EventWriter::new(NAME, options),
         inner: Vec::new(),
         sub_agents: IndexSet::new(),
         run_id: CompactString::default(),
-        texts: Texts::default(),
-        calls: Calls::default(),
-        history: History::default(),
+        texts: AgUiTexts::default(),
+        calls: AgUiCalls::default(),
+        history: AgUiHistory::default(),
         steps: IndexSet::new(),
         is_late: false,
     }))
@@ -52,28 +52,28 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
 
 /// What the events mean.
 #[derive(Debug)]
-struct Events {
-    writer: Writer,
+struct AgUiMeaning {
+    writer: EventWriter,
     /// The dialect's id of the run that goes on.
     run_id: CompactString,
     /// Runs inside of it that go on, outermost first.
     inner: Vec<AgentId>,
     /// Sub-agents that were named as such and go on.
     sub_agents: IndexSet<AgentId>,
-    texts: Texts,
-    calls: Calls,
-    history: History,
+    texts: AgUiTexts,
+    calls: AgUiCalls,
+    history: AgUiHistory,
     /// Steps that are open.
     steps: IndexSet<CompactString>,
     /// Events that came between two runs have been told.
     is_late: bool,
 }
 
-impl Meaning for Events {
+impl ObjectMeaning for AgUiMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
-        let Some(whole) = Field::parse(text) else {
+        let Some(whole) = ForeignField::parse(text) else {
             let detail = format!("line {line}: no JSON: {}", excerpt(text));
             return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
         };
@@ -88,21 +88,21 @@ impl Meaning for Events {
     }
 
     fn done(&mut self, out: &mut Decoded) {
-        self.close(Ending { is_whole: true, ..Ending::default() }, out);
+        self.close(RunEnding { is_whole: true, ..RunEnding::default() }, out);
     }
 
     fn finish(&mut self, out: &mut Decoded) {
-        self.close(Ending::default(), out);
+        self.close(RunEnding::default(), out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.writer
     }
 }
 
-impl Events {
-    fn event(&mut self, whole: Field<'_>, out: &mut Decoded) {
-        let event = Fields::of(whole);
+impl AgUiMeaning {
+    fn event(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
+        let event = ForeignFields::of(whole);
         self.writer.set_time(event.get("timestamp").count().map(milliseconds));
         let kind = event.get("type").text().unwrap_or_default();
         self.end_chunks(&kind, &event, out);
@@ -135,8 +135,8 @@ impl Events {
     fn other(
         &mut self,
         kind: &str,
-        whole: Field<'_>,
-        event: &Fields<'_>,
+        whole: ForeignField<'_>,
+        event: &ForeignFields<'_>,
         agent: Option<&AgentId>,
         out: &mut Decoded,
     ) {
@@ -200,7 +200,7 @@ impl Events {
     }
 
     /// Texts and calls in the short form end with whatever is not more of them.
-    fn end_chunks(&mut self, kind: &str, event: &Fields<'_>, out: &mut Decoded) {
+    fn end_chunks(&mut self, kind: &str, event: &ForeignFields<'_>, out: &mut Decoded) {
         const PASSING: [&str; 8] = [
             "RAW",
             "CUSTOM",
@@ -227,7 +227,7 @@ impl Events {
         self.history.begin();
     }
 
-    fn run_started(&mut self, event: &Fields<'_>, out: &mut Decoded) {
+    fn run_started(&mut self, event: &ForeignFields<'_>, out: &mut Decoded) {
         let id = event.get("runId").words().unwrap_or_default();
         if self.writer.is_running() {
             if !id.is_empty() && id == self.run_id.as_str() {
@@ -236,15 +236,15 @@ impl Events {
             if self.starts_inside(event, &id, out) {
                 return;
             }
-            self.close(Ending::default(), out);
+            self.close(RunEnding::default(), out);
         }
         self.run_id = CompactString::new(&id);
         self.begin(event.get("model").text().as_deref(), out);
-        let input = Fields::of(event.get("input"));
+        let input = ForeignFields::of(event.get("input"));
         self.snapshot(input.get("messages"), false, out);
     }
 
-    fn run_finished(&mut self, event: &Fields<'_>, out: &mut Decoded) {
+    fn run_finished(&mut self, event: &ForeignFields<'_>, out: &mut Decoded) {
         // Adapters that tell an error tell the end too.
         if !self.writer.is_running() && self.writer.has_begun() {
             return;
@@ -259,18 +259,18 @@ impl Events {
         }
         let outcome = event.get("outcome");
         let paused = interrupt::tell(outcome, &self.calls, &mut self.writer, out);
-        let reason = Fields::of(outcome).get("type").word().or_else(|| outcome.word());
-        let ending = Ending {
+        let reason = ForeignFields::of(outcome).get("type").word().or_else(|| outcome.word());
+        let ending = RunEnding {
             is_whole: true,
             is_paused: paused,
             finish_reason: reason.map(|reason| CompactString::new(&reason)),
             usage: usage(event.get("usage")),
-            ..Ending::default()
+            ..RunEnding::default()
         };
         self.close(ending, out);
     }
 
-    fn run_failed(&mut self, whole: Field<'_>, event: &Fields<'_>, out: &mut Decoded) {
+    fn run_failed(&mut self, whole: ForeignField<'_>, event: &ForeignFields<'_>, out: &mut Decoded) {
         if self.writer.is_running()
             && let Some(agent) = self.inner.last().cloned()
             && self.ends_inside(event, RunStatus::Error, out)
@@ -279,18 +279,18 @@ impl Events {
             return self.writer.push_by(Some(&agent), Kind::Error(fault(whole)), out);
         }
         self.fail(whole, out);
-        self.close(Ending { usage: usage(event.get("usage")), ..Ending::default() }, out);
+        self.close(RunEnding { usage: usage(event.get("usage")), ..RunEnding::default() }, out);
     }
 
     /// Tells the messages of `list`. Those that follow the last user's are the run's own where it is said that they
     /// may be.
-    fn snapshot(&mut self, list: Field<'_>, has_own: bool, out: &mut Decoded) {
+    fn snapshot(&mut self, list: ForeignField<'_>, has_own: bool, out: &mut Decoded) {
         let Self { history, texts, calls, writer, inner, .. } = self;
         history.tell(list, has_own, texts, calls, inner.last(), writer, out);
     }
 
     /// The run is over, be it that the stream said so or that no more of it comes.
-    fn close(&mut self, ending: Ending, out: &mut Decoded) {
+    fn close(&mut self, ending: RunEnding, out: &mut Decoded) {
         if !self.writer.is_running() {
             return;
         }
@@ -304,11 +304,11 @@ impl Events {
 }
 
 /// Who speaks in an event about a text, and what the event does.
-fn spoken(kind: &str) -> Option<(Voice, &str)> {
-    const PREFIXES: [(&str, Voice); 3] = [
-        ("TEXT_MESSAGE_", Voice::Text),
-        ("REASONING_MESSAGE_", Voice::Thinking),
-        ("THINKING_TEXT_MESSAGE_", Voice::Thinking),
+fn spoken(kind: &str) -> Option<(MessageVoice, &str)> {
+    const PREFIXES: [(&str, MessageVoice); 3] = [
+        ("TEXT_MESSAGE_", MessageVoice::Text),
+        ("REASONING_MESSAGE_", MessageVoice::Thinking),
+        ("THINKING_TEXT_MESSAGE_", MessageVoice::Thinking),
     ];
     PREFIXES.into_iter().find_map(|(prefix, voice)| Some((voice, kind.strip_prefix(prefix)?)))
 }

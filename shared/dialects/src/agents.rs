@@ -8,23 +8,23 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 
 use super::Decoded;
-use super::field::Field;
-use super::writer::{OpenPart, Writer};
+use super::field::ForeignField;
+use super::writer::{EventWriter, OpenPart};
 use model::event::PartKind;
 use model::ids::AgentId;
 
 /// The part that each agent writes right now.
 #[derive(Debug, Default)]
-pub(super) struct Parts(IndexMap<Option<AgentId>, OpenPart>);
+pub(super) struct AgentParts(IndexMap<Option<AgentId>, OpenPart>);
 
-impl Parts {
+impl AgentParts {
     /// More text of a kind: goes on with the agent's open part, or ends it and begins another.
     pub(super) fn write(
         &mut self,
         kind: PartKind,
         text: &str,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
         if text.is_empty() {
@@ -45,14 +45,14 @@ impl Parts {
     }
 
     /// The agent's text is whole: it does something else.
-    pub(super) fn close(&mut self, agent: Option<&AgentId>, w: &Writer, out: &mut Decoded) {
+    pub(super) fn close(&mut self, agent: Option<&AgentId>, w: &EventWriter, out: &mut Decoded) {
         if let Some(part) = self.0.swap_remove(&agent.cloned()) {
             part.end(false, w, out);
         }
     }
 
     /// All texts are whole.
-    pub(super) fn close_all(&mut self, w: &Writer, out: &mut Decoded) {
+    pub(super) fn close_all(&mut self, w: &EventWriter, out: &mut Decoded) {
         for (_, part) in std::mem::take(&mut self.0) {
             part.end(false, w, out);
         }
@@ -62,16 +62,16 @@ impl Parts {
 /// An event whose name may be that of the SSE event or stand in the object with the payload beside it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Wrapped<'a> {
+struct WrappedEvent<'a> {
     #[serde(borrow)]
-    event: Field<'a>,
+    event: ForeignField<'a>,
     #[serde(borrow, rename = "data")]
-    payload: Field<'a>,
+    payload: ForeignField<'a>,
 }
 
 /// The name of an event and what it says: `{"event", "data"}` is taken out of its wrapping.
-pub(super) fn unwrapped<'a>(name: &'a str, whole: Field<'a>) -> (Cow<'a, str>, Field<'a>) {
-    let wrapped: Wrapped<'a> = whole.object();
+pub(super) fn unwrapped<'a>(name: &'a str, whole: ForeignField<'a>) -> (Cow<'a, str>, ForeignField<'a>) {
+    let wrapped: WrappedEvent<'a> = whole.object();
     match wrapped.event.word() {
         Some(name) if wrapped.payload.is_some() => (name, wrapped.payload),
         Some(event) if name.is_empty() => (event, whole),
@@ -81,9 +81,9 @@ pub(super) fn unwrapped<'a>(name: &'a str, whole: Field<'a>) -> (Cow<'a, str>, F
 
 /// The calls without a result, oldest first: their ids as the writer knows them, and their tools.
 #[derive(Debug, Default)]
-pub(super) struct Unanswered(IndexMap<CompactString, CompactString>);
+pub(super) struct UnansweredCalls(IndexMap<CompactString, CompactString>);
 
-impl Unanswered {
+impl UnansweredCalls {
     /// A call was made.
     pub(super) fn add(&mut self, id: &str, name: &str) {
         self.0.insert(CompactString::new(id), CompactString::new(name));

@@ -5,10 +5,10 @@ use compact_str::CompactString;
 use indexmap::IndexMap;
 
 use super::fault::fault;
-use super::field::Field;
+use super::field::ForeignField;
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
-use super::writer::{Ending, Writer};
+use super::objects::{ObjectDecoder, ObjectMeaning};
+use super::writer::{EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{AgentStart, ErrorFact, Kind, PartKind, RunStatus, Usage};
@@ -20,10 +20,10 @@ mod tools;
 mod voice;
 mod wire;
 
-use asked::Pause;
-use tools::Calls;
-use voice::Voice;
-use wire::{Happening, Metrics};
+use asked::PauseState;
+use tools::AgnoCalls;
+use voice::AgnoSpeaker;
+use wire::{AgnoEvent, AgnoMetrics};
 
 /// The name of the dialect.
 pub const NAME: &str = "agno";
@@ -57,16 +57,16 @@ const AGENTS_MAX: usize = 4096;
 
 /// A decoder for one stream.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::in_text(Agno {
-        w: Writer::new(NAME, options),
+    Box::new(ObjectDecoder::in_text(AgnoMeaning {
+        w: EventWriter::new(NAME, options),
         root: CompactString::default(),
         is_followed: false,
-        pause: Pause::No,
+        pause: PauseState::No,
         is_cancelled: false,
         last_index: None,
-        main: Voice::default(),
+        main: AgnoSpeaker::default(),
         others: IndexMap::new(),
-        calls: Calls::default(),
+        calls: AgnoCalls::default(),
         tasks: IndexMap::new(),
         usage: None,
     }))
@@ -74,38 +74,38 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
 
 /// What the objects mean.
 #[derive(Debug)]
-struct Agno {
-    w: Writer,
+struct AgnoMeaning {
+    w: EventWriter,
     /// The id of the outermost run; empty before it is known.
     root: CompactString,
     /// The stream told that the run began, so it tells how it ends.
     is_followed: bool,
-    pause: Pause,
+    pause: PauseState,
     is_cancelled: bool,
     /// The number of the newest event; resumed streams repeat some.
     last_index: Option<u64>,
-    main: Voice,
+    main: AgnoSpeaker,
     /// Members and steps by the ids of their runs.
-    others: IndexMap<CompactString, Voice>,
-    calls: Calls,
+    others: IndexMap<CompactString, AgnoSpeaker>,
+    calls: AgnoCalls,
     /// What child runs were told to do.
     tasks: IndexMap<CompactString, String>,
     /// The tokens of the model calls so far.
     usage: Option<Usage>,
 }
 
-impl Meaning for Agno {
+impl ObjectMeaning for AgnoMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let it: Happening<'_> = match serde_json::from_str(text) {
+        let it: AgnoEvent<'_> = match serde_json::from_str(text) {
             Ok(it) => it,
             Err(error) => {
                 let detail = format!("line {line}: {error}: {}", excerpt(text));
                 return self.w.anomaly(AnomalyCode::Malformed, detail, out);
             }
         };
-        let whole = Field::parse(text).unwrap_or_default();
+        let whole = ForeignField::parse(text).unwrap_or_default();
         let event =
             it.event.word().unwrap_or_else(|| if name == "message" { "".into() } else { name.into() });
         self.w.set_time(it.created_at.count().map(|seconds| seconds.saturating_mul(1000)));
@@ -122,7 +122,7 @@ impl Meaning for Agno {
         self.happened(event.strip_prefix("Team").unwrap_or(&event), &it, whole, out);
     }
 
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+    fn fail(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         self.w.fail(fault(whole), out);
     }
 
@@ -131,18 +131,18 @@ impl Meaning for Agno {
             return self.close(Some(RunStatus::Cancelled), None, out);
         }
         // Without lifecycle events the end of the bytes is the end of the run.
-        let is_whole = self.pause != Pause::No || (!self.is_followed && self.main.has_text);
+        let is_whole = self.pause != PauseState::No || (!self.is_followed && self.main.has_text);
         self.close(is_whole.then_some(RunStatus::Complete), None, out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.w
     }
 }
 
-impl Agno {
+impl AgnoMeaning {
     /// An event, by its name without the prefix of teams.
-    fn happened(&mut self, event: &str, it: &Happening<'_>, whole: Field<'_>, out: &mut Decoded) {
+    fn happened(&mut self, event: &str, it: &AgnoEvent<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
         match event {
             "replay" | "catch_up" | "subscribed" | "stream_expired" => return self.note(event, it, out),
             "connected" | "authenticated" | "pong" | "ping" => return,
@@ -207,7 +207,7 @@ impl Agno {
     }
 
     /// A run waits for a person. It may go on in this stream; where it does not, the end of the stream is that of the run.
-    fn paused(&mut self, key: &str, it: &Happening<'_>, whole: Field<'_>, out: &mut Decoded) {
+    fn paused(&mut self, key: &str, it: &AgnoEvent<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
         self.pause(key, out);
         let agent = self.voice(key).agent.clone();
         if agent.is_none() {
@@ -215,11 +215,11 @@ impl Agno {
             self.w.custom("interrupt", whole, None, out);
         }
         self.ask(it, agent.as_ref(), out);
-        self.pause = Pause::Event;
+        self.pause = PauseState::Event;
     }
 
     /// Whether the event is about a run that goes on, or begins one.
-    fn enter(&mut self, event: &str, it: &Happening<'_>, out: &mut Decoded) -> bool {
+    fn enter(&mut self, event: &str, it: &AgnoEvent<'_>, out: &mut Decoded) -> bool {
         let run = it.run_id.words().unwrap_or_default();
         if !self.w.is_running() && self.w.has_begun() {
             let begins = matches!(event, "RunStarted" | "RunContinued" | "WorkflowStarted");
@@ -237,7 +237,7 @@ impl Agno {
     }
 
     /// Who speaks: the id of its run, empty for the main one.
-    fn speaker(&mut self, it: &Happening<'_>, out: &mut Decoded) -> Option<CompactString> {
+    fn speaker(&mut self, it: &AgnoEvent<'_>, out: &mut Decoded) -> Option<CompactString> {
         let run = CompactString::from(it.run_id.words().unwrap_or_default());
         if run.is_empty() || run == self.root || it.workflow_agent.is_true() {
             return Some(CompactString::default());
@@ -251,7 +251,7 @@ impl Agno {
         let parent =
             it.parent_run_id.word().and_then(|parent| self.others.get(parent.as_ref())?.agent.clone());
         let names = [it.agent_name, it.team_name, it.agent_id, it.team_id];
-        let name = names.into_iter().find_map(Field::word).map(CompactString::from);
+        let name = names.into_iter().find_map(ForeignField::word).map(CompactString::from);
         let member = it.agent_id.word().or_else(|| it.team_id.word()).unwrap_or_default();
         let call = self.calls.children.get(&run).cloned();
         let call =
@@ -262,7 +262,7 @@ impl Agno {
         let model = it.model.word().map(CompactString::from);
         let start = AgentStart { name, parent, tool, text, model, ..AgentStart::default() };
         let agent = self.w.open_agent(&run, start, out);
-        self.others.insert(run.clone(), Voice::of(Some(agent)));
+        self.others.insert(run.clone(), AgnoSpeaker::of(Some(agent)));
         Some(run)
     }
 
@@ -276,12 +276,12 @@ impl Agno {
         let start = AgentStart { parent: parent.cloned(), tool, ..AgentStart::default() };
         let agent = self.w.open_agent(&key, start, out);
         if self.others.len() < AGENTS_MAX {
-            self.others.insert(key, Voice::of(Some(agent.clone())));
+            self.others.insert(key, AgnoSpeaker::of(Some(agent.clone())));
         }
         agent
     }
 
-    fn voice(&mut self, key: &str) -> &mut Voice {
+    fn voice(&mut self, key: &str) -> &mut AgnoSpeaker {
         let Self { main, others, .. } = self;
         others.get_mut(key).unwrap_or(main)
     }
@@ -296,7 +296,7 @@ impl Agno {
         others.get_mut(key).unwrap_or(main).pause(w, out);
     }
 
-    fn content(&mut self, key: &str, it: &Happening<'_>, out: &mut Decoded) {
+    fn content(&mut self, key: &str, it: &AgnoEvent<'_>, out: &mut Decoded) {
         let Self { w, main, others, .. } = self;
         let voice = others.get_mut(key).unwrap_or(main);
         let thinking = it.reasoning_content.word().or_else(|| it.thinking.word()).unwrap_or_default();
@@ -310,9 +310,11 @@ impl Agno {
         }
     }
 
-    fn count(&mut self, it: &Happening<'_>, whole: Field<'_>, agent: Option<&AgentId>) {
-        let more =
-            whole.object::<Metrics<'_>>().usage().or_else(|| it.metrics.object::<Metrics<'_>>().usage());
+    fn count(&mut self, it: &AgnoEvent<'_>, whole: ForeignField<'_>, agent: Option<&AgentId>) {
+        let more = whole
+            .object::<AgnoMetrics<'_>>()
+            .usage()
+            .or_else(|| it.metrics.object::<AgnoMetrics<'_>>().usage());
         if let Some(more) = more {
             self.usage = Some(self.usage.unwrap_or_default().plus(more));
             if let Some(agent) = agent {
@@ -321,7 +323,7 @@ impl Agno {
         }
     }
 
-    fn note(&mut self, event: &str, it: &Happening<'_>, out: &mut Decoded) {
+    fn note(&mut self, event: &str, it: &AgnoEvent<'_>, out: &mut Decoded) {
         self.w.begin(None, out);
         let text = it.message.word().map_or_else(|| event.to_owned(), std::borrow::Cow::into_owned);
         self.w.push(Kind::Status { text }, out);
@@ -331,12 +333,13 @@ impl Agno {
     fn other(
         &mut self,
         event: &str,
-        it: &Happening<'_>,
-        whole: Field<'_>,
+        it: &AgnoEvent<'_>,
+        whole: ForeignField<'_>,
         agent: Option<&AgentId>,
         out: &mut Decoded,
     ) {
-        let has_news = [it.memories, it.session_summary, it.followups].into_iter().any(Field::is_truthy);
+        let has_news =
+            [it.memories, it.session_summary, it.followups].into_iter().any(ForeignField::is_truthy);
         if has_news || event == "CustomEvent" || event == "StepOutput" || event.starts_with("Task") {
             return self.w.custom(event, whole, agent, out);
         }

@@ -7,11 +7,11 @@
 use compact_str::CompactString;
 
 use super::fault::fault;
-use super::field::{Field, Fields};
+use super::field::{ForeignField, ForeignFields};
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
+use super::objects::{ObjectDecoder, ObjectMeaning};
 use super::tokens::usage;
-use super::writer::{Ending, Writer};
+use super::writer::{EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{ErrorFact, PartKind, RunStatus, RunUpdate, Usage};
@@ -20,18 +20,18 @@ mod calls;
 mod letters;
 mod texts;
 
-use calls::Calls;
-use texts::Texts;
+use calls::AiSdkCalls;
+use texts::AiSdkTexts;
 
 /// The name of the dialect.
 pub const NAME: &str = "ai-sdk";
 
 /// A decoder for one stream.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::new(Parts {
-        writer: Writer::new(NAME, options),
-        texts: Texts::default(),
-        calls: Calls::default(),
+    Box::new(ObjectDecoder::new(AiSdkMeaning {
+        writer: EventWriter::new(NAME, options),
+        texts: AiSdkTexts::default(),
+        calls: AiSdkCalls::default(),
         has_content: false,
         is_finished: false,
         is_aborted: false,
@@ -42,10 +42,10 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
 
 /// What the parts of a stream mean.
 #[derive(Debug)]
-struct Parts {
-    writer: Writer,
-    texts: Texts,
-    calls: Calls,
+struct AiSdkMeaning {
+    writer: EventWriter,
+    texts: AiSdkTexts,
+    calls: AiSdkCalls,
     /// Something came in this message.
     has_content: bool,
     /// The message said that it is whole.
@@ -57,11 +57,11 @@ struct Parts {
     usage: Option<Usage>,
 }
 
-impl Meaning for Parts {
+impl ObjectMeaning for AiSdkMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
-        let Some(whole) = Field::parse(text) else {
+        let Some(whole) = ForeignField::parse(text) else {
             let detail = format!("line {line}: no JSON: {}", excerpt(text));
             return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
         };
@@ -88,14 +88,14 @@ impl Meaning for Parts {
         self.close(out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.writer
     }
 }
 
-impl Parts {
-    fn part(&mut self, whole: Field<'_>, out: &mut Decoded) {
-        let part = Fields::of(whole);
+impl AiSdkMeaning {
+    fn part(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
+        let part = ForeignFields::of(whole);
         let kind = part.get("type").text().unwrap_or_default();
         if kind.is_empty() && part.any(&["error", "errorText", "message"]).is_truthy() {
             return self.fail(whole, out);
@@ -127,7 +127,7 @@ impl Parts {
         }
     }
 
-    fn other(&mut self, kind: &str, part: &Fields<'_>, whole: Field<'_>, out: &mut Decoded) {
+    fn other(&mut self, kind: &str, part: &ForeignFields<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
         if let Some(name) = kind.strip_prefix("data-") {
             return self.writer.custom(name, part.get("data"), None, out);
         }
@@ -143,7 +143,7 @@ impl Parts {
     }
 
     /// A message begins. One that has begun already begins again only where it has said something.
-    fn start(&mut self, part: &Fields<'_>, out: &mut Decoded) {
+    fn start(&mut self, part: &ForeignFields<'_>, out: &mut Decoded) {
         if self.has_content {
             self.close(out);
         }
@@ -151,10 +151,10 @@ impl Parts {
         self.metadata(part.get("messageMetadata"), out);
     }
 
-    fn finish_step(&mut self, part: &Fields<'_>, out: &mut Decoded) {
+    fn finish_step(&mut self, part: &ForeignFields<'_>, out: &mut Decoded) {
         self.texts.finish_step(&self.writer, out);
         self.calls.finish_step(&mut self.writer, out);
-        let response = Fields::of(part.get("response"));
+        let response = ForeignFields::of(part.get("response"));
         let model = response.any(&["modelId", "model"]).word();
         self.writer.begin(model.as_deref(), out);
         self.take_reason(part);
@@ -164,28 +164,28 @@ impl Parts {
         }
     }
 
-    fn finished(&mut self, part: &Fields<'_>, out: &mut Decoded) {
+    fn finished(&mut self, part: &ForeignFields<'_>, out: &mut Decoded) {
         self.take_reason(part);
         self.is_finished = true;
         self.usage = usage(part.any(&["totalUsage", "usage"])).or(self.usage);
         self.metadata(part.get("messageMetadata"), out);
     }
 
-    fn take_reason(&mut self, part: &Fields<'_>) {
+    fn take_reason(&mut self, part: &ForeignFields<'_>) {
         let reason = part.get("finishReason");
         // Newer versions tell the provider's own word beside the common one.
-        let reason = reason.word().or_else(|| Fields::of(reason).get("unified").word());
+        let reason = reason.word().or_else(|| ForeignFields::of(reason).get("unified").word());
         if let Some(reason) = reason {
             self.finish_reason = Some(CompactString::new(&reason));
         }
     }
 
     /// What an application says about the message: tokens and model are known by many names, the rest is its own.
-    fn metadata(&mut self, metadata: Field<'_>, out: &mut Decoded) {
+    fn metadata(&mut self, metadata: ForeignField<'_>, out: &mut Decoded) {
         if !metadata.is_truthy() {
             return;
         }
-        let fields = Fields::of(metadata);
+        let fields = ForeignFields::of(metadata);
         let model = fields.any(&["model", "modelId"]).word();
         self.writer.begin(model.as_deref(), out);
         let told = usage(fields.any(&["totalUsage", "usage"])).or_else(|| usage(metadata));
@@ -193,7 +193,7 @@ impl Parts {
         self.writer.custom("metadata", metadata, None, out);
     }
 
-    fn failed(&mut self, part: &Fields<'_>, whole: Field<'_>, out: &mut Decoded) {
+    fn failed(&mut self, part: &ForeignFields<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
         let fact = match part.get("errorText").word() {
             Some(text) => failure(&text),
             None if part.get("error").is_some() => fault(part.get("error")),
@@ -203,8 +203,8 @@ impl Parts {
     }
 
     /// A file or an image: a URL, or the content itself.
-    fn file(&mut self, part: &Fields<'_>, whole: Field<'_>, out: &mut Decoded) {
-        let inner = Fields::of(part.get("file"));
+    fn file(&mut self, part: &ForeignFields<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
+        let inner = ForeignFields::of(part.get("file"));
         let find = |names: &[&str]| {
             Some(inner.any(names)).filter(|f| f.is_some()).unwrap_or_else(|| part.any(names))
         };
@@ -231,7 +231,7 @@ impl Parts {
         let status = std::mem::take(&mut self.is_aborted).then_some(RunStatus::Cancelled);
         (self.is_finished, self.has_content) = (false, false);
         let (finish_reason, usage) = (self.finish_reason.take(), self.usage.take());
-        self.writer.end(Ending { is_whole, is_paused: false, status, finish_reason, usage }, out);
+        self.writer.end(RunEnding { is_whole, is_paused: false, status, finish_reason, usage }, out);
     }
 }
 

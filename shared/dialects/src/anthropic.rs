@@ -3,10 +3,10 @@
 
 use compact_str::CompactString;
 
-use super::field::Field;
+use super::field::ForeignField;
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
-use super::writer::{Ending, Writer};
+use super::objects::{ObjectDecoder, ObjectMeaning};
+use super::writer::{EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 
@@ -14,9 +14,11 @@ mod block;
 mod blocks;
 mod wire;
 
-pub(super) use block::{Block, Stopped};
-pub(super) use blocks::Blocks;
-pub(super) use wire::{BlockBody, Counts, Delta, MessageBody, StreamEvent};
+pub(super) use block::{OpenBlock, StoppedBlock};
+pub(super) use blocks::OpenBlocks;
+pub(super) use wire::{
+    AnthropicBlock, AnthropicDelta, AnthropicMessageBody, AnthropicStreamEvent, AnthropicTokens,
+};
 
 /// What the SDKs' helpers put beside the events of the API (`messages.stream()`): each repeats a delta, most of them with all that came
 /// before it (`snapshot`), so that kept they grow with the square of the answer.
@@ -27,11 +29,11 @@ pub const NAME: &str = "anthropic";
 
 /// A decoder for one stream.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::new(Messages {
-        writer: Writer::new(NAME, options),
+    Box::new(ObjectDecoder::new(AnthropicMeaning {
+        writer: EventWriter::new(NAME, options),
         id: CompactString::default(),
-        blocks: Blocks::default(),
-        counts: Counts::default(),
+        blocks: OpenBlocks::default(),
+        counts: AnthropicTokens::default(),
         stop_reason: None,
         repeated: 0,
     }))
@@ -39,22 +41,22 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
 
 /// What the objects mean.
 #[derive(Debug)]
-struct Messages {
-    writer: Writer,
+struct AnthropicMeaning {
+    writer: EventWriter,
     /// The id of the message that goes on.
     id: CompactString,
-    blocks: Blocks,
-    counts: Counts,
+    blocks: OpenBlocks,
+    counts: AnthropicTokens,
     stop_reason: Option<CompactString>,
     /// Events of the SDK's helpers that were left out, in the message that goes on.
     repeated: u64,
 }
 
-impl Meaning for Messages {
+impl ObjectMeaning for AnthropicMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let event: StreamEvent<'_> = match serde_json::from_str(text) {
+        let event: AnthropicStreamEvent<'_> = match serde_json::from_str(text) {
             Ok(event) => event,
             // Keep-alives need no content.
             Err(_) if name == "ping" => return,
@@ -63,7 +65,7 @@ impl Meaning for Messages {
                 return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
             }
         };
-        let whole = Field::parse(text).unwrap_or_default();
+        let whole = ForeignField::parse(text).unwrap_or_default();
         let kind = event.kind.word().unwrap_or_else(|| name.into());
         match &*kind {
             "ping" => {}
@@ -101,14 +103,14 @@ impl Meaning for Messages {
         self.close(false, out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.writer
     }
 }
 
-impl Messages {
-    fn message_start(&mut self, message: Field<'_>, out: &mut Decoded) {
-        let body: MessageBody<'_> = message.object();
+impl AnthropicMeaning {
+    fn message_start(&mut self, message: ForeignField<'_>, out: &mut Decoded) {
+        let body: AnthropicMessageBody<'_> = message.object();
         let id = body.id.text().unwrap_or_default();
         // Proxies have been seen to repeat the start, and to send two messages in one body.
         let is_repeated = self.writer.is_running() && !id.is_empty() && id == self.id.as_str();
@@ -123,9 +125,9 @@ impl Messages {
         }
     }
 
-    fn message_delta(&mut self, event: &StreamEvent<'_>, out: &mut Decoded) {
+    fn message_delta(&mut self, event: &AnthropicStreamEvent<'_>, out: &mut Decoded) {
         self.writer.begin(None, out);
-        let delta: Delta<'_> = event.delta.object();
+        let delta: AnthropicDelta<'_> = event.delta.object();
         self.stopped(delta.stop_reason, delta.stop_details, out);
         self.counts.update(event.usage);
         let edits = event.context_management.object::<ContextManagement<'_>>().applied_edits;
@@ -134,7 +136,7 @@ impl Messages {
         }
     }
 
-    fn stopped(&mut self, reason: Field<'_>, details: Field<'_>, out: &mut Decoded) {
+    fn stopped(&mut self, reason: ForeignField<'_>, details: ForeignField<'_>, out: &mut Decoded) {
         if let Some(reason) = reason.word() {
             self.stop_reason = Some(CompactString::new(&reason));
         }
@@ -144,16 +146,16 @@ impl Messages {
     }
 
     /// A message that was not streamed.
-    fn whole_message(&mut self, message: Field<'_>, out: &mut Decoded) {
+    fn whole_message(&mut self, message: ForeignField<'_>, out: &mut Decoded) {
         self.message_start(message, out);
-        let body: MessageBody<'_> = message.object();
+        let body: AnthropicMessageBody<'_> = message.object();
         self.stopped(body.stop_reason, body.stop_details, out);
         self.close(true, out);
     }
 
-    fn whole_blocks(&mut self, blocks: Field<'_>, out: &mut Decoded) {
+    fn whole_blocks(&mut self, blocks: ForeignField<'_>, out: &mut Decoded) {
         for block in blocks.list() {
-            Block::start(block, None, &mut self.writer, out).stop(true, &mut self.writer, out);
+            OpenBlock::start(block, None, &mut self.writer, out).stop(true, &mut self.writer, out);
         }
     }
 
@@ -172,7 +174,7 @@ impl Messages {
         self.blocks.close(is_whole && !self.writer.has_failed(), &mut self.writer, out);
         let usage = std::mem::take(&mut self.counts).usage();
         let is_paused = finish_reason.as_deref() == Some("pause_turn");
-        self.writer.end(Ending { is_whole, is_paused, finish_reason, usage, ..Ending::default() }, out);
+        self.writer.end(RunEnding { is_whole, is_paused, finish_reason, usage, ..RunEnding::default() }, out);
     }
 }
 
@@ -180,7 +182,7 @@ impl Messages {
 #[serde(default)]
 struct ContextManagement<'a> {
     #[serde(borrow)]
-    applied_edits: Field<'a>,
+    applied_edits: ForeignField<'a>,
 }
 
 #[cfg(test)]

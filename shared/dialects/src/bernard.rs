@@ -10,44 +10,44 @@ use std::collections::BTreeSet;
 use compact_str::CompactString;
 use serde::Deserialize;
 
-use super::agents::{Unanswered, unwrapped};
-use super::field::Field;
-use super::langgraph::Graph;
-use super::objects::{Meaning, Objects};
-use super::openai_chat::Chat;
-use super::report::{Report, TOOL_PROGRESS};
-use super::writer::Writer;
+use super::agents::{UnansweredCalls, unwrapped};
+use super::field::ForeignField;
+use super::langgraph::LangGraphMeaning;
+use super::objects::{ObjectDecoder, ObjectMeaning};
+use super::openai_chat::OpenAiChatMeaning;
+use super::report::{ProgressReport, TOOL_PROGRESS};
+use super::writer::EventWriter;
 use super::{Decode, DecodeOptions, Decoded};
 use model::event::{Kind, ToolState};
 
 mod messages;
 
-use messages::Messages;
+use messages::BernardMessages;
 
 /// The name of the dialect.
 pub const NAME: &str = "bernard";
 
 /// A decoder for one stream.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::with_arrays(Bernard {
+    Box::new(ObjectDecoder::with_arrays(BernardMeaning {
         graph: None,
-        chat: Chat::new(NAME, options.clone()),
+        chat: OpenAiChatMeaning::new(NAME, options.clone()),
         options,
-        messages: Messages::default(),
-        open: Unanswered::default(),
+        messages: BernardMessages::default(),
+        open: UnansweredCalls::default(),
         running: BTreeSet::new(),
         failed: BTreeSet::new(),
     }))
 }
 
 #[derive(Debug)]
-struct Bernard {
+struct BernardMeaning {
     options: DecodeOptions,
     /// Reads the stream where it is that of the graph itself.
-    graph: Option<Box<Graph>>,
-    chat: Chat,
-    messages: Messages,
-    open: Unanswered,
+    graph: Option<Box<LangGraphMeaning>>,
+    chat: OpenAiChatMeaning,
+    messages: BernardMessages,
+    open: UnansweredCalls,
     /// Calls of which progress was told.
     running: BTreeSet<CompactString>,
     /// Calls whose tools have said last that they failed, and that have no result yet.
@@ -56,24 +56,24 @@ struct Bernard {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Line<'a> {
+struct BernardLine<'a> {
     #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
+    kind: ForeignField<'a>,
     #[serde(borrow, rename = "data")]
-    payload: Field<'a>,
+    payload: ForeignField<'a>,
     #[serde(borrow)]
-    error: Field<'a>,
+    error: ForeignField<'a>,
 }
 
-impl Meaning for Bernard {
+impl ObjectMeaning for BernardMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
         let begin = out.envelopes.len();
-        let whole = Field::parse(text).unwrap_or_default();
+        let whole = ForeignField::parse(text).unwrap_or_default();
         let (kind, payload) = unwrapped(name, whole);
         if self.graph.is_none() && !self.chat.writer().has_begun() && is_of_graph(name, whole, payload) {
-            self.graph = Some(Box::new(Graph::new(NAME, self.options.clone())));
+            self.graph = Some(Box::new(LangGraphMeaning::new(NAME, self.options.clone())));
         }
         if let Some(graph) = &mut self.graph {
             return graph.object(line, name, text, out);
@@ -84,7 +84,7 @@ impl Meaning for Bernard {
             }
             return;
         }
-        let shape: Line<'_> = whole.object();
+        let shape: BernardLine<'_> = whole.object();
         match &*kind {
             _ if shape.kind.text().is_some_and(|kind| kind == TOOL_PROGRESS) => {
                 self.progress(&shape.payload.object(), out);
@@ -97,7 +97,7 @@ impl Meaning for Bernard {
                 self.chat.writer().begin(None, out);
                 self.messages.results(payload, self.chat.writer(), out);
             }
-            "custom" if Report::read(payload).is_some() => self.progress(&payload.object(), out),
+            "custom" if ProgressReport::read(payload).is_some() => self.progress(&payload.object(), out),
             "error" => self.fail(if shape.error.is_some() { whole } else { payload }, out),
             "done" => self.done(out),
             _ => self.chat.object(line, name, text, out),
@@ -105,7 +105,7 @@ impl Meaning for Bernard {
         self.follow(begin, out);
     }
 
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+    fn fail(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         match &mut self.graph {
             Some(graph) => graph.fail(whole, out),
             None => self.chat.fail(whole, out),
@@ -130,7 +130,7 @@ impl Meaning for Bernard {
         self.chat.finish(out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         match &mut self.graph {
             Some(graph) => graph.writer(),
             None => self.chat.writer(),
@@ -138,7 +138,7 @@ impl Meaning for Bernard {
     }
 }
 
-impl Bernard {
+impl BernardMeaning {
     /// Looks which calls were made and answered by what was written from `begin` on.
     fn follow(&mut self, begin: usize, out: &mut Decoded) {
         for envelope in out.envelopes.iter_mut().skip(begin) {
@@ -151,7 +151,7 @@ impl Bernard {
                     result.is_error |= self.failed.remove(result.tool.as_str());
                 }
                 Kind::RunEnd(_) => {
-                    self.open = Unanswered::default();
+                    self.open = UnansweredCalls::default();
                     self.running.clear();
                     self.failed.clear();
                 }
@@ -160,7 +160,7 @@ impl Bernard {
         }
     }
 
-    fn progress(&mut self, report: &Report<'_>, out: &mut Decoded) {
+    fn progress(&mut self, report: &ProgressReport<'_>, out: &mut Decoded) {
         let name = report.tool();
         self.chat.writer().begin(None, out);
         // Who says how far a tool is has the whole call already.
@@ -193,7 +193,7 @@ impl Bernard {
 
 /// Whether `whole`, in an event called `name`, is one of those that a graph streams by itself. Bernard's own events are
 /// told in an object with their name, `payload` is what is in there.
-fn is_of_graph(name: &str, whole: Field<'_>, payload: Field<'_>) -> bool {
+fn is_of_graph(name: &str, whole: ForeignField<'_>, payload: ForeignField<'_>) -> bool {
     let is_bare = whole.as_json_text().len() == payload.as_json_text().len();
     let mode = name.split('|').next().unwrap_or_default();
     is_bare
@@ -207,7 +207,7 @@ fn is_of_graph(name: &str, whole: Field<'_>, payload: Field<'_>) -> bool {
 
 /// Whether it is what `stream()` of a graph gives: a mode and its value, a namespace before them, or a message with what
 /// the graph says beside it.
-fn is_tuple(items: &[Field<'_>]) -> bool {
+fn is_tuple(items: &[ForeignField<'_>]) -> bool {
     match items {
         [mode, _] if mode.word().is_some() => true,
         [path, mode, _] if path.is_list() && mode.word().is_some() => true,
@@ -215,7 +215,7 @@ fn is_tuple(items: &[Field<'_>]) -> bool {
     }
 }
 
-fn is_message_with_metadata(items: &[Field<'_>]) -> bool {
+fn is_message_with_metadata(items: &[ForeignField<'_>]) -> bool {
     let [message, about] = items else { return false };
     let (message, about) = (message.fields(), about.fields());
     let speaks = ["content", "kwargs", "tool_calls"].iter().any(|name| message.get(name).is_some());

@@ -5,10 +5,10 @@
 use compact_str::CompactString;
 
 use super::fault::fault;
-use super::field::{Field, Fields};
+use super::field::{ForeignField, ForeignFields};
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
-use super::writer::{Ending, Writer};
+use super::objects::{ObjectDecoder, ObjectMeaning};
+use super::writer::{EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{ErrorFact, Kind, PartKind, RunStatus};
@@ -22,32 +22,32 @@ mod tally;
 mod task;
 mod work;
 
-use super::anthropic::Counts;
-pub(super) use work::{Line, Work};
+use super::anthropic::AnthropicTokens;
+pub(super) use work::{ClaudeLine, ClaudeStream};
 
 /// The name of the dialect.
 pub const NAME: &str = "claude-code";
 
 /// A decoder for one stream.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::records(Printed(Work::new(NAME, options))))
+    Box::new(ObjectDecoder::records(ClaudeCodeMeaning(ClaudeStream::new(NAME, options))))
 }
 
 /// What the lines mean.
 #[derive(Debug)]
-struct Printed(Work);
+struct ClaudeCodeMeaning(ClaudeStream);
 
-impl Meaning for Printed {
+impl ObjectMeaning for ClaudeCodeMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
-        let Some(whole) = Field::parse(text) else {
+        let Some(whole) = ForeignField::parse(text) else {
             let detail = format!("line {line}: no JSON: {}", excerpt(text));
             return self.0.writer.anomaly(AnomalyCode::Malformed, detail, out);
         };
-        let fields = Fields::of(whole);
+        let fields = ForeignFields::of(whole);
         let by = fields.get("parent_tool_use_id").words().unwrap_or_default();
-        let said = Line { fields: &fields, by: &by };
+        let said = ClaudeLine { fields: &fields, by: &by };
         let kind = fields.get("type").word().unwrap_or_default();
         match &*kind {
             "assistant" if !self.0.is_repeated(&fields) => self.0.assistant(said, out),
@@ -65,7 +65,7 @@ impl Meaning for Printed {
         }
     }
 
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+    fn fail(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         self.0.begin(None, out);
         self.0.writer.fail(fault(whole), out);
     }
@@ -74,13 +74,13 @@ impl Meaning for Printed {
         self.0.break_off(out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.0.writer
     }
 }
 
-impl Printed {
-    fn user(&mut self, line: Line<'_, '_>, out: &mut Decoded) {
+impl ClaudeCodeMeaning {
+    fn user(&mut self, line: ClaudeLine<'_, '_>, out: &mut Decoded) {
         let text = self.0.user(line, out);
         if text.is_empty() {
             return;
@@ -100,7 +100,7 @@ impl Printed {
         }
     }
 
-    fn other(&mut self, kind: &str, fields: &Fields<'_>, whole: Field<'_>, out: &mut Decoded) {
+    fn other(&mut self, kind: &str, fields: &ForeignFields<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
         self.0.begin(None, out);
         let writer = &self.0.writer;
         match kind {
@@ -115,7 +115,7 @@ impl Printed {
     }
 
     /// The run is over. Whether it failed stands in `is_error`, whatever the subtype says.
-    fn result(&mut self, fields: &Fields<'_>, out: &mut Decoded) {
+    fn result(&mut self, fields: &ForeignFields<'_>, out: &mut Decoded) {
         self.0.begin(None, out);
         let subtype = fields.get("subtype").word().unwrap_or_default();
         let is_odd = subtype.starts_with("error");
@@ -137,7 +137,7 @@ impl Printed {
             // Commands of the program itself answer only here.
             self.0.writer.whole_part(PartKind::Text, &text, false, None, out);
         }
-        let mut counts = Counts::default();
+        let mut counts = AnthropicTokens::default();
         counts.update(fields.get("usage"));
         let mut usage = counts.usage();
         if let Some(usage) = &mut usage {
@@ -150,20 +150,21 @@ impl Printed {
             (false, "error_during_execution") => RunStatus::Cancelled,
             (false, _) => RunStatus::Complete,
         };
-        let ending = Ending {
+        let ending = RunEnding {
             status: Some(status),
             finish_reason: reason.or_else(|| Some(CompactString::new(&subtype)).filter(|it| !it.is_empty())),
             usage,
-            ..Ending::default()
+            ..RunEnding::default()
         };
         self.0.close(ending, fields.get("deferred_tool_use").is_truthy(), out);
     }
 }
 
 /// Why the run failed: what the result says, else what was said before it.
-fn failure(fields: &Fields<'_>, subtype: &str, known: Option<ErrorFact>) -> ErrorFact {
+fn failure(fields: &ForeignFields<'_>, subtype: &str, known: Option<ErrorFact>) -> ErrorFact {
     let told = fields.get("result").word().map(std::borrow::Cow::into_owned).or_else(|| {
-        let errors: Vec<_> = fields.get("errors").list().into_iter().filter_map(Field::words).collect();
+        let errors: Vec<_> =
+            fields.get("errors").list().into_iter().filter_map(ForeignField::words).collect();
         Some(errors.join("; ")).filter(|errors| !errors.is_empty())
     });
     let message = told.or_else(|| known.as_ref().map(|known| known.message.clone()));

@@ -4,53 +4,53 @@
 
 use compact_str::CompactString;
 
-use super::anthropic::{BlockBody, Counts};
-use super::claude_code::{Line, Work};
+use super::anthropic::{AnthropicBlock, AnthropicTokens};
+use super::claude_code::{ClaudeLine, ClaudeStream};
 use super::fault::fault;
-use super::field::{Field, Fields};
+use super::field::{ForeignField, ForeignFields};
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
-use super::writer::{Ending, Writer};
+use super::objects::{ObjectDecoder, ObjectMeaning};
+use super::writer::{EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{Kind, RunStatus, RunUpdate};
 
 mod chains;
 
-use chains::Chains;
+use chains::SideChains;
 
 /// The name of the dialect.
 pub const NAME: &str = "claude-session";
 
 /// A decoder for one transcript.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::records(Transcript {
-        work: Work::new(NAME, options),
-        chains: Chains::default(),
+    Box::new(ObjectDecoder::records(ClaudeSessionMeaning {
+        work: ClaudeStream::new(NAME, options),
+        chains: SideChains::default(),
         title: None,
-        usage: (CompactString::default(), Counts::default()),
-        turn: Turn::default(),
+        usage: (CompactString::default(), AnthropicTokens::default()),
+        turn: RunProgress::default(),
         last: None,
     }))
 }
 
 /// What the lines mean.
 #[derive(Debug)]
-struct Transcript {
-    work: Work,
-    chains: Chains,
+struct ClaudeSessionMeaning {
+    work: ClaudeStream,
+    chains: SideChains,
     /// What the session is about, until a run tells it.
     title: Option<String>,
     /// The message whose tokens are being told, and what was told of them last.
-    usage: (CompactString, Counts),
-    turn: Turn,
+    usage: (CompactString, AnthropicTokens),
+    turn: RunProgress,
     /// When the line before this one happened, in milliseconds since 1970.
     last: Option<u64>,
 }
 
 /// How far the run is.
 #[derive(Debug, Default, Clone, Copy)]
-struct Turn {
+struct RunProgress {
     /// The main agent has done something.
     has_begun: bool,
     /// The last that the main agent did was to write text.
@@ -59,15 +59,15 @@ struct Turn {
     is_answered_aside: bool,
 }
 
-impl Meaning for Transcript {
+impl ObjectMeaning for ClaudeSessionMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
-        let Some(whole) = Field::parse(text) else {
+        let Some(whole) = ForeignField::parse(text) else {
             let detail = format!("line {line}: no JSON: {}", excerpt(text));
             return self.work.writer.anomaly(AnomalyCode::Malformed, detail, out);
         };
-        let fields = Fields::of(whole);
+        let fields = ForeignFields::of(whole);
         let time = fields.get("timestamp").time();
         self.last = self.work.now;
         self.work.now = time.or(self.work.now);
@@ -76,7 +76,7 @@ impl Meaning for Transcript {
         match &*kind {
             "user" | "assistant" => {
                 let by = self.chains.of(&fields, &self.work);
-                self.said(&kind, Line { fields: &fields, by: &by }, out);
+                self.said(&kind, ClaudeLine { fields: &fields, by: &by }, out);
             }
             "summary" | "custom-title" | "ai-title" => {
                 let title = fields.any(&["customTitle", "aiTitle", "summary"]).word();
@@ -106,7 +106,7 @@ impl Meaning for Transcript {
         }
     }
 
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+    fn fail(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         self.work.begin(None, out);
         self.work.writer.fail(fault(whole), out);
     }
@@ -119,14 +119,14 @@ impl Meaning for Transcript {
         self.work.break_off(out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.work.writer
     }
 }
 
-impl Transcript {
+impl ClaudeSessionMeaning {
     /// A line of a user or an assistant, wherever it stands.
-    fn said(&mut self, kind: &str, line: Line<'_, '_>, out: &mut Decoded) {
+    fn said(&mut self, kind: &str, line: ClaudeLine<'_, '_>, out: &mut Decoded) {
         if self.work.is_repeated(line.fields) {
             return;
         }
@@ -148,7 +148,7 @@ impl Transcript {
 
     fn begin(&mut self, out: &mut Decoded) {
         if !self.work.writer.is_running() {
-            self.turn = Turn::default();
+            self.turn = RunProgress::default();
         }
         self.work.begin(None, out);
         self.tell_title(out);
@@ -163,16 +163,17 @@ impl Transcript {
         }
     }
 
-    fn assistant(&mut self, line: Line<'_, '_>, out: &mut Decoded) {
+    fn assistant(&mut self, line: ClaudeLine<'_, '_>, out: &mut Decoded) {
         self.begin(out);
-        let message = Fields::of(line.fields.get("message"));
+        let message = ForeignFields::of(line.fields.get("message"));
         if line.by.is_empty() {
             self.count(&message, out);
         }
         self.work.assistant(line, out);
-        let last = message.get("content").list().last().map(|block| block.object::<BlockBody<'_>>().kind);
+        let last =
+            message.get("content").list().last().map(|block| block.object::<AnthropicBlock<'_>>().kind);
         let is_text = message.get("content").word().is_some()
-            || last.and_then(Field::text).is_some_and(|kind| kind == "text");
+            || last.and_then(ForeignField::text).is_some_and(|kind| kind == "text");
         let is_answered =
             is_text && message.get("stop_reason").word().is_none_or(|reason| reason != "tool_use");
         if line.by.is_empty() {
@@ -183,7 +184,7 @@ impl Transcript {
     }
 
     /// The lines of one message repeat its tokens; the last of them counts.
-    fn count(&mut self, message: &Fields<'_>, out: &mut Decoded) {
+    fn count(&mut self, message: &ForeignFields<'_>, out: &mut Decoded) {
         let id = message.get("id").text().unwrap_or_default();
         if self.usage.0 != *id {
             self.flush_usage(out);
@@ -200,7 +201,7 @@ impl Transcript {
     }
 
     /// A text of the user, or one that the program wrote in the user's place.
-    fn user(&mut self, fields: &Fields<'_>, text: &str, out: &mut Decoded) {
+    fn user(&mut self, fields: &ForeignFields<'_>, text: &str, out: &mut Decoded) {
         if text.is_empty() {
             return;
         }
@@ -212,7 +213,7 @@ impl Transcript {
         if start.starts_with("[Request interrupted by user") {
             self.message("user", fields, text, out);
             self.flush_usage(out);
-            let ending = Ending { status: Some(RunStatus::Cancelled), ..Ending::default() };
+            let ending = RunEnding { status: Some(RunStatus::Cancelled), ..RunEnding::default() };
             return self.work.close(ending, false, out);
         }
         if self.turn.has_begun {
@@ -228,7 +229,7 @@ impl Transcript {
         }
     }
 
-    fn message(&mut self, role: &str, fields: &Fields<'_>, text: &str, out: &mut Decoded) {
+    fn message(&mut self, role: &str, fields: &ForeignFields<'_>, text: &str, out: &mut Decoded) {
         match fields.get("uuid").word() {
             Some(id) => self.work.writer.message_as(&id, role, text, out),
             None => self.work.writer.message(role, text, out),
@@ -250,10 +251,14 @@ impl Transcript {
         }
         let status = if self.is_whole() { RunStatus::Complete } else { RunStatus::Interrupted };
         let finish_reason = self.work.stop_reason.take();
-        self.work.close(Ending { status: Some(status), finish_reason, ..Ending::default() }, false, out);
+        self.work.close(
+            RunEnding { status: Some(status), finish_reason, ..RunEnding::default() },
+            false,
+            out,
+        );
     }
 
-    fn system(&mut self, fields: &Fields<'_>, whole: Field<'_>, out: &mut Decoded) {
+    fn system(&mut self, fields: &ForeignFields<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
         match fields.get("subtype").word().as_deref() {
             Some("turn_duration") if self.is_whole() => self.end_turn(out),
             Some("turn_duration") => {}
@@ -262,20 +267,20 @@ impl Transcript {
                 self.message("system", fields, &text, out);
             }
             _ if !self.work.writer.is_running() => {}
-            _ => self.work.system(Line { fields, by: "" }, whole, out),
+            _ => self.work.system(ClaudeLine { fields, by: "" }, whole, out),
         }
     }
 
     /// What goes on inside of a call, newer versions tell like this: agents, commands, hooks.
-    fn progress(&mut self, fields: &Fields<'_>, out: &mut Decoded) {
-        let told = Fields::of(fields.get("data"));
+    fn progress(&mut self, fields: &ForeignFields<'_>, out: &mut Decoded) {
+        let told = ForeignFields::of(fields.get("data"));
         let call = fields.any(&["parentToolUseID", "toolUseID"]).words().unwrap_or_default();
         match told.get("type").word().as_deref() {
             Some("agent_progress") => {
-                let line = Fields::of(told.get("message"));
+                let line = ForeignFields::of(told.get("message"));
                 let kind = line.get("type").word().unwrap_or_default();
                 if matches!(&*kind, "user" | "assistant") && !call.is_empty() {
-                    self.said(&kind, Line { fields: &line, by: &call }, out);
+                    self.said(&kind, ClaudeLine { fields: &line, by: &call }, out);
                 }
             }
             Some("hook_progress") if self.work.writer.is_running() => {

@@ -5,10 +5,10 @@ use compact_str::CompactString;
 use serde::Deserialize;
 
 use super::fault::fault;
-use super::field::Field;
+use super::field::ForeignField;
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
-use super::writer::{Ending, Writer};
+use super::objects::{ObjectDecoder, ObjectMeaning};
+use super::writer::{EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{ErrorFact, Kind, PartKind, RunStatus, Usage};
@@ -18,68 +18,68 @@ mod agents;
 mod call;
 mod items;
 
-use items::{Items, Phase};
+use items::{CodexItems, ItemPhase};
 
 /// The name of the dialect.
 pub const NAME: &str = "codex";
 
 /// A decoder for one stream.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::records(Turns {
-        writer: Writer::new(NAME, options),
+    Box::new(ObjectDecoder::records(CodexMeaning {
+        writer: EventWriter::new(NAME, options),
         thread: None,
-        items: Items::default(),
+        items: CodexItems::default(),
         trouble: None,
     }))
 }
 
 /// What the lines mean.
 #[derive(Debug)]
-struct Turns {
-    writer: Writer,
+struct CodexMeaning {
+    writer: EventWriter,
     /// What was said of the thread, until a run tells it.
     thread: Option<Json>,
-    items: Items,
+    items: CodexItems,
     /// The last notice of an error that nothing came after: maybe why the stream breaks off.
     trouble: Option<ErrorFact>,
 }
 
-/// A line.
+/// One line of `codex exec --json` or of an app server.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Line<'a> {
+struct CodexLine<'a> {
     #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
+    kind: ForeignField<'a>,
     #[serde(borrow)]
-    item: Field<'a>,
+    item: ForeignField<'a>,
     #[serde(borrow)]
-    item_id: Field<'a>,
+    item_id: ForeignField<'a>,
     #[serde(borrow)]
-    delta: Field<'a>,
+    delta: ForeignField<'a>,
     #[serde(borrow)]
-    usage: Field<'a>,
+    usage: ForeignField<'a>,
     #[serde(borrow)]
-    error: Field<'a>,
+    error: ForeignField<'a>,
     #[serde(borrow)]
-    id: Field<'a>,
+    id: ForeignField<'a>,
     #[serde(borrow)]
-    call_id: Field<'a>,
+    call_id: ForeignField<'a>,
     #[serde(borrow)]
-    questions: Field<'a>,
+    questions: ForeignField<'a>,
 }
 
-impl Meaning for Turns {
+impl ObjectMeaning for CodexMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
-        let said: Line<'_> = match serde_json::from_str(text) {
+        let said: CodexLine<'_> = match serde_json::from_str(text) {
             Ok(said) => said,
             Err(error) => {
                 let detail = format!("line {line}: {error}: {}", excerpt(text));
                 return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
             }
         };
-        let whole = Field::parse(text).unwrap_or_default();
+        let whole = ForeignField::parse(text).unwrap_or_default();
         let kind = said.kind.word().unwrap_or_default();
         match &*kind {
             "thread.started" | "session.created" => {
@@ -90,17 +90,17 @@ impl Meaning for Turns {
                 self.break_off(out);
                 self.begin(out);
             }
-            "item.started" => self.item(Phase::Started, said.item, out),
-            "item.updated" => self.item(Phase::Updated, said.item, out),
-            "item.completed" => self.item(Phase::Completed, said.item, out),
+            "item.started" => self.item(ItemPhase::Started, said.item, out),
+            "item.updated" => self.item(ItemPhase::Updated, said.item, out),
+            "item.completed" => self.item(ItemPhase::Completed, said.item, out),
             "turn.completed" => self.completed(said.usage, out),
             "turn.failed" => {
                 self.fail(if said.error.is_some() { said.error } else { whole }, out);
-                self.close(Ending::default(), out);
+                self.close(RunEnding::default(), out);
             }
             "turn.aborted" | "turn.interrupted" | "turn.cancelled" => {
                 self.begin(out);
-                self.close(Ending { status: Some(RunStatus::Cancelled), ..Ending::default() }, out);
+                self.close(RunEnding { status: Some(RunStatus::Cancelled), ..RunEnding::default() }, out);
             }
             "error" => self.notice(whole, out),
             "request_user_input" => self.ask(&said, out),
@@ -109,7 +109,7 @@ impl Meaning for Turns {
         }
     }
 
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+    fn fail(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         self.begin(out);
         self.writer.fail(fault(whole), out);
     }
@@ -118,12 +118,12 @@ impl Meaning for Turns {
         self.break_off(out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.writer
     }
 }
 
-impl Turns {
+impl CodexMeaning {
     fn begin(&mut self, out: &mut Decoded) {
         self.writer.begin(None, out);
         if let Some(value) = self.thread.take() {
@@ -131,14 +131,14 @@ impl Turns {
         }
     }
 
-    fn item(&mut self, phase: Phase, item: Field<'_>, out: &mut Decoded) {
+    fn item(&mut self, phase: ItemPhase, item: ForeignField<'_>, out: &mut Decoded) {
         self.begin(out);
         self.trouble = None;
         self.items.take(phase, item, &mut self.writer, out);
     }
 
     /// It may pass: a lost connection is told and then made again. Only the end of the stream shows which it was.
-    fn notice(&mut self, whole: Field<'_>, out: &mut Decoded) {
+    fn notice(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         // Between two turns there is nothing that it could be about.
         if !self.writer.is_running() && self.writer.has_begun() && self.thread.is_none() {
             return;
@@ -149,14 +149,14 @@ impl Turns {
         self.trouble = Some(fact);
     }
 
-    fn ask(&mut self, said: &Line<'_>, out: &mut Decoded) {
+    fn ask(&mut self, said: &CodexLine<'_>, out: &mut Decoded) {
         self.begin(out);
         let id = said.call_id.words().or_else(|| said.id.words()).unwrap_or_default();
         self.items.ask(&id, said.questions, &mut self.writer, out);
     }
 
     /// Deltas of items, and what this version does not know.
-    fn other(&mut self, kind: &str, said: &Line<'_>, whole: Field<'_>, out: &mut Decoded) {
+    fn other(&mut self, kind: &str, said: &CodexLine<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
         self.begin(out);
         let item = kind.strip_prefix("item.").and_then(|rest| rest.strip_suffix(".delta"));
         let part = match item {
@@ -168,7 +168,7 @@ impl Turns {
         self.items.delta(&id, part, &delta, &mut self.writer, out);
     }
 
-    fn completed(&mut self, usage: Field<'_>, out: &mut Decoded) {
+    fn completed(&mut self, usage: ForeignField<'_>, out: &mut Decoded) {
         self.begin(out);
         self.items.answered(&mut self.writer, out);
         let told = usage.fields();
@@ -180,7 +180,7 @@ impl Turns {
             cached_tokens: count("cached_input_tokens"),
             cost: None,
         });
-        self.close(Ending { status: Some(RunStatus::Complete), usage, ..Ending::default() }, out);
+        self.close(RunEnding { status: Some(RunStatus::Complete), usage, ..RunEnding::default() }, out);
     }
 
     /// No more comes of the turn that goes on, though it did not say so.
@@ -190,10 +190,10 @@ impl Turns {
         {
             self.writer.fail(fact, out);
         }
-        self.close(Ending::default(), out);
+        self.close(RunEnding::default(), out);
     }
 
-    fn close(&mut self, ending: Ending, out: &mut Decoded) {
+    fn close(&mut self, ending: RunEnding, out: &mut Decoded) {
         self.trouble = None;
         self.items.close(&mut self.writer, out);
         self.writer.end(ending, out);

@@ -3,42 +3,44 @@
 
 use compact_str::CompactString;
 
-use super::agents::Parts;
-use super::field::Field;
+use super::agents::AgentParts;
+use super::field::ForeignField;
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
-use super::writer::{Ending, OpenCall, Writer};
+use super::objects::{ObjectDecoder, ObjectMeaning};
+use super::writer::{EventWriter, OpenCall, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{ErrorFact, PartKind};
 
 mod wire;
 
-use wire::{Call, Content, Delta, Function, Message, StreamEvent, usage};
+use wire::{
+    CohereContent, CohereDelta, CohereFunction, CohereMessage, CohereStreamEvent, CohereToolCall, usage,
+};
 
 /// The name of the dialect.
 pub const NAME: &str = "cohere";
 
 /// A decoder for one answer.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    let writer = Writer::new(NAME, options);
-    Box::new(Objects::new(Chat { writer, parts: Parts::default(), call: None }))
+    let writer = EventWriter::new(NAME, options);
+    Box::new(ObjectDecoder::new(CohereMeaning { writer, parts: AgentParts::default(), call: None }))
 }
 
 /// What the objects mean.
 #[derive(Debug)]
-struct Chat {
-    writer: Writer,
-    parts: Parts,
+struct CohereMeaning {
+    writer: EventWriter,
+    parts: AgentParts,
     /// The call that is being written, with its index where it has one. There is one at a time.
     call: Option<(Option<u64>, OpenCall)>,
 }
 
-impl Meaning for Chat {
+impl ObjectMeaning for CohereMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let event: StreamEvent<'_> = match serde_json::from_str(text) {
+        let event: CohereStreamEvent<'_> = match serde_json::from_str(text) {
             Ok(event) => event,
             Err(error) => {
                 let detail = format!("line {line}: {error}: {}", excerpt(text));
@@ -46,8 +48,8 @@ impl Meaning for Chat {
             }
         };
         let kind = event.kind.word().unwrap_or_else(|| name.into());
-        let delta: Delta<'_> = event.delta.object();
-        let message: Message<'_> = delta.message.object();
+        let delta: CohereDelta<'_> = event.delta.object();
+        let message: CohereMessage<'_> = delta.message.object();
         match &*kind {
             "message-start" => self.message_start(&message, out),
             "content-start" | "content-delta" => self.content(message.content, out),
@@ -59,28 +61,28 @@ impl Meaning for Chat {
             "citation-start" => self.citations(message.citations, out),
             "citation-end" => {}
             "message-end" => self.message_end(&delta, out),
-            _ => self.other(&event, Field::parse(text).unwrap_or_default(), out),
+            _ => self.other(&event, ForeignField::parse(text).unwrap_or_default(), out),
         }
     }
 
     fn finish(&mut self, out: &mut Decoded) {
-        self.close(Ending::default(), out);
+        self.close(RunEnding::default(), out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.writer
     }
 }
 
-impl Chat {
-    fn message_start(&mut self, message: &Message<'_>, out: &mut Decoded) {
-        self.close(Ending::default(), out);
+impl CohereMeaning {
+    fn message_start(&mut self, message: &CohereMessage<'_>, out: &mut Decoded) {
+        self.close(RunEnding::default(), out);
         self.writer.begin(None, out);
         self.message(message, out);
     }
 
     /// What a message says that comes whole; at the start of a stream that is nothing.
-    fn message(&mut self, message: &Message<'_>, out: &mut Decoded) {
+    fn message(&mut self, message: &CohereMessage<'_>, out: &mut Decoded) {
         self.write(PartKind::Thinking, message.tool_plan, out);
         self.parts.close(None, &self.writer, out);
         for content in message.content.list() {
@@ -94,42 +96,42 @@ impl Chat {
         }
     }
 
-    fn content(&mut self, content: Field<'_>, out: &mut Decoded) {
-        let piece: Content<'_> = content.object();
+    fn content(&mut self, content: ForeignField<'_>, out: &mut Decoded) {
+        let piece: CohereContent<'_> = content.object();
         self.write(PartKind::Thinking, piece.thinking, out);
         self.write(PartKind::Text, if content.is_object() { piece.text } else { content }, out);
     }
 
-    fn write(&mut self, kind: PartKind, text: Field<'_>, out: &mut Decoded) {
+    fn write(&mut self, kind: PartKind, text: ForeignField<'_>, out: &mut Decoded) {
         if let Some(text) = text.word() {
             self.writer.begin(None, out);
             self.parts.write(kind, &text, None, &mut self.writer, out);
         }
     }
 
-    fn citations(&mut self, citations: Field<'_>, out: &mut Decoded) {
+    fn citations(&mut self, citations: ForeignField<'_>, out: &mut Decoded) {
         for citation in citations.list() {
             self.writer.begin(None, out);
             self.writer.custom("citation", citation, None, out);
         }
     }
 
-    fn call_start(&mut self, index: Option<u64>, call: Field<'_>, out: &mut Decoded) {
+    fn call_start(&mut self, index: Option<u64>, call: ForeignField<'_>, out: &mut Decoded) {
         self.writer.begin(None, out);
         self.parts.close(None, &self.writer, out);
         self.call_end(true, out);
         if !self.writer.has_room(out) {
             return;
         }
-        let call: Call<'_> = first(call).object();
-        let function: Function<'_> = call.function.object();
+        let call: CohereToolCall<'_> = first(call).object();
+        let function: CohereFunction<'_> = call.function.object();
         let (id, name) = (call.id.words().unwrap_or_default(), function.name.text().unwrap_or_default());
         let mut open = self.writer.open_call(&id, &name, false, None, out);
         open.args(&function.arguments.words().unwrap_or_default(), &self.writer, out);
         self.call = Some((index, open));
     }
 
-    fn call_delta(&mut self, index: Option<u64>, call: Field<'_>, out: &mut Decoded) {
+    fn call_delta(&mut self, index: Option<u64>, call: ForeignField<'_>, out: &mut Decoded) {
         let is_other = match &self.call {
             Some((known, _)) => index.is_some() && known.is_some() && index != *known,
             None => true,
@@ -140,7 +142,7 @@ impl Chat {
             self.writer.anomaly(AnomalyCode::ToolWithoutStart, detail, out);
             return self.call_start(index, call, out);
         }
-        let function: Function<'_> = first(call).object::<Call<'_>>().function.object();
+        let function: CohereFunction<'_> = first(call).object::<CohereToolCall<'_>>().function.object();
         if let Some((_, open)) = &mut self.call {
             open.args(&function.arguments.text().unwrap_or_default(), &self.writer, out);
         }
@@ -155,7 +157,7 @@ impl Chat {
         }
     }
 
-    fn message_end(&mut self, delta: &Delta<'_>, out: &mut Decoded) {
+    fn message_end(&mut self, delta: &CohereDelta<'_>, out: &mut Decoded) {
         if self.writer.has_begun() && !self.writer.is_running() {
             return;
         }
@@ -169,12 +171,12 @@ impl Chat {
             self.writer.fail(ErrorFact { code, message, retryable, retry_after_ms: None }, out);
         }
         let usage = usage(delta.usage);
-        self.close(Ending { is_whole: true, finish_reason, usage, ..Ending::default() }, out);
+        self.close(RunEnding { is_whole: true, finish_reason, usage, ..RunEnding::default() }, out);
     }
 
     /// An answer that was not streamed, an error body, or something that has no name here.
-    fn other(&mut self, event: &StreamEvent<'_>, whole: Field<'_>, out: &mut Decoded) {
-        let answer: Delta<'_> = whole.object();
+    fn other(&mut self, event: &CohereStreamEvent<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
+        let answer: CohereDelta<'_> = whole.object();
         if answer.message.is_object() && answer.finish_reason.is_some() {
             self.message_start(&answer.message.object(), out);
             return self.message_end(&answer, out);
@@ -189,7 +191,7 @@ impl Chat {
         }
     }
 
-    fn close(&mut self, ending: Ending, out: &mut Decoded) {
+    fn close(&mut self, ending: RunEnding, out: &mut Decoded) {
         if !self.writer.is_running() {
             return;
         }
@@ -200,6 +202,6 @@ impl Chat {
 }
 
 /// The one call of an event, be it alone or in a list.
-fn first(call: Field<'_>) -> Field<'_> {
+fn first(call: ForeignField<'_>) -> ForeignField<'_> {
     call.list().into_iter().next().unwrap_or_default()
 }

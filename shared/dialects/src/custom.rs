@@ -5,12 +5,12 @@
 use compact_str::CompactString;
 use serde_json::Value;
 
-use super::agents::Parts;
-use super::field::{Field, is_too_deep};
+use super::agents::AgentParts;
+use super::field::{ForeignField, is_too_deep};
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
+use super::objects::{ObjectDecoder, ObjectMeaning};
 use super::openai_chat::usage;
-use super::writer::{Ending, Outcome, Writer};
+use super::writer::{CallOutcome, EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{PartKind, Usage};
@@ -19,8 +19,8 @@ use model::json::Json;
 mod calls;
 mod rules;
 
-use calls::Calls;
-use rules::{Format, Rules};
+use calls::CustomCalls;
+use rules::{CustomFormat, ExtractionRules};
 
 /// A description is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,8 +38,8 @@ pub struct UserDialectError {
 #[derive(Debug, Clone)]
 pub struct UserDialect {
     name: CompactString,
-    rules: std::sync::Arc<Rules>,
-    format: Format,
+    rules: std::sync::Arc<ExtractionRules>,
+    format: CustomFormat,
 }
 
 impl UserDialect {
@@ -60,32 +60,32 @@ impl UserDialect {
     }
 
     fn plain_decoder(&self, options: DecodeOptions) -> Box<dyn Decode> {
-        let meaning = Custom {
-            writer: Writer::new(&self.name, options),
+        let meaning = CustomMeaning {
+            writer: EventWriter::new(&self.name, options),
             rules: std::sync::Arc::clone(&self.rules),
-            parts: Parts::default(),
-            calls: Calls::default(),
+            parts: AgentParts::default(),
+            calls: CustomCalls::default(),
             finish_reason: None,
             usage: None,
         };
         Box::new(match self.format {
-            Format::Ndjson => Objects::records(meaning),
-            Format::Sse | Format::Json => Objects::new(meaning),
+            CustomFormat::Ndjson => ObjectDecoder::records(meaning),
+            CustomFormat::Sse | CustomFormat::Json => ObjectDecoder::new(meaning),
         })
     }
 }
 
 #[derive(Debug)]
-struct Custom {
-    writer: Writer,
-    rules: std::sync::Arc<Rules>,
-    parts: Parts,
-    calls: Calls,
+struct CustomMeaning {
+    writer: EventWriter,
+    rules: std::sync::Arc<ExtractionRules>,
+    parts: AgentParts,
+    calls: CustomCalls,
     finish_reason: Option<CompactString>,
     usage: Option<Usage>,
 }
 
-impl Meaning for Custom {
+impl ObjectMeaning for CustomMeaning {
     const NAME: &'static str = "a dialect of the user's own";
 
     fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
@@ -115,7 +115,7 @@ impl Meaning for Custom {
         }
         is_known |= self.ending(&rules, &value, out);
         if !is_known && before == out.envelopes.len() {
-            self.writer.raw(Field::parse(text).unwrap_or_default(), None, out);
+            self.writer.raw(ForeignField::parse(text).unwrap_or_default(), None, out);
         }
     }
 
@@ -127,7 +127,7 @@ impl Meaning for Custom {
         self.close(self.finish_reason.is_some(), out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.writer
     }
 }
@@ -139,18 +139,18 @@ fn words(value: &Value) -> Option<&str> {
         .or_else(|| ["text", "thinking", "reasoning"].iter().find_map(|name| value.get(name)?.as_str()))
 }
 
-impl Custom {
+impl CustomMeaning {
     /// Why it stopped, what it cost, what failed, and that it is over; whether any of that was said.
-    fn ending(&mut self, rules: &Rules, value: &Value, out: &mut Decoded) -> bool {
+    fn ending(&mut self, rules: &ExtractionRules, value: &Value, out: &mut Decoded) -> bool {
         let mut is_known = false;
         if let Some(told) = rules.usage.first(value) {
             let text = told.to_string();
-            self.usage = usage(Field::parse(&text).unwrap_or_default()).or(self.usage);
+            self.usage = usage(ForeignField::parse(&text).unwrap_or_default()).or(self.usage);
             is_known = true;
         }
         for error in rules.errors.all(value).filter(|error| is_truthy(error)) {
             let text = error.to_string();
-            self.fail(Field::parse(&text).unwrap_or_default(), out);
+            self.fail(ForeignField::parse(&text).unwrap_or_default(), out);
             is_known = true;
         }
         if let Some(reason) =
@@ -174,9 +174,9 @@ impl Custom {
         }
         self.parts.close_all(&self.writer, out);
         self.calls.written(is_whole && !self.writer.has_failed(), &mut self.writer, out);
-        self.calls = Calls::default();
+        self.calls = CustomCalls::default();
         let (finish_reason, usage) = (self.finish_reason.take(), self.usage.take());
-        self.writer.end(Ending { is_whole, finish_reason, usage, ..Ending::default() }, out);
+        self.writer.end(RunEnding { is_whole, finish_reason, usage, ..RunEnding::default() }, out);
     }
 }
 
@@ -193,12 +193,12 @@ fn is_truthy(value: &Value) -> bool {
 }
 
 /// What a call gave back.
-fn outcome(output: Option<&Value>, error: Option<&Value>) -> Outcome {
+fn outcome(output: Option<&Value>, error: Option<&Value>) -> CallOutcome {
     match error.filter(|error| is_truthy(error)) {
         // `is_error: true` beside the output.
-        Some(Value::Bool(_)) => Outcome::error(Json::of(output.unwrap_or(&Value::Null))),
-        Some(error) => Outcome::error(Json::of(error)),
-        None => Outcome::of(Json::of(output.unwrap_or(&Value::Null))),
+        Some(Value::Bool(_)) => CallOutcome::error(Json::of(output.unwrap_or(&Value::Null))),
+        Some(error) => CallOutcome::error(Json::of(error)),
+        None => CallOutcome::of(Json::of(output.unwrap_or(&Value::Null))),
     }
 }
 

@@ -9,11 +9,11 @@ use compact_str::CompactString;
 use indexmap::IndexMap;
 use serde::Deserialize;
 
-use super::agents::{Parts, Unanswered};
-use super::field::Field;
+use super::agents::{AgentParts, UnansweredCalls};
+use super::field::ForeignField;
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
-use super::writer::{Ending, Outcome, Writer};
+use super::objects::{ObjectDecoder, ObjectMeaning};
+use super::writer::{CallOutcome, EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{AgentStart, Kind, PartKind, RunStatus, ToolState};
@@ -27,20 +27,20 @@ const TASK: &str = "task";
 
 /// A decoder for one stream.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::new(DeepAgent {
-        writer: Writer::new(NAME, options),
-        parts: Parts::default(),
-        open: Unanswered::default(),
+    Box::new(ObjectDecoder::new(DeepAgentMeaning {
+        writer: EventWriter::new(NAME, options),
+        parts: AgentParts::default(),
+        open: UnansweredCalls::default(),
         agents: IndexMap::new(),
         parents: IndexMap::new(),
     }))
 }
 
 #[derive(Debug)]
-struct DeepAgent {
-    writer: Writer,
-    parts: Parts,
-    open: Unanswered,
+struct DeepAgentMeaning {
+    writer: EventWriter,
+    parts: AgentParts,
+    open: UnansweredCalls,
     /// The sub-agents that go on and their depths, oldest first.
     agents: IndexMap<AgentId, u32>,
     /// Whose call started each sub-agent, be it over or not.
@@ -49,35 +49,35 @@ struct DeepAgent {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Line<'a> {
+struct DeepAgentLine<'a> {
     #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
+    kind: ForeignField<'a>,
     #[serde(borrow, rename = "data")]
-    body: Field<'a>,
+    body: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Body<'a> {
+struct DeepAgentFields<'a> {
     #[serde(borrow)]
-    description: Field<'a>,
+    description: ForeignField<'a>,
     #[serde(borrow)]
-    content: Field<'a>,
+    content: ForeignField<'a>,
     #[serde(borrow)]
-    tool_id: Field<'a>,
+    tool_id: ForeignField<'a>,
     #[serde(borrow)]
-    agent_id: Field<'a>,
+    agent_id: ForeignField<'a>,
     #[serde(borrow)]
-    name: Field<'a>,
+    name: ForeignField<'a>,
     #[serde(borrow)]
-    result: Field<'a>,
+    result: ForeignField<'a>,
     #[serde(borrow)]
-    agent_depth: Field<'a>,
+    agent_depth: ForeignField<'a>,
     #[serde(borrow)]
-    depth: Field<'a>,
+    depth: ForeignField<'a>,
 }
 
-impl Body<'_> {
+impl DeepAgentFields<'_> {
     fn depth(&self) -> u32 {
         self.agent_depth
             .count()
@@ -86,17 +86,17 @@ impl Body<'_> {
     }
 }
 
-impl Meaning for DeepAgent {
+impl ObjectMeaning for DeepAgentMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let Some(whole) = Field::parse(text) else {
+        let Some(whole) = ForeignField::parse(text) else {
             let detail = format!("line {line}: no JSON: {}", excerpt(text));
             return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
         };
-        let event: Line<'_> = whole.object();
+        let event: DeepAgentLine<'_> = whole.object();
         let kind = event.kind.word().unwrap_or_else(|| name.into());
-        let body: Body<'_> = event.body.object();
+        let body: DeepAgentFields<'_> = event.body.object();
         if kind == "done" {
             return self.close(true, out);
         }
@@ -131,12 +131,12 @@ impl Meaning for DeepAgent {
         self.close(false, out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.writer
     }
 }
 
-impl DeepAgent {
+impl DeepAgentMeaning {
     /// The newest sub-agent that goes on at `depth`. Where there is none the depth is wrong, or the start was missed.
     fn agent_at(&mut self, depth: u32, out: &mut Decoded) -> Option<AgentId> {
         if depth == 0 {
@@ -149,7 +149,7 @@ impl DeepAgent {
         self.begin_agent(&format!("depth-{depth}"), None, depth, out)
     }
 
-    fn start_agent(&mut self, body: &Body<'_>, out: &mut Decoded) {
+    fn start_agent(&mut self, body: &DeepAgentFields<'_>, out: &mut Decoded) {
         let depth = body.depth().max(1);
         let id = body.agent_id.words().unwrap_or_else(|| format!("depth-{depth}").into());
         let name = body.name.word().map(|name| CompactString::new(&name));
@@ -176,7 +176,7 @@ impl DeepAgent {
         Some(agent)
     }
 
-    fn end_agent(&mut self, body: &Body<'_>, out: &mut Decoded) {
+    fn end_agent(&mut self, body: &DeepAgentFields<'_>, out: &mut Decoded) {
         let depth = body.depth().max(1);
         let named =
             body.agent_id.words().map(|id| AgentId::new(&id)).filter(|id| self.agents.contains_key(id));
@@ -196,7 +196,7 @@ impl DeepAgent {
     }
 
     /// Whose call it is.
-    fn caller(&mut self, body: &Body<'_>, out: &mut Decoded) -> Option<AgentId> {
+    fn caller(&mut self, body: &DeepAgentFields<'_>, out: &mut Decoded) -> Option<AgentId> {
         // The call that starts a sub-agent has the id of the sub-agent.
         let id = body.tool_id.words().unwrap_or_default();
         match self.parents.get(&AgentId::new(&id)) {
@@ -206,7 +206,7 @@ impl DeepAgent {
     }
 
     /// A call that runs from now on; the id by which the writer knows it.
-    fn call(&mut self, body: &Body<'_>, out: &mut Decoded) -> Option<CompactString> {
+    fn call(&mut self, body: &DeepAgentFields<'_>, out: &mut Decoded) -> Option<CompactString> {
         let agent = self.caller(body, out);
         self.parts.close(agent.as_ref(), &self.writer, out);
         if !self.writer.has_room(out) {
@@ -219,7 +219,7 @@ impl DeepAgent {
         Some(call.id().into())
     }
 
-    fn result(&mut self, body: &Body<'_>, out: &mut Decoded) {
+    fn result(&mut self, body: &DeepAgentFields<'_>, out: &mut Decoded) {
         let (id, name) = (body.tool_id.words().unwrap_or_default(), body.name.word().unwrap_or_default());
         let id = if id.is_empty() { self.open.oldest(&name) } else { Some(id.into()) };
         let id = match id {
@@ -236,7 +236,7 @@ impl DeepAgent {
             }
         };
         let agent = self.caller(body, out);
-        self.writer.result(&id, Outcome::of(body.result.json()), agent.as_ref(), out);
+        self.writer.result(&id, CallOutcome::of(body.result.json()), agent.as_ref(), out);
     }
 
     fn close(&mut self, is_done: bool, out: &mut Decoded) {
@@ -249,9 +249,9 @@ impl DeepAgent {
             self.close_agent(&agent, status, out);
         }
         self.parts.close_all(&self.writer, out);
-        self.open = Unanswered::default();
+        self.open = UnansweredCalls::default();
         self.parents.clear();
         let status = is_whole.then_some(RunStatus::Complete);
-        self.writer.end(Ending { is_whole: is_done, status, ..Ending::default() }, out);
+        self.writer.end(RunEnding { is_whole: is_done, status, ..RunEnding::default() }, out);
     }
 }

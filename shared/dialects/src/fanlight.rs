@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::field::is_too_deep;
 use super::framing::body::first_byte;
-use super::framing::{Frame, FrameBody, Line, Lines, Sse, Values, excerpt};
+use super::framing::{LineSplitter, PieceBody, SseSplitter, StreamLine, StreamPiece, ValueSplitter, excerpt};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::{Anomaly, AnomalyCode};
 use model::envelope::Envelope;
@@ -24,81 +24,83 @@ pub const NAME: &str = "fanlight";
 
 /// Decodes native events.
 #[derive(Debug)]
-pub struct Decoder {
-    framing: Framing,
+pub struct NativeDecoder {
+    framing: NativeFraming,
     run: RunId,
 }
 
 /// How the stream falls into pieces; the first byte that is no white space decides.
 #[derive(Debug)]
-enum Framing {
+enum NativeFraming {
     Undecided { bom: usize, lines: u64 },
-    Lines(Lines),
-    Array(Values),
-    Sse(Sse),
+    Lines(LineSplitter),
+    Array(ValueSplitter),
+    Sse(SseSplitter),
 }
 
 /// A decoder for one stream.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Decoder::new(options))
+    Box::new(NativeDecoder::new(options))
 }
 
-impl Decoder {
+impl NativeDecoder {
     /// A decoder for one stream.
     pub fn new(options: DecodeOptions) -> Self {
-        Self { framing: Framing::Undecided { bom: 0, lines: 0 }, run: options.run }
+        Self { framing: NativeFraming::Undecided { bom: 0, lines: 0 }, run: options.run }
     }
 }
 
-impl Decode for Decoder {
+impl Decode for NativeDecoder {
     fn feed(&mut self, bytes: &[u8], out: &mut Decoded) {
         let mut bytes = bytes;
-        if let Framing::Undecided { bom, lines } = &mut self.framing {
+        if let NativeFraming::Undecided { bom, lines } = &mut self.framing {
             let Some((first, rest)) = first_byte(bytes, bom, lines) else { return };
             bytes = rest;
             self.framing = match first {
-                b'{' => Framing::Lines(Lines::ndjson().after(*lines)),
-                b'[' => Framing::Array(Values::items(lines.saturating_add(1))),
-                _ => Framing::Sse(Sse::after(*lines)),
+                b'{' => NativeFraming::Lines(LineSplitter::ndjson().after(*lines)),
+                b'[' => NativeFraming::Array(ValueSplitter::items(lines.saturating_add(1))),
+                _ => NativeFraming::Sse(SseSplitter::after(*lines)),
             };
         }
         let run = &self.run;
         match &mut self.framing {
-            Framing::Lines(lines) => lines.feed(bytes, &mut |number, line| take_line(number, line, run, out)),
-            Framing::Array(values) => values.feed(bytes, &mut |frame| take_frame(frame, run, out)),
-            Framing::Sse(sse) => sse.feed(bytes, &mut |frame| take_frame(frame, run, out)),
-            Framing::Undecided { .. } => {}
+            NativeFraming::Lines(lines) => {
+                lines.feed(bytes, &mut |number, line| take_line(number, line, run, out));
+            }
+            NativeFraming::Array(values) => values.feed(bytes, &mut |frame| take_frame(frame, run, out)),
+            NativeFraming::Sse(sse) => sse.feed(bytes, &mut |frame| take_frame(frame, run, out)),
+            NativeFraming::Undecided { .. } => {}
         }
     }
 
     fn end(&mut self, out: &mut Decoded) {
         let run = &self.run;
         match &mut self.framing {
-            Framing::Lines(lines) => lines.end(&mut |number, line| take_line(number, line, run, out)),
-            Framing::Array(values) => values.end(&mut |frame| take_frame(frame, run, out)),
-            Framing::Sse(sse) => sse.end(&mut |frame| take_frame(frame, run, out)),
-            Framing::Undecided { .. } => {}
+            NativeFraming::Lines(lines) => lines.end(&mut |number, line| take_line(number, line, run, out)),
+            NativeFraming::Array(values) => values.end(&mut |frame| take_frame(frame, run, out)),
+            NativeFraming::Sse(sse) => sse.end(&mut |frame| take_frame(frame, run, out)),
+            NativeFraming::Undecided { .. } => {}
         }
     }
 }
 
-fn take_line(number: u64, line: Line<'_>, run: &RunId, out: &mut Decoded) {
+fn take_line(number: u64, line: StreamLine<'_>, run: &RunId, out: &mut Decoded) {
     match line {
-        Line::Text(text) => take_text(number, &text, run, out),
-        Line::TooLong(bytes) => too_large(number, bytes, out),
+        StreamLine::Text(text) => take_text(number, &text, run, out),
+        StreamLine::TooLong(bytes) => too_large(number, bytes, out),
     }
 }
 
-fn take_frame(frame: Frame<'_>, run: &RunId, out: &mut Decoded) {
+fn take_frame(frame: StreamPiece<'_>, run: &RunId, out: &mut Decoded) {
     let line = frame.line;
     match frame.body {
         // A line without a field name is how NDJSON looks that has a line of something else before it.
-        FrameBody::Event { data: text, .. }
-        | FrameBody::Json(text)
-        | FrameBody::ErrorField(text)
-        | FrameBody::Stray(text) => take_text(line, text, run, out),
-        FrameBody::TooLarge(bytes) => too_large(line, bytes, out),
-        FrameBody::Cut(text) => malformed(line, "the stream ends inside of it", text, out),
+        PieceBody::Event { data: text, .. }
+        | PieceBody::Json(text)
+        | PieceBody::ErrorField(text)
+        | PieceBody::Stray(text) => take_text(line, text, run, out),
+        PieceBody::TooLarge(bytes) => too_large(line, bytes, out),
+        PieceBody::Cut(text) => malformed(line, "the stream ends inside of it", text, out),
     }
 }
 
@@ -115,7 +117,7 @@ fn take_text(line: u64, text: &str, run: &RunId, out: &mut Decoded) {
     match Envelope::received(text) {
         Ok(envelope) => take_envelope(envelope, run, out),
         // The first line of an export says what the file is.
-        Err(_) if line == 1 && serde_json::from_str::<Header<'_>>(text).is_ok() => {}
+        Err(_) if line == 1 && serde_json::from_str::<ExportHeader<'_>>(text).is_ok() => {}
         Err(error) => match serde_json::from_str::<HubFrame<'_>>(text) {
             Ok(frame) => take_hub_frame(line, &frame, run, out),
             Err(_) => malformed(line, &error.to_string(), text, out),
@@ -125,7 +127,7 @@ fn take_text(line: u64, text: &str, run: &RunId, out: &mut Decoded) {
 
 /// The first line of an export, as far as it is known by it.
 #[derive(Deserialize)]
-struct Header<'a> {
+struct ExportHeader<'a> {
     #[serde(borrow, rename = "fanlight")]
     _format: Cow<'a, str>,
 }

@@ -3,38 +3,38 @@
 use compact_str::CompactString;
 use serde::Deserialize;
 
-use super::field::Field;
+use super::field::ForeignField;
 use model::event::ErrorFact;
 
 /// The fields in which servers put what went wrong.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Shape<'a> {
+struct ErrorShape<'a> {
     #[serde(borrow)]
-    error: Field<'a>,
+    error: ForeignField<'a>,
     #[serde(borrow)]
-    message: Field<'a>,
+    message: ForeignField<'a>,
     #[serde(borrow)]
-    detail: Field<'a>,
+    detail: ForeignField<'a>,
     #[serde(borrow)]
-    code: Field<'a>,
+    code: ForeignField<'a>,
     #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
+    kind: ForeignField<'a>,
     #[serde(borrow)]
-    status: Field<'a>,
+    status: ForeignField<'a>,
     #[serde(borrow)]
-    status_code: Field<'a>,
+    status_code: ForeignField<'a>,
     #[serde(borrow)]
-    retry_after: Field<'a>,
+    retry_after: ForeignField<'a>,
     #[serde(borrow)]
-    retry_after_ms: Field<'a>,
+    retry_after_ms: ForeignField<'a>,
 }
 
 /// What `value` says: a string, an error object, or an object that holds one in `error`.
-pub(crate) fn fault(value: Field<'_>) -> ErrorFact {
-    let outer: Shape<'_> = value.object();
+pub(crate) fn fault(value: ForeignField<'_>) -> ErrorFact {
+    let outer: ErrorShape<'_> = value.object();
     if outer.error.is_object() {
-        let inner: Shape<'_> = outer.error.object();
+        let inner: ErrorShape<'_> = outer.error.object();
         return fact(&inner, outer.error);
     }
     if let Some(text) = outer.error.word() {
@@ -49,13 +49,13 @@ pub(crate) fn fault(value: Field<'_>) -> ErrorFact {
 
 /// What a server says that refuses a request: the failure in its answer, where that is an object that names one.
 pub fn failure_in(answer: &[u8]) -> Option<ErrorFact> {
-    let whole = Field::parse(std::str::from_utf8(answer).ok()?)?;
-    let shape: Shape<'_> = whole.object();
-    let says = [shape.error, shape.message, shape.detail].into_iter().any(Field::is_truthy);
+    let whole = ForeignField::parse(std::str::from_utf8(answer).ok()?)?;
+    let shape: ErrorShape<'_> = whole.object();
+    let says = [shape.error, shape.message, shape.detail].into_iter().any(ForeignField::is_truthy);
     says.then(|| fault(whole))
 }
 
-fn fact(shape: &Shape<'_>, whole: Field<'_>) -> ErrorFact {
+fn fact(shape: &ErrorShape<'_>, whole: ForeignField<'_>) -> ErrorFact {
     let message = shape.message.words().or_else(|| shape.detail.words());
     let message = message.unwrap_or_else(|| super::framing::excerpt(whole.as_json_text()).into());
     // "error" as a type says nothing that the reader does not know.

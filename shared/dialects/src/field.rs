@@ -6,22 +6,22 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::framing::Nesting;
+use super::framing::JsonNesting;
 use model::event::{Cost, Currency};
 use model::json::Json;
 use model::limits::JSON_DEPTH_MAX;
 
 /// A field of a foreign object: absent and `null` are the same.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Field<'a>(Option<&'a RawValue>);
+pub struct ForeignField<'a>(Option<&'a RawValue>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Field<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for ForeignField<'a> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         <Option<&'a RawValue>>::deserialize(deserializer).map(Self)
     }
 }
 
-impl<'a> Field<'a> {
+impl<'a> ForeignField<'a> {
     /// `text` as a field, when it is JSON.
     pub fn parse(text: &'a str) -> Option<Self> {
         serde_json::from_str(text).ok()
@@ -118,8 +118,8 @@ impl<'a> Field<'a> {
     }
 
     /// All fields of an object; none when it is no object.
-    pub fn fields(self) -> Fields<'a> {
-        Fields::of(self)
+    pub fn fields(self) -> ForeignFields<'a> {
+        ForeignFields::of(self)
     }
 
     /// The items of a list; a single object counts as a list of one.
@@ -144,31 +144,33 @@ impl<'a> Field<'a> {
 
     /// The fields of an object with their names, in order; nothing for any other type.
     pub(crate) fn entries(self) -> Vec<(String, Self)> {
-        struct Entries<'a>(Vec<(String, Field<'a>)>);
-        impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
+        struct EntriesVisitor<'a>(Vec<(String, ForeignField<'a>)>);
+        impl<'de: 'a, 'a> Deserialize<'de> for EntriesVisitor<'a> {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 struct Visitor<'a>(std::marker::PhantomData<&'a ()>);
                 impl<'de: 'a, 'a> serde::de::Visitor<'de> for Visitor<'a> {
-                    type Value = Entries<'a>;
+                    type Value = EntriesVisitor<'a>;
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                         f.write_str("an object")
                     }
                     fn visit_map<A: serde::de::MapAccess<'de>>(
                         self,
                         mut map: A,
-                    ) -> Result<Entries<'a>, A::Error> {
+                    ) -> Result<EntriesVisitor<'a>, A::Error> {
                         let mut entries = Vec::new();
                         while let Some(entry) = map.next_entry()? {
                             entries.push(entry);
                         }
-                        Ok(Entries(entries))
+                        Ok(EntriesVisitor(entries))
                     }
                 }
                 deserializer.deserialize_map(Visitor(std::marker::PhantomData))
             }
         }
         if self.is_object() {
-            serde_json::from_str::<Entries<'a>>(self.raw()).map(|entries| entries.0).unwrap_or_default()
+            serde_json::from_str::<EntriesVisitor<'a>>(self.raw())
+                .map(|entries| entries.0)
+                .unwrap_or_default()
         } else {
             Vec::new()
         }
@@ -188,33 +190,37 @@ impl<'a> Field<'a> {
 /// The fields of an object by name, for dialects whose producers do not agree on names. Case and underscores make no
 /// difference: `messageId` finds `message_id` too.
 #[derive(Debug, Default)]
-pub struct Fields<'a>(Vec<(Cow<'a, str>, Field<'a>)>);
+pub struct ForeignFields<'a>(Vec<(Cow<'a, str>, ForeignField<'a>)>);
 
-impl<'a> Fields<'a> {
+impl<'a> ForeignFields<'a> {
     /// The fields of `object`; none when it is no object.
-    pub(crate) fn of(object: Field<'a>) -> Self {
+    pub(crate) fn of(object: ForeignField<'a>) -> Self {
         object.object()
     }
 
     /// The field `name`; of several the first that is not `null`.
-    pub fn get(&self, name: &str) -> Field<'a> {
+    pub fn get(&self, name: &str) -> ForeignField<'a> {
         let named =
-            |(known, field): &&(Cow<'_, str>, Field<'a>)| field.is_some() && is_same_name(known, name);
-        self.0.iter().find(named).map_or(Field::default(), |(_, field)| *field)
+            |(known, field): &&(Cow<'_, str>, ForeignField<'a>)| field.is_some() && is_same_name(known, name);
+        self.0.iter().find(named).map_or(ForeignField::default(), |(_, field)| *field)
     }
 
     /// The first of the fields `names` that is there.
-    pub fn any(&self, names: &[&str]) -> Field<'a> {
+    pub fn any(&self, names: &[&str]) -> ForeignField<'a> {
         names.iter().map(|name| self.get(name)).find(|field| field.is_some()).unwrap_or_default()
     }
 
     /// The field `name`, exactly; of several the last, as most readers of JSON have it.
-    pub(crate) fn last(&self, name: &str) -> Field<'a> {
-        self.0.iter().rev().find(|(known, _)| known == name).map_or(Field::default(), |(_, field)| *field)
+    pub(crate) fn last(&self, name: &str) -> ForeignField<'a> {
+        self.0
+            .iter()
+            .rev()
+            .find(|(known, _)| known == name)
+            .map_or(ForeignField::default(), |(_, field)| *field)
     }
 
     /// All of them, by name.
-    pub fn into_all(self) -> impl Iterator<Item = (Cow<'a, str>, Field<'a>)> {
+    pub fn into_all(self) -> impl Iterator<Item = (Cow<'a, str>, ForeignField<'a>)> {
         self.0.into_iter()
     }
 
@@ -227,22 +233,25 @@ impl<'a> Fields<'a> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for ForeignFields<'a> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+        struct NameVisitor<'a>(#[serde(borrow)] Cow<'a, str>);
         struct Visitor<'a>(std::marker::PhantomData<&'a ()>);
         impl<'de: 'a, 'a> serde::de::Visitor<'de> for Visitor<'a> {
-            type Value = Fields<'a>;
+            type Value = ForeignFields<'a>;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("an object")
             }
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Fields<'a>, A::Error> {
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<ForeignFields<'a>, A::Error> {
                 let mut fields = Vec::new();
-                while let Some((Name(name), field)) = map.next_entry()? {
+                while let Some((NameVisitor(name), field)) = map.next_entry()? {
                     fields.push((name, field));
                 }
-                Ok(Fields(fields))
+                Ok(ForeignFields(fields))
             }
         }
         deserializer.deserialize_map(Visitor(std::marker::PhantomData))
@@ -267,28 +276,28 @@ pub(crate) fn json_within_depth(text: &str) -> Option<Json> {
 
 /// Whether `text` nests deeper than [`JSON_DEPTH_MAX`].
 pub(crate) fn is_too_deep(text: &str) -> bool {
-    usize::try_from(Nesting::of(text).deepest()).unwrap_or(usize::MAX) > JSON_DEPTH_MAX
+    usize::try_from(JsonNesting::of(text).deepest()).unwrap_or(usize::MAX) > JSON_DEPTH_MAX
 }
 
 /// A JSON string with half a surrogate pair in it: servers cut text between the halves. The half becomes U+FFFD.
 fn lossy(raw: &str) -> String {
-    struct Bytes(Vec<u8>);
-    impl<'de> Deserialize<'de> for Bytes {
+    struct ByteStringVisitor(Vec<u8>);
+    impl<'de> Deserialize<'de> for ByteStringVisitor {
         fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             struct Visitor;
             impl serde::de::Visitor<'_> for Visitor {
-                type Value = Bytes;
+                type Value = ByteStringVisitor;
                 fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                     f.write_str("a string")
                 }
-                fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Bytes, E> {
-                    Ok(Bytes(bytes.to_vec()))
+                fn visit_bytes<E>(self, bytes: &[u8]) -> Result<ByteStringVisitor, E> {
+                    Ok(ByteStringVisitor(bytes.to_vec()))
                 }
             }
             deserializer.deserialize_bytes(Visitor)
         }
     }
-    let bytes = serde_json::from_str::<Bytes>(raw).map(|bytes| bytes.0).unwrap_or_default();
+    let bytes = serde_json::from_str::<ByteStringVisitor>(raw).map(|bytes| bytes.0).unwrap_or_default();
     let mut text = String::with_capacity(bytes.len());
     for piece in bytes.utf8_chunks() {
         text.push_str(piece.valid());

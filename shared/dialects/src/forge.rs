@@ -10,28 +10,28 @@ use serde::Deserialize;
 
 use super::agents::unwrapped;
 use super::fault::fault;
-use super::field::Field;
+use super::field::ForeignField;
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
+use super::objects::{ObjectDecoder, ObjectMeaning};
 use super::openai_chat::usage;
-use super::writer::{Ending, Outcome, Writer};
+use super::writer::{CallOutcome, EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{Kind, PartKind, RunStatus, ToolState, Usage};
 
 mod sum;
 
-use sum::Sum;
+use sum::CumulativeText;
 
 /// The name of the dialect.
 pub const NAME: &str = "forge";
 
 /// A decoder for one stream.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::new(Forge {
-        writer: Writer::new(NAME, options),
-        text: Sum::new(PartKind::Text),
-        thinking: Sum::new(PartKind::Thinking),
+    Box::new(ObjectDecoder::new(ForgeMeaning {
+        writer: EventWriter::new(NAME, options),
+        text: CumulativeText::new(PartKind::Text),
+        thinking: CumulativeText::new(PartKind::Thinking),
         calls: IndexMap::new(),
         early: IndexMap::new(),
         is_cancelled: false,
@@ -39,19 +39,19 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
 }
 
 #[derive(Debug)]
-struct Forge {
-    writer: Writer,
-    text: Sum,
-    thinking: Sum,
+struct ForgeMeaning {
+    writer: EventWriter,
+    text: CumulativeText,
+    thinking: CumulativeText,
     /// By the dialect's id.
-    calls: IndexMap<CompactString, Call>,
+    calls: IndexMap<CompactString, ForgeCall>,
     /// Results of calls that were not told yet.
-    early: IndexMap<CompactString, Outcome>,
+    early: IndexMap<CompactString, CallOutcome>,
     is_cancelled: bool,
 }
 
 #[derive(Debug)]
-struct Call {
+struct ForgeCall {
     /// The id by which the writer knows it.
     id: CompactString,
     runs: bool,
@@ -65,51 +65,51 @@ struct Call {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Body<'a> {
+struct ForgeFields<'a> {
     #[serde(borrow)]
-    token: Field<'a>,
+    token: ForeignField<'a>,
     #[serde(borrow)]
-    content: Field<'a>,
+    content: ForeignField<'a>,
     #[serde(borrow)]
-    cumulative: Field<'a>,
+    cumulative: ForeignField<'a>,
     #[serde(borrow)]
-    id: Field<'a>,
+    id: ForeignField<'a>,
     #[serde(borrow)]
-    tool_call_id: Field<'a>,
+    tool_call_id: ForeignField<'a>,
     #[serde(borrow)]
-    tool_name: Field<'a>,
+    tool_name: ForeignField<'a>,
     #[serde(borrow)]
-    arguments: Field<'a>,
+    arguments: ForeignField<'a>,
     #[serde(borrow)]
-    status: Field<'a>,
+    status: ForeignField<'a>,
     #[serde(borrow)]
-    result: Field<'a>,
+    result: ForeignField<'a>,
     #[serde(borrow)]
-    is_error: Field<'a>,
+    is_error: ForeignField<'a>,
     #[serde(borrow)]
-    latency_ms: Field<'a>,
+    latency_ms: ForeignField<'a>,
     #[serde(borrow)]
-    response: Field<'a>,
+    response: ForeignField<'a>,
     #[serde(borrow)]
-    usage: Field<'a>,
+    usage: ForeignField<'a>,
     #[serde(borrow)]
-    model: Field<'a>,
+    model: ForeignField<'a>,
     #[serde(borrow)]
-    code: Field<'a>,
+    code: ForeignField<'a>,
     #[serde(borrow)]
-    retryable: Field<'a>,
+    retryable: ForeignField<'a>,
 }
 
-impl Meaning for Forge {
+impl ObjectMeaning for ForgeMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let Some(whole) = Field::parse(text) else {
+        let Some(whole) = ForeignField::parse(text) else {
             let detail = format!("line {line}: no JSON: {}", excerpt(text));
             return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
         };
         let (kind, payload) = unwrapped(name, whole);
-        let body: Body<'_> = payload.object();
+        let body: ForgeFields<'_> = payload.object();
         if kind == "ping" || (kind == "complete" && self.writer.has_begun() && !self.writer.is_running()) {
             return;
         }
@@ -143,8 +143,8 @@ impl Meaning for Forge {
         }
     }
 
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
-        let body: Body<'_> = whole.object();
+    fn fail(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
+        let body: ForgeFields<'_> = whole.object();
         let mut fact = fault(whole);
         fact.retryable = body.retryable.switch().or(fact.retryable);
         self.is_cancelled |= body.code.text().is_some_and(|code| code == "CANCELLED");
@@ -156,13 +156,13 @@ impl Meaning for Forge {
         self.close(status, None, out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.writer
     }
 }
 
-impl Forge {
-    fn call(&mut self, body: &Body<'_>, out: &mut Decoded) {
+impl ForgeMeaning {
+    fn call(&mut self, body: &ForgeFields<'_>, out: &mut Decoded) {
         let id = body.id.words().or_else(|| body.tool_call_id.words()).unwrap_or_default();
         self.text.close(&self.writer, out);
         self.thinking.close(&self.writer, out);
@@ -180,7 +180,7 @@ impl Forge {
                 let arguments = arguments.unwrap_or_else(|| "{}".into());
                 let name = body.tool_name.word().unwrap_or_default();
                 let open = self.writer.whole_call(&id, &name, Some(&arguments), None, out);
-                let call = Call {
+                let call = ForgeCall {
                     id: open.id().into(),
                     runs: false,
                     is_over: false,
@@ -211,9 +211,10 @@ impl Forge {
         }
     }
 
-    fn result(&mut self, body: &Body<'_>, out: &mut Decoded) {
+    fn result(&mut self, body: &ForgeFields<'_>, out: &mut Decoded) {
         let id = body.tool_call_id.words().or_else(|| body.id.words()).unwrap_or_default();
-        let outcome = Outcome { is_error: body.is_error.is_true(), ..Outcome::of(body.result.json()) };
+        let outcome =
+            CallOutcome { is_error: body.is_error.is_true(), ..CallOutcome::of(body.result.json()) };
         let outcome = outcome.took(body.latency_ms.count());
         self.text.close(&self.writer, out);
         self.thinking.close(&self.writer, out);
@@ -249,10 +250,11 @@ impl Forge {
                 }
             }
         }
-        (self.text, self.thinking) = (Sum::new(PartKind::Text), Sum::new(PartKind::Thinking));
+        (self.text, self.thinking) =
+            (CumulativeText::new(PartKind::Text), CumulativeText::new(PartKind::Thinking));
         self.calls.clear();
         self.is_cancelled = false;
-        self.writer.end(Ending { is_whole: status.is_some(), status, usage, ..Ending::default() }, out);
+        self.writer.end(RunEnding { is_whole: status.is_some(), status, usage, ..RunEnding::default() }, out);
     }
 }
 

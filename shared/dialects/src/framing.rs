@@ -7,24 +7,24 @@ pub mod lines;
 pub mod records;
 pub mod sse;
 
-pub use body::Body;
-pub use json::{Nesting, Values};
-pub use lines::{Line, Lines};
-pub use records::Records;
-pub use sse::Sse;
+pub use body::BodyFraming;
+pub use json::{JsonNesting, ValueSplitter};
+pub use lines::{LineSplitter, StreamLine};
+pub use records::RecordSplitter;
+pub use sse::SseSplitter;
 
 /// One piece of a stream, and where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Frame<'a> {
+pub struct StreamPiece<'a> {
     /// The line of the stream that the piece begins on, from 1.
     pub line: u64,
     /// The piece.
-    pub body: FrameBody<'a>,
+    pub body: PieceBody<'a>,
 }
 
-/// See [`Frame`].
+/// See [`StreamPiece`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FrameBody<'a> {
+pub enum PieceBody<'a> {
     /// An SSE event.
     Event {
         /// Its name; empty when the stream gave none.

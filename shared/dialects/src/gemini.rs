@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use compact_str::CompactString;
 
-use super::field::Field;
+use super::field::ForeignField;
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
-use super::writer::{Ending, Writer};
+use super::objects::{ObjectDecoder, ObjectMeaning};
+use super::writer::{EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{ErrorFact, Usage};
@@ -20,10 +20,10 @@ mod candidate;
 mod partial;
 mod wire;
 
-use candidate::Candidate;
+use candidate::OpenCandidate;
 pub(super) use candidate::data_url;
 pub(super) use wire::failure;
-use wire::{Answer, CandidateBody, PromptFeedback};
+use wire::{GeminiCandidate, GenerateResponse, PromptFeedback};
 
 /// The name of the dialect.
 pub const NAME: &str = "gemini";
@@ -33,8 +33,8 @@ const CANDIDATES_MAX: usize = 128;
 
 /// A decoder for one answer.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::new(Gemini {
-        writer: Writer::new(NAME, options),
+    Box::new(ObjectDecoder::new(GeminiMeaning {
+        writer: EventWriter::new(NAME, options),
         id: CompactString::default(),
         candidates: BTreeMap::new(),
         usage: None,
@@ -43,19 +43,19 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
 
 /// What the objects mean.
 #[derive(Debug)]
-struct Gemini {
-    writer: Writer,
+struct GeminiMeaning {
+    writer: EventWriter,
     /// The id of the response that goes on.
     id: CompactString,
-    candidates: BTreeMap<u64, Candidate>,
+    candidates: BTreeMap<u64, OpenCandidate>,
     usage: Option<Usage>,
 }
 
-impl Meaning for Gemini {
+impl ObjectMeaning for GeminiMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        match Field::parse(text) {
+        match ForeignField::parse(text) {
             Some(whole) if whole.is_object() => self.answer(name, whole, out),
             Some(whole) if whole.is_list() => {
                 for item in whole.list() {
@@ -69,7 +69,7 @@ impl Meaning for Gemini {
         }
     }
 
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+    fn fail(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         self.writer.fail(failure(whole), out);
     }
 
@@ -84,14 +84,14 @@ impl Meaning for Gemini {
         self.close(false, out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.writer
     }
 }
 
-impl Gemini {
-    fn answer(&mut self, name: &str, whole: Field<'_>, out: &mut Decoded) {
-        let mut answer: Answer<'_> = whole.object();
+impl GeminiMeaning {
+    fn answer(&mut self, name: &str, whole: ForeignField<'_>, out: &mut Decoded) {
+        let mut answer: GenerateResponse<'_> = whole.object();
         if answer.wrapped.is_object() {
             // The endpoint of the vendor's own command line wraps each answer.
             answer = answer.wrapped.object();
@@ -130,7 +130,13 @@ impl Gemini {
     }
 
     /// An object that is no response: an error in one of its other shapes, or something unknown.
-    fn odd_object(&mut self, name: &str, answer: &Answer<'_>, whole: Field<'_>, out: &mut Decoded) {
+    fn odd_object(
+        &mut self,
+        name: &str,
+        answer: &GenerateResponse<'_>,
+        whole: ForeignField<'_>,
+        out: &mut Decoded,
+    ) {
         let is_only_message = !self.writer.is_running() && answer.message.is_some();
         if name == "error" || is_only_message {
             return self.fail(whole, out);
@@ -141,14 +147,14 @@ impl Gemini {
         }
     }
 
-    fn candidate(&mut self, body: &CandidateBody<'_>, out: &mut Decoded) {
+    fn candidate(&mut self, body: &GeminiCandidate<'_>, out: &mut Decoded) {
         let index = body.index.count().unwrap_or(0);
         let writer = &mut self.writer;
         if !self.candidates.contains_key(&index) {
             if self.candidates.len() >= CANDIDATES_MAX {
                 return;
             }
-            self.candidates.insert(index, Candidate::new(writer.open_choice(index, out)));
+            self.candidates.insert(index, OpenCandidate::new(writer.open_choice(index, out)));
         }
         if let Some(candidate) = self.candidates.get_mut(&index) {
             candidate.take(body, writer, out);
@@ -156,7 +162,7 @@ impl Gemini {
     }
 
     /// The prompt was blocked: there will be no answer.
-    fn feedback(&mut self, feedback: Field<'_>, out: &mut Decoded) {
+    fn feedback(&mut self, feedback: ForeignField<'_>, out: &mut Decoded) {
         let feedback: PromptFeedback<'_> = feedback.object();
         let Some(reason) = feedback.block_reason.word() else { return };
         let message = feedback.block_reason_message.word();
@@ -169,7 +175,7 @@ impl Gemini {
         if !self.writer.is_running() {
             return;
         }
-        let finish_reason = self.candidates.values().find_map(Candidate::finish_reason).cloned();
+        let finish_reason = self.candidates.values().find_map(OpenCandidate::finish_reason).cloned();
         let is_whole = is_done || finish_reason.is_some();
         for candidate in self.candidates.values_mut() {
             candidate.end(is_whole && !self.writer.has_failed(), &mut self.writer, out);
@@ -177,7 +183,7 @@ impl Gemini {
         self.candidates.clear();
         self.id = CompactString::default();
         let usage = self.usage.take();
-        self.writer.end(Ending { is_whole, finish_reason, usage, ..Ending::default() }, out);
+        self.writer.end(RunEnding { is_whole, finish_reason, usage, ..RunEnding::default() }, out);
     }
 }
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use compact_str::CompactString;
 
-use super::field::Field;
+use super::field::ForeignField;
 use super::framing::excerpt;
 use super::gemini::failure;
-use super::objects::{Meaning, Objects};
-use super::writer::{Ending, Writer};
+use super::objects::{ObjectDecoder, ObjectMeaning};
+use super::writer::{EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{ErrorFact, RunStatus, Usage};
@@ -17,8 +17,8 @@ use model::event::{ErrorFact, RunStatus, Usage};
 mod step;
 mod wire;
 
-use step::Step;
-use wire::{InteractionBody, StreamEvent};
+use step::OpenStep;
+use wire::{InteractionFields, InteractionsStreamEvent};
 
 /// The name of the dialect.
 pub const NAME: &str = "gemini-interactions";
@@ -28,8 +28,8 @@ const OPEN_STEPS_MAX: usize = 1024;
 
 /// A decoder for one stream.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::new(Interactions {
-        writer: Writer::new(NAME, options),
+    Box::new(ObjectDecoder::new(InteractionsMeaning {
+        writer: EventWriter::new(NAME, options),
         steps: BTreeMap::new(),
         has_steps: false,
         status: None,
@@ -39,9 +39,9 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
 
 /// What the objects mean.
 #[derive(Debug)]
-struct Interactions {
-    writer: Writer,
-    steps: BTreeMap<u64, Step>,
+struct InteractionsMeaning {
+    writer: EventWriter,
+    steps: BTreeMap<u64, OpenStep>,
     /// The interaction had a step.
     has_steps: bool,
     /// How it stands, as far as that is more than that it goes on.
@@ -49,20 +49,20 @@ struct Interactions {
     usage: Option<Usage>,
 }
 
-impl Meaning for Interactions {
+impl ObjectMeaning for InteractionsMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let event: StreamEvent<'_> = match serde_json::from_str(text) {
+        let event: InteractionsStreamEvent<'_> = match serde_json::from_str(text) {
             Ok(event) => event,
             Err(error) => {
                 let detail = format!("line {line}: {error}: {}", excerpt(text));
                 return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
             }
         };
-        let whole = Field::parse(text).unwrap_or_default();
+        let whole = ForeignField::parse(text).unwrap_or_default();
         let kind = event.event_type.word().unwrap_or_else(|| name.into());
-        self.usage = wire::usage(event.metadata.object::<StreamEvent<'_>>().usage).or(self.usage);
+        self.usage = wire::usage(event.metadata.object::<InteractionsStreamEvent<'_>>().usage).or(self.usage);
         match &*kind {
             "interaction.created" | "interaction.start" => self.begin(event.interaction, out),
             "interaction.status_update" => self.stands(event.status),
@@ -89,7 +89,7 @@ impl Meaning for Interactions {
         }
     }
 
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+    fn fail(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         self.writer.fail(failure(whole), out);
     }
 
@@ -104,27 +104,27 @@ impl Meaning for Interactions {
         self.close(false, out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.writer
     }
 }
 
-impl Interactions {
-    fn begin(&mut self, interaction: Field<'_>, out: &mut Decoded) {
+impl InteractionsMeaning {
+    fn begin(&mut self, interaction: ForeignField<'_>, out: &mut Decoded) {
         self.close(false, out);
-        let body: InteractionBody<'_> = interaction.object();
+        let body: InteractionFields<'_> = interaction.object();
         let model = body.model.word().or_else(|| body.agent.word());
         self.writer.begin(model.as_deref(), out);
         self.stands(body.status);
     }
 
-    fn stands(&mut self, status: Field<'_>) {
+    fn stands(&mut self, status: ForeignField<'_>) {
         if let Some(status) = status.word().filter(|status| status != "in_progress") {
             self.status = Some(CompactString::new(&status));
         }
     }
 
-    fn step_start(&mut self, event: &StreamEvent<'_>, out: &mut Decoded) {
+    fn step_start(&mut self, event: &InteractionsStreamEvent<'_>, out: &mut Decoded) {
         self.writer.begin(None, out);
         self.has_steps = true;
         let index = event.index.count().unwrap_or(0);
@@ -136,12 +136,12 @@ impl Interactions {
         {
             oldest.stop(true, &mut self.writer, out);
         }
-        let mut step = Step::default();
+        let mut step = OpenStep::default();
         step.take(event.step, &mut self.writer, out);
         self.steps.insert(index, step);
     }
 
-    fn step_delta(&mut self, event: &StreamEvent<'_>, out: &mut Decoded) {
+    fn step_delta(&mut self, event: &InteractionsStreamEvent<'_>, out: &mut Decoded) {
         self.writer.begin(None, out);
         self.has_steps = true;
         let index = event.index.count().unwrap_or(0);
@@ -150,22 +150,22 @@ impl Interactions {
                 return;
             }
             self.writer.anomaly(AnomalyCode::PartWithoutStart, format!("step {index}"), out);
-            self.steps.insert(index, Step::default());
+            self.steps.insert(index, OpenStep::default());
         }
         if let Some(step) = self.steps.get_mut(&index) {
             step.take(event.delta, &mut self.writer, out);
         }
     }
 
-    fn completed(&mut self, interaction: Field<'_>, out: &mut Decoded) {
-        let body: InteractionBody<'_> = interaction.object();
+    fn completed(&mut self, interaction: ForeignField<'_>, out: &mut Decoded) {
+        let body: InteractionFields<'_> = interaction.object();
         let model = body.model.word().or_else(|| body.agent.word());
         self.writer.begin(model.as_deref(), out);
         self.usage = wire::usage(body.usage).or(self.usage);
         self.stands(body.status);
         if !self.has_steps {
-            for whole in [body.steps, body.outputs].into_iter().flat_map(Field::list) {
-                let mut step = Step::default();
+            for whole in [body.steps, body.outputs].into_iter().flat_map(ForeignField::list) {
+                let mut step = OpenStep::default();
                 step.take(whole, &mut self.writer, out);
                 step.stop(true, &mut self.writer, out);
             }
@@ -195,7 +195,8 @@ impl Interactions {
         self.has_steps = false;
         let how = (word == "cancelled").then_some(RunStatus::Cancelled);
         let usage = self.usage.take();
-        let ending = Ending { is_whole, status: how, finish_reason: status, usage, ..Ending::default() };
+        let ending =
+            RunEnding { is_whole, status: how, finish_reason: status, usage, ..RunEnding::default() };
         self.writer.end(ending, out);
     }
 }

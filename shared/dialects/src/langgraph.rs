@@ -7,10 +7,10 @@ use indexmap::{IndexMap, IndexSet};
 use serde::Deserialize;
 
 use super::fault::fault;
-use super::field::Field;
+use super::field::ForeignField;
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
-use super::writer::{Ending, Writer};
+use super::objects::{ObjectDecoder, ObjectMeaning};
+use super::writer::{EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{RunStatus, Usage};
@@ -31,23 +31,23 @@ mod tasks;
 mod wire;
 
 use agents::steps;
-use spoken::Spoken;
-use stage::Stage;
+use spoken::StreamedMessage;
+use stage::LangGraphWriter;
 
 /// The name of the dialect.
 pub const NAME: &str = "langgraph";
 
 /// A decoder for one stream.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::with_arrays(Graph::new(NAME, options)))
+    Box::new(ObjectDecoder::with_arrays(LangGraphMeaning::new(NAME, options)))
 }
 
 /// What the objects mean.
 #[derive(Debug)]
-pub(super) struct Graph {
-    stage: Stage,
+pub(super) struct LangGraphMeaning {
+    stage: LangGraphWriter,
     /// Messages that go on, by id or by where they come from.
-    open: IndexMap<CompactString, Spoken>,
+    open: IndexMap<CompactString, StreamedMessage>,
     /// Messages that were told, by the hash of their key; whether their tokens are counted.
     told: IndexMap<u64, bool>,
     /// Hashes of texts that were streamed and not yet seen as a whole: nodes may give a message a new id.
@@ -58,7 +58,7 @@ pub(super) struct Graph {
     namespaces: IndexMap<CompactString, CompactString>,
     usage: Option<Usage>,
     finish_reason: Option<CompactString>,
-    root: Root,
+    root: RootRunnable,
     /// A state or a message came: the first state alone is what the run began with.
     has_state: bool,
     /// The newest message lacks its end, as far as was seen.
@@ -75,7 +75,7 @@ pub(super) struct Graph {
 
 /// What is known of the outermost runnable.
 #[derive(Debug, Default)]
-struct Root {
+struct RootRunnable {
     /// The id by which its events name it; empty where they do not.
     run: CompactString,
     /// The stream tells when it begins, so it tells when it ends.
@@ -85,47 +85,47 @@ struct Root {
 /// An object that says what it is.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Tagged<'a> {
+struct TaggedObject<'a> {
     #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
+    kind: ForeignField<'a>,
     #[serde(borrow)]
-    ns: Field<'a>,
+    ns: ForeignField<'a>,
     #[serde(borrow)]
-    event: Field<'a>,
+    event: ForeignField<'a>,
     #[serde(borrow)]
-    method: Field<'a>,
+    method: ForeignField<'a>,
     #[serde(borrow)]
-    params: Field<'a>,
+    params: ForeignField<'a>,
     #[serde(borrow)]
-    run_id: Field<'a>,
+    run_id: ForeignField<'a>,
     #[serde(borrow)]
-    data: Field<'a>,
+    data: ForeignField<'a>,
     #[serde(borrow)]
-    messages: Field<'a>,
+    messages: ForeignField<'a>,
     #[serde(borrow, rename = "__interrupt__")]
-    interrupt: Field<'a>,
+    interrupt: ForeignField<'a>,
     #[serde(borrow)]
-    interrupts: Field<'a>,
+    interrupts: ForeignField<'a>,
     #[serde(borrow)]
-    error: Field<'a>,
+    error: ForeignField<'a>,
     #[serde(borrow)]
-    message: Field<'a>,
+    message: ForeignField<'a>,
     #[serde(borrow)]
-    detail: Field<'a>,
+    detail: ForeignField<'a>,
 }
 
-impl Meaning for Graph {
+impl ObjectMeaning for LangGraphMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let Some(whole) = Field::parse(text) else {
+        let Some(whole) = ForeignField::parse(text) else {
             if name == "end" {
                 return self.close(true, out);
             }
             let detail = format!("line {line}: no JSON: {}", excerpt(text));
             return self.stage.w.anomaly(AnomalyCode::Malformed, detail, out);
         };
-        let tagged: Tagged<'_> = whole.object();
+        let tagged: TaggedObject<'_> = whole.object();
         if tagged.method.is_some() && tagged.params.is_object() {
             return self.protocol(&tagged.method.text().unwrap_or_default(), tagged.params, whole, out);
         }
@@ -139,9 +139,9 @@ impl Meaning for Graph {
         }
     }
 
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+    fn fail(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         let mut fact = fault(whole);
-        let tagged: Tagged<'_> = whole.object();
+        let tagged: TaggedObject<'_> = whole.object();
         if let (Some(name), true) = (tagged.error.word(), tagged.message.is_some()) {
             fact.code = CompactString::new(&name);
         }
@@ -161,21 +161,21 @@ impl Meaning for Graph {
         self.close(is_whole, out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.stage.w
     }
 }
 
 /// Whether it is an event of `astream_events`: their names begin alike.
-fn is_runnable_event(tagged: &Tagged<'_>) -> bool {
+fn is_runnable_event(tagged: &TaggedObject<'_>) -> bool {
     tagged.event.text().is_some_and(|event| event.starts_with("on_")) && tagged.run_id.is_some()
 }
 
-impl Graph {
+impl LangGraphMeaning {
     /// For the dialect called `name`, which is this one or has such streams among others.
     pub(super) fn new(name: &str, options: DecodeOptions) -> Self {
         Self {
-            stage: Stage::new(Writer::new(name, options)),
+            stage: LangGraphWriter::new(EventWriter::new(name, options)),
             open: IndexMap::new(),
             told: IndexMap::new(),
             streamed: IndexSet::new(),
@@ -183,7 +183,7 @@ impl Graph {
             namespaces: IndexMap::new(),
             usage: None,
             finish_reason: None,
-            root: Root::default(),
+            root: RootRunnable::default(),
             has_state: false,
             is_mid_air: false,
             is_asked: false,
@@ -208,7 +208,7 @@ impl Graph {
         // A graph executes its calls itself: its end is not that of a model which leaves them to its caller.
         let status = (is_good && !is_paused).then_some(RunStatus::Complete);
         let usage = self.usage.take();
-        self.stage.w.end(Ending { is_whole, is_paused, status, finish_reason, usage }, out);
+        self.stage.w.end(RunEnding { is_whole, is_paused, status, finish_reason, usage }, out);
         self.stage.forget();
         self.told.clear();
         self.streamed.clear();
@@ -216,7 +216,7 @@ impl Graph {
         self.steps.clear();
         self.tool_messages.clear();
         self.namespaces.clear();
-        (self.root, self.has_state, self.is_mid_air) = (Root::default(), false, false);
+        (self.root, self.has_state, self.is_mid_air) = (RootRunnable::default(), false, false);
     }
 }
 

@@ -143,10 +143,10 @@ impl Decoded {
 }
 
 /// What makes a decoder for one stream.
-type Make = fn(DecodeOptions) -> Box<dyn Decode>;
+type DecoderConstructor = fn(DecodeOptions) -> Box<dyn Decode>;
 
 /// The dialects that can be decoded, each with its decoder.
-const DECODERS: &[(&str, Make)] = &[
+const DECODERS: &[(&str, DecoderConstructor)] = &[
     (fanlight::NAME, fanlight::decoder),
     (openai_chat::NAME, openai_chat::decoder),
     // The legacy completions API has the same frame, with `text` for a delta.
@@ -178,7 +178,7 @@ const DECODERS: &[(&str, Make)] = &[
 /// A decoder for the dialect `name`, or nothing when there is none of that name.
 pub fn decoder(name: &str, options: DecodeOptions) -> Option<Box<dyn Decode>> {
     let (name, make) = DECODERS.iter().find(|(known, _)| *known == name)?;
-    Some(looking(options, |options| Box::new(plausible::Plausible::new(name, make(options)))))
+    Some(looking(options, |options| Box::new(plausible::PlausibleDecoder::new(name, make(options)))))
 }
 
 #[cfg(test)]

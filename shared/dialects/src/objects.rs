@@ -1,15 +1,15 @@
 //! What dialects of JSON objects have in common: SSE or a JSON body, a terminator that some send and others add, errors in
-//! odd places, lines that are no event. A dialect says what an object means ([`Meaning`]); the rest is here.
+//! odd places, lines that are no event. A dialect says what an object means ([`ObjectMeaning`]); the rest is here.
 
 use super::fault::fault;
-use super::field::Field;
-use super::framing::{Body, Frame, FrameBody, Records, excerpt};
-use super::writer::Writer;
+use super::field::ForeignField;
+use super::framing::{BodyFraming, PieceBody, RecordSplitter, StreamPiece, excerpt};
+use super::writer::EventWriter;
 use super::{Decode, Decoded};
 use model::anomaly::AnomalyCode;
 
 /// What the objects of one dialect mean.
-pub(super) trait Meaning: std::fmt::Debug + Send {
+pub(super) trait ObjectMeaning: std::fmt::Debug + Send {
     /// The name of the dialect.
     const NAME: &'static str;
 
@@ -17,7 +17,7 @@ pub(super) trait Meaning: std::fmt::Debug + Send {
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded);
 
     /// An error, in whatever shape.
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+    fn fail(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         self.writer().fail(fault(whole), out);
     }
 
@@ -36,68 +36,71 @@ pub(super) trait Meaning: std::fmt::Debug + Send {
     fn finish(&mut self, out: &mut Decoded);
 
     /// Where the events are written.
-    fn writer(&mut self) -> &mut Writer;
+    fn writer(&mut self) -> &mut EventWriter;
 }
 
 /// Decodes one stream of objects.
 #[derive(Debug)]
-pub(super) struct Objects<M> {
-    pieces: Pieces,
-    taking: Taking<M>,
+pub(super) struct ObjectDecoder<M> {
+    pieces: ObjectFraming,
+    taking: ObjectReader<M>,
 }
 
 /// How the bytes fall into objects.
 #[derive(Debug)]
-enum Pieces {
-    Body(Body),
-    Records(Records),
+enum ObjectFraming {
+    Body(BodyFraming),
+    Records(RecordSplitter),
 }
 
 #[derive(Debug)]
-struct Taking<M> {
+struct ObjectReader<M> {
     meaning: M,
     /// The first line that was no event, with its number: all that there may be of a foreign error page.
     stray: Option<(u64, String)>,
 }
 
-impl<M: Meaning> Objects<M> {
+impl<M: ObjectMeaning> ObjectDecoder<M> {
     /// A decoder for one stream.
     pub(super) fn new(meaning: M) -> Self {
-        Self { pieces: Pieces::Body(Body::default()), taking: Taking { meaning, stray: None } }
+        Self {
+            pieces: ObjectFraming::Body(BodyFraming::default()),
+            taking: ObjectReader { meaning, stray: None },
+        }
     }
 
     /// The same for programs that print an object a line, between lines that are none.
     pub(super) fn records(meaning: M) -> Self {
-        Self { pieces: Pieces::Records(Records::default()), ..Self::new(meaning) }
+        Self { pieces: ObjectFraming::Records(RecordSplitter::default()), ..Self::new(meaning) }
     }
 
     /// The same for a dialect whose objects may stand bare among events.
     pub(super) fn in_text(meaning: M) -> Self {
-        Self { pieces: Pieces::Body(Body::of_objects()), ..Self::new(meaning) }
+        Self { pieces: ObjectFraming::Body(BodyFraming::of_objects()), ..Self::new(meaning) }
     }
 
     /// The same for a dialect in which an array is an event.
     pub(super) fn with_arrays(meaning: M) -> Self {
-        Self { pieces: Pieces::Body(Body::keeping_arrays()), ..Self::new(meaning) }
+        Self { pieces: ObjectFraming::Body(BodyFraming::keeping_arrays()), ..Self::new(meaning) }
     }
 }
 
-impl<M: Meaning> Decode for Objects<M> {
+impl<M: ObjectMeaning> Decode for ObjectDecoder<M> {
     fn feed(&mut self, bytes: &[u8], out: &mut Decoded) {
         let Self { pieces, taking } = self;
-        let take = &mut |frame: Frame<'_>| taking.frame(frame, out);
+        let take = &mut |frame: StreamPiece<'_>| taking.frame(frame, out);
         match pieces {
-            Pieces::Body(body) => body.feed(bytes, take),
-            Pieces::Records(records) => records.feed(bytes, take),
+            ObjectFraming::Body(body) => body.feed(bytes, take),
+            ObjectFraming::Records(records) => records.feed(bytes, take),
         }
     }
 
     fn end(&mut self, out: &mut Decoded) {
         let Self { pieces, taking } = self;
-        let take = &mut |frame: Frame<'_>| taking.frame(frame, out);
+        let take = &mut |frame: StreamPiece<'_>| taking.frame(frame, out);
         match pieces {
-            Pieces::Body(body) => body.end(take),
-            Pieces::Records(records) => records.end(take),
+            ObjectFraming::Body(body) => body.end(take),
+            ObjectFraming::Records(records) => records.end(take),
         }
         taking.meaning.finish(out);
         if !taking.meaning.writer().has_begun()
@@ -109,28 +112,30 @@ impl<M: Meaning> Decode for Objects<M> {
     }
 }
 
-impl<M: Meaning> Taking<M> {
-    fn frame(&mut self, frame: Frame<'_>, out: &mut Decoded) {
+impl<M: ObjectMeaning> ObjectReader<M> {
+    fn frame(&mut self, frame: StreamPiece<'_>, out: &mut Decoded) {
         let line = frame.line;
         match frame.body {
-            FrameBody::Event { data, .. } if data.trim_start().starts_with("[DONE]") => {
+            PieceBody::Event { data, .. } if data.trim_start().starts_with("[DONE]") => {
                 self.meaning.done(out);
             }
-            FrameBody::Event { name, data } => self.meaning.object(line, name, data, out),
-            FrameBody::Json(text) => self.meaning.object(line, "", text, out),
-            FrameBody::ErrorField(text) => self.meaning.fail(Field::parse(text).unwrap_or_default(), out),
-            FrameBody::Stray(text) if text.starts_with('{') && Field::parse(text).is_some() => {
+            PieceBody::Event { name, data } => self.meaning.object(line, name, data, out),
+            PieceBody::Json(text) => self.meaning.object(line, "", text, out),
+            PieceBody::ErrorField(text) => {
+                self.meaning.fail(ForeignField::parse(text).unwrap_or_default(), out);
+            }
+            PieceBody::Stray(text) if text.starts_with('{') && ForeignField::parse(text).is_some() => {
                 self.meaning.object(line, "", text, out);
             }
-            FrameBody::Stray(text) if self.meaning.line(line, text, out) => {}
-            FrameBody::Stray(text) => {
+            PieceBody::Stray(text) if self.meaning.line(line, text, out) => {}
+            PieceBody::Stray(text) => {
                 self.stray.get_or_insert_with(|| (line, excerpt(text).to_owned()));
             }
-            FrameBody::TooLarge(bytes) => {
+            PieceBody::TooLarge(bytes) => {
                 let detail = format!("line {line}: an event of {bytes} bytes was left out");
                 self.meaning.writer().anomaly(AnomalyCode::TooLarge, detail, out);
             }
-            FrameBody::Cut(text) => {
+            PieceBody::Cut(text) => {
                 self.meaning.cut();
                 let writer = self.meaning.writer();
                 writer.begin(None, out);

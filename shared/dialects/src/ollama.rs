@@ -4,11 +4,11 @@
 use compact_str::CompactString;
 use serde::Deserialize;
 
-use super::agents::Parts;
-use super::field::Field;
+use super::agents::AgentParts;
+use super::field::ForeignField;
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
-use super::writer::{Ending, Writer};
+use super::objects::{ObjectDecoder, ObjectMeaning};
+use super::writer::{EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{PartKind, Usage};
@@ -18,84 +18,87 @@ pub const NAME: &str = "ollama";
 
 /// A decoder for one answer.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::records(Answer { writer: Writer::new(NAME, options), parts: Parts::default() }))
+    Box::new(ObjectDecoder::records(OllamaMeaning {
+        writer: EventWriter::new(NAME, options),
+        parts: AgentParts::default(),
+    }))
 }
 
 /// What the objects mean.
 #[derive(Debug)]
-struct Answer {
-    writer: Writer,
-    parts: Parts,
+struct OllamaMeaning {
+    writer: EventWriter,
+    parts: AgentParts,
 }
 
 /// A piece of the answer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Piece<'a> {
+struct OllamaChunk<'a> {
     #[serde(borrow)]
-    model: Field<'a>,
+    model: ForeignField<'a>,
     #[serde(borrow)]
-    created_at: Field<'a>,
+    created_at: ForeignField<'a>,
     /// Of a chat.
     #[serde(borrow)]
-    message: Field<'a>,
+    message: ForeignField<'a>,
     /// Of a completion.
     #[serde(borrow)]
-    response: Field<'a>,
+    response: ForeignField<'a>,
     /// Of a completion.
     #[serde(borrow)]
-    thinking: Field<'a>,
+    thinking: ForeignField<'a>,
     /// A picture, by models that draw.
     #[serde(borrow)]
-    image: Field<'a>,
+    image: ForeignField<'a>,
     #[serde(borrow)]
-    done: Field<'a>,
+    done: ForeignField<'a>,
     #[serde(borrow)]
-    done_reason: Field<'a>,
+    done_reason: ForeignField<'a>,
     #[serde(borrow)]
-    prompt_eval_count: Field<'a>,
+    prompt_eval_count: ForeignField<'a>,
     #[serde(borrow)]
-    eval_count: Field<'a>,
+    eval_count: ForeignField<'a>,
     #[serde(borrow)]
-    error: Field<'a>,
+    error: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Message<'a> {
+struct OllamaMessage<'a> {
     #[serde(borrow)]
-    content: Field<'a>,
+    content: ForeignField<'a>,
     #[serde(borrow)]
-    thinking: Field<'a>,
+    thinking: ForeignField<'a>,
     #[serde(borrow)]
-    tool_calls: Field<'a>,
+    tool_calls: ForeignField<'a>,
     #[serde(borrow)]
-    images: Field<'a>,
+    images: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Call<'a> {
+struct OllamaToolCall<'a> {
     #[serde(borrow)]
-    id: Field<'a>,
+    id: ForeignField<'a>,
     #[serde(borrow)]
-    function: Field<'a>,
+    function: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Function<'a> {
+struct OllamaFunction<'a> {
     #[serde(borrow)]
-    name: Field<'a>,
+    name: ForeignField<'a>,
     #[serde(borrow)]
-    arguments: Field<'a>,
+    arguments: ForeignField<'a>,
 }
 
-impl Meaning for Answer {
+impl ObjectMeaning for OllamaMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
-        let piece: Piece<'_> = match serde_json::from_str(text) {
+        let piece: OllamaChunk<'_> = match serde_json::from_str(text) {
             Ok(piece) => piece,
             Err(error) => {
                 let detail = format!("line {line}: {error}: {}", excerpt(text));
@@ -103,7 +106,7 @@ impl Meaning for Answer {
             }
         };
         self.writer.set_time(piece.created_at.time());
-        let whole = Field::parse(text).unwrap_or_default();
+        let whole = ForeignField::parse(text).unwrap_or_default();
         if piece.error.is_truthy() {
             return self.fail(whole, out);
         }
@@ -124,21 +127,21 @@ impl Meaning for Answer {
         if piece.done.is_true() {
             let finish_reason = piece.done_reason.word().map(|reason| CompactString::new(&reason));
             let usage = usage(&piece);
-            self.close(Ending { is_whole: true, finish_reason, usage, ..Ending::default() }, out);
+            self.close(RunEnding { is_whole: true, finish_reason, usage, ..RunEnding::default() }, out);
         }
     }
 
     fn finish(&mut self, out: &mut Decoded) {
-        self.close(Ending::default(), out);
+        self.close(RunEnding::default(), out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.writer
     }
 }
 
-impl Answer {
-    fn message(&mut self, message: &Message<'_>, out: &mut Decoded) {
+impl OllamaMeaning {
+    fn message(&mut self, message: &OllamaMessage<'_>, out: &mut Decoded) {
         self.write(PartKind::Thinking, message.thinking, out);
         self.write(PartKind::Text, message.content, out);
         for picture in message.images.list() {
@@ -149,12 +152,12 @@ impl Answer {
         }
     }
 
-    fn write(&mut self, kind: PartKind, text: Field<'_>, out: &mut Decoded) {
+    fn write(&mut self, kind: PartKind, text: ForeignField<'_>, out: &mut Decoded) {
         self.parts.write(kind, &text.text().unwrap_or_default(), None, &mut self.writer, out);
     }
 
     /// The picture comes without its type.
-    fn picture(&mut self, picture: Field<'_>, out: &mut Decoded) {
+    fn picture(&mut self, picture: ForeignField<'_>, out: &mut Decoded) {
         let Some(picture) = picture.word() else { return };
         self.parts.close(None, &self.writer, out);
         if self.writer.has_room(out) {
@@ -164,12 +167,13 @@ impl Answer {
     }
 
     /// Calls come whole. Old servers give them no id.
-    fn call(&mut self, call: &Call<'_>, out: &mut Decoded) {
+    fn call(&mut self, call: &OllamaToolCall<'_>, out: &mut Decoded) {
         self.parts.close(None, &self.writer, out);
         if !self.writer.has_room(out) {
             return;
         }
-        let (id, function) = (call.id.words().unwrap_or_default(), call.function.object::<Function<'_>>());
+        let (id, function) =
+            (call.id.words().unwrap_or_default(), call.function.object::<OllamaFunction<'_>>());
         let name = function.name.text().unwrap_or_default();
         let mut open = self.writer.open_call(&id, &name, false, None, out);
         open.args(&function.arguments.words().unwrap_or_default(), &self.writer, out);
@@ -177,14 +181,14 @@ impl Answer {
     }
 
     /// Something that is no piece of an answer, such as the progress of a download.
-    fn unknown(&mut self, whole: Field<'_>, out: &mut Decoded) {
+    fn unknown(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         if whole.is_truthy() && (self.writer.is_running() || !self.writer.has_begun()) {
             self.writer.begin(None, out);
             self.writer.raw(whole, None, out);
         }
     }
 
-    fn close(&mut self, ending: Ending, out: &mut Decoded) {
+    fn close(&mut self, ending: RunEnding, out: &mut Decoded) {
         if self.writer.is_running() {
             self.parts.close(None, &self.writer, out);
             self.writer.end(ending, out);
@@ -193,7 +197,7 @@ impl Answer {
 }
 
 /// Tokens; a prompt that was cached as a whole is not counted.
-fn usage(piece: &Piece<'_>) -> Option<Usage> {
+fn usage(piece: &OllamaChunk<'_>) -> Option<Usage> {
     let (input, output) = (piece.prompt_eval_count.count(), piece.eval_count.count());
     if input.is_none() && output.is_none() {
         return None;

@@ -7,11 +7,11 @@
 
 use super::agents::unwrapped;
 use super::fault::fault;
-use super::field::{Field, Fields};
+use super::field::{ForeignField, ForeignFields};
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
+use super::objects::{ObjectDecoder, ObjectMeaning};
 use super::openai_chat::usage;
-use super::writer::{Ending, Writer};
+use super::writer::{EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{Kind, RunStatus, RunUpdate, Usage};
@@ -21,8 +21,8 @@ mod details;
 mod output;
 mod page;
 
-use content::Content;
-use page::Page;
+use content::ContentReader;
+use page::OpenWebUiMessage;
 
 /// The name of the dialect.
 pub const NAME: &str = "open-webui";
@@ -32,43 +32,43 @@ const WRAPPINGS_MAX: usize = 4;
 
 /// A decoder for one stream.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::new(OpenWebUi {
-        writer: Writer::new(NAME, options),
-        page: Page::default(),
-        content: Content::default(),
+    Box::new(ObjectDecoder::new(OpenWebUiMeaning {
+        writer: EventWriter::new(NAME, options),
+        page: OpenWebUiMessage::default(),
+        content: ContentReader::default(),
         usage: None,
         is_busy: false,
     }))
 }
 
 #[derive(Debug)]
-struct OpenWebUi {
-    writer: Writer,
-    page: Page,
-    content: Content,
+struct OpenWebUiMeaning {
+    writer: EventWriter,
+    page: OpenWebUiMessage,
+    content: ContentReader,
     usage: Option<Usage>,
     /// The last status said that something still goes on.
     is_busy: bool,
 }
 
-impl Meaning for OpenWebUi {
+impl ObjectMeaning for OpenWebUiMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let Some(whole) = Field::parse(text) else {
+        let Some(whole) = ForeignField::parse(text) else {
             let detail = format!("line {line}: no JSON: {}", excerpt(text));
             return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
         };
         let mut event = unwrapped(name, whole).1;
         for _ in 0..WRAPPINGS_MAX {
-            let fields = Fields::of(event);
+            let fields = ForeignFields::of(event);
             let inner = fields.get("data");
             if fields.get("type").text().is_some() || !inner.is_object() {
                 break;
             }
             event = inner;
         }
-        let fields = Fields::of(event);
+        let fields = ForeignFields::of(event);
         self.writer.begin(fields.get("model").text().as_deref(), out);
         match fields.get("type").word() {
             Some(kind) => self.event(&kind, fields.get("data"), event, out),
@@ -82,10 +82,10 @@ impl Meaning for OpenWebUi {
         }
     }
 
-    fn fail(&mut self, whole: Field<'_>, out: &mut Decoded) {
+    fn fail(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         let mut fact = fault(whole);
-        let error = Fields::of(whole).get("error");
-        let inner = Fields::of(if error.is_object() { error } else { whole });
+        let error = ForeignFields::of(whole).get("error");
+        let inner = ForeignFields::of(if error.is_object() { error } else { whole });
         if let Some(content) = inner.get("content").word() {
             fact.message = content.into_owned();
         }
@@ -101,14 +101,14 @@ impl Meaning for OpenWebUi {
         self.close(is_whole.then_some(RunStatus::Complete), out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.writer
     }
 }
 
-impl OpenWebUi {
-    fn event(&mut self, kind: &str, payload: Field<'_>, whole: Field<'_>, out: &mut Decoded) {
-        let fields = Fields::of(payload);
+impl OpenWebUiMeaning {
+    fn event(&mut self, kind: &str, payload: ForeignField<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
+        let fields = ForeignFields::of(payload);
         let content = fields.get("content").text();
         match (kind, content) {
             ("message" | "chat:message:delta", Some(text)) => self.append(&text, out),
@@ -148,18 +148,18 @@ impl OpenWebUi {
         self.content.set(text, &mut self.page, &mut self.writer, out);
     }
 
-    fn custom(&mut self, name: &str, inner: Field<'_>, payload: Field<'_>, out: &mut Decoded) {
+    fn custom(&mut self, name: &str, inner: ForeignField<'_>, payload: ForeignField<'_>, out: &mut Decoded) {
         self.writer.custom(name, if inner.is_some() { inner } else { payload }, None, out);
     }
 
-    fn title(&mut self, title: Field<'_>, out: &mut Decoded) {
+    fn title(&mut self, title: ForeignField<'_>, out: &mut Decoded) {
         let title = title.word().map(std::borrow::Cow::into_owned);
         if title.is_some() {
             self.writer.push(Kind::RunUpdate(RunUpdate { title, ..RunUpdate::default() }), out);
         }
     }
 
-    fn status(&mut self, fields: &Fields<'_>, out: &mut Decoded) {
+    fn status(&mut self, fields: &ForeignFields<'_>, out: &mut Decoded) {
         self.is_busy = !fields.get("done").is_true();
         if let Some(text) = fields.get("description").word().filter(|_| !fields.get("hidden").is_true()) {
             self.writer.push(Kind::Status { text: text.into_owned() }, out);
@@ -167,19 +167,19 @@ impl OpenWebUi {
     }
 
     /// The state of the answer, in whatever shape the server of that version has it.
-    fn completion(&mut self, payload: Field<'_>, out: &mut Decoded) {
-        let fields = Fields::of(payload);
+    fn completion(&mut self, payload: ForeignField<'_>, out: &mut Decoded) {
+        let fields = ForeignFields::of(payload);
         let output = fields.get("output");
         if output.is_list() && output.is_truthy() {
             // What the items say takes the place of all text before.
             output::set(output, &mut self.page, &mut self.writer, out);
-            self.content = Content::default();
+            self.content = ContentReader::default();
         } else if let Some(content) = fields.get("content").text() {
             self.set(&content, out);
         }
         for choice in fields.get("choices").list() {
-            let choice = Fields::of(choice);
-            let delta = Fields::of(choice.any(&["delta", "message"]));
+            let choice = ForeignFields::of(choice);
+            let delta = ForeignFields::of(choice.any(&["delta", "message"]));
             if let Some(text) = delta.any(&["reasoning_content", "reasoning"]).word() {
                 self.page.think(&text, &mut self.writer, out);
             }
@@ -203,9 +203,9 @@ impl OpenWebUi {
     fn close(&mut self, status: Option<RunStatus>, out: &mut Decoded) {
         self.content.end(&mut self.page, &mut self.writer, out);
         std::mem::take(&mut self.page).close(&self.writer, out);
-        self.content = Content::default();
+        self.content = ContentReader::default();
         let status = status.filter(|status| *status != RunStatus::Complete || !self.writer.has_failed());
         let usage = self.usage.take();
-        self.writer.end(Ending { status, usage, ..Ending::default() }, out);
+        self.writer.end(RunEnding { status, usage, ..RunEnding::default() }, out);
     }
 }

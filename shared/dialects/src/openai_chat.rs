@@ -10,10 +10,10 @@ use std::hash::Hasher as _;
 
 use compact_str::CompactString;
 
-use super::field::Field;
+use super::field::ForeignField;
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
-use super::writer::{Ending, Writer};
+use super::objects::{ObjectDecoder, ObjectMeaning};
+use super::writer::{EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{ErrorFact, Usage};
@@ -23,9 +23,9 @@ mod choice;
 mod think;
 mod wire;
 
-use choice::Choice;
+use choice::OpenChoice;
 pub(super) use wire::usage;
-use wire::{ChoiceChunk, Chunk, Delta, XGroq};
+use wire::{ChatChunk, ChatDelta, ChoiceChunk, GroqFields};
 
 /// The name of the dialect.
 pub const NAME: &str = "openai-chat";
@@ -35,24 +35,24 @@ const CHOICES_MAX: usize = 128;
 
 /// A decoder for one answer.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::new(Chat::new(NAME, options)))
+    Box::new(ObjectDecoder::new(OpenAiChatMeaning::new(NAME, options)))
 }
 
 /// What the objects mean.
 #[derive(Debug)]
-pub(super) struct Chat {
-    writer: Writer,
-    choices: BTreeMap<u64, Choice>,
+pub(super) struct OpenAiChatMeaning {
+    writer: EventWriter,
+    choices: BTreeMap<u64, OpenChoice>,
     usage: Option<Usage>,
     /// Hash of the citations that were told last: some servers repeat the whole list with each chunk.
     told: u64,
 }
 
-impl Meaning for Chat {
+impl ObjectMeaning for OpenAiChatMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let chunk: Chunk<'_> = match serde_json::from_str(text) {
+        let chunk: ChatChunk<'_> = match serde_json::from_str(text) {
             Ok(chunk) => chunk,
             Err(_) if name == "error" => return self.fail_with(text, out),
             Err(error) => {
@@ -60,7 +60,7 @@ impl Meaning for Chat {
                 return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
             }
         };
-        let x_groq: XGroq<'_> = chunk.x_groq.object();
+        let x_groq: GroqFields<'_> = chunk.x_groq.object();
         let choices = chunk.choices.list();
         let error = [chunk.error, x_groq.error].into_iter().find(|error| error.is_truthy());
         let is_chunk = chunk.choices.is_list() || chunk.choices.is_object();
@@ -81,7 +81,7 @@ impl Meaning for Chat {
         }
         self.citations(&chunk, out);
         if error.is_some() {
-            self.fail(Field::parse(text).unwrap_or_default(), out);
+            self.fail(ForeignField::parse(text).unwrap_or_default(), out);
         }
     }
 
@@ -96,15 +96,15 @@ impl Meaning for Chat {
         self.close(false, out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.writer
     }
 }
 
-impl Chat {
+impl OpenAiChatMeaning {
     /// For a dialect called `name` that is this one with something added.
     pub(super) fn new(name: &'static str, options: DecodeOptions) -> Self {
-        Self { writer: Writer::new(name, options), choices: BTreeMap::new(), usage: None, told: 0 }
+        Self { writer: EventWriter::new(name, options), choices: BTreeMap::new(), usage: None, told: 0 }
     }
 
     /// The calls so far are written, and so is the text before them.
@@ -115,11 +115,11 @@ impl Chat {
     }
 
     /// An object that is no chunk: an error in one of its other shapes, or something of the vendor's own.
-    fn odd_object(&mut self, name: &str, text: &str, chunk: &Chunk<'_>, out: &mut Decoded) {
+    fn odd_object(&mut self, name: &str, text: &str, chunk: &ChatChunk<'_>, out: &mut Decoded) {
         let is_error_object = chunk.object.text().is_some_and(|object| object == "error");
         let is_only_message =
             !self.writer.is_running() && (chunk.detail.is_some() || chunk.message.is_some());
-        let whole = Field::parse(text).unwrap_or_default();
+        let whole = ForeignField::parse(text).unwrap_or_default();
         if name == "error" || is_error_object || is_only_message {
             return self.fail(whole, out);
         }
@@ -136,12 +136,12 @@ impl Chat {
             if self.choices.len() >= CHOICES_MAX {
                 return;
             }
-            self.choices.insert(index, Choice::new(writer.open_choice(index, out)));
+            self.choices.insert(index, OpenChoice::new(writer.open_choice(index, out)));
         }
         let Some(choice) = self.choices.get_mut(&index) else { return };
         let delta = if chunk.delta.is_some() { chunk.delta } else { chunk.message };
         if delta.is_some() {
-            choice.delta(&delta.object::<Delta<'_>>(), writer, out);
+            choice.delta(&delta.object::<ChatDelta<'_>>(), writer, out);
         } else {
             choice.write_text(&chunk.text.text().unwrap_or_default(), writer, out);
         }
@@ -151,7 +151,7 @@ impl Chat {
         self.usage = usage(chunk.usage).or(self.usage);
     }
 
-    fn citations(&mut self, chunk: &Chunk<'_>, out: &mut Decoded) {
+    fn citations(&mut self, chunk: &ChatChunk<'_>, out: &mut Decoded) {
         let found = [("citations", chunk.citations), ("search_results", chunk.search_results)];
         if !found.iter().any(|(_, field)| field.is_truthy()) {
             return;
@@ -177,7 +177,7 @@ impl Chat {
         if !self.writer.is_running() {
             return;
         }
-        let finish_reason = self.choices.values().find_map(Choice::finish_reason).cloned();
+        let finish_reason = self.choices.values().find_map(OpenChoice::finish_reason).cloned();
         if finish_reason.as_deref() == Some("error") && !self.writer.has_failed() {
             self.fail_with("the model call ended with the finish reason \"error\"", out);
         }
@@ -187,7 +187,7 @@ impl Chat {
         }
         self.choices.clear();
         let usage = self.usage.take();
-        self.writer.end(Ending { is_whole, finish_reason, usage, ..Ending::default() }, out);
+        self.writer.end(RunEnding { is_whole, finish_reason, usage, ..RunEnding::default() }, out);
     }
 }
 

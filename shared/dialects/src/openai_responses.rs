@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use compact_str::CompactString;
 
 use super::fault::fault;
-use super::field::Field;
+use super::field::ForeignField;
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
-use super::writer::{Ending, Writer};
+use super::objects::{ObjectDecoder, ObjectMeaning};
+use super::writer::{EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{ErrorFact, Kind, RunStatus, ToolState};
@@ -25,17 +25,17 @@ mod prose;
 mod tools;
 mod wire;
 
-use call::Told;
-use item::Item;
-use wire::{ItemBody, ResponseBody, StreamEvent};
+use call::ToldResult;
+use item::OpenItem;
+use wire::{OutputItem, ResponseBody, ResponsesStreamEvent};
 
 /// The name of the dialect.
 pub const NAME: &str = "openai-responses";
 
 /// A decoder for one stream.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::new(Responses {
-        writer: Writer::new(NAME, options),
+    Box::new(ObjectDecoder::new(ResponsesMeaning {
+        writer: EventWriter::new(NAME, options),
         items: BTreeMap::new(),
         begun: 0,
         ids: BTreeSet::new(),
@@ -47,10 +47,10 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
 
 /// What the objects mean.
 #[derive(Debug)]
-struct Responses {
-    writer: Writer,
+struct ResponsesMeaning {
+    writer: EventWriter,
     /// The items of the response that goes on, by their place in the output.
-    items: BTreeMap<u64, Item>,
+    items: BTreeMap<u64, OpenItem>,
     /// How many items of it have begun; servers have been seen to give all of them the same place.
     begun: usize,
     /// The ids of those items.
@@ -66,11 +66,11 @@ struct Responses {
 /// What the names of tools begin with that hand the run over, in OpenAI's Agents SDK and those that copy it.
 const HANDOFF: &str = "transfer_to_";
 
-impl Meaning for Responses {
+impl ObjectMeaning for ResponsesMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let event: StreamEvent<'_> = match serde_json::from_str(text) {
+        let event: ResponsesStreamEvent<'_> = match serde_json::from_str(text) {
             Ok(event) => event,
             // Keep-alives need no content.
             Err(_) if matches!(name, "ping" | "keepalive") => return,
@@ -79,7 +79,7 @@ impl Meaning for Responses {
                 return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
             }
         };
-        let whole = || Field::parse(text).unwrap_or_default();
+        let whole = || ForeignField::parse(text).unwrap_or_default();
         let kind = event.kind.word().unwrap_or_else(|| name.into());
         match &*kind {
             "ping" | "keepalive" => {}
@@ -107,20 +107,20 @@ impl Meaning for Responses {
     }
 
     fn finish(&mut self, out: &mut Decoded) {
-        self.close(Ending::default(), out);
+        self.close(RunEnding::default(), out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.writer
     }
 }
 
-impl Responses {
-    fn created(&mut self, response: Field<'_>, out: &mut Decoded) {
+impl ResponsesMeaning {
+    fn created(&mut self, response: ForeignField<'_>, out: &mut Decoded) {
         let body: ResponseBody<'_> = response.object();
         // Repeated before anything else was said, it is the same response.
         if !self.items.is_empty() {
-            self.close(Ending::default(), out);
+            self.close(RunEnding::default(), out);
         }
         self.writer.begin(body.model.text().as_deref(), out);
         // The agent that took over speaks. Nobody says otherwise that the call is over.
@@ -129,7 +129,7 @@ impl Responses {
         }
     }
 
-    fn goes_on(&mut self, kind: &str, response: Field<'_>, out: &mut Decoded) {
+    fn goes_on(&mut self, kind: &str, response: ForeignField<'_>, out: &mut Decoded) {
         let body: ResponseBody<'_> = response.object();
         self.writer.begin(body.model.text().as_deref(), out);
         if kind == "response.queued" {
@@ -138,10 +138,10 @@ impl Responses {
     }
 
     /// Objects without a type: a response that was not streamed, or an error body.
-    fn untyped(&mut self, event: &StreamEvent<'_>, whole: Field<'_>, out: &mut Decoded) {
+    fn untyped(&mut self, event: &ResponsesStreamEvent<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
         let body: ResponseBody<'_> = whole.object();
         if body.object.text().is_some_and(|object| object == "response") || body.output.is_list() {
-            self.close(Ending::default(), out);
+            self.close(RunEnding::default(), out);
             return self.over("response.completed", whole, out);
         }
         let is_message = event.message.is_some() || event.detail.is_some();
@@ -153,9 +153,9 @@ impl Responses {
 
     /// An item of the next request, which callers put between two responses: what came of a call. False when it is of a
     /// call that nobody knows.
-    fn told(&mut self, whole: Field<'_>, out: &mut Decoded) -> bool {
-        let body: ItemBody<'_> = whole.object();
-        let told = Told::start(&body);
+    fn told(&mut self, whole: ForeignField<'_>, out: &mut Decoded) -> bool {
+        let body: OutputItem<'_> = whole.object();
+        let told = ToldResult::start(&body);
         let is_known = told.is_known(&self.writer);
         if is_known {
             if let Some(id) = body.call_id.word() {
@@ -167,14 +167,14 @@ impl Responses {
     }
 
     /// Something of the vendor's own. After the end of a response nobody waits for it.
-    fn unknown(&mut self, whole: Field<'_>, out: &mut Decoded) {
+    fn unknown(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         if whole.is_truthy() && (self.writer.is_running() || !self.writer.has_begun()) {
             self.writer.begin(None, out);
             self.writer.raw(whole, None, out);
         }
     }
 
-    fn item_added(&mut self, event: &StreamEvent<'_>, out: &mut Decoded) {
+    fn item_added(&mut self, event: &ResponsesStreamEvent<'_>, out: &mut Decoded) {
         let next = if self.items.is_empty() { 0 } else { self.latest.saturating_add(1) };
         let index = event.output_index.count().unwrap_or(next);
         if !self.has_room_at(index) {
@@ -185,28 +185,28 @@ impl Responses {
         if let Some(mut unfinished) = self.items.remove(&index) {
             unfinished.stop(true, &mut self.writer, out);
         }
-        let body: ItemBody<'_> = event.item.object();
+        let body: OutputItem<'_> = event.item.object();
         self.note(&body);
-        self.items.insert(index, Item::start(&body, &mut self.writer, out));
+        self.items.insert(index, OpenItem::start(&body, &mut self.writer, out));
     }
 
-    fn item_done(&mut self, event: &StreamEvent<'_>, out: &mut Decoded) {
+    fn item_done(&mut self, event: &ResponsesStreamEvent<'_>, out: &mut Decoded) {
         let index = event.output_index.count().unwrap_or(self.latest);
         self.latest = index;
         self.whole_item(index, event.item, out);
     }
 
-    fn whole_item(&mut self, index: u64, whole: Field<'_>, out: &mut Decoded) {
+    fn whole_item(&mut self, index: u64, whole: ForeignField<'_>, out: &mut Decoded) {
         if !self.has_room_at(index) {
             return;
         }
         self.writer.begin(None, out);
-        let body: ItemBody<'_> = whole.object();
+        let body: OutputItem<'_> = whole.object();
         if !self.items.contains_key(&index) {
             self.note(&body);
         }
         let writer = &mut self.writer;
-        let item = self.items.entry(index).or_insert_with(|| Item::start(&body, writer, out));
+        let item = self.items.entry(index).or_insert_with(|| OpenItem::start(&body, writer, out));
         self.is_paused |= item.is_asking();
         item.whole(whole, &body, writer, out);
         let is_handoff = body.kind.text().is_some_and(|kind| kind == "function_call")
@@ -217,7 +217,7 @@ impl Responses {
     }
 
     /// An item begins.
-    fn note(&mut self, body: &ItemBody<'_>) {
+    fn note(&mut self, body: &OutputItem<'_>) {
         self.begun = self.begun.saturating_add(1);
         if self.ids.len() <= ITEMS_PER_RUN_MAX
             && let Some(id) = body.id.word()
@@ -227,7 +227,7 @@ impl Responses {
     }
 
     /// Something about one item; false when nobody knows what `fact` means.
-    fn item_fact(&mut self, fact: &str, event: &StreamEvent<'_>, out: &mut Decoded) -> bool {
+    fn item_fact(&mut self, fact: &str, event: &ResponsesStreamEvent<'_>, out: &mut Decoded) -> bool {
         let place = event.output_index.count();
         if place.is_none() && !event.item_id.is_some() && self.items.is_empty() {
             return false;
@@ -239,11 +239,13 @@ impl Responses {
         self.writer.begin(None, out);
         self.latest = index;
         if !self.items.contains_key(&index) {
-            self.note(&ItemBody { id: event.item_id, ..ItemBody::default() });
+            self.note(&OutputItem { id: event.item_id, ..OutputItem::default() });
         }
         let writer = &mut self.writer;
-        let item =
-            self.items.entry(index).or_insert_with(|| Item::without_start(index, fact, event, writer, out));
+        let item = self
+            .items
+            .entry(index)
+            .or_insert_with(|| OpenItem::without_start(index, fact, event, writer, out));
         item.fact(fact, event, writer, out)
     }
 
@@ -253,7 +255,7 @@ impl Responses {
     }
 
     /// A response is over.
-    fn over(&mut self, kind: &str, response: Field<'_>, out: &mut Decoded) {
+    fn over(&mut self, kind: &str, response: ForeignField<'_>, out: &mut Decoded) {
         let body: ResponseBody<'_> = response.object();
         self.writer.begin(body.model.text().as_deref(), out);
         let status = body.status.word().unwrap_or_else(|| kind.trim_start_matches("response.").into());
@@ -270,23 +272,23 @@ impl Responses {
         };
         let finish_reason = Some(body.finish_reason(&status));
         self.close(
-            Ending {
+            RunEnding {
                 is_whole,
                 status: said,
                 finish_reason,
                 usage: wire::usage(body.usage),
-                ..Ending::default()
+                ..RunEnding::default()
             },
             out,
         );
     }
 
     /// The whole output closes what is open, and has what was not streamed. Some servers leave it empty.
-    fn fill(&mut self, output: Field<'_>, out: &mut Decoded) {
+    fn fill(&mut self, output: ForeignField<'_>, out: &mut Decoded) {
         let output = output.list();
         let is_known = self.begun.max(self.items.len()) >= output.len();
         for (index, item) in (0_u64..).zip(output) {
-            let id = item.object::<ItemBody<'_>>().id.word();
+            let id = item.object::<OutputItem<'_>>().id.word();
             let was_streamed = is_known || id.is_some_and(|id| self.ids.contains(&*id));
             let is_taken = self.items.contains_key(&index);
             match (was_streamed, is_taken) {
@@ -301,7 +303,7 @@ impl Responses {
     }
 
     /// The response ends, be it that the stream said so, that another one begins or that no more bytes come.
-    fn close(&mut self, ending: Ending, out: &mut Decoded) {
+    fn close(&mut self, ending: RunEnding, out: &mut Decoded) {
         let items = std::mem::take(&mut self.items);
         self.ids.clear();
         self.begun = 0;
@@ -313,7 +315,7 @@ impl Responses {
         for (_, mut item) in items {
             item.stop(is_whole, &mut self.writer, out);
         }
-        self.writer.end(Ending { is_paused, ..ending }, out);
+        self.writer.end(RunEnding { is_paused, ..ending }, out);
     }
 }
 

@@ -7,10 +7,10 @@ use compact_str::CompactString;
 use indexmap::IndexMap;
 
 use super::fault::fault;
-use super::field::{Field, Fields};
+use super::field::{ForeignField, ForeignFields};
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
-use super::writer::{Ending, Writer};
+use super::objects::{ObjectDecoder, ObjectMeaning};
+use super::writer::{EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{ErrorFact, Kind, RunStatus, RunUpdate, Usage};
@@ -22,11 +22,11 @@ mod sessions;
 mod texts;
 mod tools;
 
-use asks::Asks;
-use messages::Messages;
-use sessions::Sessions;
-use texts::Texts;
-use tools::Tools;
+use asks::PendingQuestions;
+use messages::OpenCodeMessages;
+use sessions::OpenCodeSessions;
+use texts::OpenCodeTexts;
+use tools::OpenCodeCalls;
 
 /// The name of the dialect.
 pub const NAME: &str = "opencode";
@@ -36,13 +36,13 @@ const REMEMBERED_MAX: usize = 10_000;
 
 /// A decoder for one stream.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::new(Events {
-        writer: Writer::new(NAME, options),
-        sessions: Sessions::default(),
-        messages: Messages::default(),
-        texts: Texts::default(),
-        tools: Tools::default(),
-        asks: Asks::default(),
+    Box::new(ObjectDecoder::new(OpenCodeMeaning {
+        writer: EventWriter::new(NAME, options),
+        sessions: OpenCodeSessions::default(),
+        messages: OpenCodeMessages::default(),
+        texts: OpenCodeTexts::default(),
+        tools: OpenCodeCalls::default(),
+        asks: PendingQuestions::default(),
         steps: IndexMap::new(),
         finish_reason: None,
         is_cancelled: false,
@@ -53,13 +53,13 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
 
 /// What the events mean.
 #[derive(Debug)]
-struct Events {
-    writer: Writer,
-    sessions: Sessions,
-    messages: Messages,
-    texts: Texts,
-    tools: Tools,
-    asks: Asks,
+struct OpenCodeMeaning {
+    writer: EventWriter,
+    sessions: OpenCodeSessions,
+    messages: OpenCodeMessages,
+    texts: OpenCodeTexts,
+    tools: OpenCodeCalls,
+    asks: PendingQuestions,
     /// The steps whose tokens were counted.
     steps: IndexMap<CompactString, ()>,
     finish_reason: Option<CompactString>,
@@ -71,20 +71,20 @@ struct Events {
     now: u64,
 }
 
-impl Meaning for Events {
+impl ObjectMeaning for OpenCodeMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
-        let whole = Field::parse(text).filter(|whole| whole.is_object());
+        let whole = ForeignField::parse(text).filter(|whole| whole.is_object());
         let Some(whole) = whole else {
             let detail = format!("line {line}: no event: {}", excerpt(text));
             return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
         };
-        let event = Fields::of(whole);
+        let event = ForeignFields::of(whole);
         // The stream of a server for several folders wraps each event.
         let payload = event.get("payload");
         if payload.is_object() {
-            return self.event(payload, &Fields::of(payload), out);
+            return self.event(payload, &ForeignFields::of(payload), out);
         }
         self.event(whole, &event, out);
     }
@@ -94,15 +94,15 @@ impl Meaning for Events {
         self.close(is_done, out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.writer
     }
 }
 
-impl Events {
-    fn event(&mut self, whole: Field<'_>, event: &Fields<'_>, out: &mut Decoded) {
+impl OpenCodeMeaning {
+    fn event(&mut self, whole: ForeignField<'_>, event: &ForeignFields<'_>, out: &mut Decoded) {
         let kind = event.get("type").text().unwrap_or_default();
-        let properties = Fields::of(event.get("properties"));
+        let properties = ForeignFields::of(event.get("properties"));
         if event.get("part").is_object() || event.get("sessionID").is_some() {
             return self.printed(&kind, event, out);
         }
@@ -138,7 +138,7 @@ impl Events {
     }
 
     /// Events that begin nothing.
-    fn other(&mut self, kind: &str, whole: Field<'_>, value: Field<'_>, out: &mut Decoded) {
+    fn other(&mut self, kind: &str, whole: ForeignField<'_>, value: ForeignField<'_>, out: &mut Decoded) {
         // What goes on around the sessions.
         const AROUND: [&str; 13] = [
             "server.",
@@ -158,24 +158,26 @@ impl Events {
         if !self.writer.is_running() || AROUND.iter().any(|prefix| kind.starts_with(prefix)) {
             return;
         }
-        let session = session_of(&Fields::of(value));
+        let session = session_of(&ForeignFields::of(value));
         let agent = self.sessions.agent_of(&session);
         match kind {
-            "session.diff" if Fields::of(value).get("diff").is_truthy() => {
+            "session.diff" if ForeignFields::of(value).get("diff").is_truthy() => {
                 self.writer.custom("diff", value, agent.as_ref(), out);
             }
             "session.diff" => {}
             "session.compacted" => {
                 self.writer.push_by(agent.as_ref(), Kind::Status { text: String::from("compacted") }, out);
             }
-            "todo.updated" => self.writer.custom("todo", Fields::of(value).get("todos"), agent.as_ref(), out),
+            "todo.updated" => {
+                self.writer.custom("todo", ForeignFields::of(value).get("todos"), agent.as_ref(), out);
+            }
             "file.edited" => self.writer.custom("file_edited", value, agent.as_ref(), out),
             _ => self.writer.raw(whole, agent.as_ref(), out),
         }
     }
 
     /// A line of the command: parts that are whole, and errors.
-    fn printed(&mut self, kind: &str, event: &Fields<'_>, out: &mut Decoded) {
+    fn printed(&mut self, kind: &str, event: &ForeignFields<'_>, out: &mut Decoded) {
         let session = session_of(event);
         self.clock(event.get("timestamp"));
         if kind == "step_start" {
@@ -189,14 +191,14 @@ impl Events {
             _ => self.part(event.get("part"), event, out),
         }
         if kind == "step_finish" {
-            let reason = Fields::of(event.get("part")).get("reason").word();
+            let reason = ForeignFields::of(event.get("part")).get("reason").word();
             self.is_done = reason.as_deref() != Some("tool-calls");
         }
     }
 
-    fn status(&mut self, properties: &Fields<'_>, out: &mut Decoded) {
+    fn status(&mut self, properties: &ForeignFields<'_>, out: &mut Decoded) {
         let session = session_of(properties);
-        let status = Fields::of(properties.get("status"));
+        let status = ForeignFields::of(properties.get("status"));
         match status.get("type").text().as_deref() {
             Some("idle") => self.idle(&session, out),
             Some("retry") => {
@@ -232,12 +234,12 @@ impl Events {
         self.sessions.enter(session, &mut self.writer, out)
     }
 
-    fn failed(&mut self, session: &str, error: Field<'_>, out: &mut Decoded) {
+    fn failed(&mut self, session: &str, error: ForeignField<'_>, out: &mut Decoded) {
         if !error.is_truthy() {
             return;
         }
         let agent = self.agent(session, out);
-        let shape = Fields::of(error);
+        let shape = ForeignFields::of(error);
         let name = shape.get("name").word();
         if name.as_deref() == Some("MessageAbortedError") {
             if agent.is_none() {
@@ -245,7 +247,7 @@ impl Events {
             }
             return;
         }
-        let inner = Fields::of(shape.get("data"));
+        let inner = ForeignFields::of(shape.get("data"));
         let fact = match inner.get("message").word().or_else(|| shape.get("message").word()) {
             Some(message) => ErrorFact {
                 code: name.map_or_else(|| CompactString::const_new("error"), CompactString::new),
@@ -265,11 +267,11 @@ impl Events {
         self.writer.fail(fact, out);
     }
 
-    fn message(&mut self, info: Field<'_>, out: &mut Decoded) {
-        let info = Fields::of(info);
+    fn message(&mut self, info: ForeignField<'_>, out: &mut Decoded) {
+        let info = ForeignFields::of(info);
         let id = info.get("id").words().unwrap_or_default();
         let is_assistant = info.get("role").text().is_some_and(|role| role == "assistant");
-        let time = Fields::of(info.get("time"));
+        let time = ForeignFields::of(info.get("time"));
         let is_whole = time.get("completed").is_some();
         if !is_assistant {
             return self.messages.user(&id);
@@ -291,8 +293,8 @@ impl Events {
     }
 
     /// A part, as it is now.
-    fn part(&mut self, whole: Field<'_>, around: &Fields<'_>, out: &mut Decoded) {
-        let part = Fields::of(whole);
+    fn part(&mut self, whole: ForeignField<'_>, around: &ForeignFields<'_>, out: &mut Decoded) {
+        let part = ForeignFields::of(whole);
         let message = part.get("messageID").words().unwrap_or_default();
         let session = part.get("sessionID").words().unwrap_or_else(|| session_of(around).into()).into_owned();
         let kind = part.get("type").text().unwrap_or_default();
@@ -302,7 +304,7 @@ impl Events {
         if !self.messages.may_speak(&message, self.writer.is_running(), false) {
             return;
         }
-        let time = Fields::of(part.get("time"));
+        let time = ForeignFields::of(part.get("time"));
         self.clock(time.any(&["end", "start"]));
         let agent = self.agent(&session, out);
         self.messages.assistant(&message);
@@ -311,8 +313,8 @@ impl Events {
                 self.texts.update(&part, around, agent.as_ref(), &mut self.writer, out);
             }
             "tool" => {
-                let state = Fields::of(part.get("state"));
-                let time = Fields::of(state.get("time"));
+                let state = ForeignFields::of(part.get("state"));
+                let time = ForeignFields::of(state.get("time"));
                 self.clock(time.any(&["end", "start"]));
                 self.tools.update(&part, agent.as_ref(), &mut self.writer, out);
                 self.sessions.link(&session, &part, &mut self.writer, out);
@@ -325,8 +327,8 @@ impl Events {
                 self.texts.file(&id, &url, agent.as_ref(), &mut self.writer, out);
             }
             "retry" => {
-                let error = Fields::of(part.get("error"));
-                let data = Fields::of(error.get("data"));
+                let error = ForeignFields::of(part.get("error"));
+                let data = ForeignFields::of(error.get("data"));
                 let message = data.any(&["message"]).words().or_else(|| error.get("message").words());
                 let attempt = part.get("attempt").count().unwrap_or(0);
                 let text = format!("attempt {attempt}: {}", message.unwrap_or_default());
@@ -345,8 +347,8 @@ impl Events {
     fn user_part(
         &mut self,
         kind: &str,
-        whole: Field<'_>,
-        part: &Fields<'_>,
+        whole: ForeignField<'_>,
+        part: &ForeignFields<'_>,
         session: &str,
         out: &mut Decoded,
     ) {
@@ -368,7 +370,7 @@ impl Events {
     }
 
     /// More of a part.
-    fn delta(&mut self, properties: &Fields<'_>, out: &mut Decoded) {
+    fn delta(&mut self, properties: &ForeignFields<'_>, out: &mut Decoded) {
         let message = properties.get("messageID").words().unwrap_or_default();
         let is_text = properties.get("field").text().is_none_or(|field| field == "text");
         if !is_text || self.messages.is_user(&message) {
@@ -382,7 +384,7 @@ impl Events {
     }
 
     /// A model call is over: its tokens count once, however often it is told.
-    fn step(&mut self, part: &Fields<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
+    fn step(&mut self, part: &ForeignFields<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
         let id = CompactString::new(part.get("id").words().unwrap_or_default());
         if agent.is_none()
             && let Some(reason) = part.get("reason").word()
@@ -399,7 +401,7 @@ impl Events {
     }
 
     /// Times are told with what they belong to, not in order: the clock never goes back.
-    fn clock(&mut self, time: Field<'_>) {
+    fn clock(&mut self, time: ForeignField<'_>) {
         if let Some(time) = time.count() {
             self.now = self.now.max(time);
             self.writer.set_time(Some(self.now));
@@ -418,21 +420,21 @@ impl Events {
         self.is_done = false;
         let status = std::mem::take(&mut self.is_cancelled).then_some(RunStatus::Cancelled);
         let finish_reason = self.finish_reason.take();
-        self.writer.end(Ending { is_whole, status, finish_reason, ..Ending::default() }, out);
+        self.writer.end(RunEnding { is_whole, status, finish_reason, ..RunEnding::default() }, out);
     }
 }
 
 /// The session that an event is about.
-fn session_of(event: &Fields<'_>) -> String {
+fn session_of(event: &ForeignFields<'_>) -> String {
     event.get("sessionID").words().unwrap_or_default().into_owned()
 }
 
 /// The tokens of a model call. The dialect's `input` leaves out what went through the cache, ours does not; newer
 /// versions leave reasoning out of `output`, which shows in their total.
-fn tokens(value: Field<'_>) -> Option<Usage> {
-    let told = Fields::of(value);
-    let cache = Fields::of(told.get("cache"));
-    let count = |field: Field<'_>| field.count().unwrap_or(0);
+fn tokens(value: ForeignField<'_>) -> Option<Usage> {
+    let told = ForeignFields::of(value);
+    let cache = ForeignFields::of(told.get("cache"));
+    let count = |field: ForeignField<'_>| field.count().unwrap_or(0);
     let (input, output) = (told.get("input").count()?, count(told.get("output")));
     let (read, written) = (count(cache.get("read")), count(cache.get("write")));
     let reasoning = count(told.get("reasoning"));

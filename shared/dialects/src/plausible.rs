@@ -12,14 +12,14 @@ const KEPT_BYTES: usize = 4 << 10;
 
 /// A decoder that doubts.
 #[derive(Debug)]
-pub(super) struct Plausible {
+pub(super) struct PlausibleDecoder {
     name: &'static str,
     decoder: Box<dyn Decode>,
     /// The beginning of the stream, while nothing of it meant anything.
     beginning: Option<Vec<u8>>,
 }
 
-impl Plausible {
+impl PlausibleDecoder {
     pub(super) fn new(name: &'static str, decoder: Box<dyn Decode>) -> Self {
         Self { name, decoder, beginning: Some(Vec::new()) }
     }
@@ -32,7 +32,7 @@ impl Plausible {
     }
 }
 
-impl Decode for Plausible {
+impl Decode for PlausibleDecoder {
     fn feed(&mut self, bytes: &[u8], out: &mut Decoded) {
         let Some(beginning) = &mut self.beginning else { return self.decoder.feed(bytes, out) };
         let room = KEPT_BYTES.saturating_sub(beginning.len()).min(bytes.len());

@@ -6,11 +6,11 @@
 
 use serde::Deserialize;
 
-use super::agents::{Parts, Unanswered};
-use super::field::Field;
+use super::agents::{AgentParts, UnansweredCalls};
+use super::field::ForeignField;
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
-use super::writer::{Ending, Outcome, Writer};
+use super::objects::{ObjectDecoder, ObjectMeaning};
+use super::writer::{CallOutcome, EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{Kind, PartKind, RunStatus, ToolState};
@@ -20,52 +20,52 @@ pub const NAME: &str = "ralph";
 
 /// A decoder for one stream.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    let writer = Writer::new(NAME, options);
-    Box::new(Objects::new(Ralph {
+    let writer = EventWriter::new(NAME, options);
+    Box::new(ObjectDecoder::new(RalphMeaning {
         writer,
-        parts: Parts::default(),
-        open: Unanswered::default(),
+        parts: AgentParts::default(),
+        open: UnansweredCalls::default(),
         completed: None,
     }))
 }
 
 #[derive(Debug)]
-struct Ralph {
-    writer: Writer,
-    parts: Parts,
-    open: Unanswered,
+struct RalphMeaning {
+    writer: EventWriter,
+    parts: AgentParts,
+    open: UnansweredCalls,
     /// The call that was told as complete last: the server may still say that it failed.
     completed: Option<compact_str::CompactString>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Line<'a> {
+struct RalphLine<'a> {
     #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
+    kind: ForeignField<'a>,
     #[serde(borrow)]
-    content: Field<'a>,
+    content: ForeignField<'a>,
     #[serde(borrow)]
-    tool_call_id: Field<'a>,
+    tool_call_id: ForeignField<'a>,
     #[serde(borrow)]
-    tool_name: Field<'a>,
+    tool_name: ForeignField<'a>,
     #[serde(borrow)]
-    tool_args: Field<'a>,
+    tool_args: ForeignField<'a>,
     #[serde(borrow)]
-    result: Field<'a>,
+    result: ForeignField<'a>,
     #[serde(borrow)]
-    error: Field<'a>,
+    error: ForeignField<'a>,
 }
 
-impl Meaning for Ralph {
+impl ObjectMeaning for RalphMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let Some(whole) = Field::parse(text) else {
+        let Some(whole) = ForeignField::parse(text) else {
             let detail = format!("line {line}: no JSON: {}", excerpt(text));
             return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
         };
-        let event: Line<'_> = whole.object();
+        let event: RalphLine<'_> = whole.object();
         let kind = event.kind.word().unwrap_or_else(|| name.into());
         // Nothing is due after the end but what keeps the line alive.
         if kind != "done" && (kind != "status" || !self.writer.has_begun()) {
@@ -84,10 +84,10 @@ impl Meaning for Ralph {
             "tool_call_start" => {
                 self.call(&event, out);
             }
-            "tool_call_complete" => self.result(whole, &event, Outcome::of(event.result.json()), out),
+            "tool_call_complete" => self.result(whole, &event, CallOutcome::of(event.result.json()), out),
             "tool_call_error" => {
                 let output = if event.error.is_some() { event.error } else { event.result };
-                self.result(whole, &event, Outcome::error(output.json()), out);
+                self.result(whole, &event, CallOutcome::error(output.json()), out);
             }
             "error" => self.fail(whole, out),
             "done" => self.close(true, out),
@@ -103,14 +103,14 @@ impl Meaning for Ralph {
         self.close(false, out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.writer
     }
 }
 
-impl Ralph {
+impl RalphMeaning {
     /// A call that runs from now on; the id by which the writer knows it.
-    fn call(&mut self, event: &Line<'_>, out: &mut Decoded) -> Option<compact_str::CompactString> {
+    fn call(&mut self, event: &RalphLine<'_>, out: &mut Decoded) -> Option<compact_str::CompactString> {
         self.parts.close(None, &self.writer, out);
         if !self.writer.has_room(out) {
             return None;
@@ -124,7 +124,13 @@ impl Ralph {
         Some(call.id().into())
     }
 
-    fn result(&mut self, whole: Field<'_>, event: &Line<'_>, outcome: Outcome, out: &mut Decoded) {
+    fn result(
+        &mut self,
+        whole: ForeignField<'_>,
+        event: &RalphLine<'_>,
+        outcome: CallOutcome,
+        out: &mut Decoded,
+    ) {
         let (id, name) =
             (event.tool_call_id.words().unwrap_or_default(), event.tool_name.word().unwrap_or_default());
         self.parts.close(None, &self.writer, out);
@@ -151,8 +157,8 @@ impl Ralph {
 
     fn close(&mut self, is_done: bool, out: &mut Decoded) {
         self.parts.close_all(&self.writer, out);
-        (self.open, self.completed) = (Unanswered::default(), None);
+        (self.open, self.completed) = (UnansweredCalls::default(), None);
         let status = (is_done && !self.writer.has_failed()).then_some(RunStatus::Complete);
-        self.writer.end(Ending { is_whole: is_done, status, ..Ending::default() }, out);
+        self.writer.end(RunEnding { is_whole: is_done, status, ..RunEnding::default() }, out);
     }
 }

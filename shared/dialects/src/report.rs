@@ -6,11 +6,11 @@ use std::borrow::Cow;
 use compact_str::CompactString;
 use serde::Deserialize;
 
-use super::field::Field;
+use super::field::ForeignField;
 use model::event::ToolProgress;
 use model::ids::ToolCallId;
 
-/// What [`Report`] is called in a stream.
+/// What [`ProgressReport`] is called in a stream.
 pub(super) const TOOL_PROGRESS: &str = "tool_progress";
 
 /// The phase that says nothing but how far the tool is.
@@ -22,26 +22,26 @@ const FAILURE: &str = "error";
 /// A `tool_progress` object as it was received; fields that are absent or of another type are empty.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Report<'a> {
+pub(super) struct ProgressReport<'a> {
     #[serde(borrow, rename = "_type")]
-    kind: Field<'a>,
+    kind: ForeignField<'a>,
     #[serde(borrow)]
-    tool: Field<'a>,
+    tool: ForeignField<'a>,
     #[serde(borrow)]
-    tool_call_id: Field<'a>,
+    tool_call_id: ForeignField<'a>,
     #[serde(borrow)]
-    phase: Field<'a>,
+    phase: ForeignField<'a>,
     #[serde(borrow)]
-    message: Field<'a>,
+    message: ForeignField<'a>,
     #[serde(borrow, rename = "data")]
-    detail: Field<'a>,
+    detail: ForeignField<'a>,
     #[serde(borrow)]
-    timestamp: Field<'a>,
+    timestamp: ForeignField<'a>,
 }
 
-impl<'a> Report<'a> {
+impl<'a> ProgressReport<'a> {
     /// The report that `value` is, when it says that it is one.
-    pub(super) fn read(value: Field<'a>) -> Option<Self> {
+    pub(super) fn read(value: ForeignField<'a>) -> Option<Self> {
         let report: Self = value.object();
         report.kind.text().is_some_and(|kind| kind == TOOL_PROGRESS).then_some(report)
     }

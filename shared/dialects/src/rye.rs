@@ -8,10 +8,10 @@
 use compact_str::CompactString;
 use indexmap::IndexMap;
 
-use super::field::Field;
+use super::field::ForeignField;
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
-use super::writer::{Ending, Outcome, Writer};
+use super::objects::{ObjectDecoder, ObjectMeaning};
+use super::writer::{CallOutcome, EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::dialect::rye::{COGNITION_FAILED, PARTIAL};
@@ -22,32 +22,37 @@ use model::json::Json;
 mod turn;
 mod wire;
 
-use turn::Turn;
-use wire::{Line, Payload, failure, is_partial, millis, usage};
+use turn::RyeTurn;
+use wire::{RyeLine, RyePayload, failure, is_partial, millis, usage};
 
 /// The name of the dialect.
 pub const NAME: &str = "rye";
 
 /// A decoder for one transcript.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    let writer = Writer::new(NAME, options);
-    Box::new(Objects::records(Rye { writer, root: None, turns: IndexMap::new(), last: LastWord::Open }))
+    let writer = EventWriter::new(NAME, options);
+    Box::new(ObjectDecoder::records(RyeMeaning {
+        writer,
+        root: None,
+        turns: IndexMap::new(),
+        last: ThreadStanding::Open,
+    }))
 }
 
 #[derive(Debug)]
-struct Rye {
-    writer: Writer,
+struct RyeMeaning {
+    writer: EventWriter,
     /// The thread of the run.
     root: Option<CompactString>,
     /// The turn that each thread is in.
-    turns: IndexMap<Option<AgentId>, Turn>,
+    turns: IndexMap<Option<AgentId>, RyeTurn>,
     /// What the thread of the run said last.
-    last: LastWord,
+    last: ThreadStanding,
 }
 
 /// What a thread said last of its work, which is how it stands where the transcript ends.
 #[derive(Debug, Clone, Copy)]
-enum LastWord {
+enum ThreadStanding {
     /// Something after which more has to come.
     Open,
     /// A whole answer.
@@ -56,18 +61,18 @@ enum LastWord {
     Partial,
 }
 
-impl Meaning for Rye {
+impl ObjectMeaning for RyeMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let Some(whole) = Field::parse(text) else {
+        let Some(whole) = ForeignField::parse(text) else {
             let detail = format!("line {line}: no JSON: {}", excerpt(text));
             return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
         };
-        let event: Line<'_> = whole.object();
+        let event: RyeLine<'_> = whole.object();
         let kind = event.event_type.word().or_else(|| event.kind.word()).unwrap_or_else(|| name.into());
         let payload = if event.payload.is_object() { event.payload } else { whole };
-        let payload: Payload<'_> = payload.object();
+        let payload: RyePayload<'_> = payload.object();
         self.writer.set_time(millis(event.timestamp));
         if !self.writer.is_running() {
             self.root = event.thread_id.words().map(|id| CompactString::new(&id));
@@ -82,24 +87,24 @@ impl Meaning for Rye {
 
     fn finish(&mut self, out: &mut Decoded) {
         let (is_whole, status) = match self.last {
-            LastWord::Open => (false, None),
-            LastWord::Whole => (true, None),
-            LastWord::Partial => (false, Some(RunStatus::Interrupted)),
+            ThreadStanding::Open => (false, None),
+            ThreadStanding::Whole => (true, None),
+            ThreadStanding::Partial => (false, Some(RunStatus::Interrupted)),
         };
-        self.close(Ending { is_whole, status, ..Ending::default() }, out);
+        self.close(RunEnding { is_whole, status, ..RunEnding::default() }, out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.writer
     }
 }
 
-impl Rye {
+impl RyeMeaning {
     fn take(
         &mut self,
         kind: &str,
-        whole: Field<'_>,
-        payload: &Payload<'_>,
+        whole: ForeignField<'_>,
+        payload: &RyePayload<'_>,
         agent: Option<&AgentId>,
         out: &mut Decoded,
     ) {
@@ -109,9 +114,9 @@ impl Rye {
         let is_work = kind.starts_with("cognition_") || kind.starts_with("tool_call_");
         if agent.is_none() && (is_work || kind == "error_classified") {
             *last = match kind {
-                "cognition_out" if is_partial(payload) => LastWord::Partial,
-                "cognition_out" => LastWord::Whole,
-                _ => LastWord::Open,
+                "cognition_out" if is_partial(payload) => ThreadStanding::Partial,
+                "cognition_out" => ThreadStanding::Whole,
+                _ => ThreadStanding::Open,
             };
         }
         match kind {
@@ -137,7 +142,7 @@ impl Rye {
     }
 
     /// The sub-agent that the thread of a line is; nothing for the thread of the run.
-    fn agent(&mut self, event: &Line<'_>, payload: &Payload<'_>, out: &mut Decoded) -> Option<AgentId> {
+    fn agent(&mut self, event: &RyeLine<'_>, payload: &RyePayload<'_>, out: &mut Decoded) -> Option<AgentId> {
         let thread = event.thread_id.words()?;
         let root = self.root.get_or_insert_with(|| CompactString::new(&thread));
         if *root == thread {
@@ -162,13 +167,13 @@ impl Rye {
             }
             let name = name.map(CompactString::new);
             let start = AgentStart { name, parent: parent.cloned(), ..AgentStart::default() };
-            self.turns.insert(Some(agent.clone()), Turn::default());
+            self.turns.insert(Some(agent.clone()), RyeTurn::default());
             self.writer.open_agent(thread, start, out);
         }
         Some(agent)
     }
 
-    fn call(&mut self, payload: &Payload<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
+    fn call(&mut self, payload: &RyePayload<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
         let w = &mut self.writer;
         if !w.has_room(out) {
             return;
@@ -181,12 +186,12 @@ impl Rye {
         self.turns.entry(agent.cloned()).or_default().called(call.id());
     }
 
-    fn result(&mut self, payload: &Payload<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
+    fn result(&mut self, payload: &RyePayload<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
         let id = payload.call_id.words().unwrap_or_default();
         let outcome = if payload.error.is_truthy() {
-            Outcome::error(payload.error.json())
+            CallOutcome::error(payload.error.json())
         } else {
-            Outcome::of(payload.output.json())
+            CallOutcome::of(payload.output.json())
         };
         // What a model is told of a call that failed is its output, where it has one.
         let told = payload.output.words().or_else(|| payload.error.words()).unwrap_or_default();
@@ -199,8 +204,8 @@ impl Rye {
     /// came.
     fn answered(
         &mut self,
-        whole: Field<'_>,
-        payload: &Payload<'_>,
+        whole: ForeignField<'_>,
+        payload: &RyePayload<'_>,
         agent: Option<&AgentId>,
         out: &mut Decoded,
     ) {
@@ -214,15 +219,15 @@ impl Rye {
             return;
         };
         turn.answered(&id, &text);
-        w.result(&id, Outcome::of(payload.text.json()), agent, out);
+        w.result(&id, CallOutcome::of(payload.text.json()), agent, out);
     }
 
     /// What becomes of threads.
     fn thread(
         &mut self,
         kind: &str,
-        whole: Field<'_>,
-        payload: &Payload<'_>,
+        whole: ForeignField<'_>,
+        payload: &RyePayload<'_>,
         agent: Option<&AgentId>,
         out: &mut Decoded,
     ) {
@@ -255,16 +260,20 @@ impl Rye {
             ("thread_suspended", None) => Some(CompactString::const_new("suspended")),
             (_, reason) => reason.map(|reason| CompactString::new(&reason)),
         };
-        let ending =
-            Ending { status: Some(status), finish_reason, usage: usage(payload.cost), ..Ending::default() };
+        let ending = RunEnding {
+            status: Some(status),
+            finish_reason,
+            usage: usage(payload.cost),
+            ..RunEnding::default()
+        };
         self.close(ending, out);
     }
 
     fn other(
         &mut self,
         kind: &str,
-        whole: Field<'_>,
-        payload: &Payload<'_>,
+        whole: ForeignField<'_>,
+        payload: &RyePayload<'_>,
         agent: Option<&AgentId>,
         out: &mut Decoded,
     ) {
@@ -307,17 +316,17 @@ impl Rye {
         }
     }
 
-    fn close(&mut self, ending: Ending, out: &mut Decoded) {
+    fn close(&mut self, ending: RunEnding, out: &mut Decoded) {
         for (_, mut turn) in std::mem::take(&mut self.turns) {
             turn.close(&self.writer, out);
         }
-        self.last = LastWord::Open;
+        self.last = ThreadStanding::Open;
         self.writer.end(ending, out);
     }
 }
 
 /// What is said of a cognition that broke off.
-fn partial(payload: &Payload<'_>, agent: Option<&AgentId>, w: &mut Writer, out: &mut Decoded) {
+fn partial(payload: &RyePayload<'_>, agent: Option<&AgentId>, w: &mut EventWriter, out: &mut Decoded) {
     if is_partial(payload) {
         let percentage = payload.completion_percentage;
         let at = percentage.words().map(|at| format!(" at {at} %")).unwrap_or_default();

@@ -6,11 +6,11 @@
 use compact_str::CompactString;
 use serde::Deserialize;
 
-use super::field::Field;
+use super::field::ForeignField;
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
-use super::trajectory::{Conclusion, MessageBody, Trajectory};
-use super::writer::Writer;
+use super::objects::{ObjectDecoder, ObjectMeaning};
+use super::trajectory::{TrajectoryEnd, TrajectoryMessage, TrajectoryWriter};
+use super::writer::EventWriter;
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{ErrorFact, PartKind, Usage};
@@ -20,97 +20,97 @@ pub const NAME: &str = "swe-agent";
 
 /// A decoder for one file.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::new(SweAgent { trajectory: Trajectory::new(NAME, options) }))
+    Box::new(ObjectDecoder::new(SweAgentMeaning { trajectory: TrajectoryWriter::new(NAME, options) }))
 }
 
 /// What the objects mean.
 #[derive(Debug)]
-struct SweAgent {
-    trajectory: Trajectory,
+struct SweAgentMeaning {
+    trajectory: TrajectoryWriter,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Document<'a> {
+struct SweAgentFile<'a> {
     #[serde(borrow)]
-    history: Field<'a>,
+    history: ForeignField<'a>,
     #[serde(borrow)]
-    messages: Field<'a>,
+    messages: ForeignField<'a>,
     #[serde(borrow, rename = "trajectory")]
-    steps: Field<'a>,
+    steps: ForeignField<'a>,
     #[serde(borrow)]
-    info: Field<'a>,
+    info: ForeignField<'a>,
     /// How the run was configured: an object, or its text.
     #[serde(borrow)]
-    replay_config: Field<'a>,
+    replay_config: ForeignField<'a>,
     #[serde(borrow)]
-    role: Field<'a>,
+    role: ForeignField<'a>,
     #[serde(borrow)]
-    error: Field<'a>,
+    error: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Step<'a> {
+struct SweAgentStep<'a> {
     #[serde(borrow)]
-    action: Field<'a>,
+    action: ForeignField<'a>,
     #[serde(borrow)]
-    observation: Field<'a>,
+    observation: ForeignField<'a>,
     #[serde(borrow)]
-    response: Field<'a>,
+    response: ForeignField<'a>,
     #[serde(borrow)]
-    thought: Field<'a>,
+    thought: ForeignField<'a>,
     /// In seconds.
     #[serde(borrow)]
-    execution_time: Field<'a>,
+    execution_time: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Info<'a> {
+struct SweAgentInfo<'a> {
     #[serde(borrow)]
-    exit_status: Field<'a>,
+    exit_status: ForeignField<'a>,
     #[serde(borrow)]
-    model_stats: Field<'a>,
+    model_stats: ForeignField<'a>,
     #[serde(borrow)]
-    config: Field<'a>,
+    config: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ModelStats<'a> {
     #[serde(borrow)]
-    tokens_sent: Field<'a>,
+    tokens_sent: ForeignField<'a>,
     #[serde(borrow)]
-    tokens_received: Field<'a>,
+    tokens_received: ForeignField<'a>,
 }
 
 /// The way to the name of the model, in either agent's configuration.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Config<'a> {
+struct SweAgentConfig<'a> {
     #[serde(borrow)]
-    agent: Field<'a>,
+    agent: ForeignField<'a>,
     #[serde(borrow)]
-    model: Field<'a>,
+    model: ForeignField<'a>,
     #[serde(borrow)]
-    name: Field<'a>,
+    name: ForeignField<'a>,
     #[serde(borrow)]
-    model_name: Field<'a>,
+    model_name: ForeignField<'a>,
 }
 
-impl Meaning for SweAgent {
+impl ObjectMeaning for SweAgentMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
-        let document: Document<'_> = match serde_json::from_str(text) {
+        let document: SweAgentFile<'_> = match serde_json::from_str(text) {
             Ok(document) => document,
             Err(error) => {
                 let detail = format!("line {line}: {error}: {}", excerpt(text));
                 return self.trajectory.writer.anomaly(AnomalyCode::Malformed, detail, out);
             }
         };
-        let whole = Field::parse(text).unwrap_or_default();
+        let whole = ForeignField::parse(text).unwrap_or_default();
         if document.history.is_list() || document.messages.is_list() || document.steps.is_list() {
             self.document(&document, out);
         } else if document.role.is_some() {
@@ -128,19 +128,20 @@ impl Meaning for SweAgent {
     }
 
     fn finish(&mut self, out: &mut Decoded) {
-        self.trajectory.conclude(Conclusion::default(), out);
+        self.trajectory.conclude(TrajectoryEnd::default(), out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.trajectory.writer
     }
 }
 
-impl SweAgent {
-    fn document(&mut self, document: &Document<'_>, out: &mut Decoded) {
-        let info: Info<'_> = document.info.object();
+impl SweAgentMeaning {
+    fn document(&mut self, document: &SweAgentFile<'_>, out: &mut Decoded) {
+        let info: SweAgentInfo<'_> = document.info.object();
         let replay = document.replay_config.text();
-        let replay = replay.as_deref().map_or(Some(document.replay_config), Field::parse).unwrap_or_default();
+        let replay =
+            replay.as_deref().map_or(Some(document.replay_config), ForeignField::parse).unwrap_or_default();
         let model = model_of(replay).or_else(|| model_of(info.config));
         self.trajectory.set_model(model.as_deref());
         let history = [document.history, document.messages].into_iter().find(|list| list.is_list());
@@ -165,16 +166,23 @@ impl SweAgent {
     }
 
     /// The messages. Gives the steps of which no message tells: the history may lack the last ones.
-    fn history<'a>(&mut self, history: Field<'a>, steps: Field<'a>, out: &mut Decoded) -> Vec<Field<'a>> {
+    fn history<'a>(
+        &mut self,
+        history: ForeignField<'a>,
+        steps: ForeignField<'a>,
+        out: &mut Decoded,
+    ) -> Vec<ForeignField<'a>> {
         let mut steps = steps.list().into_iter().peekable();
         let mut took = None;
         for message in history.list() {
-            let body: MessageBody<'_> = message.object();
+            let body: TrajectoryMessage<'_> = message.object();
             if body.action.is_some() && !body.is_demo.is_true() {
-                let is_same =
-                    |step: &Field<'_>| step.object::<Step<'_>>().action.text() == body.action.text();
-                took =
-                    steps.next_if(is_same).and_then(|step| millis(step.object::<Step<'_>>().execution_time));
+                let is_same = |step: &ForeignField<'_>| {
+                    step.object::<SweAgentStep<'_>>().action.text() == body.action.text()
+                };
+                took = steps
+                    .next_if(is_same)
+                    .and_then(|step| millis(step.object::<SweAgentStep<'_>>().execution_time));
             }
             self.trajectory.message(&body, took, out);
         }
@@ -182,9 +190,9 @@ impl SweAgent {
     }
 
     /// A file that has nothing but the steps.
-    fn steps(&mut self, steps: Field<'_>, out: &mut Decoded) {
+    fn steps(&mut self, steps: ForeignField<'_>, out: &mut Decoded) {
         for step in steps.list() {
-            let step: Step<'_> = step.object();
+            let step: SweAgentStep<'_> = step.object();
             self.trajectory.goes_on(out);
             let text = step.response.word().or_else(|| step.thought.word()).unwrap_or_default();
             if self.trajectory.writer.has_room(out) {
@@ -197,16 +205,16 @@ impl SweAgent {
     }
 }
 
-fn model_of(config: Field<'_>) -> Option<String> {
-    let config: Config<'_> = config.object();
-    let agent: Config<'_> = config.agent.object();
+fn model_of(config: ForeignField<'_>) -> Option<String> {
+    let config: SweAgentConfig<'_> = config.object();
+    let agent: SweAgentConfig<'_> = config.agent.object();
     [config.model, agent.model].into_iter().find_map(|model| {
-        let model: Config<'_> = model.object();
+        let model: SweAgentConfig<'_> = model.object();
         Some(model.name.word().or_else(|| model.model_name.word())?.into_owned())
     })
 }
 
-fn conclusion(info: &Info<'_>) -> Conclusion {
+fn conclusion(info: &SweAgentInfo<'_>) -> TrajectoryEnd {
     let stats: ModelStats<'_> = info.model_stats.object();
     let (sent, received) = (stats.tokens_sent.count(), stats.tokens_received.count());
     let usage =
@@ -217,11 +225,11 @@ fn conclusion(info: &Info<'_>) -> Conclusion {
         let message = format!("the agent gave up: {code}");
         ErrorFact { code, message, retryable: None, retry_after_ms: None }
     });
-    Conclusion { word, failure, usage: Some(usage).filter(|usage| *usage != Usage::default()) }
+    TrajectoryEnd { word, failure, usage: Some(usage).filter(|usage| *usage != Usage::default()) }
 }
 
 /// Seconds, with a fraction, as whole milliseconds.
-fn millis(seconds: Field<'_>) -> Option<u64> {
+fn millis(seconds: ForeignField<'_>) -> Option<u64> {
     let seconds: f64 = seconds.as_json_text().parse().ok()?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
     (seconds.is_finite() && seconds >= 0.0).then(|| (seconds * 1000.0).round() as u64)

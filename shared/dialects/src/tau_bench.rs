@@ -6,11 +6,11 @@
 use serde::Deserialize;
 
 use super::fault::fault;
-use super::field::Field;
+use super::field::ForeignField;
 use super::framing::excerpt;
-use super::objects::{Meaning, Objects};
-use super::trajectory::{Conclusion, Trajectory};
-use super::writer::Writer;
+use super::objects::{ObjectDecoder, ObjectMeaning};
+use super::trajectory::{TrajectoryEnd, TrajectoryWriter};
+use super::writer::EventWriter;
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 
@@ -19,48 +19,48 @@ pub const NAME: &str = "tau-bench";
 
 /// A decoder for one file.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(Objects::new(TauBench { trajectory: Trajectory::new(NAME, options) }))
+    Box::new(ObjectDecoder::new(TauBenchMeaning { trajectory: TrajectoryWriter::new(NAME, options) }))
 }
 
 /// What the objects mean.
 #[derive(Debug)]
-struct TauBench {
-    trajectory: Trajectory,
+struct TauBenchMeaning {
+    trajectory: TrajectoryWriter,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Task<'a> {
+struct TauBenchTask<'a> {
     #[serde(borrow)]
-    traj: Field<'a>,
+    traj: ForeignField<'a>,
     #[serde(borrow)]
-    messages: Field<'a>,
+    messages: ForeignField<'a>,
     /// All tasks of a file of the second version.
     #[serde(borrow)]
-    simulations: Field<'a>,
+    simulations: ForeignField<'a>,
     #[serde(borrow, rename = "task_id")]
-    id: Field<'a>,
+    id: ForeignField<'a>,
     #[serde(borrow)]
-    trial: Field<'a>,
+    trial: ForeignField<'a>,
     #[serde(borrow)]
-    reward: Field<'a>,
+    reward: ForeignField<'a>,
     #[serde(borrow)]
-    reward_info: Field<'a>,
+    reward_info: ForeignField<'a>,
     #[serde(borrow)]
-    info: Field<'a>,
+    info: ForeignField<'a>,
     #[serde(borrow)]
-    termination_reason: Field<'a>,
+    termination_reason: ForeignField<'a>,
     #[serde(borrow)]
-    role: Field<'a>,
+    role: ForeignField<'a>,
     #[serde(borrow)]
-    error: Field<'a>,
+    error: ForeignField<'a>,
 }
 
-impl Meaning for TauBench {
+impl ObjectMeaning for TauBenchMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
-        match Field::parse(text) {
+        match ForeignField::parse(text) {
             Some(whole) if whole.is_object() => self.take(whole, out),
             _ => {
                 let detail = format!("line {line}: no object: {}", excerpt(text));
@@ -74,17 +74,17 @@ impl Meaning for TauBench {
     }
 
     fn finish(&mut self, out: &mut Decoded) {
-        self.trajectory.conclude(Conclusion::default(), out);
+        self.trajectory.conclude(TrajectoryEnd::default(), out);
     }
 
-    fn writer(&mut self) -> &mut Writer {
+    fn writer(&mut self) -> &mut EventWriter {
         &mut self.trajectory.writer
     }
 }
 
-impl TauBench {
-    fn take(&mut self, whole: Field<'_>, out: &mut Decoded) {
-        let task: Task<'_> = whole.object();
+impl TauBenchMeaning {
+    fn take(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
+        let task: TauBenchTask<'_> = whole.object();
         if task.role.is_some() {
             self.trajectory.message(&whole.object(), None, out);
         } else if task.simulations.is_list() {
@@ -101,13 +101,13 @@ impl TauBench {
         }
     }
 
-    fn task(&mut self, task: &Task<'_>, out: &mut Decoded) {
-        self.trajectory.conclude(Conclusion::default(), out);
+    fn task(&mut self, task: &TauBenchTask<'_>, out: &mut Decoded) {
+        self.trajectory.conclude(TrajectoryEnd::default(), out);
         let messages = if task.traj.is_list() { task.traj } else { task.messages };
         for message in messages.list() {
             self.trajectory.message(&message.object(), None, out);
         }
-        let info: Task<'_> = task.info.object();
+        let info: TauBenchTask<'_> = task.info.object();
         let notes = [
             ("task_id", task.id),
             ("trial", task.trial),
@@ -127,6 +127,6 @@ impl TauBench {
         }
         let word = task.termination_reason.word().map(|word| (*word).into());
         let failure = info.error.is_truthy().then(|| fault(task.info));
-        self.trajectory.conclude(Conclusion { word, failure, usage: None }, out);
+        self.trajectory.conclude(TrajectoryEnd { word, failure, usage: None }, out);
     }
 }

@@ -18,8 +18,8 @@ mod json;
 pub(super) mod stream;
 mod xml;
 
-use json::JsonCall;
-use xml::{Elements, XmlCall};
+use json::JsonCandidate;
+use xml::{CallElements, XmlCall};
 
 /// How calls are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -61,7 +61,7 @@ pub struct TextCall {
 
 /// Something that was found in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found<'a> {
+pub enum TextCallToken<'a> {
     /// Text that belongs to no call. How it falls into pieces depends on how it came.
     Text(&'a str),
     /// A call, ready to be executed.
@@ -80,21 +80,21 @@ pub enum Found<'a> {
 pub struct TextCalls {
     form: TextForm,
     bytes_max: usize,
-    elements: Arc<Elements>,
+    elements: Arc<CallElements>,
     /// The end of the text that came, from the mark on that may begin a call.
     held: String,
-    open: Option<Candidate>,
+    open: Option<CallCandidate>,
 }
 
 /// What stands in [`TextCalls::held`].
 #[derive(Debug)]
-enum Candidate {
+enum CallCandidate {
     Xml(XmlCall),
-    Json(JsonCall),
+    Json(JsonCandidate),
 }
 
 /// What a candidate turns out to be. Lengths are bytes from its beginning.
-enum Verdict {
+enum CandidateVerdict {
     /// More text has to come.
     Open,
     /// Plain text, at least up to here; what follows has to be looked at.
@@ -105,12 +105,12 @@ enum Verdict {
     Broken(usize, String),
 }
 
-impl Candidate {
+impl CallCandidate {
     /// It is over the limit.
-    fn too_long(&self, within: &str, bytes_max: usize) -> Verdict {
+    fn too_long(&self, within: &str, bytes_max: usize) -> CandidateVerdict {
         match self {
-            Self::Json(call) if !call.is_sure(within) => Verdict::Text(within.len()),
-            _ => Verdict::Broken(within.len(), format!("a call of more than {bytes_max} bytes")),
+            Self::Json(call) if !call.is_sure(within) => CandidateVerdict::Text(within.len()),
+            _ => CandidateVerdict::Broken(within.len(), format!("a call of more than {bytes_max} bytes")),
         }
     }
 }
@@ -123,12 +123,12 @@ impl TextCalls {
 
     /// The same by rules that were set.
     pub fn by(form: TextForm, rules: &TextRules) -> Self {
-        let elements = Arc::new(Elements::new(rules.element.as_deref()));
+        let elements = Arc::new(CallElements::new(rules.element.as_deref()));
         Self { form, bytes_max: rules.bytes_max.max(1), elements, held: String::new(), open: None }
     }
 
     /// Goes on with `text`.
-    pub fn feed(&mut self, text: &str, take: &mut dyn FnMut(Found<'_>)) {
+    pub fn feed(&mut self, text: &str, take: &mut dyn FnMut(TextCallToken<'_>)) {
         let mut held = std::mem::take(&mut self.held);
         held.push_str(text);
         let settled = self.settle(&held, take);
@@ -137,17 +137,17 @@ impl TextCalls {
     }
 
     /// The text is over: a call that is still open will not be whole any more.
-    pub fn end(&mut self, take: &mut dyn FnMut(Found<'_>)) {
+    pub fn end(&mut self, take: &mut dyn FnMut(TextCallToken<'_>)) {
         let held = std::mem::take(&mut self.held);
         let mut rest = held.as_str();
         while let Some(open) = self.open.take() {
             let (broken, len) = match &open {
-                Candidate::Xml(call) => call.at_end(rest),
-                Candidate::Json(call) => call.at_end(rest),
+                CallCandidate::Xml(call) => call.at_end(rest),
+                CallCandidate::Json(call) => call.at_end(rest),
             };
             let (written, after) = rest.split_at_checked(len).unwrap_or((rest, ""));
             match broken {
-                Some(message) => take(Found::Error { message, written }),
+                Some(message) => take(TextCallToken::Error { message, written }),
                 None => plain(written, take),
             }
             rest = after.get(self.settle(after, take)..).unwrap_or_default();
@@ -155,7 +155,7 @@ impl TextCalls {
     }
 
     /// Settles as much of `held` as can be settled; how many bytes that were. What is left is the open candidate.
-    fn settle(&mut self, held: &str, take: &mut dyn FnMut(Found<'_>)) -> usize {
+    fn settle(&mut self, held: &str, take: &mut dyn FnMut(TextCallToken<'_>)) -> usize {
         let mut rest = held;
         loop {
             let Some(open) = &mut self.open else {
@@ -168,35 +168,37 @@ impl TextCalls {
             // What lies behind the limit must not matter, else it would matter how the text was cut.
             let within = rest.get(..rest.floor_char_boundary(self.bytes_max)).unwrap_or_default();
             let verdict = match open {
-                Candidate::Xml(call) => call.look(within),
-                Candidate::Json(call) => call.look(within),
+                CallCandidate::Xml(call) => call.look(within),
+                CallCandidate::Json(call) => call.look(within),
             };
             let verdict = match verdict {
-                Verdict::Open if within.len() < rest.len() => open.too_long(within, self.bytes_max),
+                CandidateVerdict::Open if within.len() < rest.len() => open.too_long(within, self.bytes_max),
                 verdict => verdict,
             };
             let used = match &verdict {
-                Verdict::Open => return held.len().saturating_sub(rest.len()),
-                Verdict::Text(used) | Verdict::Calls(used, _) | Verdict::Broken(used, _) => *used,
+                CandidateVerdict::Open => return held.len().saturating_sub(rest.len()),
+                CandidateVerdict::Text(used)
+                | CandidateVerdict::Calls(used, _)
+                | CandidateVerdict::Broken(used, _) => *used,
             };
             self.open = None;
             let (written, after) = rest.split_at_checked(used).unwrap_or((rest, ""));
             rest = after;
             match verdict {
-                Verdict::Calls(_, calls) => calls.into_iter().for_each(|call| {
+                CandidateVerdict::Calls(_, calls) => calls.into_iter().for_each(|call| {
                     take(match call {
-                        Ok(call) => Found::Call(call),
-                        Err(message) => Found::Error { message, written },
+                        Ok(call) => TextCallToken::Call(call),
+                        Err(message) => TextCallToken::Error { message, written },
                     });
                 }),
-                Verdict::Broken(_, message) => take(Found::Error { message, written }),
-                Verdict::Text(_) | Verdict::Open => plain(written, take),
+                CandidateVerdict::Broken(_, message) => take(TextCallToken::Error { message, written }),
+                CandidateVerdict::Text(_) | CandidateVerdict::Open => plain(written, take),
             }
         }
     }
 
     /// Gives plain text up to the next mark; what comes from there on is a candidate.
-    fn outside<'a>(&mut self, text: &'a str, take: &mut dyn FnMut(Found<'_>)) -> &'a str {
+    fn outside<'a>(&mut self, text: &'a str, take: &mut dyn FnMut(TextCallToken<'_>)) -> &'a str {
         let bytes = text.as_bytes();
         let mark = match self.form {
             TextForm::Xml => memchr::memchr(b'<', bytes),
@@ -206,8 +208,8 @@ impl TextCalls {
         let (before, rest) = text.split_at_checked(mark.unwrap_or(text.len())).unwrap_or((text, ""));
         plain(before, take);
         self.open = match rest.bytes().next() {
-            Some(b'<') => Some(Candidate::Xml(XmlCall::new(Arc::clone(&self.elements)))),
-            Some(_) => Some(Candidate::Json(JsonCall::default())),
+            Some(b'<') => Some(CallCandidate::Xml(XmlCall::new(Arc::clone(&self.elements)))),
+            Some(_) => Some(CallCandidate::Json(JsonCandidate::default())),
             None => None,
         };
         rest
@@ -215,9 +217,9 @@ impl TextCalls {
 }
 
 /// Text that belongs to no call.
-fn plain(text: &str, take: &mut dyn FnMut(Found<'_>)) {
+fn plain(text: &str, take: &mut dyn FnMut(TextCallToken<'_>)) {
     if !text.is_empty() {
-        take(Found::Text(text));
+        take(TextCallToken::Text(text));
     }
 }
 

@@ -1,11 +1,11 @@
 //! Times as streams write them: RFC 3339, or a number of seconds or milliseconds since 1970.
 
-use super::field::Field;
+use super::field::ForeignField;
 
 /// Numbers from here on are milliseconds: as seconds they would be a year after 5000.
 const MILLIS_FROM: u64 = 100_000_000_000;
 
-impl Field<'_> {
+impl ForeignField<'_> {
     /// A time in milliseconds since 1970; nothing for what is no time, or one before that.
     pub(crate) fn time(self) -> Option<u64> {
         if let Some(time) = self.text().as_deref().and_then(millis) {

@@ -1,22 +1,22 @@
 //! Counts of tokens in the spellings that dialects of agents use.
 
-use super::field::{Field, Fields};
+use super::field::{ForeignField, ForeignFields};
 use model::event::Usage;
 
 /// The tokens that `value` tells: an object, or a list with one for each model, which add up.
-pub(super) fn usage(value: Field<'_>) -> Option<Usage> {
+pub(super) fn usage(value: ForeignField<'_>) -> Option<Usage> {
     value.list().into_iter().filter_map(one).reduce(Usage::plus)
 }
 
-fn one(value: Field<'_>) -> Option<Usage> {
-    let fields = Fields::of(value);
+fn one(value: ForeignField<'_>) -> Option<Usage> {
+    let fields = ForeignFields::of(value);
     let input = total(fields.any(&["inputTokens", "promptTokens"]));
     let output = total(fields.any(&["outputTokens", "completionTokens"]));
     if input.is_none() && output.is_none() {
         return None;
     }
-    let read = Fields::of(fields.any(&["inputTokenDetails", "inputTokens"]));
-    let written = Fields::of(fields.any(&["outputTokenDetails", "outputTokens"]));
+    let read = ForeignFields::of(fields.any(&["inputTokenDetails", "inputTokens"]));
+    let written = ForeignFields::of(fields.any(&["outputTokenDetails", "outputTokens"]));
     let cached = fields.any(&["cachedInputTokens", "cacheReadTokens"]);
     let cached = cached.count().or_else(|| read.any(&["cacheReadTokens", "cacheRead"]).count());
     let reasoning = fields.get("reasoningTokens").count();
@@ -31,6 +31,6 @@ fn one(value: Field<'_>) -> Option<Usage> {
 }
 
 /// A number, or an object that has it as its total.
-fn total(value: Field<'_>) -> Option<u64> {
-    if value.is_object() { Fields::of(value).get("total").count() } else { value.count() }
+fn total(value: ForeignField<'_>) -> Option<u64> {
+    if value.is_object() { ForeignFields::of(value).get("total").count() } else { value.count() }
 }

@@ -8,15 +8,15 @@ use std::collections::VecDeque;
 use compact_str::CompactString;
 use serde::Deserialize;
 
-use super::field::Field;
-use super::writer::{Ending, Outcome, Writer};
+use super::field::ForeignField;
+use super::writer::{CallOutcome, EventWriter, RunEnding};
 use super::{DecodeOptions, Decoded};
 use model::event::{ErrorFact, PartKind, RunStatus, Usage};
 
 /// Writes the messages of one file.
 #[derive(Debug)]
-pub(super) struct Trajectory {
-    pub(super) writer: Writer,
+pub(super) struct TrajectoryWriter {
+    pub(super) writer: EventWriter,
     model: Option<CompactString>,
     /// The user spoke after the agent: what the agent says next is another run.
     is_answered: bool,
@@ -28,7 +28,7 @@ pub(super) struct Trajectory {
 
 /// How a trajectory ends, as far as the file says.
 #[derive(Debug, Default)]
-pub(super) struct Conclusion {
+pub(super) struct TrajectoryEnd {
     /// The agent's own word for how it ended.
     pub(super) word: Option<CompactString>,
     /// That was a failure.
@@ -36,67 +36,67 @@ pub(super) struct Conclusion {
     pub(super) usage: Option<Usage>,
 }
 
-/// A message.
+/// A message of a trajectory, in the fields of chat APIs and of the agents that extend them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct MessageBody<'a> {
+pub(super) struct TrajectoryMessage<'a> {
     #[serde(borrow)]
-    pub(super) role: Field<'a>,
+    pub(super) role: ForeignField<'a>,
     /// A text, or a list of pieces.
     #[serde(borrow)]
-    content: Field<'a>,
+    content: ForeignField<'a>,
     #[serde(borrow)]
-    reasoning_content: Field<'a>,
+    reasoning_content: ForeignField<'a>,
     /// What the agent made of the message: its thought and its action.
     #[serde(borrow)]
-    thought: Field<'a>,
+    thought: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) action: Field<'a>,
+    pub(super) action: ForeignField<'a>,
     /// It was shown to the agent as an example of how to behave.
     #[serde(borrow)]
-    pub(super) is_demo: Field<'a>,
+    pub(super) is_demo: ForeignField<'a>,
     #[serde(borrow)]
-    tool_calls: Field<'a>,
+    tool_calls: ForeignField<'a>,
     /// The call as older APIs had it, without an id.
     #[serde(borrow)]
-    function_call: Field<'a>,
+    function_call: ForeignField<'a>,
     #[serde(borrow)]
-    tool_call_id: Field<'a>,
+    tool_call_id: ForeignField<'a>,
     /// The calls that this is the result of, where there can be several.
     #[serde(borrow)]
-    tool_call_ids: Field<'a>,
+    tool_call_ids: ForeignField<'a>,
     #[serde(borrow)]
-    id: Field<'a>,
+    id: ForeignField<'a>,
     #[serde(borrow)]
-    error: Field<'a>,
+    error: ForeignField<'a>,
 }
 
 /// A call, with its name and arguments beside its id or one level deeper.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct CallBody<'a> {
+struct TrajectoryCall<'a> {
     #[serde(borrow)]
-    id: Field<'a>,
+    id: ForeignField<'a>,
     #[serde(borrow)]
-    function: Field<'a>,
+    function: ForeignField<'a>,
     #[serde(borrow)]
-    name: Field<'a>,
+    name: ForeignField<'a>,
     #[serde(borrow)]
-    arguments: Field<'a>,
+    arguments: ForeignField<'a>,
 }
 
 /// A piece of content.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Piece<'a> {
+struct ContentText<'a> {
     #[serde(borrow)]
-    text: Field<'a>,
+    text: ForeignField<'a>,
 }
 
-impl Trajectory {
+impl TrajectoryWriter {
     pub(super) fn new(dialect: &'static str, options: DecodeOptions) -> Self {
         Self {
-            writer: Writer::new(dialect, options),
+            writer: EventWriter::new(dialect, options),
             model: None,
             is_answered: false,
             waiting: VecDeque::new(),
@@ -115,7 +115,7 @@ impl Trajectory {
     }
 
     /// The next message. `took` is how long its calls, or the call that it is the result of, were executed.
-    pub(super) fn message(&mut self, body: &MessageBody<'_>, took: Option<u64>, out: &mut Decoded) {
+    pub(super) fn message(&mut self, body: &TrajectoryMessage<'_>, took: Option<u64>, out: &mut Decoded) {
         let role = body.role.text().unwrap_or_default();
         match &*role {
             "assistant" if !body.is_demo.is_true() => self.agent_says(body, out),
@@ -135,13 +135,13 @@ impl Trajectory {
     /// The agent speaks: a run goes on or begins.
     fn begin(&mut self, out: &mut Decoded) {
         if std::mem::take(&mut self.is_answered) {
-            self.close(RunStatus::Complete, Conclusion::default(), out);
+            self.close(RunStatus::Complete, TrajectoryEnd::default(), out);
         }
         self.writer.begin(self.model.as_deref(), out);
     }
 
     /// The trajectory is over.
-    pub(super) fn conclude(&mut self, conclusion: Conclusion, out: &mut Decoded) {
+    pub(super) fn conclude(&mut self, conclusion: TrajectoryEnd, out: &mut Decoded) {
         if let Some(failure) = conclusion.failure.clone() {
             self.writer.begin(self.model.as_deref(), out);
             self.writer.fail(failure, out);
@@ -158,15 +158,20 @@ impl Trajectory {
         self.is_answered = false;
     }
 
-    fn close(&mut self, status: RunStatus, conclusion: Conclusion, out: &mut Decoded) {
+    fn close(&mut self, status: RunStatus, conclusion: TrajectoryEnd, out: &mut Decoded) {
         self.waiting.clear();
-        let Conclusion { word, usage, .. } = conclusion;
-        let ending =
-            Ending { is_whole: true, status: Some(status), finish_reason: word, usage, ..Ending::default() };
+        let TrajectoryEnd { word, usage, .. } = conclusion;
+        let ending = RunEnding {
+            is_whole: true,
+            status: Some(status),
+            finish_reason: word,
+            usage,
+            ..RunEnding::default()
+        };
         self.writer.end(ending, out);
     }
 
-    fn agent_says(&mut self, body: &MessageBody<'_>, out: &mut Decoded) {
+    fn agent_says(&mut self, body: &TrajectoryMessage<'_>, out: &mut Decoded) {
         self.begin(out);
         let content = Some(text(body.content)).filter(|text| !text.is_empty());
         let said = content.unwrap_or_else(|| body.thought.text().unwrap_or_default().into());
@@ -185,8 +190,9 @@ impl Trajectory {
         }
     }
 
-    fn call(&mut self, call: &CallBody<'_>, out: &mut Decoded) {
-        let inner = if call.function.is_object() { call.function.object() } else { CallBody::default() };
+    fn call(&mut self, call: &TrajectoryCall<'_>, out: &mut Decoded) {
+        let inner =
+            if call.function.is_object() { call.function.object() } else { TrajectoryCall::default() };
         let name = inner.name.text().or_else(|| call.name.text()).unwrap_or_default();
         let arguments = if inner.arguments.is_some() { inner.arguments } else { call.arguments };
         let arguments = arguments.words();
@@ -195,9 +201,9 @@ impl Trajectory {
         self.waiting.push_back(CompactString::new(call.id()));
     }
 
-    fn result(&mut self, body: &MessageBody<'_>, took: Option<u64>, out: &mut Decoded) {
+    fn result(&mut self, body: &TrajectoryMessage<'_>, took: Option<u64>, out: &mut Decoded) {
         self.begin(out);
-        let mut ids: Vec<_> = body.tool_call_ids.list().into_iter().filter_map(Field::words).collect();
+        let mut ids: Vec<_> = body.tool_call_ids.list().into_iter().filter_map(ForeignField::words).collect();
         if ids.is_empty() {
             ids.push(body.tool_call_id.words().or_else(|| body.id.words()).unwrap_or_default());
         }
@@ -207,20 +213,20 @@ impl Trajectory {
                 if id.is_empty() { Some(0) } else { self.waiting.iter().position(|known| *known == *id) };
             let known = place.and_then(|place| self.waiting.remove(place));
             let id = known.unwrap_or_else(|| CompactString::new(&id));
-            let outcome = if body.error.is_truthy() { Outcome::error } else { Outcome::of };
+            let outcome = if body.error.is_truthy() { CallOutcome::error } else { CallOutcome::of };
             self.writer.result(&id, outcome(body.content.json()).took(took), None, out);
         }
     }
 }
 
 /// The text of a message.
-fn text(content: Field<'_>) -> String {
+fn text(content: ForeignField<'_>) -> String {
     if let Some(text) = content.text() {
         return text.into_owned();
     }
     content
         .list()
         .into_iter()
-        .filter_map(|piece| piece.text().or_else(|| piece.object::<Piece<'_>>().text.text()))
+        .filter_map(|piece| piece.text().or_else(|| piece.object::<ContentText<'_>>().text.text()))
         .collect()
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use compact_str::CompactString;
 use indexmap::IndexMap;
 
-use super::framing::Nesting;
+use super::framing::JsonNesting;
 use super::{DecodeOptions, Decoded};
 use model::anomaly::{Anomaly, AnomalyCode};
 use model::event::{
@@ -26,13 +26,13 @@ mod part;
 mod whole;
 
 pub(crate) use call::OpenCall;
-pub(crate) use outcome::Outcome;
+pub(crate) use outcome::CallOutcome;
 pub(crate) use part::OpenPart;
-pub(crate) use whole::{EndedPart, Told, WholeCall, WholeOutput, WholePart};
+pub(crate) use whole::{EndedPart, TextDigest, WholeCall, WholeOutput, WholePart};
 
 /// Writes the events of one stream.
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub(crate) struct EventWriter {
     dialect: CompactString,
     options: DecodeOptions,
     run: RunId,
@@ -49,7 +49,7 @@ pub(crate) struct Writer {
     items: usize,
     minted: u64,
     /// The ids of the dialect, and the calls that they mean now.
-    calls: IndexMap<CompactString, Named>,
+    calls: IndexMap<CompactString, NamedId>,
     /// Calls that the provider executes and that have no result yet, oldest first.
     waiting: BTreeMap<u64, (RunId, ToolCallId)>,
     waits: u64,
@@ -60,23 +60,23 @@ pub(crate) struct Writer {
     /// Calls of the run that goes on which somebody outside has to execute.
     handed_over: u64,
     /// What sub-agents of the run have used.
-    accounts: IndexMap<AgentId, agent::Account>,
+    accounts: IndexMap<AgentId, agent::AgentUsage>,
 }
 
 /// What an id of the dialect means.
 #[derive(Debug)]
-struct Named {
+struct NamedId {
     run: RunId,
     tool: ToolCallId,
     /// How many calls of the run have had the id.
     times: u64,
-    /// Its place in [`Writer::waiting`].
+    /// Its place in [`EventWriter::waiting`].
     place: Option<u64>,
 }
 
 /// How a run ends, as far as the stream said.
 #[derive(Debug, Default)]
-pub(crate) struct Ending {
+pub(crate) struct RunEnding {
     /// The stream said that the answer is whole.
     pub(crate) is_whole: bool,
     /// The provider broke off by itself and will go on when it is asked again.
@@ -87,7 +87,7 @@ pub(crate) struct Ending {
     pub(crate) usage: Option<Usage>,
 }
 
-impl Writer {
+impl EventWriter {
     pub(crate) fn new(dialect: &str, options: DecodeOptions) -> Self {
         Self {
             dialect: CompactString::new(dialect),
@@ -253,7 +253,7 @@ impl Writer {
         } else {
             ToolCallId::new(id)
         };
-        let fresh = || Named { run: self.run.clone(), tool: first.clone(), times: 0, place: None };
+        let fresh = || NamedId { run: self.run.clone(), tool: first.clone(), times: 0, place: None };
         let named = self.calls.entry(CompactString::new(first.as_str())).or_insert_with(fresh);
         if named.run != self.run {
             *named = fresh();
@@ -275,11 +275,11 @@ impl Writer {
     }
 
     /// Ends the run that goes on, or hands it back to the caller.
-    pub(crate) fn end(&mut self, ending: Ending, out: &mut Decoded) {
+    pub(crate) fn end(&mut self, ending: RunEnding, out: &mut Decoded) {
         if !std::mem::take(&mut self.is_running) {
             return;
         }
-        let Ending { is_whole, is_paused, status, finish_reason, mut usage } = ending;
+        let RunEnding { is_whole, is_paused, status, finish_reason, mut usage } = ending;
         if self.options.run_goes_on {
             // The run has other model calls beside this one: their tokens add up, only a whole run's would replace.
             let (finish_reason, usage) = (finish_reason.clone(), usage.take());

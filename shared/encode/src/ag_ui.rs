@@ -5,9 +5,10 @@ use std::collections::HashSet;
 
 use compact_str::CompactString;
 
-use super::names::Names;
+use super::names::UniqueIds;
 use super::{
-    Encode, EncodeOptions, Fact, Object, PartStep, Scene, Serial, Tell, Teller, ToolStep, data_event,
+    Encode, EncodeOptions, Fact, FactContext, FactEncoder, FactSink, ObjectWriter, PartStep, RunSequencer,
+    ToolStep, data_event,
 };
 use model::Json;
 use model::event::{Message, PartKind, RunStatus, ToolState, Usage};
@@ -23,19 +24,23 @@ const WAITING_MAX: usize = 1000;
 pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
     let thread = if options.conversation.is_empty() { "conversation" } else { options.conversation.as_str() };
     let run = options.caller.as_ref().and_then(|caller| caller.run.clone());
-    Box::new(Serial::new(Teller::new(AgUi { thread: thread.to_owned(), run, ..AgUi::default() })))
+    Box::new(RunSequencer::new(FactEncoder::new(AgUiEncoder {
+        thread: thread.to_owned(),
+        run,
+        ..AgUiEncoder::default()
+    })))
 }
 
 /// What has been said so far.
 #[derive(Debug, Default)]
-struct AgUi {
+struct AgUiEncoder {
     thread: String,
     /// What the reader calls the run.
     run: Option<CompactString>,
     /// A run goes on.
     is_open: bool,
-    parts: Names,
-    calls: Names,
+    parts: UniqueIds,
+    calls: UniqueIds,
     /// Messages that are open.
     said: HashSet<String>,
     /// Calls whose arguments are open.
@@ -49,8 +54,8 @@ struct AgUi {
     minted: u64,
 }
 
-impl Tell for AgUi {
-    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
+impl FactSink for AgUiEncoder {
+    fn fact(&mut self, scene: &FactContext<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
         match fact {
             Fact::Message(message) => self.message(message, out),
             Fact::RunStart => self.start(scene, out),
@@ -86,8 +91,8 @@ impl Tell for AgUi {
     fn end(&mut self, _out: &mut Vec<u8>) {}
 }
 
-impl AgUi {
-    fn start(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
+impl AgUiEncoder {
+    fn start(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) {
         self.is_open = true;
         (self.begun, self.done) = (HashSet::new(), HashSet::new());
         data_event(out, |event| {
@@ -128,7 +133,14 @@ impl AgUi {
         self.tell_in_run(events, out);
     }
 
-    fn part(&mut self, scene: &Scene<'_>, id: &str, part: &PartView, step: PartStep<'_>, out: &mut Vec<u8>) {
+    fn part(
+        &mut self,
+        scene: &FactContext<'_>,
+        id: &str,
+        part: &PartView,
+        step: PartStep<'_>,
+        out: &mut Vec<u8>,
+    ) {
         if part.kind == PartKind::File {
             if let PartStep::End = step {
                 custom(scene, "file", &Json::string(&part.body.text), out);
@@ -160,7 +172,7 @@ impl AgUi {
         }
     }
 
-    fn open(&mut self, scene: &Scene<'_>, id: &str, is_thinking: bool, out: &mut Vec<u8>) {
+    fn open(&mut self, scene: &FactContext<'_>, id: &str, is_thinking: bool, out: &mut Vec<u8>) {
         if !self.said.insert(id.to_owned()) {
             return;
         }
@@ -179,7 +191,7 @@ impl AgUi {
         });
     }
 
-    fn close(&mut self, scene: &Scene<'_>, id: &str, is_thinking: bool, out: &mut Vec<u8>) {
+    fn close(&mut self, scene: &FactContext<'_>, id: &str, is_thinking: bool, out: &mut Vec<u8>) {
         if !self.said.remove(id) {
             return;
         }
@@ -219,7 +231,7 @@ impl AgUi {
         });
     }
 
-    fn end_run(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
+    fn end_run(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) {
         self.is_open = false;
         let run = scene.run;
         (self.said, self.written) = (HashSet::new(), HashSet::new());
@@ -254,7 +266,7 @@ fn word(status: RunStatus) -> &'static str {
     }
 }
 
-fn outcome(run: &RunView, event: &mut Object<'_>) {
+fn outcome(run: &RunView, event: &mut ObjectWriter<'_>) {
     if run.status == RunStatus::Cancelled {
         event.nest("outcome", |outcome| {
             outcome.put("type", "cancelled");
@@ -273,7 +285,7 @@ fn outcome(run: &RunView, event: &mut Object<'_>) {
 /// A call that waits for a person, as what the run waits for.
 fn interrupt((id, tool): (&ToolCallId, &ToolView)) -> Json {
     let mut out = Vec::new();
-    Object::write(&mut out, |interrupt| {
+    ObjectWriter::write(&mut out, |interrupt| {
         interrupt.put("id", id.as_str()).put("reason", "tool_call").put("toolCallId", id.as_str());
         interrupt.put_some("message", tool.question.as_ref());
         interrupt.put("responseSchema", &answer_schema());
@@ -294,7 +306,7 @@ fn answer_schema() -> Json {
     }))
 }
 
-fn usage(run: &RunView, event: &mut Object<'_>) {
+fn usage(run: &RunView, event: &mut ObjectWriter<'_>) {
     let Some(Usage { input_tokens, output_tokens, reasoning_tokens, cached_tokens, .. }) = run.usage else {
         return;
     };
@@ -307,14 +319,14 @@ fn usage(run: &RunView, event: &mut Object<'_>) {
     });
 }
 
-fn custom(scene: &Scene<'_>, name: &str, value: &Json, out: &mut Vec<u8>) {
+fn custom(scene: &FactContext<'_>, name: &str, value: &Json, out: &mut Vec<u8>) {
     event(scene, "CUSTOM", out, |event| {
         event.put("name", name).put("value", value);
     });
 }
 
 /// An event of the agent whose scene it is.
-fn event(scene: &Scene<'_>, kind: &str, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+fn event(scene: &FactContext<'_>, kind: &str, out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     data_event(out, |event| {
         event.put("type", kind);
         fill(event);

@@ -3,8 +3,11 @@
 
 use std::collections::HashSet;
 
-use super::names::Names;
-use super::{Caller, Encode, EncodeOptions, Fact, Object, PartStep, Scene, Serial, Tell, Teller, data_event};
+use super::names::UniqueIds;
+use super::{
+    Caller, Encode, EncodeOptions, Fact, FactContext, FactEncoder, FactSink, ObjectWriter, PartStep,
+    RunSequencer, data_event,
+};
 use model::event::{PartKind, RunStatus, ToolState};
 use model::view::{PartView, RunView};
 
@@ -13,18 +16,18 @@ mod calls;
 /// An encoder for one stream.
 pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
     let caller = options.caller.clone();
-    Box::new(Serial::new(Teller::new(AiSdk { caller, ..AiSdk::default() })))
+    Box::new(RunSequencer::new(FactEncoder::new(AiSdkEncoder { caller, ..AiSdkEncoder::default() })))
 }
 
 /// What has been said so far.
 #[derive(Debug, Default)]
-struct AiSdk {
+struct AiSdkEncoder {
     /// A run goes on.
     is_open: bool,
     /// A run broke off, so that the stream as a whole is not done.
     is_broken: bool,
-    parts: Names,
-    calls: Names,
+    parts: UniqueIds,
+    calls: UniqueIds,
     /// Calls to which a person did not agree.
     denied: HashSet<String>,
     /// How often a text was replaced: what stands then has an id of its own.
@@ -33,8 +36,8 @@ struct AiSdk {
     caller: Option<Caller>,
 }
 
-impl Tell for AiSdk {
-    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
+impl FactSink for AiSdkEncoder {
+    fn fact(&mut self, scene: &FactContext<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
         match fact {
             Fact::RunStart => return self.start(scene, out),
             Fact::AgentStart(id, agent) | Fact::AgentEnd(id, agent) if self.is_open => {
@@ -76,8 +79,8 @@ impl Tell for AiSdk {
     }
 }
 
-impl AiSdk {
-    fn start(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
+impl AiSdkEncoder {
+    fn start(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) {
         self.is_open = true;
         event(out, "start", |event| {
             let goes_on = self.caller.as_ref().and_then(|caller| caller.message.as_deref());
@@ -194,7 +197,7 @@ fn plain(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
 }
 
-fn event(out: &mut Vec<u8>, kind: &str, fill: impl FnOnce(&mut Object<'_>)) {
+fn event(out: &mut Vec<u8>, kind: &str, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     data_event(out, |event| {
         event.put("type", kind);
         fill(event);

@@ -6,7 +6,10 @@
 use std::collections::HashMap;
 
 use super::object::named_event;
-use super::{Encode, EncodeOptions, Fact, Object, PartStep, Scene, Serial, Tell, Teller, ToolStep};
+use super::{
+    Encode, EncodeOptions, Fact, FactContext, FactEncoder, FactSink, ObjectWriter, PartStep, RunSequencer,
+    ToolStep,
+};
 use model::event::{PartKind, RunStatus, ToolState};
 use model::ids::{PartId, ToolCallId};
 use model::view::{PartView, RunView, ToolView};
@@ -16,12 +19,12 @@ const MODEL: &str = "fanlight";
 
 /// An encoder for one stream.
 pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
-    Box::new(Serial::new(Teller::new(Messages::default())))
+    Box::new(RunSequencer::new(FactEncoder::new(AnthropicEncoder::default())))
 }
 
 /// What has been said of the message that goes on.
 #[derive(Debug, Default)]
-struct Messages {
+struct AnthropicEncoder {
     is_open: bool,
     /// The number of the next block.
     next: u64,
@@ -29,8 +32,8 @@ struct Messages {
     calls: HashMap<ToolCallId, u64>,
 }
 
-impl Tell for Messages {
-    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
+impl FactSink for AnthropicEncoder {
+    fn fact(&mut self, scene: &FactContext<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
         if let Fact::RunStart = fact {
             *self = Self { is_open: true, ..Self::default() };
             return message_start(scene, out);
@@ -52,7 +55,7 @@ impl Tell for Messages {
     fn end(&mut self, _out: &mut Vec<u8>) {}
 }
 
-impl Messages {
+impl AnthropicEncoder {
     fn part(&mut self, id: &PartId, part: &PartView, step: PartStep<'_>, out: &mut Vec<u8>) {
         if part.kind == PartKind::File {
             return;
@@ -164,7 +167,7 @@ impl Messages {
         stop(index, out);
     }
 
-    fn start(&mut self, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) -> u64 {
+    fn start(&mut self, out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) -> u64 {
         let index = self.next;
         self.next = index.saturating_add(1);
         event(out, "content_block_start", |event| {
@@ -174,7 +177,7 @@ impl Messages {
     }
 }
 
-fn delta(index: u64, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+fn delta(index: u64, out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     event(out, "content_block_delta", |event| {
         event.put("index", &index).nest("delta", fill);
     });
@@ -186,14 +189,14 @@ fn stop(index: u64, out: &mut Vec<u8>) {
     });
 }
 
-fn event(out: &mut Vec<u8>, name: &str, fill: impl FnOnce(&mut Object<'_>)) {
+fn event(out: &mut Vec<u8>, name: &str, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     named_event(out, name, |event| {
         event.put("type", name);
         fill(event);
     });
 }
 
-fn message_start(scene: &Scene<'_>, out: &mut Vec<u8>) {
+fn message_start(scene: &FactContext<'_>, out: &mut Vec<u8>) {
     event(out, "message_start", |event| {
         event.nest("message", |message| {
             message.put("id", &format!("msg_{}", scene.run_id)).put("type", "message");

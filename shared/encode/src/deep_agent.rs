@@ -3,7 +3,8 @@
 //! that as the error. A failure that did not end its run is not told.
 
 use super::{
-    Encode, EncodeOptions, Fact, Object, PartStep, Scene, Serial, Tell, Teller, ToolStep, data_event,
+    Encode, EncodeOptions, Fact, FactContext, FactEncoder, FactSink, ObjectWriter, PartStep, RunSequencer,
+    ToolStep, data_event,
 };
 use model::AgentId;
 use model::Json;
@@ -14,19 +15,19 @@ const RUNNER: &str = "runner";
 
 /// An encoder for one stream.
 pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
-    Box::new(Serial::new(Teller::new(DeepAgent { is_open: false, is_broken: false })))
+    Box::new(RunSequencer::new(FactEncoder::new(DeepAgentEncoder { is_open: false, is_broken: false })))
 }
 
 #[derive(Debug)]
-struct DeepAgent {
+struct DeepAgentEncoder {
     /// A run goes on.
     is_open: bool,
     /// A run broke off or failed, so that the stream as a whole is not done.
     is_broken: bool,
 }
 
-impl Tell for DeepAgent {
-    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
+impl FactSink for DeepAgentEncoder {
+    fn fact(&mut self, scene: &FactContext<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
         match fact {
             Fact::RunStart => self.is_open = true,
             Fact::Tool(id, tool, step) => call(scene, id.as_str(), tool, step, out),
@@ -66,7 +67,13 @@ impl Tell for DeepAgent {
     }
 }
 
-fn call(scene: &Scene<'_>, id: &str, tool: &model::view::ToolView, step: ToolStep<'_>, out: &mut Vec<u8>) {
+fn call(
+    scene: &FactContext<'_>,
+    id: &str,
+    tool: &model::view::ToolView,
+    step: ToolStep<'_>,
+    out: &mut Vec<u8>,
+) {
     match step {
         // The call that started a sub-agent is told by that one's beginning.
         ToolStep::Called if scene.run.agents.contains_key(&AgentId::new(id)) => {}
@@ -82,24 +89,24 @@ fn call(scene: &Scene<'_>, id: &str, tool: &model::view::ToolView, step: ToolSte
     }
 }
 
-fn token(scene: &Scene<'_>, text: &str, out: &mut Vec<u8>) {
+fn token(scene: &FactContext<'_>, text: &str, out: &mut Vec<u8>) {
     told(out, "token", |event| {
         event.put("content", text).put("agent_depth", &depth(scene));
     });
 }
 
-fn status(scene: &Scene<'_>, text: &str, out: &mut Vec<u8>) {
+fn status(scene: &FactContext<'_>, text: &str, out: &mut Vec<u8>) {
     told(out, "status", |event| {
         event.put("description", text).put("agent_depth", &depth(scene));
     });
 }
 
-fn depth(scene: &Scene<'_>) -> u32 {
+fn depth(scene: &FactContext<'_>) -> u32 {
     let agent = scene.agent.and_then(|agent| scene.run.agents.get(agent));
     agent.map_or(0, |agent| agent.depth)
 }
 
-fn told(out: &mut Vec<u8>, kind: &str, fill: impl FnOnce(&mut Object<'_>)) {
+fn told(out: &mut Vec<u8>, kind: &str, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     data_event(out, |event| {
         event.put("type", kind).nest("data", fill);
     });

@@ -24,7 +24,7 @@ mod outline;
 /// How the steps of a run are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Steps {
+pub enum StepsLayout {
     /// Each where it happened.
     #[default]
     Each,
@@ -33,12 +33,12 @@ pub enum Steps {
 }
 
 /// `view` as Markdown. `name` is the conversation's, for one that says no title.
-pub fn markdown(view: &View, name: &str, steps: Steps) -> String {
+pub fn markdown(view: &View, name: &str, steps: StepsLayout) -> String {
     markdown::document(view, name, steps)
 }
 
 /// `view` as one HTML file that needs nothing else, runs nothing and loads nothing.
-pub fn html(view: &View, name: &str, steps: Steps) -> String {
+pub fn html(view: &View, name: &str, steps: StepsLayout) -> String {
     html::document(view, name, steps)
 }
 

@@ -7,7 +7,7 @@ use model::view::{AgentView, PartView, RunView, ToolView};
 
 /// Where and when a fact happened.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scene<'a> {
+pub(crate) struct FactContext<'a> {
     /// The run.
     pub(crate) run_id: &'a RunId,
     /// The run as it stands after the event.

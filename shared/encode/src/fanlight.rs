@@ -5,13 +5,13 @@ use model::envelope::Envelope;
 
 /// An encoder for one stream.
 pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
-    Box::new(Native)
+    Box::new(NativeEncoder)
 }
 
 #[derive(Debug)]
-struct Native;
+struct NativeEncoder;
 
-impl Encode for Native {
+impl Encode for NativeEncoder {
     fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
         let before = out.len();
         // Nothing in an envelope can fail to be written; half a line would be worse than none.

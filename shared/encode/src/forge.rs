@@ -2,14 +2,16 @@
 //! Arguments come whole. What sub-agents do is left out. A run that broke off just ends.
 
 use super::object::named_event;
-use super::{Encode, EncodeOptions, Fact, PartStep, Scene, Serial, Tell, Teller, ToolStep};
+use super::{
+    Encode, EncodeOptions, Fact, FactContext, FactEncoder, FactSink, PartStep, RunSequencer, ToolStep,
+};
 use model::event::{ErrorFact, PartKind, RunStatus, ToolState};
 use model::ids::ToolCallId;
 use model::view::{RunView, ToolView};
 
 /// An encoder for one stream.
 pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
-    Box::new(Serial::new(Teller::new(Forge { is_open: false })))
+    Box::new(RunSequencer::new(FactEncoder::new(ForgeEncoder { is_open: false })))
 }
 
 /// The event that shows that a stream is alive, at `now` in milliseconds since 1970.
@@ -18,13 +20,13 @@ pub(super) fn ping(now: u64) -> String {
 }
 
 #[derive(Debug)]
-struct Forge {
+struct ForgeEncoder {
     /// A run goes on.
     is_open: bool,
 }
 
-impl Tell for Forge {
-    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
+impl FactSink for ForgeEncoder {
+    fn fact(&mut self, scene: &FactContext<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
         if let Fact::RunStart = fact {
             self.is_open = true;
         }

@@ -8,7 +8,9 @@ use indexmap::IndexMap;
 use serde_json::{Value, json};
 
 use super::fact::progress_line;
-use super::{Encode, EncodeOptions, Fact, PartStep, Scene, Serial, Tell, Teller, ToolStep};
+use super::{
+    Encode, EncodeOptions, Fact, FactContext, FactEncoder, FactSink, PartStep, RunSequencer, ToolStep,
+};
 use model::event::{Message, PartKind, ToolState};
 use model::flow::GRAPH_STEP;
 use model::ids::{RunId, ToolCallId};
@@ -21,8 +23,8 @@ mod answer;
 mod modes;
 mod stop;
 
-use answer::{Answer, piece, tool_message};
-use modes::{Mode, Modes};
+use answer::{OpenAnswer, piece, tool_message};
+use modes::{StreamMode, StreamModes};
 use stop::interrupt_of;
 
 /// The node in which the model speaks.
@@ -33,13 +35,14 @@ const TOOLS: &str = "tools";
 
 /// An encoder for one stream.
 pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
-    let modes = Modes::new(&options.modes);
-    let mut graph = Graph { thread: options.conversation.to_string(), ..Graph::of(modes) };
+    let modes = StreamModes::new(&options.modes);
+    let mut graph =
+        LangGraphEncoder { thread: options.conversation.to_string(), ..LangGraphEncoder::of(modes) };
     for message in &options.earlier {
         graph.keep(message.clone());
     }
     graph.asks = options.caller.is_some().then(IndexMap::new);
-    Box::new(Serial::new(Teller::new(graph)))
+    Box::new(RunSequencer::new(FactEncoder::new(graph)))
 }
 
 /// The messages of a conversation as the state of a graph, for each of its items. The newest run is told as far as it is.
@@ -61,13 +64,13 @@ fn messages_of(view: &View, item: &TopItem) -> Vec<Value> {
             id.clone()
         }
     };
-    let (mut teller, mut nowhere) = (Teller::new(Graph::of(Modes::kept())), Vec::new());
+    let (mut teller, mut nowhere) = (FactEncoder::new(LangGraphEncoder::of(StreamModes::kept())), Vec::new());
     for envelope in unfold(&one) {
         teller.event(&envelope, &mut nowhere);
     }
     let mut graph = teller.into_inner();
     if let Some(known) = one.runs.get(&run) {
-        let scene = Scene { run_id: &run, run: known, agent: None, at: known.started_at };
+        let scene = FactContext { run_id: &run, run: known, agent: None, at: known.started_at };
         graph.close(&scene, None, &mut nowhere);
     }
     graph.settle(&mut nowhere);
@@ -88,18 +91,18 @@ pub fn interrupt(run: &RunView) -> Option<Value> {
 }
 
 /// The modes that can be asked for.
-pub(super) const MODES: &[&str] = Modes::NAMES;
+pub(super) const MODES: &[&str] = StreamModes::NAMES;
 
 #[derive(Debug, Default)]
-struct Graph {
+struct LangGraphEncoder {
     thread: String,
-    modes: Modes,
+    modes: StreamModes,
     /// Steps of the run so far.
     step: u64,
     /// Answers of the model so far.
     answers: u64,
     /// The answer that goes on.
-    open: Option<Answer>,
+    open: Option<OpenAnswer>,
     /// Results that came before the end of the answer with their calls.
     late: Vec<Value>,
     /// The messages so far, where somebody wants the whole state.
@@ -110,8 +113,8 @@ struct Graph {
     asks: Option<IndexMap<ToolCallId, Value>>,
 }
 
-impl Tell for Graph {
-    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
+impl FactSink for LangGraphEncoder {
+    fn fact(&mut self, scene: &FactContext<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
         if scene.agent.is_some() {
             return;
         }
@@ -136,8 +139,8 @@ impl Tell for Graph {
     fn end(&mut self, _out: &mut Vec<u8>) {}
 }
 
-impl Graph {
-    fn of(modes: Modes) -> Self {
+impl LangGraphEncoder {
+    fn of(modes: StreamModes) -> Self {
         Self { modes, ..Self::default() }
     }
 
@@ -154,20 +157,20 @@ impl Graph {
     }
 
     fn keep(&mut self, message: Value) {
-        let keeps = self.modes.wants(Mode::Values) || self.modes.wants(Mode::Kept);
+        let keeps = self.modes.wants(StreamMode::Values) || self.modes.wants(StreamMode::Kept);
         if keeps && self.state.len() < MESSAGES_MAX {
             self.state.push(message);
         }
     }
 
-    fn start(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
+    fn start(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) {
         (self.step, self.open, self.told_step) = (0, None, None);
         self.late.clear();
         event(out, "metadata", &json!({"run_id": scene.run_id, "attempt": 1}));
         self.values(out);
     }
 
-    fn part(&mut self, scene: &Scene<'_>, part: &PartView, step: PartStep<'_>, out: &mut Vec<u8>) {
+    fn part(&mut self, scene: &FactContext<'_>, part: &PartView, step: PartStep<'_>, out: &mut Vec<u8>) {
         let text = match step {
             PartStep::Delta(text) => text.to_owned(),
             PartStep::Replaced if !part.body.text.is_empty() => format!("\n\n{}", part.body.text),
@@ -188,7 +191,7 @@ impl Graph {
 
     fn tool(
         &mut self,
-        scene: &Scene<'_>,
+        scene: &FactContext<'_>,
         id: &ToolCallId,
         tool: &ToolView,
         step: ToolStep<'_>,
@@ -235,14 +238,14 @@ impl Graph {
         }
     }
 
-    fn result(&mut self, scene: &Scene<'_>, id: &ToolCallId, tool: &ToolView, out: &mut Vec<u8>) {
+    fn result(&mut self, scene: &FactContext<'_>, id: &ToolCallId, tool: &ToolView, out: &mut Vec<u8>) {
         self.executes(scene, out);
         let text = tool.result.as_ref().map(Json::to_text).unwrap_or_default();
         let message = tool_message(scene, id, tool, &text);
-        if self.modes.wants(Mode::Tuples) {
+        if self.modes.wants(StreamMode::Tuples) {
             event(out, "messages", &json!([message, self.about(scene, TOOLS)]));
         }
-        if self.modes.wants(Mode::Messages) {
+        if self.modes.wants(StreamMode::Messages) {
             event(out, "messages/complete", &json!([message]));
         }
         let result = json!({"messages": [message]});
@@ -254,51 +257,51 @@ impl Graph {
     }
 
     /// The answer that goes on; begins one where there is none.
-    fn answer(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) -> &mut Answer {
+    fn answer(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) -> &mut OpenAnswer {
         if self.open.is_none() {
             self.settle(out);
             (self.step, self.answers) = (self.step.saturating_add(1), self.answers.saturating_add(1));
             let id = format!("{}-a{}", scene.run_id, self.answers);
-            if self.modes.wants(Mode::Messages) {
+            if self.modes.wants(StreamMode::Messages) {
                 let about = self.about(scene, MODEL);
                 event(out, "messages/metadata", &json!({id.clone(): {"metadata": about}}));
             }
             self.task(scene, &id, MODEL, &json!({"messages": self.state}), out);
-            self.open = Some(Answer::new(id));
+            self.open = Some(OpenAnswer::new(id));
         }
         self.open.get_or_insert_default()
     }
 
     /// Calls are executed: the answer that made them is over, once all of its calls are written.
-    fn executes(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
+    fn executes(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) {
         if let Some(open) = &mut self.open {
             open.is_due = true;
             self.close_if_due(scene, out);
         }
     }
 
-    fn close_if_due(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
+    fn close_if_due(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) {
         if self.open.as_ref().is_some_and(|open| open.is_due && open.is_written()) {
             self.close(scene, None, out);
         }
     }
 
     /// The answer is over. The last of a run says what the run took.
-    fn close(&mut self, scene: &Scene<'_>, usage: Option<&Value>, out: &mut Vec<u8>) {
+    fn close(&mut self, scene: &FactContext<'_>, usage: Option<&Value>, out: &mut Vec<u8>) {
         let Some(open) = self.open.take() else { return };
         let about = open.about_end(scene);
         let whole = open.whole(&about, usage);
-        if self.modes.wants(Mode::Tuples) {
+        if self.modes.wants(StreamMode::Tuples) {
             let last = json!({"content": "", "response_metadata": about, "usage_metadata": usage,
                 "chunk_position": "last"});
             event(out, "messages", &json!([piece(&open.id, &last), self.about(scene, MODEL)]));
         }
-        if self.modes.wants(Mode::Messages) {
+        if self.modes.wants(StreamMode::Messages) {
             event(out, "messages/complete", &json!([whole]));
         }
         let update = json!({"messages": [whole]});
         self.task_result(scene, (&open.id, MODEL), &update, None, out);
-        if self.modes.wants(Mode::Updates) {
+        if self.modes.wants(StreamMode::Updates) {
             event(out, "updates", &json!({MODEL: update}));
         }
         self.keep(whole);
@@ -312,7 +315,7 @@ impl Graph {
             return;
         }
         let late = std::mem::take(&mut self.late);
-        if self.modes.wants(Mode::Updates) {
+        if self.modes.wants(StreamMode::Updates) {
             event(out, "updates", &json!({TOOLS: {"messages": late}}));
         }
         for message in late {
@@ -326,7 +329,7 @@ fn arguments(tool: &ToolView) -> Value {
     serde_json::from_str(&tool.arguments.text).unwrap_or_else(|_| json!({}))
 }
 
-/// One event.
+/// Writes one server-sent event with its name and value.
 fn event(out: &mut Vec<u8>, name: &str, value: &Value) {
     out.extend_from_slice(b"event: ");
     out.extend_from_slice(name.as_bytes());

@@ -38,10 +38,10 @@ mod rye;
 pub mod document;
 pub mod reconstruct;
 
-use fact::{Fact, PartStep, Scene, ToolStep};
-use object::{Object, data_event};
-use serial::Serial;
-use teller::{Tell, Teller};
+use fact::{Fact, FactContext, PartStep, ToolStep};
+use object::{ObjectWriter, data_event};
+use serial::RunSequencer;
+use teller::{FactEncoder, FactSink};
 
 /// What is told of a run that failed and does not say why, in dialects that need words for that.
 pub const FAILED: &str = "the run failed";
@@ -64,7 +64,7 @@ pub trait Encode: std::fmt::Debug + Send {
 pub struct EncodeOptions {
     /// The conversation, for dialects that name one (a thread).
     pub conversation: CompactString,
-    /// What of a dialect is wanted, for those that have [`Encoding::modes`]; empty is what is usual.
+    /// What of a dialect is wanted, for those that have [`EncoderSpec::modes`]; empty is what is usual.
     pub modes: Vec<CompactString>,
     /// Whom the stream answers; nothing for one who only watches.
     pub caller: Option<Caller>,
@@ -87,7 +87,7 @@ pub struct Caller {
 
 /// How a stream falls into pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Framing {
+pub enum StreamFraming {
     /// Server-sent events.
     Sse,
     /// One JSON object in each line.
@@ -96,7 +96,7 @@ pub enum Framing {
     Text,
 }
 
-impl Framing {
+impl StreamFraming {
     /// What says nothing but that the stream is alive; nothing where every byte would be content.
     pub fn heartbeat(self) -> Option<&'static str> {
         match self {
@@ -108,13 +108,13 @@ impl Framing {
 
 /// A dialect that can be encoded.
 #[derive(Debug)]
-pub struct Encoding {
+pub struct EncoderSpec {
     /// Its name.
     pub name: &'static str,
     /// The media type of its streams.
     pub content_type: &'static str,
     /// How they fall into pieces.
-    pub framing: Framing,
+    pub framing: StreamFraming,
     /// What else an HTTP answer must say of them.
     pub headers: &'static [(&'static str, &'static str)],
     /// The modes that a reader can choose from; empty where there are none.
@@ -128,13 +128,13 @@ pub struct Encoding {
     beat: Option<fn(u64) -> String>,
 }
 
-impl Encoding {
+impl EncoderSpec {
     /// An encoding whose streams are server-sent events.
     const fn sse(name: &'static str, make: fn(&EncodeOptions) -> Box<dyn Encode>) -> Self {
         Self {
             name,
             content_type: "text/event-stream",
-            framing: Framing::Sse,
+            framing: StreamFraming::Sse,
             headers: &[],
             modes: &[],
             breaks_off: false,
@@ -149,7 +149,7 @@ impl Encoding {
         Self {
             name,
             content_type: "application/x-ndjson",
-            framing: Framing::Ndjson,
+            framing: StreamFraming::Ndjson,
             headers: &[],
             modes: &[],
             breaks_off: false,
@@ -174,26 +174,30 @@ impl Encoding {
 }
 
 /// The dialects that can be encoded.
-pub const ENCODINGS: &[Encoding] = &[
-    Encoding::ndjson("fanlight", fanlight::encoder),
-    Encoding::sse("openai-chat", openai_chat::encoder),
-    Encoding::sse("anthropic", anthropic::encoder),
-    Encoding::sse("ag-ui", ag_ui::encoder),
-    Encoding {
+pub const ENCODINGS: &[EncoderSpec] = &[
+    EncoderSpec::ndjson("fanlight", fanlight::encoder),
+    EncoderSpec::sse("openai-chat", openai_chat::encoder),
+    EncoderSpec::sse("anthropic", anthropic::encoder),
+    EncoderSpec::sse("ag-ui", ag_ui::encoder),
+    EncoderSpec {
         headers: &[("x-vercel-ai-ui-message-stream", "v1")],
-        ..Encoding::sse("ai-sdk", ai_sdk::encoder)
+        ..EncoderSpec::sse("ai-sdk", ai_sdk::encoder)
     },
-    Encoding::sse("ralph", ralph::encoder),
-    Encoding { breaks_off: true, ..Encoding::sse("deep-agent", deep_agent::encoder) },
-    Encoding { beat: Some(forge::ping), ping_ms: FORGE_PING_MS, ..Encoding::sse("forge", forge::encoder) },
-    Encoding::sse("bernard", openai_chat::bernard),
-    Encoding { modes: langgraph::MODES, ..Encoding::sse("langgraph", langgraph::encoder) },
-    Encoding::ndjson("rye", rye::encoder),
-    Encoding::sse("open-webui", document::open_webui::encoder),
+    EncoderSpec::sse("ralph", ralph::encoder),
+    EncoderSpec { breaks_off: true, ..EncoderSpec::sse("deep-agent", deep_agent::encoder) },
+    EncoderSpec {
+        beat: Some(forge::ping),
+        ping_ms: FORGE_PING_MS,
+        ..EncoderSpec::sse("forge", forge::encoder)
+    },
+    EncoderSpec::sse("bernard", openai_chat::bernard),
+    EncoderSpec { modes: langgraph::MODES, ..EncoderSpec::sse("langgraph", langgraph::encoder) },
+    EncoderSpec::ndjson("rye", rye::encoder),
+    EncoderSpec::sse("open-webui", document::open_webui::encoder),
 ];
 
 /// The encoding `name`, or nothing when there is none of that name.
-pub fn encoding(name: &str) -> Option<&'static Encoding> {
+pub fn encoding(name: &str) -> Option<&'static EncoderSpec> {
     ENCODINGS.iter().find(|encoding| encoding.name == name)
 }
 

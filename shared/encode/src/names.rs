@@ -7,11 +7,11 @@ use model::limits::ITEMS_PER_RUN_MAX;
 
 /// Who has which id. The first keeps its own; another run's gets the run's id in front.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct UniqueIds {
     owners: HashMap<String, RunId>,
 }
 
-impl Names {
+impl UniqueIds {
     /// The id of `id` of `run`, the same each time.
     pub(super) fn of(&mut self, run: &RunId, id: &str) -> String {
         match self.owners.get(id) {

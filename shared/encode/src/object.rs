@@ -4,16 +4,16 @@ use serde::Serialize;
 
 /// An object that is being written.
 #[derive(Debug)]
-pub(crate) struct Object<'a> {
+pub(crate) struct ObjectWriter<'a> {
     out: &'a mut Vec<u8>,
     is_empty: bool,
 }
 
-impl<'a> Object<'a> {
+impl<'a> ObjectWriter<'a> {
     /// Writes one object into `out`.
-    pub(crate) fn write(out: &'a mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+    pub(crate) fn write(out: &'a mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
         out.push(b'{');
-        fill(&mut Object { out, is_empty: true });
+        fill(&mut ObjectWriter { out, is_empty: true });
         out.push(b'}');
     }
 
@@ -37,17 +37,17 @@ impl<'a> Object<'a> {
     }
 
     /// Adds a field with an object of its own.
-    pub(crate) fn nest(&mut self, key: &str, fill: impl FnOnce(&mut Object<'_>)) -> &mut Self {
+    pub(crate) fn nest(&mut self, key: &str, fill: impl FnOnce(&mut ObjectWriter<'_>)) -> &mut Self {
         self.key(key);
-        Object::write(self.out, fill);
+        ObjectWriter::write(self.out, fill);
         self
     }
 
     /// Adds a field with a list of one object.
-    pub(crate) fn nest_one(&mut self, key: &str, fill: impl FnOnce(&mut Object<'_>)) -> &mut Self {
+    pub(crate) fn nest_one(&mut self, key: &str, fill: impl FnOnce(&mut ObjectWriter<'_>)) -> &mut Self {
         self.key(key);
         self.out.push(b'[');
-        Object::write(self.out, fill);
+        ObjectWriter::write(self.out, fill);
         self.out.push(b']');
         self
     }
@@ -76,22 +76,22 @@ impl<'a> Object<'a> {
 }
 
 /// One server-sent event without a name.
-pub(crate) fn data_event(out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+pub(crate) fn data_event(out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     out.extend_from_slice(b"data: ");
-    Object::write(out, fill);
+    ObjectWriter::write(out, fill);
     out.extend_from_slice(b"\n\n");
 }
 
 /// One server-sent event with a name.
-pub(crate) fn named_event(out: &mut Vec<u8>, name: &str, fill: impl FnOnce(&mut Object<'_>)) {
+pub(crate) fn named_event(out: &mut Vec<u8>, name: &str, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     out.extend_from_slice(b"event: ");
     out.extend_from_slice(name.as_bytes());
     out.push(b'\n');
     data_event(out, fill);
 }
 
-/// One line.
-pub(crate) fn data_line(out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
-    Object::write(out, fill);
+/// Writes one `data:` line that holds an object.
+pub(crate) fn data_line(out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
+    ObjectWriter::write(out, fill);
     out.push(b'\n');
 }

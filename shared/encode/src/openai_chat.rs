@@ -9,7 +9,8 @@
 use std::collections::HashMap;
 
 use super::{
-    Caller, Encode, EncodeOptions, Fact, Object, PartStep, Scene, Serial, Tell, Teller, ToolStep, data_event,
+    Caller, Encode, EncodeOptions, Fact, FactContext, FactEncoder, FactSink, ObjectWriter, PartStep,
+    RunSequencer, ToolStep, data_event,
 };
 use model::event::{PartKind, RunStatus, ToolState, Usage};
 use model::ids::ToolCallId;
@@ -30,12 +31,15 @@ const APART: &str = "\n\n";
 /// An encoder for one stream.
 pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
     let caller = options.caller.clone();
-    Box::new(Serial::new(Teller::new(Chat { caller, ..Chat::default() })))
+    Box::new(RunSequencer::new(FactEncoder::new(OpenAiChatEncoder {
+        caller,
+        ..OpenAiChatEncoder::default()
+    })))
 }
 
 /// What has been said so far.
 #[derive(Debug, Default)]
-struct Chat {
+struct OpenAiChatEncoder {
     /// A run goes on.
     is_open: bool,
     /// A run broke off, so that the stream as a whole is not done.
@@ -47,8 +51,8 @@ struct Chat {
     runs_on: bool,
 }
 
-impl Tell for Chat {
-    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
+impl FactSink for OpenAiChatEncoder {
+    fn fact(&mut self, scene: &FactContext<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
         if let Fact::RunStart = fact {
             return self.start(scene, out);
         }
@@ -78,8 +82,8 @@ impl Tell for Chat {
     }
 }
 
-impl Chat {
-    fn start(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
+impl OpenAiChatEncoder {
+    fn start(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) {
         let (is_broken, caller) = (self.is_broken, self.caller.take());
         *self = Self { is_open: true, is_broken, caller, ..Self::default() };
         delta_chunk(scene, out, |delta| {
@@ -88,7 +92,7 @@ impl Chat {
     }
 
     /// Texts with calls between them would run into one another where the calls are not told.
-    fn set_apart(&mut self, scene: &Scene<'_>, part: &PartView, out: &mut Vec<u8>) {
+    fn set_apart(&mut self, scene: &FactContext<'_>, part: &PartView, out: &mut Vec<u8>) {
         if part.kind == PartKind::Text && self.caller.is_some() && std::mem::take(&mut self.runs_on) {
             text_chunk(scene, part, APART, out);
         }
@@ -96,7 +100,7 @@ impl Chat {
 
     fn call(
         &mut self,
-        scene: &Scene<'_>,
+        scene: &FactContext<'_>,
         id: &ToolCallId,
         tool: &ToolView,
         step: ToolStep<'_>,
@@ -130,16 +134,16 @@ impl Chat {
         self.caller.as_ref().is_none_or(|caller| caller.tools.contains(&tool.name))
     }
 
-    fn end_run(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
+    fn end_run(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) {
         self.is_open = false;
         self.is_broken |= end_run(scene, self.caller.as_ref(), out);
     }
 }
 
 /// Says how a run ended. True when it broke off, which has no words in this dialect.
-fn end_run(scene: &Scene<'_>, caller: Option<&Caller>, out: &mut Vec<u8>) -> bool {
+fn end_run(scene: &FactContext<'_>, caller: Option<&Caller>, out: &mut Vec<u8>) -> bool {
     let run = scene.run;
-    let usage_chunk = |scene: &Scene<'_>, out: &mut Vec<u8>| {
+    let usage_chunk = |scene: &FactContext<'_>, out: &mut Vec<u8>| {
         if caller.is_none_or(|caller| caller.wants_usage) {
             usage_chunk(scene, out);
         }
@@ -164,7 +168,7 @@ fn end_run(scene: &Scene<'_>, caller: Option<&Caller>, out: &mut Vec<u8>) -> boo
 }
 
 /// More of the main agent's text.
-fn text_chunk(scene: &Scene<'_>, part: &PartView, text: &str, out: &mut Vec<u8>) {
+fn text_chunk(scene: &FactContext<'_>, part: &PartView, text: &str, out: &mut Vec<u8>) {
     let field = match part.kind {
         PartKind::Text => "content",
         PartKind::Thinking => "reasoning_content",
@@ -178,14 +182,14 @@ fn text_chunk(scene: &Scene<'_>, part: &PartView, text: &str, out: &mut Vec<u8>)
 }
 
 /// What was said cannot be taken back: what stands now follows, set apart.
-fn replaced(scene: &Scene<'_>, part: &PartView, out: &mut Vec<u8>) {
+fn replaced(scene: &FactContext<'_>, part: &PartView, out: &mut Vec<u8>) {
     if !part.body.text.is_empty() {
         text_chunk(scene, part, &format!("\n\n{}", part.body.text), out);
     }
 }
 
 /// A file, once its address is whole. Other parts need no end.
-fn image_chunk(scene: &Scene<'_>, part: &PartView, out: &mut Vec<u8>) {
+fn image_chunk(scene: &FactContext<'_>, part: &PartView, out: &mut Vec<u8>) {
     if part.kind != PartKind::File || part.body.text.is_empty() {
         return;
     }
@@ -198,20 +202,20 @@ fn image_chunk(scene: &Scene<'_>, part: &PartView, out: &mut Vec<u8>) {
     });
 }
 
-fn call_chunk(scene: &Scene<'_>, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+fn call_chunk(scene: &FactContext<'_>, out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     delta_chunk(scene, out, |delta| {
         delta.nest_one("tool_calls", fill);
     });
 }
 
-fn delta_chunk(scene: &Scene<'_>, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+fn delta_chunk(scene: &FactContext<'_>, out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     chunk(scene, out, |choice| {
         choice.nest("delta", fill).put("finish_reason", &());
     });
 }
 
 /// A chunk with one choice.
-fn chunk(scene: &Scene<'_>, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+fn chunk(scene: &FactContext<'_>, out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     data_event(out, |chunk| {
         head(scene, chunk);
         chunk.nest_one("choices", |choice| {
@@ -221,16 +225,16 @@ fn chunk(scene: &Scene<'_>, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>
     });
 }
 
-fn head(scene: &Scene<'_>, chunk: &mut Object<'_>) {
+fn head(scene: &FactContext<'_>, chunk: &mut ObjectWriter<'_>) {
     chunk.put("id", &chunk_id(scene)).put("object", "chat.completion.chunk");
     chunk.put("created", &(scene.at / 1000)).put("model", scene.run.model.as_deref().unwrap_or(MODEL));
 }
 
-fn chunk_id(scene: &Scene<'_>) -> String {
+fn chunk_id(scene: &FactContext<'_>) -> String {
     format!("chatcmpl-{}", scene.run_id)
 }
 
-fn usage_chunk(scene: &Scene<'_>, out: &mut Vec<u8>) {
+fn usage_chunk(scene: &FactContext<'_>, out: &mut Vec<u8>) {
     let Some(usage) = scene.run.usage else { return };
     data_event(out, |chunk| {
         head(scene, chunk);
@@ -238,7 +242,7 @@ fn usage_chunk(scene: &Scene<'_>, out: &mut Vec<u8>) {
     });
 }
 
-fn fill_usage(object: &mut Object<'_>, usage: Usage) {
+fn fill_usage(object: &mut ObjectWriter<'_>, usage: Usage) {
     let total = usage.input_tokens.saturating_add(usage.output_tokens);
     object.put("prompt_tokens", &usage.input_tokens).put("completion_tokens", &usage.output_tokens);
     object.put("total_tokens", &total);

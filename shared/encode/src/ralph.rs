@@ -3,8 +3,10 @@
 //! sub-agents do is left out. Each run begins with the status that the server begins with. Nothing comes after `done` or
 //! `error`.
 
-use super::object::Object;
-use super::{Encode, EncodeOptions, Fact, PartStep, Scene, Serial, Tell, Teller, ToolStep};
+use super::object::ObjectWriter;
+use super::{
+    Encode, EncodeOptions, Fact, FactContext, FactEncoder, FactSink, PartStep, RunSequencer, ToolStep,
+};
 use model::Json;
 use model::event::{PartKind, RunStatus};
 use model::view::ToolView;
@@ -14,11 +16,11 @@ const GREETING: &str = "Thinking...";
 
 /// An encoder for one stream.
 pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
-    Box::new(Serial::new(Teller::new(Ralph::default())))
+    Box::new(RunSequencer::new(FactEncoder::new(RalphEncoder::default())))
 }
 
 #[derive(Debug, Default)]
-struct Ralph {
+struct RalphEncoder {
     /// A run goes on.
     is_open: bool,
     /// A run broke off or failed, so that the stream as a whole is not done.
@@ -27,8 +29,8 @@ struct Ralph {
     is_greeted: bool,
 }
 
-impl Tell for Ralph {
-    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
+impl FactSink for RalphEncoder {
+    fn fact(&mut self, scene: &FactContext<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
         if let Fact::RunStart = fact {
             (self.is_open, self.is_greeted) = (true, true);
             return status(GREETING, out);
@@ -103,9 +105,9 @@ fn call(id: &str, tool: &ToolView, step: ToolStep<'_>, out: &mut Vec<u8>) {
     });
 }
 
-fn told(out: &mut Vec<u8>, kind: &str, fill: impl FnOnce(&mut Object<'_>)) {
+fn told(out: &mut Vec<u8>, kind: &str, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     out.extend_from_slice(b"event: message\r\ndata: ");
-    Object::write(out, |event| {
+    ObjectWriter::write(out, |event| {
         event.put("type", kind);
         fill(event);
     });

@@ -10,7 +10,7 @@
 //!
 //! * A call with a result is kept, with its id, and its result stands directly behind it.
 //! * A call without a result is left out, since both APIs refuse a call that nobody answers. With
-//!   [`Unfinished::Answer`] it is kept and answered: that it was interrupted, cancelled, or not executed. A call
+//!   [`UnfinishedCalls::Answer`] it is kept and answered: that it was interrupted, cancelled, or not executed. A call
 //!   whose definition never became whole is left out in any case: there is nothing to answer.
 //! * What sub-agents did inside is left out; the call that started them is kept, with what they gave back.
 //! * A response that broke off is kept as far as it came and followed by a note that says so, once; what came when the model
@@ -30,15 +30,15 @@ pub mod openai;
 
 mod names;
 
-pub use history::{Unfinished, history};
+pub use history::{UnfinishedCalls, history};
 pub use names::tool_name;
 
-/// The event in them that says that an answer broke off, and how much there is of it: a [`Partial`].
+/// The event in them that says that an answer broke off, and how much there is of it: a [`PartialResponse`].
 pub const PARTIAL_ANSWER: &str = "partial_answer";
 
 /// A response that broke off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Partial {
+pub struct PartialResponse {
     /// Always true; the word that logs of such responses use.
     pub is_partial: bool,
     /// How much of it there is, in percent, where the source said so.
@@ -46,7 +46,7 @@ pub struct Partial {
     pub completion_percentage: Option<u8>,
 }
 
-impl Partial {
+impl PartialResponse {
     /// The note that tells the model.
     pub fn note(self) -> String {
         match self.completion_percentage {

@@ -5,7 +5,9 @@
 use std::collections::HashMap;
 
 use super::object::data_line;
-use super::{Encode, EncodeOptions, Fact, Object, PartStep, Scene, Tell, Teller, ToolStep};
+use super::{
+    Encode, EncodeOptions, Fact, FactContext, FactEncoder, FactSink, ObjectWriter, PartStep, ToolStep,
+};
 use model::Json;
 use model::dialect::rye::{COGNITION_FAILED, PARTIAL};
 use model::event::{Cost, Currency, ErrorFact, Message, PartKind, RunStatus, ToolState, Usage};
@@ -14,11 +16,14 @@ use model::view::{PartView, RunView, ToolView};
 
 /// An encoder for one stream.
 pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
-    Box::new(Teller::new(Rye { conversation: options.conversation.to_string(), ..Rye::default() }))
+    Box::new(FactEncoder::new(RyeEncoder {
+        conversation: options.conversation.to_string(),
+        ..RyeEncoder::default()
+    }))
 }
 
 #[derive(Debug, Default)]
-struct Rye {
+struct RyeEncoder {
     conversation: String,
     /// The number of the next turn of each thread.
     turns: HashMap<String, u64>,
@@ -30,8 +35,8 @@ struct Rye {
     partial: HashMap<String, Json>,
 }
 
-impl Tell for Rye {
-    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
+impl FactSink for RyeEncoder {
+    fn fact(&mut self, scene: &FactContext<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
         let thread = thread(scene);
         match fact {
             Fact::Message(message) => self.message(scene, message, out),
@@ -83,8 +88,8 @@ impl Tell for Rye {
     fn end(&mut self, _out: &mut Vec<u8>) {}
 }
 
-impl Rye {
-    fn message(&self, scene: &Scene<'_>, message: &Message, out: &mut Vec<u8>) {
+impl RyeEncoder {
+    fn message(&self, scene: &FactContext<'_>, message: &Message, out: &mut Vec<u8>) {
         let thread = if scene.run_id.is_none() { &self.conversation } else { scene.run_id.as_str() };
         line(scene, thread, "cognition_in", out, |payload| {
             payload.put("text", &message.text).put("role", message.role.as_str());
@@ -93,7 +98,7 @@ impl Rye {
 
     fn part(
         &mut self,
-        scene: &Scene<'_>,
+        scene: &FactContext<'_>,
         id: &PartId,
         part: &PartView,
         step: PartStep<'_>,
@@ -133,12 +138,12 @@ impl Rye {
         }
     }
 
-    fn is_partial(&self, scene: &Scene<'_>, thread: &str) -> bool {
+    fn is_partial(&self, scene: &FactContext<'_>, thread: &str) -> bool {
         is_broken(scene.run) || self.partial.contains_key(thread)
     }
 
     /// A text as a whole, or as much of it as there will be.
-    fn whole(&mut self, scene: &Scene<'_>, thread: &str, part: &PartView, out: &mut Vec<u8>) {
+    fn whole(&mut self, scene: &FactContext<'_>, thread: &str, part: &PartView, out: &mut Vec<u8>) {
         let is_partial = self.is_partial(scene, thread);
         let partial = self.partial.remove(thread).map(|json| json.to_value());
         let percentage = partial.as_ref().and_then(|partial| partial.get("completion_percentage"));
@@ -162,7 +167,14 @@ fn is_broken(run: &RunView) -> bool {
     !matches!(run.status, RunStatus::Running | RunStatus::Complete)
 }
 
-fn call(scene: &Scene<'_>, thread: &str, id: &str, tool: &ToolView, step: ToolStep<'_>, out: &mut Vec<u8>) {
+fn call(
+    scene: &FactContext<'_>,
+    thread: &str,
+    id: &str,
+    tool: &ToolView,
+    step: ToolStep<'_>,
+    out: &mut Vec<u8>,
+) {
     match step {
         ToolStep::Called => line(scene, thread, "tool_call_start", out, |payload| {
             payload.put("tool", tool.name.as_str()).put("call_id", id);
@@ -180,7 +192,7 @@ fn call(scene: &Scene<'_>, thread: &str, id: &str, tool: &ToolView, step: ToolSt
     }
 }
 
-fn failure(scene: &Scene<'_>, thread: &str, error: &ErrorFact, out: &mut Vec<u8>) {
+fn failure(scene: &FactContext<'_>, thread: &str, error: &ErrorFact, out: &mut Vec<u8>) {
     line(scene, thread, "error_classified", out, |payload| {
         payload.put("error_code", error.code.as_str()).put("category", &error.message);
         payload.put_some("retryable", error.retryable);
@@ -188,7 +200,12 @@ fn failure(scene: &Scene<'_>, thread: &str, error: &ErrorFact, out: &mut Vec<u8>
 }
 
 /// The end of a thread; there is none for one that broke off.
-fn ended(scene: &Scene<'_>, thread: &str, (status, usage): (RunStatus, Option<Usage>), out: &mut Vec<u8>) {
+fn ended(
+    scene: &FactContext<'_>,
+    thread: &str,
+    (status, usage): (RunStatus, Option<Usage>),
+    out: &mut Vec<u8>,
+) {
     match status {
         RunStatus::Complete => line(scene, thread, "thread_completed", out, |payload| {
             payload.nest("cost", |cost| {
@@ -213,11 +230,17 @@ fn dollars(cost: Cost) -> Option<Json> {
     if cost.currency() == Currency::USD { Json::parse(&cost.amount()) } else { None }
 }
 
-fn thread(scene: &Scene<'_>) -> String {
+fn thread(scene: &FactContext<'_>) -> String {
     scene.agent.map_or(scene.run_id.as_str(), |agent| agent.as_str()).to_owned()
 }
 
-fn line(scene: &Scene<'_>, thread: &str, kind: &str, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+fn line(
+    scene: &FactContext<'_>,
+    thread: &str,
+    kind: &str,
+    out: &mut Vec<u8>,
+    fill: impl FnOnce(&mut ObjectWriter<'_>),
+) {
     // Seconds, with the milliseconds behind the point: written as digits, since no float holds them exactly.
     let timestamp = Json::parse(&format!("{}.{:03}", scene.at / 1000, scene.at % 1000));
     data_line(out, |line| {

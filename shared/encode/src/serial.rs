@@ -15,7 +15,7 @@ const WAITING_MAX: usize = 10_000;
 
 /// Puts the runs of a conversation one behind the other.
 #[derive(Debug)]
-pub(crate) struct Serial<E> {
+pub(crate) struct RunSequencer<E> {
     inner: E,
     current: Option<RunId>,
     /// Runs that have ended. What the caller gives back for their calls need not wait.
@@ -25,7 +25,7 @@ pub(crate) struct Serial<E> {
     waiting: VecDeque<Envelope>,
 }
 
-impl<E: Encode> Serial<E> {
+impl<E: Encode> RunSequencer<E> {
     /// An encoder around `inner`.
     pub(crate) fn new(inner: E) -> Self {
         let (over, left) = (HashSet::new(), HashSet::new());
@@ -106,7 +106,7 @@ impl<E: Encode> Serial<E> {
     }
 }
 
-impl<E: Encode> Encode for Serial<E> {
+impl<E: Encode> Encode for RunSequencer<E> {
     fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
         if !self.admits(&envelope.event) {
             self.waiting.push_back(envelope.clone());

@@ -1,20 +1,20 @@
 //! Tells facts from events: folds each event and says what is new, so that encoders never see a second start, text
 //! that they have had, or an end with something open.
 
-use super::{Encode, Fact, PartStep, Scene, ToolStep};
+use super::{Encode, Fact, FactContext, PartStep, ToolStep};
 use model::envelope::Envelope;
 use model::event::{ErrorFact, Event, Kind, RunStatus, ToolState};
 use model::flow::is_bookkeeping;
 use model::fold::fold;
 use model::ids::{AgentId, RunId};
 use model::json::Json;
-use model::text::Text;
+use model::text::SharedText;
 use model::view::{Item, RunView, Streamed, ToolView, View};
 
 /// What a dialect makes of facts.
-pub(crate) trait Tell: std::fmt::Debug + Send {
+pub(crate) trait FactSink: std::fmt::Debug + Send {
     /// Says `fact` in the dialect, if the dialect can.
-    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>);
+    fn fact(&mut self, scene: &FactContext<'_>, fact: Fact<'_>, out: &mut Vec<u8>);
 
     /// There is no more.
     fn end(&mut self, out: &mut Vec<u8>);
@@ -22,22 +22,22 @@ pub(crate) trait Tell: std::fmt::Debug + Send {
 
 /// An encoder that tells facts.
 #[derive(Debug)]
-pub(crate) struct Teller<T> {
+pub(crate) struct FactEncoder<T> {
     view: View,
     tell: T,
     /// The last failure. Whether it ended its run is known only with what comes next.
-    held: Option<Held>,
+    held: Option<HeldError>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldError {
     run: RunId,
     agent: Option<AgentId>,
     error: ErrorFact,
     at: u64,
 }
 
-impl<T: Tell> Teller<T> {
+impl<T: FactSink> FactEncoder<T> {
     /// An encoder around `tell`.
     pub(crate) fn new(tell: T) -> Self {
         Self { view: View::default(), tell, held: None }
@@ -49,22 +49,22 @@ impl<T: Tell> Teller<T> {
     }
 }
 
-impl<T: Tell> Encode for Teller<T> {
+impl<T: FactSink> Encode for FactEncoder<T> {
     fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
         let event = &envelope.event;
-        let before = Before::of(&self.view, event);
+        let before = StateBefore::of(&self.view, event);
         fold(&mut self.view, envelope, &mut |_change| {});
         let at = envelope.producer_at.unwrap_or(envelope.at);
         let nowhere = RunView::default();
         if let Kind::Message(message) = &event.kind {
-            let scene = Scene { run_id: &event.run, run: &nowhere, agent: None, at };
+            let scene = FactContext { run_id: &event.run, run: &nowhere, agent: None, at };
             return self.tell.fact(&scene, Fact::Message(message), out);
         }
         if event.kind.is_of_conversation() || matches!(event.kind, Kind::Rate { .. }) {
             return;
         }
         let Some(run) = self.view.runs.get(&event.run) else { return };
-        let scene = Scene { run_id: &event.run, run, agent: event.agent.as_ref(), at };
+        let scene = FactContext { run_id: &event.run, run, agent: event.agent.as_ref(), at };
         let is_end_by_failure = matches!(event.kind, Kind::RunEnd(_)) && run.status == RunStatus::Error;
         if let Some(held) = self.held.take_if(|held| held.run == event.run)
             && !is_end_by_failure
@@ -73,7 +73,7 @@ impl<T: Tell> Encode for Teller<T> {
         }
         if let Kind::Error(error) = &event.kind {
             let (run, agent, error) = (event.run.clone(), event.agent.clone(), error.clone());
-            let other = self.held.replace(Held { run, agent, error, at });
+            let other = self.held.replace(HeldError { run, agent, error, at });
             if let Some(other) = other
                 && let Some(run) = self.view.runs.get(&other.run)
             {
@@ -103,12 +103,12 @@ impl<T: Tell> Encode for Teller<T> {
     }
 }
 
-impl Held {
-    fn tell<T: Tell>(&self, run: &RunView, tell: &mut T, out: &mut Vec<u8>) {
+impl HeldError {
+    fn tell<T: FactSink>(&self, run: &RunView, tell: &mut T, out: &mut Vec<u8>) {
         if !run.is_running() && run.status == RunStatus::Error {
             return;
         }
-        let scene = Scene { run_id: &self.run, run, agent: self.agent.as_ref(), at: self.at };
+        let scene = FactContext { run_id: &self.run, run, agent: self.agent.as_ref(), at: self.at };
         tell.fact(&scene, Fact::Error(&self.error), out);
     }
 }
@@ -116,40 +116,40 @@ impl Held {
 /// A run that is over is only looked up any more: a conversation of many runs must not be kept whole for each reader.
 fn forget_texts(run: &mut RunView) {
     for part in run.parts.values_mut() {
-        part.body.text = Text::default();
+        part.body.text = SharedText::default();
     }
     for tool in run.tools.values_mut() {
         // A call that somebody else executes gets its result later, and dialects say the arguments with it.
         if tool.state.is_final() {
-            tool.arguments.text = Text::default();
+            tool.arguments.text = SharedText::default();
         }
-        tool.output.text = Text::default();
+        tool.output.text = SharedText::default();
         tool.result = None;
     }
 }
 
 /// How things stood before an event.
-struct Before<'a> {
+struct StateBefore<'a> {
     has_run: bool,
     is_running: bool,
     /// Whether the agent of the event was there and, if so, had ended.
     agent: Option<bool>,
     /// Whether the part of the event was there and, if so, had ended.
     part: Option<bool>,
-    tool: Option<ToolBefore>,
+    tool: Option<ToolStateBefore>,
     /// What of the event's text is new; for a text that replaces another, what it adds to that.
     fresh: Option<&'a str>,
     /// What was open, in order; only for the end of a run.
     open: Vec<Item>,
 }
 
-struct ToolBefore {
+struct ToolStateBefore {
     is_told: bool,
     state: ToolState,
     is_called: bool,
 }
 
-impl<'a> Before<'a> {
+impl<'a> StateBefore<'a> {
     fn of(view: &View, event: &'a Event) -> Self {
         let run = view.runs.get(&event.run);
         let agent = run.and_then(|run| event.agent.as_ref().and_then(|agent| run.agents.get(agent)));
@@ -186,14 +186,14 @@ impl<'a> Before<'a> {
             is_running,
             agent: agent.map(|agent| agent.ended_at.is_some()),
             part: part.map(|part| part.ended_at.is_some()),
-            tool: tool.map(ToolBefore::of),
+            tool: tool.map(ToolStateBefore::of),
             fresh,
             open,
         }
     }
 
     /// Says what `event` changed.
-    fn tell(&self, scene: &Scene<'_>, event: &Event, tell: &mut dyn FnMut(&Scene<'_>, Fact<'_>)) {
+    fn tell(&self, scene: &FactContext<'_>, event: &Event, tell: &mut dyn FnMut(&FactContext<'_>, Fact<'_>)) {
         let run = scene.run;
         if matches!(event.kind, Kind::RunEnd(_)) && self.has_run {
             if self.is_running {
@@ -235,7 +235,7 @@ impl<'a> Before<'a> {
         }
     }
 
-    fn tell_part(&self, scene: &Scene<'_>, kind: &Kind, say: &mut dyn FnMut(Fact<'_>)) {
+    fn tell_part(&self, scene: &FactContext<'_>, kind: &Kind, say: &mut dyn FnMut(Fact<'_>)) {
         let Some((id, part)) = part_of(kind).and_then(|id| scene.run.parts.get_key_value(id)) else { return };
         if self.part.is_none() {
             say(Fact::Part(id, part, PartStep::Start));
@@ -248,7 +248,7 @@ impl<'a> Before<'a> {
         }
     }
 
-    fn tell_tool(&self, scene: &Scene<'_>, kind: &Kind, say: &mut dyn FnMut(Fact<'_>)) {
+    fn tell_tool(&self, scene: &FactContext<'_>, kind: &Kind, say: &mut dyn FnMut(Fact<'_>)) {
         let Some((id, tool)) = tool_of(kind).and_then(|id| scene.run.tools.get_key_value(id)) else { return };
         let mut say = |step| say(Fact::Tool(id, tool, step));
         let before = self.tool.as_ref();
@@ -291,21 +291,21 @@ impl<'a> Before<'a> {
     }
 
     /// The end of the run, and before it that of all that the run has left open, each as a fact of its own agent.
-    fn tell_end(&self, scene: &Scene<'_>, say: &mut dyn FnMut(&Scene<'_>, Fact<'_>)) {
+    fn tell_end(&self, scene: &FactContext<'_>, say: &mut dyn FnMut(&FactContext<'_>, Fact<'_>)) {
         let run = scene.run;
         let closed = || self.open.iter().filter(|item| !run.open.contains(*item));
         for item in closed() {
             match item {
                 Item::Part(id) => {
                     if let Some(part) = run.parts.get(id) {
-                        let scene = Scene { agent: part.agent.as_ref(), ..*scene };
+                        let scene = FactContext { agent: part.agent.as_ref(), ..*scene };
                         say(&scene, Fact::Part(id, part, PartStep::End));
                     }
                 }
                 // Without a name nobody was told of it.
                 Item::Tool(id) => {
                     if let Some(tool) = run.tools.get(id).filter(|tool| !tool.name.is_empty()) {
-                        let scene = Scene { agent: tool.agent.as_ref(), ..*scene };
+                        let scene = FactContext { agent: tool.agent.as_ref(), ..*scene };
                         say(&scene, Fact::Tool(id, tool, ToolStep::Closed));
                     }
                 }
@@ -316,14 +316,14 @@ impl<'a> Before<'a> {
             if let Item::Agent(id) = item
                 && let Some(agent) = run.agents.get(id)
             {
-                say(&Scene { agent: Some(id), ..*scene }, Fact::AgentEnd(id, agent));
+                say(&FactContext { agent: Some(id), ..*scene }, Fact::AgentEnd(id, agent));
             }
         }
         say(scene, Fact::RunEnd);
     }
 }
 
-impl ToolBefore {
+impl ToolStateBefore {
     fn of(tool: &ToolView) -> Self {
         Self { is_told: is_told(tool), state: tool.state, is_called: tool.pending_at.is_some() }
     }

@@ -13,29 +13,29 @@ use model::ids::{ConversationId, RunId, ToolCallId};
 mod listen;
 mod response;
 
-use super::api::Api;
-use super::turns::Words;
-pub(super) use listen::HandedOver;
-use listen::Listener;
-use response::Sniffer;
+use super::api::ModelApi;
+use super::turns::ComparedWords;
+use listen::AnswerListener;
+pub(super) use listen::HandedOverCall;
+use response::ResponseIdReader;
 
 /// Reads the answer of one call: the decoder of the API's dialect, whose events are made to belong to the run of the
-/// call. The end of the run is held back; [`super::Joiner::heard`] decides it.
+/// call. The end of the run is held back; [`super::CallJoiner::heard`] decides it.
 #[derive(Debug)]
-pub struct Answer {
+pub struct AnswerReader {
     conversation: ConversationId,
     run: RunId,
-    ticket: Ticket,
+    ticket: CallTicket,
     decoder: Box<dyn Decode>,
     decoded: Decoded,
-    listener: Listener,
-    sniffer: Option<Sniffer>,
+    listener: AnswerListener,
+    sniffer: Option<ResponseIdReader>,
     /// The model that was told with the run.
     model: Option<CompactString>,
     status: u16,
     retry_after_ms: Option<u64>,
     /// How the model call ended, as far as the stream said.
-    end: Option<Verdict>,
+    end: Option<RunContinuation>,
     has_failed: bool,
     /// The end of the stream was heard before that of the body.
     is_settled: bool,
@@ -45,14 +45,14 @@ pub struct Answer {
 
 /// Which call of which loop an answer answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ticket {
+pub(super) struct CallTicket {
     pub(super) agent_loop: u64,
     pub(super) call: u64,
 }
 
 /// What becomes of the run after an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum RunContinuation {
     /// The caller has to do something and will be back.
     GoesOn,
     /// It is over.
@@ -61,7 +61,7 @@ pub(super) enum Verdict {
 
 /// How an answer ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
+pub enum AnswerEnd {
     /// Its body came to its end.
     Whole,
     /// The caller went away.
@@ -70,17 +70,17 @@ pub enum Ending {
     Failed(ErrorFact),
 }
 
-/// What was heard of an answer, for [`super::Joiner::heard`].
+/// What was heard of an answer, for [`super::CallJoiner::heard`].
 #[derive(Debug)]
-pub struct Heard {
+pub struct AnswerSummary {
     pub(super) conversation: ConversationId,
     pub(super) run: RunId,
-    pub(super) ticket: Ticket,
-    pub(super) verdict: Verdict,
+    pub(super) ticket: CallTicket,
+    pub(super) verdict: RunContinuation,
     /// What the model said, on top of what the request had put into its mouth.
-    pub(super) words: Words,
+    pub(super) words: ComparedWords,
     /// The calls that the caller has to carry out or to consent to.
-    pub(super) calls: Vec<HandedOver>,
+    pub(super) calls: Vec<HandedOverCall>,
     /// All ids of calls that the answer used.
     pub(super) used: Vec<ToolCallId>,
     /// The id of the answer, for APIs whose requests name the answer that they continue.
@@ -89,23 +89,23 @@ pub struct Heard {
 
 /// What an answer needs to know to be read.
 #[derive(Debug)]
-pub(super) struct Opening {
-    pub(super) api: Api,
+pub(super) struct AnswerContext {
+    pub(super) api: ModelApi,
     pub(super) conversation: ConversationId,
     pub(super) run: RunId,
-    pub(super) ticket: Ticket,
+    pub(super) ticket: CallTicket,
     pub(super) model: Option<CompactString>,
     /// A name that no other call has.
     pub(super) name: CompactString,
     /// Ids that calls of the run have already.
     pub(super) used: BTreeSet<ToolCallId>,
     /// What the request puts into the model's mouth.
-    pub(super) words: Words,
+    pub(super) words: ComparedWords,
 }
 
-impl Answer {
-    pub(super) fn new(opening: Opening) -> Self {
-        let Opening { api, conversation, run, ticket, model, name, used, words } = opening;
+impl AnswerReader {
+    pub(super) fn new(opening: AnswerContext) -> Self {
+        let AnswerContext { api, conversation, run, ticket, model, name, used, words } = opening;
         let prefix = compact_str::format_compact!("{name}.");
         let options = DecodeOptions {
             run: run.clone(),
@@ -121,8 +121,8 @@ impl Answer {
             ticket,
             decoder,
             decoded: Decoded::default(),
-            listener: Listener::new(prefix, used, words),
-            sniffer: (api == Api::OpenAiResponses).then(Sniffer::default),
+            listener: AnswerListener::new(prefix, used, words),
+            sniffer: (api == ModelApi::OpenAiResponses).then(ResponseIdReader::default),
             model,
             status: 200,
             retry_after_ms: None,
@@ -158,24 +158,24 @@ impl Answer {
     }
 
     /// Whether the stream itself has said its end: callers go on then, however long the body takes to end. True once, until
-    /// [`Answer::settle`].
+    /// [`AnswerReader::settle`].
     pub fn is_over(&self) -> bool {
         // A message that another one follows in the same body counts as interrupted.
-        let is_said = !matches!(self.end, None | Some(Verdict::Ends(RunStatus::Interrupted)));
+        let is_said = !matches!(self.end, None | Some(RunContinuation::Ends(RunStatus::Interrupted)));
         !self.is_settled && self.status < 400 && is_said
     }
 
     /// What was heard of an answer that is over before its body. What follows is still read, and decides nothing.
-    pub fn settle(&mut self, out: &mut Decoded) -> Heard {
+    pub fn settle(&mut self, out: &mut Decoded) -> AnswerSummary {
         self.is_settled = true;
         let verdict = self.whole(out);
         self.heard(verdict)
     }
 
     /// The body is over. Must be called, or the run never ends. Nothing where the answer was settled before.
-    pub fn end(mut self, ending: Ending, out: &mut Decoded) -> Option<Heard> {
+    pub fn end(mut self, ending: AnswerEnd, out: &mut Decoded) -> Option<AnswerSummary> {
         // What came after the end that the stream itself gave is no matter of this run.
-        let is_whole = ending == Ending::Whole || self.end.is_some();
+        let is_whole = ending == AnswerEnd::Whole || self.end.is_some();
         self.is_broken = !is_whole;
         self.decoder.end(&mut self.decoded);
         self.pass(out);
@@ -184,34 +184,34 @@ impl Answer {
         }
         let verdict = match ending {
             _ if is_whole => self.whole(out),
-            Ending::Failed(fact) => {
+            AnswerEnd::Failed(fact) => {
                 self.fail(fact, out);
-                Verdict::Ends(RunStatus::Error)
+                RunContinuation::Ends(RunStatus::Error)
             }
-            _ => Verdict::Ends(RunStatus::Cancelled),
+            _ => RunContinuation::Ends(RunStatus::Cancelled),
         };
         Some(self.heard(verdict))
     }
 
-    fn heard(&mut self, verdict: Verdict) -> Heard {
-        let response = self.sniffer.take().and_then(Sniffer::into_id);
+    fn heard(&mut self, verdict: RunContinuation) -> AnswerSummary {
+        let response = self.sniffer.take().and_then(ResponseIdReader::into_id);
         let (words, calls, used) = self.listener.heard();
         let (conversation, run) = (self.conversation.clone(), self.run.clone());
-        Heard { conversation, run, ticket: self.ticket, verdict, words, calls, used, response }
+        AnswerSummary { conversation, run, ticket: self.ticket, verdict, words, calls, used, response }
     }
 
     /// What becomes of the run after a body that is all there.
-    fn whole(&mut self, out: &mut Decoded) -> Verdict {
+    fn whole(&mut self, out: &mut Decoded) -> RunContinuation {
         if self.status >= 400 {
             if !self.has_failed {
                 let code = compact_str::format_compact!("http_{}", self.status);
                 let message = format!("the upstream answered with status {}", self.status);
                 self.fail(ErrorFact { code, message, retryable: None, retry_after_ms: None }, out);
             }
-            return Verdict::Ends(RunStatus::Error);
+            return RunContinuation::Ends(RunStatus::Error);
         }
         match self.end {
-            Some(Verdict::Ends(RunStatus::Interrupted)) | None if !self.has_failed => {
+            Some(RunContinuation::Ends(RunStatus::Interrupted)) | None if !self.has_failed => {
                 let fact = ErrorFact {
                     code: CompactString::const_new("truncated"),
                     message: String::from("the answer broke off before its end"),
@@ -219,9 +219,9 @@ impl Answer {
                     retry_after_ms: None,
                 };
                 self.fail(fact, out);
-                Verdict::Ends(RunStatus::Interrupted)
+                RunContinuation::Ends(RunStatus::Interrupted)
             }
-            None => Verdict::Ends(RunStatus::Error),
+            None => RunContinuation::Ends(RunStatus::Error),
             Some(verdict) => verdict,
         }
     }
@@ -257,13 +257,13 @@ impl Answer {
                 None => return,
             },
             Kind::RunEnd(end) => {
-                self.end = Some(Verdict::Ends(end.status));
+                self.end = Some(RunContinuation::Ends(end.status));
                 return;
             }
             Kind::RunUpdate(update) => {
                 if update.model.is_none() && update.title.is_none() {
                     // Decoders that leave the run open say how the model call ended.
-                    self.end = Some(Verdict::GoesOn);
+                    self.end = Some(RunContinuation::GoesOn);
                 }
                 let model = self.news(update.model);
                 Kind::RunUpdate(RunUpdate { model, ..update })

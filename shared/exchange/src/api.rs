@@ -6,7 +6,7 @@ use dialects::{anthropic, cohere, gemini, ollama, openai_chat, openai_responses}
 
 /// The API of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Api {
+pub enum ModelApi {
     /// OpenAI's chat completions, and whoever copies them.
     OpenAiChat,
     /// OpenAI's legacy completions.
@@ -25,7 +25,7 @@ pub enum Api {
     Cohere,
 }
 
-impl Api {
+impl ModelApi {
     /// The API that a POST to `path` speaks, whatever stands before it (`/v1`, a deployment, a project); nothing for
     /// paths whose answers are no conversation (models, embeddings, counting of tokens).
     pub fn of_path(path: &str) -> Option<Self> {

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::answer::{Answer, Heard, Verdict};
-use super::request::Request;
-use super::turns::{Side, after, is_telling};
+use super::answer::{AnswerReader, AnswerSummary, RunContinuation};
+use super::request::ModelRequest;
+use super::turns::{TurnSide, after, is_telling};
 use dialects::Decoded;
 use model::event::{RunStatus, ToolState};
 use model::ids::{ConversationId, RunId};
@@ -23,11 +23,11 @@ mod steps;
 mod tell;
 mod title;
 
-pub use asked::Asked;
+pub use asked::RequestDigest;
 use asked::hash;
-use find::{Found, Search};
-use memory::{Awaited, Head, Loop, Mark, Memory, State};
-use steps::Step;
+use find::{LoopMatch, LoopSearch};
+use memory::{AgentLoop, AwaitedCall, LoopHead, LoopKey, LoopMemory, LoopState};
+use steps::PlacementStep;
 
 /// Headers in which clients name their session, in small letters; the first that is there counts.
 pub const SESSION_HEADERS: [&str; 9] = [
@@ -47,7 +47,7 @@ const RUNS_RECALLED_MAX: usize = 16;
 
 /// What is known of a call beside its request.
 #[derive(Debug, Clone)]
-pub struct Call<'a> {
+pub struct CallContext<'a> {
     /// The name of the upstream; new conversations are named after it.
     pub upstream: &'a str,
     /// A fingerprint of the caller's key, never the key: calls with different ones are never joined by what they say.
@@ -74,28 +74,28 @@ pub struct Placement {
     /// The run.
     pub run: RunId,
     /// Why there.
-    pub why: Why,
+    pub why: PlacementReason,
     /// The call makes a conversation that the joiner did not know before.
     pub is_new: bool,
     /// What it branches off from.
-    pub fork_of: Option<Fork>,
+    pub fork_of: Option<ForkPoint>,
     /// The number of this attempt at the same request, from 1.
     pub attempt: u32,
     /// What is to be appended to the conversation before anything of the answer.
     pub events: Decoded,
     /// Those of them that are history, by their places: a hub that has the conversation already leaves them out, see
     /// [`Placement::leave_out`]. Only where the conversation was named, since it may be there from a time that the joiner
-    /// does not remember. See [`Joiner::recall`].
+    /// does not remember. See [`CallJoiner::recall`].
     pub history: Range<usize>,
     /// The run of the loop that this ends: it waits no more.
     pub ended: Option<RunId>,
     /// Reads the answer.
-    pub answer: Answer,
+    pub answer: AnswerReader,
 }
 
 /// Why a call belongs where it was put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum PlacementReason {
     /// It continues nothing that is known: a new loop (in a new conversation, unless that was named).
     New,
     /// It names the answer that it continues.
@@ -114,7 +114,7 @@ pub enum Why {
 
 /// Where a conversation branches off.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fork {
+pub struct ForkPoint {
     /// The conversation that it branches off from.
     pub conversation: ConversationId,
     /// The run after which it does.
@@ -125,13 +125,13 @@ pub struct Fork {
 
 /// Events for a conversation.
 #[derive(Debug)]
-pub struct Placed {
+pub struct PlacedEvents {
     /// The conversation.
     pub conversation: ConversationId,
     /// The run that they are about.
     pub run: RunId,
     /// The run goes on without a word: its caller executes tools. Whoever watches over publishers that were lost must
-    /// leave it alone until [`Joiner`] says otherwise.
+    /// leave it alone until [`CallJoiner`] says otherwise.
     pub waits: bool,
     /// What is to be appended.
     pub events: Decoded,
@@ -140,29 +140,34 @@ pub struct Placed {
 /// Puts calls into conversations and runs. What it remembers is bounded; what it forgets costs nothing but that a loop
 /// goes on in a new conversation.
 #[derive(Debug, Default)]
-pub struct Joiner {
-    memory: Memory,
+pub struct CallJoiner {
+    memory: LoopMemory,
     /// Calls so far.
     calls: u64,
     /// The ends of runs that were forgotten.
-    forgotten: Vec<Placed>,
+    forgotten: Vec<PlacedEvents>,
 }
 
-impl Joiner {
+impl CallJoiner {
     /// Where `call`, which asks `request`, belongs. Every placement's answer must come back through
-    /// [`Joiner::heard`].
-    pub fn place(&mut self, call: &Call<'_>, request: &Request) -> Placement {
-        self.place_asked(call, request, Asked::of(request))
+    /// [`CallJoiner::heard`].
+    pub fn place(&mut self, call: &CallContext<'_>, request: &ModelRequest) -> Placement {
+        self.place_asked(call, request, RequestDigest::of(request))
     }
 
     /// The same, where what `request` says has been worked out before, so that nobody else who wants this joiner waits for
     /// it.
-    pub fn place_asked(&mut self, call: &Call<'_>, request: &Request, mut asked: Asked) -> Placement {
+    pub fn place_asked(
+        &mut self,
+        call: &CallContext<'_>,
+        request: &ModelRequest,
+        mut asked: RequestDigest,
+    ) -> Placement {
         self.calls = self.calls.saturating_add(1);
         self.make_room();
         let conversation = named_conversation(call, request);
         let scope = scope(call, conversation.as_ref());
-        let search = Search { memory: &self.memory, scope, call, request };
+        let search = LoopSearch { memory: &self.memory, scope, call, request };
         let named = search.named();
         match (&named, &request.previous) {
             (Some(named), _) => asked.go_on_from(named.point.head.full, named.point.head.turns),
@@ -170,31 +175,31 @@ impl Joiner {
             (None, None) => {}
         }
         let found = search.find(&asked, named);
-        let step = Step { call, request, asked: &asked, scope, number: self.calls };
+        let step = PlacementStep { call, request, asked: &asked, scope, number: self.calls };
         match found {
-            Found::Retry { id } => step.again(&mut self.memory, id),
-            Found::Join { id, from, why } => step.join(&mut self.memory, id, from, why),
-            Found::Fork { id, point, from } => {
+            LoopMatch::Retry { id } => step.again(&mut self.memory, id),
+            LoopMatch::Join { id, from, why } => step.join(&mut self.memory, id, from, why),
+            LoopMatch::Fork { id, point, from } => {
                 step.branch(&mut self.memory, conversation, (id, &point), from)
             }
-            Found::Nothing => step.open(&mut self.memory, conversation, None, 0),
+            LoopMatch::Nothing => step.open(&mut self.memory, conversation, None, 0),
         }
     }
 
     /// The conversation that a call names and that the joiner knows nothing of: whoever has it from before should let it
-    /// be recalled, see [`Joiner::recall`].
-    pub fn unknown(&self, call: &Call<'_>, request: &Request) -> Option<ConversationId> {
+    /// be recalled, see [`CallJoiner::recall`].
+    pub fn unknown(&self, call: &CallContext<'_>, request: &ModelRequest) -> Option<ConversationId> {
         let conversation = named_conversation(call, request)?;
         let scope = scope(call, Some(&conversation));
-        self.memory.find(scope, Mark::Member).next().is_none().then_some(conversation)
+        self.memory.find(scope, LoopKey::Member).next().is_none().then_some(conversation)
     }
 
     /// What is known of `conversation` from a time before this joiner: calls without results may get them yet. Call it
-    /// before [`Joiner::place`].
+    /// before [`CallJoiner::place`].
     pub fn recall(&mut self, conversation: &ConversationId, view: &View, at: u64) {
         let scope = conversation_scope(conversation);
         for (run, known) in view.runs.iter().rev().take(RUNS_RECALLED_MAX) {
-            let recalled = Loop::recalled(scope, conversation, (run, known));
+            let recalled = AgentLoop::recalled(scope, conversation, (run, known));
             if !recalled.awaited.is_empty() {
                 let id = self.memory.add(recalled);
                 self.memory.change(id, at, |_| ());
@@ -203,7 +208,7 @@ impl Joiner {
     }
 
     /// An answer is over, at `at`: ends its run, or says that its calls are executed now.
-    pub fn heard(&mut self, heard: Heard, at: u64) -> Placed {
+    pub fn heard(&mut self, heard: AnswerSummary, at: u64) -> PlacedEvents {
         let mut events = Decoded::default();
         let id = heard.ticket.agent_loop;
         let (conversation, run) = (heard.conversation.clone(), heard.run.clone());
@@ -216,20 +221,20 @@ impl Joiner {
             Some(false) => {}
             None => {
                 let status = match heard.verdict {
-                    Verdict::GoesOn => RunStatus::Interrupted,
-                    Verdict::Ends(status) => status,
+                    RunContinuation::GoesOn => RunStatus::Interrupted,
+                    RunContinuation::Ends(status) => status,
                 };
                 tell::end(&run, status, &mut events);
             }
         }
         let waits = self.memory.get(id).is_some_and(|known| known.is_open && known.run == run);
-        Placed { conversation, run, waits, events }
+        PlacedEvents { conversation, run, waits, events }
     }
 
     /// Gives up runs whose results did not come in time, and forgets what is old. Call it about once a second.
-    pub fn tick(&mut self, now: u64) -> Vec<Placed> {
-        let is_late = |known: &Loop| match known.state {
-            State::Waiting(since) => {
+    pub fn tick(&mut self, now: u64) -> Vec<PlacedEvents> {
+        let is_late = |known: &AgentLoop| match known.state {
+            LoopState::Waiting(since) => {
                 let most = if known.may_be_over { OUTPUT_AWAITED_MS } else { RESULTS_AWAITED_MS };
                 now.saturating_sub(since) >= most
             }
@@ -246,13 +251,13 @@ impl Joiner {
                         tell::state(&known.run, awaited.call.tool.clone(), ToolState::Complete, &mut events);
                     }
                     tell::end(&known.run, RunStatus::Complete, &mut events);
-                    known.state = State::Done;
+                    known.state = LoopState::Done;
                 } else {
                     tell::give_up(&known.run, RESULTS_AWAITED_MS, &mut events);
-                    known.state = State::GivenUp;
+                    known.state = LoopState::GivenUp;
                 }
                 known.is_open = false;
-                Placed {
+                PlacedEvents {
                     conversation: known.conversation.clone(),
                     run: known.run.clone(),
                     waits: false,
@@ -271,7 +276,7 @@ impl Joiner {
     }
 
     /// The hub stops: what still waits for results is interrupted.
-    pub fn close(&mut self) -> Vec<Placed> {
+    pub fn close(&mut self) -> Vec<PlacedEvents> {
         let ids: Vec<u64> = self.memory.all().map(|(id, _)| id).collect();
         for id in ids {
             self.forget(id);
@@ -293,45 +298,51 @@ impl Joiner {
     }
 
     fn forget(&mut self, id: u64) {
-        let is_ours = |gone: &Loop| gone.is_open && !gone.is_recalled;
+        let is_ours = |gone: &AgentLoop| gone.is_open && !gone.is_recalled;
         let Some(gone) = self.memory.remove(id).filter(is_ours) else { return };
         let mut events = Decoded::default();
         let status = if gone.may_be_over { RunStatus::Complete } else { RunStatus::Interrupted };
         tell::end(&gone.run, status, &mut events);
-        self.forgotten.push(Placed { conversation: gone.conversation, run: gone.run, waits: false, events });
+        self.forgotten.push(PlacedEvents {
+            conversation: gone.conversation,
+            run: gone.run,
+            waits: false,
+            events,
+        });
     }
 }
 
 /// What an answer makes of its loop.
-fn settle(known: &mut Loop, heard: Heard, at: u64, events: &mut Decoded) {
-    let Heard { mut verdict, words, calls, used, response, .. } = heard;
+fn settle(known: &mut AgentLoop, heard: AnswerSummary, at: u64, events: &mut Decoded) {
+    let AnswerSummary { mut verdict, words, calls, used, response, .. } = heard;
     let judged = match verdict {
-        Verdict::GoesOn => known.ask.outputs.judge(&calls, |name| known.executed.contains(name)),
-        Verdict::Ends(_) => outputs::Verdict::No,
+        RunContinuation::GoesOn => known.ask.outputs.judge(&calls, |name| known.executed.contains(name)),
+        RunContinuation::Ends(_) => outputs::OutputVerdict::No,
     };
-    known.may_be_over = judged == outputs::Verdict::Perhaps;
-    if matches!(judged, outputs::Verdict::Forced | outputs::Verdict::Ends) {
+    known.may_be_over = judged == outputs::OutputVerdict::Perhaps;
+    if matches!(judged, outputs::OutputVerdict::Forced | outputs::OutputVerdict::Ends) {
         // The caller has its answer. Should it be back with a result, the run goes on.
-        verdict = Verdict::Ends(RunStatus::Complete);
+        verdict = RunContinuation::Ends(RunStatus::Complete);
     }
-    for call in
-        calls.iter().filter(|call| judged == outputs::Verdict::Ends && known.ask.outputs.is_named(&call.name))
+    for call in calls
+        .iter()
+        .filter(|call| judged == outputs::OutputVerdict::Ends && known.ask.outputs.is_named(&call.name))
     {
         tell::state(&known.run, call.tool.clone(), ToolState::Complete, events);
     }
     let room = ITEMS_PER_RUN_MAX.saturating_sub(known.used.len());
     known.used.extend(used.into_iter().take(room));
-    if let Verdict::Ends(status) = verdict {
+    if let RunContinuation::Ends(status) = verdict {
         tell::end(&known.run, status, events);
         known.is_open = false;
         if status != RunStatus::Complete {
-            known.state = State::Failed;
+            known.state = LoopState::Failed;
             return;
         }
     }
     let ask = &known.ask;
-    let print = words.print(Side::Assistant);
-    known.head = Some(Head {
+    let print = words.print(TurnSide::Assistant);
+    known.head = Some(LoopHead {
         full: if words.is_empty() { ask.before } else { after(ask.before, print) },
         asked: ask.before,
         turns: ask.turns.saturating_add(usize::from(!words.is_empty())),
@@ -340,17 +351,17 @@ fn settle(known: &mut Loop, heard: Heard, at: u64, events: &mut Decoded) {
         response: response.as_deref().map(hash),
     });
     for call in &calls {
-        if verdict == Verdict::GoesOn && !call.asks && !known.may_be_over {
+        if verdict == RunContinuation::GoesOn && !call.asks && !known.may_be_over {
             tell::state(&known.run, call.tool.clone(), ToolState::Executing, events);
         }
     }
     let awaited = calls.into_iter().take(CALLS_AWAITED_MAX);
-    known.awaited = awaited.map(|call| Awaited { call, since: at }).collect();
-    known.state = if verdict == Verdict::GoesOn { State::Waiting(at) } else { State::Done };
+    known.awaited = awaited.map(|call| AwaitedCall { call, since: at }).collect();
+    known.state = if verdict == RunContinuation::GoesOn { LoopState::Waiting(at) } else { LoopState::Done };
 }
 
 /// The conversation that a call names itself: in so many words, or by its session.
-fn named_conversation(call: &Call<'_>, request: &Request) -> Option<ConversationId> {
+fn named_conversation(call: &CallContext<'_>, request: &ModelRequest) -> Option<ConversationId> {
     if call.conversation.is_some() {
         return call.conversation.clone();
     }
@@ -359,7 +370,7 @@ fn named_conversation(call: &Call<'_>, request: &Request) -> Option<Conversation
 }
 
 /// Where a call is looked for: in its conversation when it names one, else among the calls with the same key.
-fn scope(call: &Call<'_>, conversation: Option<&ConversationId>) -> u64 {
+fn scope(call: &CallContext<'_>, conversation: Option<&ConversationId>) -> u64 {
     match conversation {
         Some(conversation) => conversation_scope(conversation),
         None => after(after(2, hash(call.upstream)), call.caller),

@@ -1,7 +1,7 @@
 //! Exchanges with model APIs: what a request says, and which conversation and run a call belongs to.
 //!
 //! An agent loop is many calls of a model. Each request repeats the history and brings the results of the tools that
-//! the answer before it asked for. The [`Joiner`] puts the calls of one loop into one conversation, with one run for
+//! the answer before it asked for. The [`CallJoiner`] puts the calls of one loop into one conversation, with one run for
 //! each turn of the user, and tells from the requests what no answer contains: messages, offered tools, results.
 //!
 //! ```text
@@ -15,18 +15,24 @@
 //! events go out. The rules are in docs/integrations/proxy.md.
 //!
 //! Reading order: `api` (which API a path is) → `request` and `read` → `answer`, which the decoder of the API's dialect
-//! reads → `joiner` and `turns`; [`spans`] is the same for agents that are observed by OpenTelemetry.
+//! reads → `joiner` and `turns`; [`continuation`] says which conversation a client of a served API goes on with, who keeps its history itself; [`spans`] is the same for agents that are observed by OpenTelemetry.
 
 mod answer;
 mod api;
 mod joiner;
 mod read;
 mod request;
+mod spoken;
 mod turns;
 
+pub mod continuation;
 pub mod spans;
 
-pub use answer::{Answer, Ending, Heard};
-pub use api::Api;
-pub use joiner::{Asked, Call, Fork, Joiner, Placed, Placement, SESSION_HEADERS, Why};
-pub use request::{File, Offered, Piece, Request, Role, Said};
+pub use answer::{AnswerEnd, AnswerReader, AnswerSummary};
+pub use api::ModelApi;
+pub use joiner::{
+    CallContext, CallJoiner, ForkPoint, PlacedEvents, Placement, PlacementReason, RequestDigest,
+    SESSION_HEADERS,
+};
+pub use request::{MessagePiece, ModelRequest, OfferedTool, OmittedFile, RequestMessage, RequestRole};
+pub use spoken::Spoken;

@@ -6,15 +6,15 @@ use std::hash::Hasher as _;
 
 use compact_str::CompactString;
 
-use super::api::Api;
-use super::request::{File, Offered, Piece, Request, Role, Said};
+use super::api::ModelApi;
+use super::request::{MessagePiece, ModelRequest, OfferedTool, OmittedFile, RequestMessage, RequestRole};
 use super::turns::is_telling;
-use dialects::field::{Field, Fields};
+use dialects::field::{ForeignField, ForeignFields};
 use dialects::framing::excerpt;
 use model::anomaly::AnomalyCode;
 use model::json::Json;
 use model::limits::{OFFERED_TOOLS_MAX, SCHEMA_BYTES_MAX};
-use model::print::Printer;
+use model::print::Fingerprint;
 
 mod anthropic;
 mod chat;
@@ -24,12 +24,13 @@ mod prompt;
 mod responses;
 
 /// Reads `body` into `request`.
-pub(super) fn read(body: &[u8], request: &mut Request) {
+pub(super) fn read(body: &[u8], request: &mut ModelRequest) {
     let text = String::from_utf8_lossy(body);
     if matches!(text, Cow::Owned(_)) {
         request.note(AnomalyCode::Malformed, String::from("the request is not in UTF-8"));
     }
-    let Some(whole) = Field::parse(text.trim_start_matches('\u{feff}')).filter(|whole| whole.is_object())
+    let Some(whole) =
+        ForeignField::parse(text.trim_start_matches('\u{feff}')).filter(|whole| whole.is_object())
     else {
         let begins = excerpt(&text);
         request.note(AnomalyCode::Malformed, format!("the request is no JSON object: {begins}"));
@@ -42,7 +43,7 @@ pub(super) fn read(body: &[u8], request: &mut Request) {
     }
     request.streaming |= match request.api {
         // The one API that streams unless it is told not to.
-        Api::OllamaChat | Api::OllamaGenerate => fields.get("stream").as_json_text() != "false",
+        ModelApi::OllamaChat | ModelApi::OllamaGenerate => fields.get("stream").as_json_text() != "false",
         _ => fields.get("stream").is_true(),
     };
     request.user = fields.any(&["safety_identifier", "user"]).word().map(CompactString::new);
@@ -50,23 +51,23 @@ pub(super) fn read(body: &[u8], request: &mut Request) {
     request.forced = forced(&fields);
     request.required = is_required(&fields);
     match request.api {
-        Api::OpenAiChat | Api::OllamaChat | Api::Cohere => chat::read(&fields, request),
-        Api::OpenAiResponses => responses::read(&fields, request),
-        Api::Anthropic => anthropic::read(&fields, request),
-        Api::Gemini => gemini::read(&fields, request),
-        Api::OpenAiCompletions | Api::OllamaGenerate => prompt::read(&fields, request),
+        ModelApi::OpenAiChat | ModelApi::OllamaChat | ModelApi::Cohere => chat::read(&fields, request),
+        ModelApi::OpenAiResponses => responses::read(&fields, request),
+        ModelApi::Anthropic => anthropic::read(&fields, request),
+        ModelApi::Gemini => gemini::read(&fields, request),
+        ModelApi::OpenAiCompletions | ModelApi::OllamaGenerate => prompt::read(&fields, request),
     }
 }
 
 /// The session, where it has a place. Keys of prompt caches are none: some clients make them of the prompt alone.
-fn session(fields: &Fields<'_>, request: &mut Request) {
+fn session(fields: &ForeignFields<'_>, request: &mut ModelRequest) {
     const NAMES: [&str; 3] = ["session_id", "thread_id", "conversation_id"];
     let metadata = fields.get("metadata").fields();
     let named = metadata.any(&NAMES).word().or_else(|| fields.any(&NAMES).word());
     let found = named.or_else(|| {
         // Anthropic's API has one field for all; clients write several ids into it.
         let user = metadata.get("user_id").word()?;
-        if let Some(inner) = Field::parse(&user).filter(|inner| inner.is_object()) {
+        if let Some(inner) = ForeignField::parse(&user).filter(|inner| inner.is_object()) {
             return inner.fields().any(&NAMES).word().map(|id| Cow::Owned(id.into_owned()));
         }
         user.split_once("_session_").map(|(_, id)| Cow::Owned(id.to_owned()))
@@ -78,7 +79,7 @@ fn session(fields: &Fields<'_>, request: &mut Request) {
 }
 
 /// The one tool that must be called.
-fn forced(fields: &Fields<'_>) -> Option<CompactString> {
+fn forced(fields: &ForeignFields<'_>) -> Option<CompactString> {
     let choice = fields.any(&["tool_choice", "function_call"]).fields();
     let named = choice.get("function").fields().get("name").word().or_else(|| choice.get("name").word());
     if let Some(name) = named {
@@ -92,25 +93,25 @@ fn forced(fields: &Fields<'_>) -> Option<CompactString> {
 }
 
 /// Whether a tool must be called: `required` of OpenAI, `any` of Anthropic and Mistral, `ANY` of Gemini.
-fn is_required(fields: &Fields<'_>) -> bool {
+fn is_required(fields: &ForeignFields<'_>) -> bool {
     let choice = fields.get("tool_choice");
     let inner = choice.fields();
     let calling = fields.get("toolConfig").fields().get("functionCallingConfig").fields();
     let said = [choice, inner.get("type"), inner.get("mode"), calling.get("mode")];
     said.into_iter()
-        .filter_map(Field::word)
+        .filter_map(ForeignField::word)
         .any(|word| matches!(&*word, "required" | "any" | "ANY" | "REQUIRED"))
 }
 
 /// Adds a message, unless nothing is in it.
-fn say(request: &mut Request, role: Role, pieces: Vec<Piece>) {
+fn say(request: &mut ModelRequest, role: RequestRole, pieces: Vec<MessagePiece>) {
     if !pieces.is_empty() {
-        request.messages.push(Said { role, pieces });
+        request.messages.push(RequestMessage { role, pieces });
     }
 }
 
 /// Adds to the system prompt.
-fn instruct(request: &mut Request, text: &str) {
+fn instruct(request: &mut ModelRequest, text: &str) {
     if text.is_empty() {
         return;
     }
@@ -124,36 +125,36 @@ fn instruct(request: &mut Request, text: &str) {
 }
 
 /// Instructions among the messages: those before all else are the system prompt, later ones stay in their place.
-fn system_message(request: &mut Request, pieces: Vec<Piece>) {
+fn system_message(request: &mut ModelRequest, pieces: Vec<MessagePiece>) {
     if !request.messages.is_empty() {
-        return say(request, Role::System, pieces);
+        return say(request, RequestRole::System, pieces);
     }
     for piece in pieces {
-        if let Piece::Text(text) = piece {
+        if let MessagePiece::Text(text) = piece {
             instruct(request, &text);
         }
     }
 }
 
 /// Adds a tool.
-fn offer(request: &mut Request, name: &str, description: Field<'_>, schema: Field<'_>) {
+fn offer(request: &mut ModelRequest, name: &str, description: ForeignField<'_>, schema: ForeignField<'_>) {
     if request.tools.len() == OFFERED_TOOLS_MAX {
         request.note(AnomalyCode::TooMany, format!("more than {OFFERED_TOOLS_MAX} tools"));
     }
     if name.is_empty() || request.tools.len() >= OFFERED_TOOLS_MAX {
         return;
     }
-    request.tools.push(Offered {
+    request.tools.push(OfferedTool {
         name: CompactString::new(name),
         description: description.word().map(|text| beginning(&text, 1_024).to_owned()),
         schema: Some(schema)
             .filter(|schema| schema.is_object() && schema.as_json_text().len() <= SCHEMA_BYTES_MAX)
-            .map(Field::json),
+            .map(ForeignField::json),
     });
 }
 
 /// Tools as OpenAI, Anthropic and those who copy them write them.
-fn tools(list: Field<'_>, request: &mut Request) {
+fn tools(list: ForeignField<'_>, request: &mut ModelRequest) {
     for tool in list.list() {
         let outer = tool.fields();
         let inner = outer.get("function");
@@ -164,7 +165,7 @@ fn tools(list: Field<'_>, request: &mut Request) {
 }
 
 /// Something of a kind that this version does not know.
-fn unknown(request: &mut Request, what: &str, kind: &str) {
+fn unknown(request: &mut ModelRequest, what: &str, kind: &str) {
     request.note(
         AnomalyCode::Malformed,
         format!("the request has {what} of an unknown kind {:?}", excerpt(kind)),
@@ -176,9 +177,9 @@ fn beginning(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or_default()
 }
 
-/// A call.
-fn call(id: Field<'_>, name: Field<'_>, arguments: Field<'_>) -> Piece {
-    Piece::Call {
+/// The piece for a call that an assistant's message holds.
+fn call(id: ForeignField<'_>, name: ForeignField<'_>, arguments: ForeignField<'_>) -> MessagePiece {
+    MessagePiece::Call {
         id: CompactString::new(id.words().unwrap_or_default()),
         name: CompactString::new(name.word().unwrap_or_default()),
         arguments: arguments.words().unwrap_or_default().into_owned(),
@@ -186,8 +187,13 @@ fn call(id: Field<'_>, name: Field<'_>, arguments: Field<'_>) -> Piece {
 }
 
 /// What a call gave back: text where all of it is text, else the JSON with placeholders for files.
-fn result(id: Field<'_>, name: Field<'_>, output: Field<'_>, is_error: bool) -> Piece {
-    Piece::Result {
+fn result(
+    id: ForeignField<'_>,
+    name: ForeignField<'_>,
+    output: ForeignField<'_>,
+    is_error: bool,
+) -> MessagePiece {
+    MessagePiece::Result {
         id: CompactString::new(id.words().unwrap_or_default()),
         name: CompactString::new(name.word().unwrap_or_default()),
         output: output_json(output),
@@ -195,7 +201,7 @@ fn result(id: Field<'_>, name: Field<'_>, output: Field<'_>, is_error: bool) -> 
     }
 }
 
-fn output_json(output: Field<'_>) -> Json {
+fn output_json(output: ForeignField<'_>) -> Json {
     if !output.is_list() {
         return if output.is_some() { output.json() } else { Json::string("") };
     }
@@ -210,10 +216,10 @@ fn output_json(output: Field<'_>) -> Json {
 }
 
 /// A file of which `inside` stands in the request, or which is elsewhere.
-fn file(kind: &str, name: &str, inside: &str) -> File {
+fn file(kind: &str, name: &str, inside: &str) -> OmittedFile {
     /// How much of both ends says which file it is.
     const LOOKED_AT_BYTES: usize = 4 << 10;
-    let mut hasher = Printer::default();
+    let mut hasher = Fingerprint::default();
     hasher.write(name.as_bytes());
     let bytes = inside.as_bytes();
     hasher.write_usize(bytes.len());
@@ -221,7 +227,7 @@ fn file(kind: &str, name: &str, inside: &str) -> File {
     hasher.write(bytes.get(bytes.len().saturating_sub(LOOKED_AT_BYTES)..).unwrap_or_default());
     // In base64 four letters are three bytes.
     let size = u64::try_from(bytes.len() / 4 * 3).unwrap_or(u64::MAX);
-    File {
+    OmittedFile {
         kind: CompactString::new(kind),
         name: CompactString::new(beginning(name, 256)),
         bytes: size,
@@ -230,7 +236,7 @@ fn file(kind: &str, name: &str, inside: &str) -> File {
 }
 
 /// A file at `address`, which may be one that holds the file (`data:image/png;base64,…`).
-fn file_at(kind: &str, address: &str) -> File {
+fn file_at(kind: &str, address: &str) -> OmittedFile {
     match address.strip_prefix("data:").and_then(|rest| rest.split_once(',')) {
         Some((head, inside)) => file(kind, head.split(';').next().unwrap_or_default(), inside),
         None => file(kind, address, ""),

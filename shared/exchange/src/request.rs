@@ -4,18 +4,18 @@ use std::hash::Hasher as _;
 
 use compact_str::CompactString;
 
-use super::api::Api;
+use super::api::ModelApi;
 use super::read;
 use model::anomaly::{Anomaly, AnomalyCode};
 use model::json::Json;
-use model::print::Printer;
+use model::print::Fingerprint;
 
 /// A request to a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "none depends on another")]
-pub struct Request {
+pub struct ModelRequest {
     /// The API.
-    pub api: Api,
+    pub api: ModelApi,
     /// The model that is asked.
     pub model: Option<CompactString>,
     /// Whether the answer is to come as a stream.
@@ -23,13 +23,13 @@ pub struct Request {
     /// The system prompt, where it stands apart from the messages or at their beginning.
     pub system: Option<String>,
     /// The tools that the model may call.
-    pub tools: Vec<Offered>,
+    pub tools: Vec<OfferedTool>,
     /// The one tool that the model must call, where the request names it: the call is then mostly the answer itself.
     pub forced: Option<CompactString>,
     /// The model must call a tool, whichever: an answer in words alone is not allowed.
     pub required: bool,
     /// What was said so far, in order.
-    pub messages: Vec<Said>,
+    pub messages: Vec<RequestMessage>,
     /// The answer that this continues (`previous_response_id`).
     pub previous: Option<CompactString>,
     /// The id of the session or thread, where the vendor has a place for one and it names one session only.
@@ -46,18 +46,18 @@ pub struct Request {
     pub anomalies: Vec<Anomaly>,
 }
 
-/// One message.
+/// One message of the history that a request carries.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct RequestMessage {
     /// Who.
-    pub role: Role,
+    pub role: RequestRole,
     /// What, in order.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<MessagePiece>,
 }
 
-/// Who speaks.
+/// Whose message it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Role {
+pub enum RequestRole {
     /// The one who asks.
     User,
     /// The model.
@@ -70,7 +70,7 @@ pub enum Role {
     Other(CompactString),
 }
 
-impl Role {
+impl RequestRole {
     /// The word for it.
     pub fn as_str(&self) -> &str {
         match self {
@@ -85,11 +85,11 @@ impl Role {
 
 /// A piece of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
+pub enum MessagePiece {
     /// Text.
     Text(String),
     /// A file or an image, of which only this is kept.
-    File(File),
+    File(OmittedFile),
     /// The assistant called a tool.
     Call {
         /// The vendor's id of the call; empty where it has none.
@@ -123,7 +123,7 @@ pub enum Piece {
 
 /// A file that was not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct File {
+pub struct OmittedFile {
     /// What it is: `image`, `file`, `audio`, `video`.
     pub kind: CompactString,
     /// Its name, media type or address, whichever there is.
@@ -134,7 +134,7 @@ pub struct File {
     pub print: u64,
 }
 
-impl File {
+impl OmittedFile {
     /// How it is written into a text: `[image: image/png, 1204 bytes]`.
     pub fn placeholder(&self) -> String {
         let Self { kind, name, bytes, .. } = self;
@@ -149,7 +149,7 @@ impl File {
 
 /// A tool that the model may call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offered {
+pub struct OfferedTool {
     /// Its name; for those of the provider their kind.
     pub name: CompactString,
     /// What it does; its beginning when that is long.
@@ -158,9 +158,9 @@ pub struct Offered {
     pub schema: Option<Json>,
 }
 
-impl Request {
+impl ModelRequest {
     /// What `body`, sent to `path`, says. Never fails: what cannot be read is an anomaly.
-    pub fn read(api: Api, path: &str, body: &[u8]) -> Self {
+    pub fn read(api: ModelApi, path: &str, body: &[u8]) -> Self {
         let mut request = Self::blank(api, path, body);
         read::read(body, &mut request);
         request
@@ -168,18 +168,18 @@ impl Request {
 
     /// A request whose body was not read: over the limit, or of a kind that nobody can read. `why` goes into the
     /// anomaly.
-    pub fn unread(api: Api, path: &str, why: &str) -> Self {
+    pub fn unread(api: ModelApi, path: &str, why: &str) -> Self {
         let mut request = Self::blank(api, path, &[]);
         request.note(AnomalyCode::TooLarge, format!("the request could not be read: {why}"));
         request
     }
 
-    fn blank(api: Api, path: &str, body: &[u8]) -> Self {
-        let mut hasher = Printer::default();
+    fn blank(api: ModelApi, path: &str, body: &[u8]) -> Self {
+        let mut hasher = Fingerprint::default();
         hasher.write(body);
         Self {
             api,
-            model: Api::model_in(path).filter(|_| api != Api::OpenAiChat),
+            model: ModelApi::model_in(path).filter(|_| api != ModelApi::OpenAiChat),
             streaming: path.contains(":stream"),
             system: None,
             tools: Vec::new(),

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A span comes when it *ends*, so children come before their parents, in several exports and in any order. The
-//! [`Joiner`] puts the spans of one trace into one run, whatever the order. What a span means is in `meaning`, where the
+//! [`SpanJoiner`] puts the spans of one trace into one run, whatever the order. What a span means is in `meaning`, where the
 //! conventions of several instrumentations are read; which attributes those are stands in
 //! docs/integrations/opentelemetry.md.
 //!
@@ -18,7 +18,7 @@ mod meaning;
 pub mod otlp;
 
 pub use attributes::Attributes;
-pub use joiner::{Joiner, Taken, Told};
+pub use joiner::{ConversationEvents, JoinedSpans, SpanJoiner};
 
 /// The name of the dialect in `run.start`.
 pub const NAME: &str = "opentelemetry";
@@ -31,7 +31,7 @@ pub type SpanId = [u8; 8];
 
 /// One span that has ended.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Span {
+pub struct FinishedSpan {
     /// Its trace.
     pub trace: TraceId,
     /// Its own name.

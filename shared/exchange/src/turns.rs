@@ -6,13 +6,13 @@ use std::hash::Hasher as _;
 
 use compact_str::CompactString;
 
-use super::request::{File, Piece, Role, Said};
+use super::request::{MessagePiece, OmittedFile, RequestMessage, RequestRole};
 use model::limits::{CALLS_AWAITED_MAX, TEXT_CALL_BYTES_MAX};
-use model::print::Printer;
+use model::print::Fingerprint;
 
 /// Whose turn it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum TurnSide {
     /// The one who asks.
     User,
     /// The model.
@@ -23,34 +23,34 @@ pub(super) enum Side {
 
 /// What one side said until another spoke.
 #[derive(Debug, Clone)]
-pub(super) struct Turn {
-    pub(super) side: Side,
-    pub(super) words: Words,
+pub(super) struct ComparedTurn {
+    pub(super) side: TurnSide,
+    pub(super) words: ComparedWords,
     /// What it is made of: places of messages, and of pieces in them.
     pub(super) pieces: Vec<(usize, usize)>,
 }
 
 /// The words of a turn, as they are compared.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Words {
+pub(super) struct ComparedWords {
     /// The text without white space, up to a limit.
     text: String,
     /// The calls, in order.
-    pub(super) calls: Vec<SaidCall>,
+    pub(super) calls: Vec<ComparedCall>,
     files: Vec<u64>,
 }
 
 /// A call, as it is compared.
 #[derive(Debug, Clone)]
-pub(super) struct SaidCall {
+pub(super) struct ComparedCall {
     /// The vendor's id; empty where there is none. Not compared.
     pub(super) id: CompactString,
     pub(super) name: CompactString,
     arguments: String,
 }
 
-impl Words {
-    /// More text.
+impl ComparedWords {
+    /// Appends text to what is compared.
     pub(super) fn text(&mut self, text: &str) {
         if self.text.len() < TEXT_CALL_BYTES_MAX {
             self.text.extend(text.chars().filter(|c| !c.is_whitespace()));
@@ -61,12 +61,12 @@ impl Words {
     pub(super) fn call(&mut self, id: &str, name: &str, arguments: &str) {
         if self.calls.len() < CALLS_AWAITED_MAX {
             let (id, name) = (CompactString::new(id), CompactString::new(name));
-            self.calls.push(SaidCall { id, name, arguments: canonical(arguments) });
+            self.calls.push(ComparedCall { id, name, arguments: canonical(arguments) });
         }
     }
 
-    fn file(&mut self, file: &File) {
-        let mut hasher = Printer::default();
+    fn file(&mut self, file: &OmittedFile) {
+        let mut hasher = Fingerprint::default();
         hasher.write(file.kind.as_bytes());
         hasher.write_u64(file.print);
         self.files.push(hasher.finish());
@@ -77,12 +77,12 @@ impl Words {
     }
 
     /// What it is known by.
-    pub(super) fn print(&self, side: Side) -> u64 {
-        let mut hasher = Printer::default();
+    pub(super) fn print(&self, side: TurnSide) -> u64 {
+        let mut hasher = Fingerprint::default();
         hasher.write_u8(match side {
-            Side::User => 1,
-            Side::Assistant => 2,
-            Side::Results => 3,
+            TurnSide::User => 1,
+            TurnSide::Assistant => 2,
+            TurnSide::Results => 3,
         });
         hasher.write(self.text.as_bytes());
         for call in &self.calls {
@@ -141,8 +141,8 @@ fn sorted(value: serde_json::Value) -> serde_json::Value {
 
 /// The turns of `messages`. Instructions in their midst make no turn: clients put them there and take them away again.
 /// They are told with the turn that follows them.
-pub(super) fn turns(messages: &[Said]) -> Vec<Turn> {
-    let mut turns: Vec<Turn> = Vec::new();
+pub(super) fn turns(messages: &[RequestMessage]) -> Vec<ComparedTurn> {
+    let mut turns: Vec<ComparedTurn> = Vec::new();
     let mut waiting = Vec::new();
     for (at, message) in messages.iter().enumerate() {
         for (place, piece) in message.pieces.iter().enumerate() {
@@ -151,7 +151,7 @@ pub(super) fn turns(messages: &[Said]) -> Vec<Turn> {
                 continue;
             };
             if turns.last().is_none_or(|last| last.side != side) {
-                turns.push(Turn { side, words: Words::default(), pieces: Vec::new() });
+                turns.push(ComparedTurn { side, words: ComparedWords::default(), pieces: Vec::new() });
             }
             if let Some(turn) = turns.last_mut() {
                 turn.pieces.append(&mut waiting);
@@ -160,34 +160,38 @@ pub(super) fn turns(messages: &[Said]) -> Vec<Turn> {
             }
         }
     }
-    if let Some(last) = turns.last_mut().filter(|last| last.side != Side::Assistant) {
+    if let Some(last) = turns.last_mut().filter(|last| last.side != TurnSide::Assistant) {
         last.pieces.append(&mut waiting);
     }
-    turns.retain(|turn| turn.side != Side::Assistant || !turn.words.is_empty());
+    turns.retain(|turn| turn.side != TurnSide::Assistant || !turn.words.is_empty());
     turns
 }
 
 /// Whose turn a piece belongs to.
-pub(super) fn side(role: &Role, piece: &Piece) -> Option<Side> {
+pub(super) fn side(role: &RequestRole, piece: &MessagePiece) -> Option<TurnSide> {
     match (piece, role) {
-        (Piece::Call { .. }, _) => Some(Side::Assistant),
-        (Piece::Result { .. } | Piece::Consent { .. }, _) | (_, Role::Tool) => Some(Side::Results),
-        (Piece::Text(_) | Piece::File(_), Role::Assistant) => Some(Side::Assistant),
-        (Piece::Text(_) | Piece::File(_), Role::User | Role::Other(_)) => Some(Side::User),
-        (Piece::Text(_) | Piece::File(_), Role::System) => None,
+        (MessagePiece::Call { .. }, _) => Some(TurnSide::Assistant),
+        (MessagePiece::Result { .. } | MessagePiece::Consent { .. }, _) | (_, RequestRole::Tool) => {
+            Some(TurnSide::Results)
+        }
+        (MessagePiece::Text(_) | MessagePiece::File(_), RequestRole::Assistant) => Some(TurnSide::Assistant),
+        (MessagePiece::Text(_) | MessagePiece::File(_), RequestRole::User | RequestRole::Other(_)) => {
+            Some(TurnSide::User)
+        }
+        (MessagePiece::Text(_) | MessagePiece::File(_), RequestRole::System) => None,
     }
 }
 
-fn add(words: &mut Words, side: Side, piece: &Piece) {
+fn add(words: &mut ComparedWords, side: TurnSide, piece: &MessagePiece) {
     match piece {
-        Piece::Text(text) if side == Side::Assistant => words.text(without_thinking(text)),
-        Piece::Text(text) => words.text(text),
+        MessagePiece::Text(text) if side == TurnSide::Assistant => words.text(without_thinking(text)),
+        MessagePiece::Text(text) => words.text(text),
         // A file of the assistant is told as a part, and clients send it back in many ways.
-        Piece::File(_) if side == Side::Assistant => {}
-        Piece::File(file) => words.file(file),
-        Piece::Call { id, name, arguments } => words.call(id, name, arguments),
-        Piece::Result { output, .. } => words.text(&output.to_text()),
-        Piece::Consent { approved, .. } => words.text(if *approved { "approved" } else { "declined" }),
+        MessagePiece::File(_) if side == TurnSide::Assistant => {}
+        MessagePiece::File(file) => words.file(file),
+        MessagePiece::Call { id, name, arguments } => words.call(id, name, arguments),
+        MessagePiece::Result { output, .. } => words.text(&output.to_text()),
+        MessagePiece::Consent { approved, .. } => words.text(if *approved { "approved" } else { "declined" }),
     }
 }
 
@@ -201,7 +205,7 @@ fn without_thinking(text: &str) -> &str {
 
 /// What was said up to and with a turn, from what was said before it.
 pub(super) fn after(before: u64, print: u64) -> u64 {
-    let mut hasher = Printer::default();
+    let mut hasher = Fingerprint::default();
     hasher.write_u64(before);
     hasher.write_u64(print);
     hasher.finish()

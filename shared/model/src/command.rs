@@ -7,23 +7,25 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{ConversationId, MessageId, RunId, ToolCallId};
 use crate::position::{Position, Seq};
 
-/// See the module.
+/// What a person wants done in a conversation. The id makes it idempotent: a command that comes again with its id is not carried
+/// out again and gets the same answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(description = "See the module."))] // The schemas stay as they were published.
 pub struct Command {
     /// Chosen by whoever commands; names the answer.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub id: CompactString,
     /// What is to be done.
     #[serde(flatten)]
-    pub deed: Deed,
+    pub deed: CommandAction,
 }
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "command", rename_all = "snake_case")]
-pub enum Deed {
+pub enum CommandAction {
     /// A message to an agent, which answers it. One that is at work here is told with its next request.
     Say {
         /// The agent.

@@ -15,7 +15,7 @@ use crate::ids::{PartId, RunId, ToolCallId};
 
 /// A text that deltas build.
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Text {
+enum DeltaTarget {
     Part(PartId),
     Arguments(ToolCallId),
     Output(ToolCallId),
@@ -42,7 +42,7 @@ impl std::ops::Deref for Conflated {
 }
 
 /// A delta that more text can be joined to.
-struct Open {
+struct OpenDelta {
     /// Its place in the output.
     place: usize,
     /// Where the next delta must start.
@@ -52,7 +52,7 @@ struct Open {
 /// `envelopes` (in order, without holes) with the deltas of each text joined where that changes nothing.
 pub fn conflate(envelopes: &[Arc<Envelope>]) -> Vec<Conflated> {
     let mut out: Vec<Conflated> = Vec::with_capacity(envelopes.len());
-    let mut open: HashMap<RunId, HashMap<Text, Open>> = HashMap::new();
+    let mut open: HashMap<RunId, HashMap<DeltaTarget, OpenDelta>> = HashMap::new();
     for envelope in envelopes {
         let event = &envelope.event;
         if event.kind.class() != Class::Mergeable {
@@ -63,9 +63,9 @@ pub fn conflate(envelopes: &[Arc<Envelope>]) -> Vec<Conflated> {
         let Some((text, off, delta)) = delta_of(&event.kind) else { continue };
         let end = off.map(|off| off.saturating_add(delta.len() as u64));
         let texts = entry(&mut open, &event.run);
-        if let Text::Output(tool) = &text {
+        if let DeltaTarget::Output(tool) = &text {
             // Output tells that the call runs, after which more arguments are an oddity: they must stay behind it.
-            texts.remove(&Text::Arguments(tool.clone()));
+            texts.remove(&DeltaTarget::Arguments(tool.clone()));
         }
         if let (Some(off), Some(known)) = (off, texts.get_mut(&text))
             && known.end == off
@@ -77,7 +77,7 @@ pub fn conflate(envelopes: &[Arc<Envelope>]) -> Vec<Conflated> {
             continue;
         }
         if let Some(end) = end {
-            texts.insert(text, Open { place: out.len(), end });
+            texts.insert(text, OpenDelta { place: out.len(), end });
         } else {
             texts.remove(&text);
         }
@@ -86,29 +86,32 @@ pub fn conflate(envelopes: &[Arc<Envelope>]) -> Vec<Conflated> {
     out
 }
 
-fn entry<'a>(open: &'a mut HashMap<RunId, HashMap<Text, Open>>, run: &RunId) -> &'a mut HashMap<Text, Open> {
+fn entry<'a>(
+    open: &'a mut HashMap<RunId, HashMap<DeltaTarget, OpenDelta>>,
+    run: &RunId,
+) -> &'a mut HashMap<DeltaTarget, OpenDelta> {
     open.entry(run.clone()).or_default()
 }
 
 /// The text, the offset and the bytes of a delta.
-fn delta_of(kind: &Kind) -> Option<(Text, Option<u64>, &str)> {
+fn delta_of(kind: &Kind) -> Option<(DeltaTarget, Option<u64>, &str)> {
     match kind {
-        Kind::PartDelta { part, off, text } => Some((Text::Part(part.clone()), *off, text)),
-        Kind::ToolArgs { tool, off, text } => Some((Text::Arguments(tool.clone()), *off, text)),
-        Kind::ToolOutput { tool, off, text } => Some((Text::Output(tool.clone()), *off, text)),
+        Kind::PartDelta { part, off, text } => Some((DeltaTarget::Part(part.clone()), *off, text)),
+        Kind::ToolArgs { tool, off, text } => Some((DeltaTarget::Arguments(tool.clone()), *off, text)),
+        Kind::ToolOutput { tool, off, text } => Some((DeltaTarget::Output(tool.clone()), *off, text)),
         _ => None,
     }
 }
 
 /// After `event` nothing more may be joined to what it speaks of.
-fn forget(open: &mut HashMap<RunId, HashMap<Text, Open>>, event: &Event) {
+fn forget(open: &mut HashMap<RunId, HashMap<DeltaTarget, OpenDelta>>, event: &Event) {
     let Some(texts) = open.get_mut(&event.run) else { return };
     match &event.kind {
         Kind::PartStart { part, .. } | Kind::PartReplace { part, .. } => {
-            texts.remove(&Text::Part(part.clone()));
+            texts.remove(&DeltaTarget::Part(part.clone()));
         }
         Kind::PartEnd(end) => {
-            texts.remove(&Text::Part(end.part.clone()));
+            texts.remove(&DeltaTarget::Part(end.part.clone()));
         }
         Kind::ToolStart(start) => forget_tool(texts, &start.tool),
         Kind::ToolCall { tool, .. } => forget_tool(texts, tool),
@@ -121,9 +124,9 @@ fn forget(open: &mut HashMap<RunId, HashMap<Text, Open>>, event: &Event) {
     }
 }
 
-fn forget_tool(texts: &mut HashMap<Text, Open>, tool: &ToolCallId) {
-    texts.remove(&Text::Arguments(tool.clone()));
-    texts.remove(&Text::Output(tool.clone()));
+fn forget_tool(texts: &mut HashMap<DeltaTarget, OpenDelta>, tool: &ToolCallId) {
+    texts.remove(&DeltaTarget::Arguments(tool.clone()));
+    texts.remove(&DeltaTarget::Output(tool.clone()));
 }
 
 /// Joins `delta` to `first`.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::event::{Event, EventError, Wire, parse_received, parse_wire};
+use crate::event::{Event, EventError, WireEvent, parse_received, parse_wire};
 use crate::ids::PublisherId;
 use crate::position::Seq;
 
@@ -52,7 +52,7 @@ impl Envelope {
         parse_received(json).map(|read| Self { by_hub: false, ..Self::of(read) })
     }
 
-    fn of((event, wire): (Event, Wire<'_>)) -> Self {
+    fn of((event, wire): (Event, WireEvent<'_>)) -> Self {
         Self {
             event,
             seq: wire.seq.unwrap_or(0),

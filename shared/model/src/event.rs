@@ -26,7 +26,7 @@ pub use fork::Origin;
 pub use run::{AgentEnd, AgentStart, PUBLISHER_LOST, RunEnd, RunStart, RunStatus, RunUpdate, Usage};
 pub use tool::{ResultRef, ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange};
 pub use wire::{EventError, parse_event};
-pub(crate) use wire::{Wire, parse_received, parse_wire};
+pub(crate) use wire::{WireEvent, parse_received, parse_wire};
 
 /// A fact, and where in the conversation it belongs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

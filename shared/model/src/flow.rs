@@ -11,7 +11,7 @@ use crate::view::{Item, NoteBody, RunView, ToolView};
 
 mod turns;
 
-pub use turns::{Stretch, Turn, stretch_from, turns};
+pub use turns::{ConversationSection, RunSection, stretch_from, turns};
 
 /// How the names of events begin that the hub keeps for itself in runs: of agents elsewhere what it
 /// asks them next, of callers elsewhere how it knows them again.
@@ -33,9 +33,9 @@ pub const GRAPH_STEP: &str = "langgraph_step";
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Flow {
     /// The rows of the main agent (no name) and of each sub-agent.
-    lanes: BTreeMap<Option<AgentId>, Vec<Row>>,
+    lanes: BTreeMap<Option<AgentId>, Vec<FlowRow>>,
     /// The calls of each agent, by how they stand.
-    counts: BTreeMap<Option<AgentId>, Counts>,
+    counts: BTreeMap<Option<AgentId>, CallCounts>,
     /// Tool calls, all agents together.
     pub tools: usize,
     /// Those that failed.
@@ -46,20 +46,20 @@ pub struct Flow {
     pub steps: usize,
 }
 
-/// One row.
+/// One row of a run: the item that it draws, how important it is, and the calls that overlap with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct FlowRow {
     /// What it shows.
     pub item: Item,
     /// When it is there.
-    pub rank: Rank,
+    pub rank: RowRank,
     /// The bracket that it stands under.
-    pub bracket: Option<Bracket>,
+    pub bracket: Option<OverlapGroup>,
 }
 
 /// When a row is there; who shows one shows all above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rank {
+pub enum RowRank {
     /// Only where everything is shown: events that the page has no better form for.
     Detail,
     /// While the steps are open.
@@ -72,7 +72,7 @@ pub enum Rank {
 
 /// Calls that overlap in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bracket {
+pub struct OverlapGroup {
     /// How many.
     pub size: usize,
     /// Whether this row is the first.
@@ -85,7 +85,7 @@ pub struct Bracket {
 
 /// Calls by how they stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
+pub struct CallCounts {
     /// Gave a result.
     pub done: usize,
     /// Failed.
@@ -114,8 +114,8 @@ impl Flow {
             if lane.is_none() && !is_inside {
                 continue;
             }
-            flow.lanes.entry(lane).or_default().push(Row { item: item.clone(), rank, bracket: None });
-            flow.count(run, item, is_inside);
+            flow.lanes.entry(lane).or_default().push(FlowRow { item: item.clone(), rank, bracket: None });
+            flow.count(run, item, usize::from(is_inside));
         }
         for (lane, rows) in &mut flow.lanes {
             keep_answer(run, rows, lane.is_none());
@@ -124,16 +124,16 @@ impl Flow {
         flow
     }
 
-    /// Counts `item`: for its agent, and for the stretch where it stands inside of that.
-    fn count(&mut self, run: &RunView, item: &Item, is_inside: bool) {
-        let own = usize::from(is_inside);
+    /// Counts `item` for its agent, and `own` times for the stretch: once where it stands inside of that, else not at all.
+    fn count(&mut self, run: &RunView, item: &Item, own: usize) {
         match item {
             Item::Tool(id) => {
                 if let Some(tool) = run.tools.get(id) {
                     self.tools = self.tools.saturating_add(own);
                     self.steps = self.steps.saturating_add(own);
-                    let is_failed = is_inside && tool.state == ToolState::Error;
-                    self.failed = self.failed.saturating_add(usize::from(is_failed));
+                    if tool.state == ToolState::Error {
+                        self.failed = self.failed.saturating_add(own);
+                    }
                     self.count_call(tool);
                 }
             }
@@ -160,31 +160,31 @@ impl Flow {
     }
 
     /// The rows of the main agent, or of a sub-agent.
-    pub fn lane(&self, agent: Option<&AgentId>) -> &[Row] {
+    pub fn lane(&self, agent: Option<&AgentId>) -> &[FlowRow] {
         self.lanes.get(&agent.cloned()).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The row of `item`, in the lane of `agent`.
-    pub fn row(&self, agent: Option<&AgentId>, item: &Item) -> Option<&Row> {
+    pub fn row(&self, agent: Option<&AgentId>, item: &Item) -> Option<&FlowRow> {
         self.lane(agent).iter().rev().find(|row| row.item == *item)
     }
 
     /// The calls of an agent, by how they stand.
-    pub fn counts(&self, agent: &AgentId) -> Counts {
+    pub fn counts(&self, agent: &AgentId) -> CallCounts {
         self.counts.get(&Some(agent.clone())).copied().unwrap_or_default()
     }
 
     /// Whether the answer of the main agent has started: a text stands behind its last step.
     pub fn has_answer(&self) -> bool {
         let newest = self.lane(None).iter().rev().find(|row| !matches!(row.item, Item::Note(_)));
-        newest.is_some_and(|row| row.rank == Rank::Kept && matches!(row.item, Item::Part(_)))
+        newest.is_some_and(|row| row.rank == RowRank::Kept && matches!(row.item, Item::Part(_)))
     }
 
     /// Whether there is anything to fold away.
     pub fn has_steps(&self) -> bool {
         self.lane(None)
             .iter()
-            .any(|row| row.rank == Rank::Step || matches!(row.item, Item::Tool(_) | Item::Agent(_)))
+            .any(|row| row.rank == RowRank::Step || matches!(row.item, Item::Tool(_) | Item::Agent(_)))
     }
 }
 
@@ -251,33 +251,35 @@ fn place(
     item: &Item,
     asking: &HashSet<&AgentId>,
     above: &HashMap<&AgentId, &AgentId>,
-) -> Option<(Option<AgentId>, Rank)> {
+) -> Option<(Option<AgentId>, RowRank)> {
     match item {
         Item::Part(id) => {
             let part = run.parts.get(id)?;
-            Some((known(run, part.agent.as_ref()), Rank::Step))
+            Some((known(run, part.agent.as_ref()), RowRank::Step))
         }
         Item::Tool(id) => {
             let tool = run.tools.get(id)?;
             let rank = match tool.state {
-                ToolState::Approval => Rank::Asked,
-                ToolState::Error => Rank::Kept,
-                _ => Rank::Step,
+                ToolState::Approval => RowRank::Asked,
+                ToolState::Error => RowRank::Kept,
+                _ => RowRank::Step,
             };
             Some((known(run, tool.agent.as_ref()), rank))
         }
         Item::Agent(id) => {
             run.agents.get(id)?;
-            let rank = if asking.contains(id) { Rank::Asked } else { Rank::Step };
+            let rank = if asking.contains(id) { RowRank::Asked } else { RowRank::Step };
             Some((above.get(id).copied().cloned(), rank))
         }
         Item::Note(number) => {
             let note = run.notes.get(*number)?;
             let rank = match &note.body {
-                NoteBody::Error(_) => Rank::Kept,
-                NoteBody::Custom { name, .. } if is_bookkeeping(name) || name == GRAPH_STEP => Rank::Detail,
-                NoteBody::Custom { .. } => Rank::Step,
-                NoteBody::Raw { .. } => Rank::Detail,
+                NoteBody::Error(_) => RowRank::Kept,
+                NoteBody::Custom { name, .. } if is_bookkeeping(name) || name == GRAPH_STEP => {
+                    RowRank::Detail
+                }
+                NoteBody::Custom { .. } => RowRank::Step,
+                NoteBody::Raw { .. } => RowRank::Detail,
             };
             Some((known(run, note.agent.as_ref()), rank))
         }
@@ -297,17 +299,17 @@ fn is_answer(run: &RunView, item: &Item) -> bool {
 
 /// Marks the answer: the texts after the last step; when the run ended on a step, its last text. A run without any
 /// other step is all answer.
-fn keep_answer(run: &RunView, rows: &mut [Row], is_main: bool) {
+fn keep_answer(run: &RunView, rows: &mut [FlowRow], is_main: bool) {
     // Calls and agents are steps also where they are kept.
-    let is_step = |row: &Row| match row.item {
+    let is_step = |row: &FlowRow| match row.item {
         Item::Tool(_) | Item::Agent(_) => true,
         Item::Note(_) => false,
-        Item::Part(_) => row.rank == Rank::Step && !is_answer(run, &row.item),
+        Item::Part(_) => row.rank == RowRank::Step && !is_answer(run, &row.item),
     };
     let after = rows.iter().rposition(is_step).map_or(0, |at| at.saturating_add(1));
     let mut found = false;
     for row in rows.iter_mut().skip(after).filter(|row| is_answer(run, &row.item)) {
-        row.rank = Rank::Kept;
+        row.rank = RowRank::Kept;
         found = true;
     }
     if !found
@@ -315,7 +317,7 @@ fn keep_answer(run: &RunView, rows: &mut [Row], is_main: bool) {
         && !run.is_running()
         && let Some(row) = rows.iter_mut().rev().find(|row| is_answer(run, &row.item))
     {
-        row.rank = Rank::Kept;
+        row.rank = RowRank::Kept;
     }
 }
 
@@ -332,7 +334,7 @@ fn span(tool: &ToolView) -> Option<(u64, u64)> {
 }
 
 /// Puts neighbouring calls that overlap in time under one bracket.
-fn bracket(run: &RunView, rows: &mut [Row]) {
+fn bracket(run: &RunView, rows: &mut [FlowRow]) {
     let spans: Vec<Option<(u64, u64)>> = rows
         .iter()
         .map(|row| match &row.item {
@@ -366,12 +368,12 @@ fn overlapping(spans: &[Option<(u64, u64)>]) -> usize {
     more.count().saturating_add(1)
 }
 
-fn mark(run: &RunView, rows: &mut [Row], spans: &[Option<(u64, u64)>], from: usize) {
+fn mark(run: &RunView, rows: &mut [FlowRow], spans: &[Option<(u64, u64)>], from: usize) {
     let size = rows.len();
     let group = || spans.iter().skip(from).take(size).flatten();
     let start = group().map(|span| span.0).min().unwrap_or(0);
     let end = group().map(|span| span.1).max().unwrap_or(u64::MAX);
-    let latency = |row: &Row| match &row.item {
+    let latency = |row: &FlowRow| match &row.item {
         Item::Tool(id) => run.tools.get(id).and_then(ToolView::latency_ms),
         _ => None,
     };
@@ -382,7 +384,8 @@ fn mark(run: &RunView, rows: &mut [Row], spans: &[Option<(u64, u64)>], from: usi
     // A recording that is sent at once has real latencies and no real times between them.
     let took = (end < u64::MAX).then(|| (end.saturating_sub(start).max(longest), sum));
     for (at, row) in rows.iter_mut().enumerate() {
-        row.bracket = Some(Bracket { size, is_first: at == 0, is_last: at.saturating_add(1) == size, took });
+        row.bracket =
+            Some(OverlapGroup { size, is_first: at == 0, is_last: at.saturating_add(1) == size, took });
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) use loss::before_loss;
 
 /// What an event touched, so that a page redraws only that.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Change {
+pub enum ViewChange {
     /// A message came or was replaced.
     Message(MessageId),
     /// A run was added, or something about the run itself changed (state, title, usage).
@@ -38,7 +38,7 @@ pub enum Change {
 }
 
 /// Applies `envelope` to `view` and tells `changed` what it touched. Ephemeral events leave the view as it is.
-pub fn fold(view: &mut View, envelope: &Envelope, changed: &mut dyn FnMut(Change)) {
+pub fn fold(view: &mut View, envelope: &Envelope, changed: &mut dyn FnMut(ViewChange)) {
     view.seq = view.seq.max(envelope.seq);
     let event = &envelope.event;
     match &event.kind {
@@ -65,7 +65,7 @@ pub fn fold_batch(
     from: Seq,
     to: Seq,
     envelopes: &[Envelope],
-    changed: &mut dyn FnMut(Change),
+    changed: &mut dyn FnMut(ViewChange),
 ) -> bool {
     if view.seq.saturating_add(1) != from {
         return false;
@@ -78,13 +78,18 @@ pub fn fold_batch(
 }
 
 /// Notes that something came of `run`, if there is one.
-fn heard(view: &mut View, run: &RunId, changed: &mut dyn FnMut(Change)) {
+fn heard(view: &mut View, run: &RunId, changed: &mut dyn FnMut(ViewChange)) {
     if let Some((id, run)) = view.runs.get_full_mut(run).map(|(_, id, run)| (id, run)) {
         loss::heard(id, run, changed);
     }
 }
 
-fn fold_message(view: &mut View, message: &Message, envelope: &Envelope, changed: &mut dyn FnMut(Change)) {
+fn fold_message(
+    view: &mut View,
+    message: &Message,
+    envelope: &Envelope,
+    changed: &mut dyn FnMut(ViewChange),
+) {
     let id = &message.message;
     let within = within(view, &envelope.event.run);
     let new = MessageView {
@@ -102,7 +107,7 @@ fn fold_message(view: &mut View, message: &Message, envelope: &Envelope, changed
         note_full(&mut view.anomalies, &mut view.full, "messages");
         return;
     }
-    changed(Change::Message(id.clone()));
+    changed(ViewChange::Message(id.clone()));
 }
 
 /// Where a message stands that came now: inside of the run that it names; where that is none which is there, inside of
@@ -122,25 +127,25 @@ fn note_full(anomalies: &mut Anomalies, full: &mut bool, what: &str) {
 }
 
 /// What the functions of one run need beside it.
-struct Scene<'a> {
+struct RunFold<'a> {
     run_id: &'a RunId,
     event: &'a Event,
     at: u64,
     anomalies: &'a mut Anomalies,
-    changed: &'a mut dyn FnMut(Change),
+    changed: &'a mut dyn FnMut(ViewChange),
 }
 
-impl Scene<'_> {
+impl RunFold<'_> {
     fn note(&mut self, code: AnomalyCode, detail: impl FnOnce() -> String) {
         self.anomalies.note(code, detail);
     }
 
     fn run_changed(&mut self) {
-        (self.changed)(Change::Run(self.run_id.clone()));
+        (self.changed)(ViewChange::Run(self.run_id.clone()));
     }
 
     fn item_changed(&mut self, item: Item) {
-        (self.changed)(Change::Item(self.run_id.clone(), item));
+        (self.changed)(ViewChange::Item(self.run_id.clone(), item));
     }
 
     /// Adds `item` to the order of the run; false when the run is full.
@@ -150,12 +155,12 @@ impl Scene<'_> {
             return false;
         }
         run.items.push(item.clone());
-        (self.changed)(Change::Added(self.run_id.clone(), item));
+        (self.changed)(ViewChange::Added(self.run_id.clone(), item));
         true
     }
 }
 
-fn fold_in_run(view: &mut View, envelope: &Envelope, changed: &mut dyn FnMut(Change)) {
+fn fold_in_run(view: &mut View, envelope: &Envelope, changed: &mut dyn FnMut(ViewChange)) {
     let Envelope { event, at, .. } = envelope;
     let (run_id, at) = (&event.run, *at);
     if !view.runs.contains_key(run_id) {
@@ -170,13 +175,13 @@ fn fold_in_run(view: &mut View, envelope: &Envelope, changed: &mut dyn FnMut(Cha
         let own = envelope.by_hub && matches!(event.kind, Kind::RunStart(_));
         view.runs.insert(run_id.clone(), RunView { started_at: at, own, ..RunView::default() });
         view.items.push(TopItem::Run(run_id.clone()));
-        changed(Change::Run(run_id.clone()));
+        changed(ViewChange::Run(run_id.clone()));
     }
     let Some(run) = view.runs.get_mut(run_id) else { return };
     if !matches!(event.kind, Kind::RunStalled { .. }) {
         loss::heard(run_id, run, changed);
     }
-    let mut scene = Scene { run_id, event, at, anomalies: &mut view.anomalies, changed };
+    let mut scene = RunFold { run_id, event, at, anomalies: &mut view.anomalies, changed };
     if !run.is_running() && !run.late && !may_come_late(&event.kind) {
         run.late = true;
         scene.note(AnomalyCode::AfterRunEnd, || run_id.to_string());
@@ -208,7 +213,7 @@ fn may_come_late(kind: &Kind) -> bool {
     )
 }
 
-fn fold_kind(run: &mut RunView, scene: &mut Scene<'_>) {
+fn fold_kind(run: &mut RunView, scene: &mut RunFold<'_>) {
     match &scene.event.kind {
         Kind::RunStart(start) => run::start(run, scene, start),
         Kind::RunUpdate(update) => run::update(run, scene, update),

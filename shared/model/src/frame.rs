@@ -20,7 +20,7 @@ mod wish;
 
 pub use read::{ClientFrameError, ServerFrameError, are_numbered, parse_client, parse_server};
 pub use row::{ConversationRow, RowCall};
-pub use wish::Wish;
+pub use wish::SubscriptionOptions;
 
 /// The one version of the protocol that there is.
 pub const VERSION: &str = "1";
@@ -29,7 +29,7 @@ pub const VERSION: &str = "1";
 pub const SUBPROTOCOL: &str = "fanlight.v1";
 
 /// A number that the client chooses for a subscription on its socket.
-pub type Sub = u32;
+pub type SubscriptionId = u32;
 
 /// What a client sends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -49,7 +49,7 @@ pub enum ClientFrame {
     /// View a conversation.
     Sub {
         /// The subscription's number.
-        sub: Sub,
+        sub: SubscriptionId,
         /// The conversation. It may not exist yet.
         conv: ConversationId,
         /// What the client has already.
@@ -57,12 +57,12 @@ pub enum ClientFrame {
         have: Option<Position>,
         /// How it wants to be told.
         #[serde(flatten)]
-        wish: Wish,
+        wish: SubscriptionOptions,
     },
     /// View the list of conversations.
     Watch {
         /// The subscription's number.
-        sub: Sub,
+        sub: SubscriptionId,
         /// How many rows to begin with, the newest activity first.
         #[serde(skip_serializing_if = "Option::is_none")]
         limit: Option<u64>,
@@ -70,18 +70,18 @@ pub enum ClientFrame {
     /// End a subscription.
     Unsub {
         /// Its number.
-        sub: Sub,
+        sub: SubscriptionId,
     },
     /// The client's state does not fit: send the snapshot.
     Resync {
         /// The subscription's number.
-        sub: Sub,
+        sub: SubscriptionId,
     },
     /// The answer to a heartbeat.
     HbAck {
         /// For each subscription the seq that the client has applied.
         #[serde(default)]
-        at: BTreeMap<Sub, Seq>,
+        at: BTreeMap<SubscriptionId, Seq>,
     },
     /// Publish.
     // Written only with the feature `publish`: with it goes how each kind of event is written.
@@ -144,7 +144,7 @@ pub enum ServerFrame {
     /// The answer to `sub`. The cursor exists from here on.
     Subbed {
         /// The subscription.
-        sub: Sub,
+        sub: SubscriptionId,
         /// The life of the log.
         epoch: Epoch,
         /// How it goes on.
@@ -158,7 +158,7 @@ pub enum ServerFrame {
     /// The state at a position, or a piece of it; replaces what the client has of this subscription.
     Snap {
         /// The subscription.
-        sub: Sub,
+        sub: SubscriptionId,
         /// The life of the log.
         epoch: Epoch,
         /// The last event that is in.
@@ -172,7 +172,7 @@ pub enum ServerFrame {
     /// Events. Valid only for a client that stands at `from - 1`; afterwards it stands at `to`.
     Batch {
         /// The subscription.
-        sub: Sub,
+        sub: SubscriptionId,
         /// The first seq that is covered.
         from: Seq,
         /// The last seq that is covered; `from - 1` where only ephemeral events are in.
@@ -185,14 +185,14 @@ pub enum ServerFrame {
     /// The client has all there was when it subscribed or was sent a snapshot.
     Live {
         /// The subscription.
-        sub: Sub,
+        sub: SubscriptionId,
         /// Where it stands.
         seq: Seq,
     },
     /// The viewer does not take what comes as fast as it comes, or does again.
     Lag {
         /// The subscription.
-        sub: Sub,
+        sub: SubscriptionId,
         /// How it is told from here on.
         state: Rung,
         /// How many events it is behind.
@@ -203,14 +203,14 @@ pub enum ServerFrame {
     /// How many watch.
     Presence {
         /// The subscription.
-        sub: Sub,
+        sub: SubscriptionId,
         /// The viewers of the conversation, this one among them.
         viewers: u64,
     },
     /// Rows of the list of conversations.
     Fleet {
         /// The subscription.
-        sub: Sub,
+        sub: SubscriptionId,
         /// Whether these are all; else only those that changed.
         full: bool,
         /// The rows.
@@ -225,7 +225,7 @@ pub enum ServerFrame {
         /// When the hub wrote the frame, in milliseconds since 1970.
         ts: u64,
         /// For each subscription the life of the log and the newest seq.
-        heads: BTreeMap<Sub, (Epoch, Seq)>,
+        heads: BTreeMap<SubscriptionId, (Epoch, Seq)>,
     },
     /// Whether the log writes: sent after `welcome` when it does not, and to all when that changes.
     Health {
@@ -268,7 +268,7 @@ pub enum ServerFrame {
     Error {
         /// The subscription that it is about.
         #[serde(skip_serializing_if = "Option::is_none")]
-        sub: Option<Sub>,
+        sub: Option<SubscriptionId>,
         /// The `pub` that it is about.
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<u64>,

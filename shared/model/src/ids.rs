@@ -10,14 +10,14 @@ use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{CONVERSATION_ID_BYTES_MAX, ID_BYTES_MAX};
-use crate::print::Printer;
+use crate::print::Fingerprint;
 
 /// `text` within [`ID_BYTES_MAX`]: itself, or its beginning and the hash of the whole.
 fn bounded(text: &str) -> CompactString {
     if text.len() <= ID_BYTES_MAX {
         return CompactString::new(text);
     }
-    let print = Printer::name_of(&[text]);
+    let print = Fingerprint::name_of(&[text]);
     let mut end = ID_BYTES_MAX.saturating_sub(print.len() + 1);
     while !text.is_char_boundary(end) {
         end = end.saturating_sub(1);
@@ -123,7 +123,7 @@ pub enum ConversationIdError {
 }
 
 impl ConversationId {
-    /// Checks `text`.
+    /// Reads `text` as the name of a conversation, and says what is wrong where it is not valid.
     pub fn parse(text: &str) -> Result<Self, ConversationIdError> {
         if text.is_empty() {
             return Err(ConversationIdError::Empty);

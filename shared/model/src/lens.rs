@@ -5,7 +5,7 @@
 //! A viewer that has caught up has the projection of the hub's view: folding what passed gives what projecting the
 //! fold of everything gives, from any snapshot on, joined or not. So a reduced viewer can be cut and resumed like any
 //! other. What it takes:
-//! * Facts that make something which a text depends on pass even where their text does not; [`Mark`] says which.
+//! * Facts that make something which a text depends on pass even where their text does not; [`EventEffects`] says which.
 //! * A text that is told as a whole is told as it stands *now*, so telling it again changes nothing.
 //! * Oddities are those of the whole stream: a reduced view holds none ([`Lens::tidy`]).
 //!
@@ -22,7 +22,7 @@ mod pass;
 mod project;
 
 pub use kinds::{Kinds, UnknownKind};
-pub use mark::{Mark, mark};
+pub use mark::{EventEffects, event_effects};
 
 /// How deep a viewer looks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -75,7 +75,7 @@ pub struct Agents {
     pub depth: Option<u32>,
 }
 
-/// See the module. The default lets everything pass.
+/// The part of a conversation that a subscription gets: how deep, of which agents, which kinds of events. The default is all of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lens {
@@ -101,7 +101,7 @@ impl Lens {
         self.level == Level::Deltas
     }
 
-    fn wants_kind(&self, family: Option<kinds::Family>) -> bool {
+    fn wants_kind(&self, family: Option<kinds::KindFamily>) -> bool {
         let (Some(kinds), Some(family)) = (&self.kinds, family) else { return true };
         kinds.has(family)
     }

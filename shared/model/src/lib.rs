@@ -62,5 +62,5 @@ pub use ids::{AgentId, ConversationId, MessageId, PartId, PublisherId, RunId, To
 pub use json::Json;
 pub use lens::Lens;
 pub use position::{Epoch, Position, Seq};
-pub use text::Text;
+pub use text::SharedText;
 pub use view::View;

@@ -9,7 +9,7 @@ use crate::format;
 
 mod pretty;
 
-pub use pretty::{Token, TokenKind, pretty};
+pub use pretty::{JsonToken, TokenKind, pretty};
 
 /// Characters of a preview; the whole is one click away.
 pub const PREVIEW_CHARS: usize = 200;
@@ -92,14 +92,14 @@ pub fn arguments(text: &str) -> String {
 
 /// A result: its text, and what it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Output {
+pub struct PreviewOutput {
     /// The text that is shown and copied: the content of a string, else the JSON as it came.
     pub text: String,
     /// Whether the text is a JSON object or array.
     pub is_json: bool,
 }
 
-impl Output {
+impl PreviewOutput {
     /// What `result` is.
     pub fn of(result: &Json) -> Self {
         let text = result.to_text().into_owned();

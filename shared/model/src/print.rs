@@ -10,11 +10,11 @@ use std::hash::Hasher;
 use sha2::{Digest as _, Sha256};
 
 /// Hashes what is written to it. 64 bits are enough against whoever wants to be taken for something that is there; a name
-/// that lasts has 128, see [`Printer::name`].
+/// that lasts has 128, see [`Fingerprint::name`].
 #[derive(Clone, Default)]
-pub struct Printer(Sha256);
+pub struct Fingerprint(Sha256);
 
-impl Printer {
+impl Fingerprint {
     /// The print of `texts`, each of which ends with a byte that no text has.
     pub fn of(texts: &[&str]) -> u64 {
         Self::over(texts).finish()
@@ -46,7 +46,7 @@ impl Printer {
     }
 }
 
-impl Hasher for Printer {
+impl Hasher for Fingerprint {
     fn finish(&self) -> u64 {
         u64::from_be_bytes(self.first())
     }
@@ -65,9 +65,9 @@ impl Hasher for Printer {
     }
 }
 
-impl fmt::Debug for Printer {
+impl fmt::Debug for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Printer")
+        f.write_str("Fingerprint")
     }
 }
 
@@ -90,16 +90,16 @@ mod tests {
     fn texts_that_collide_in_fnv_have_prints_of_their_own() {
         let [one, other] = COLLIDING;
         assert_eq!(fnv(one), fnv(other), "they are what they are said to be");
-        assert_ne!(Printer::of(&[one]), Printer::of(&[other]));
-        assert_ne!(Printer::name_of(&[one]), Printer::name_of(&[other]));
+        assert_ne!(Fingerprint::of(&[one]), Fingerprint::of(&[other]));
+        assert_ne!(Fingerprint::name_of(&[one]), Fingerprint::name_of(&[other]));
         // What stands in front of both changes nothing of that.
         assert_ne!(crate::ids::PartId::new(&one.repeat(20)), crate::ids::PartId::new(&other.repeat(20)));
     }
 
     #[test]
     fn prints_are_those_of_sha_256_and_tell_where_a_text_ends() {
-        assert_eq!(Printer::default().name(), "e3b0c44298fc1c149afbf4c8996fb924");
-        assert_eq!(Printer::default().finish(), 0xe3b0_c442_98fc_1c14);
-        assert_ne!(Printer::of(&["ab", "c"]), Printer::of(&["a", "bc"]));
+        assert_eq!(Fingerprint::default().name(), "e3b0c44298fc1c149afbf4c8996fb924");
+        assert_eq!(Fingerprint::default().finish(), 0xe3b0_c442_98fc_1c14);
+        assert_ne!(Fingerprint::of(&["ab", "c"]), Fingerprint::of(&["a", "bc"]));
     }
 }

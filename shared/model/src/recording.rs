@@ -3,26 +3,26 @@
 
 use crate::envelope::Envelope;
 use crate::event::Class;
-use crate::fold::{Change, complete, fold};
+use crate::fold::{ViewChange, complete, fold};
 use crate::position::Seq;
 use crate::view::View;
 
 /// What a decoder elsewhere has told of a stream so far.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct DecodedRecording {
     view: View,
-    clock: Clock,
+    clock: RecordingClock,
 }
 
 /// The numbers and times of a recording's events, as a hub would give them.
 #[derive(Debug, Default)]
-pub struct Clock {
+pub struct RecordingClock {
     seq: Seq,
     /// The recording's own time, in milliseconds since 1970; 0 as long as it has told none.
     now: u64,
 }
 
-impl Clock {
+impl RecordingClock {
     /// Stamps the next event. A hub's own time counts before the publisher's; what has neither happened when the event
     /// before it did.
     pub fn stamp(&mut self, envelope: &mut Envelope) {
@@ -36,7 +36,7 @@ impl Clock {
     }
 }
 
-impl Told {
+impl DecodedRecording {
     /// What has been told so far.
     pub fn view(&self) -> &View {
         &self.view
@@ -48,7 +48,11 @@ impl Told {
     }
 
     /// Takes the next events, as a decoder made them; `changed` hears what in the view changed.
-    pub fn absorb(&mut self, envelopes: impl IntoIterator<Item = Envelope>, changed: &mut dyn FnMut(Change)) {
+    pub fn absorb(
+        &mut self,
+        envelopes: impl IntoIterator<Item = Envelope>,
+        changed: &mut dyn FnMut(ViewChange),
+    ) {
         for mut envelope in envelopes {
             self.clock.stamp(&mut envelope);
             complete(&self.view, &mut envelope.event);
@@ -58,7 +62,7 @@ impl Told {
 
     /// The recording is over: call it once. Without times what the calls took is not 0 ms, but known only where the
     /// publisher says it.
-    pub fn end(&mut self, changed: &mut dyn FnMut(Change)) {
+    pub fn end(&mut self, changed: &mut dyn FnMut(ViewChange)) {
         if self.clock.now > 0 {
             return;
         }
@@ -67,7 +71,7 @@ impl Told {
                 tool.pending_at = None;
                 tool.executing_at = None;
             }
-            changed(Change::Run(id.clone()));
+            changed(ViewChange::Run(id.clone()));
         }
     }
 }

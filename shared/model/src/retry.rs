@@ -8,7 +8,7 @@ use crate::view::{Item, NoteBody, RunView};
 
 /// When a model is asked again, and the words around that time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Retry {
+pub struct ModelRetry {
     before: String,
     after: String,
     /// When, in milliseconds since 1970.
@@ -17,7 +17,7 @@ pub struct Retry {
     pub is_line: bool,
 }
 
-impl Retry {
+impl ModelRetry {
     /// What `run` waits for; nothing where it does not wait, does not say how long, or has nobody who speaks for it.
     pub fn of(run: &RunView) -> Option<Self> {
         if !run.is_running() || run.stalled_at.is_some() {
@@ -98,13 +98,13 @@ mod tests {
     use super::*;
     use crate::{Envelope, View, fold::fold};
 
-    fn retry(more: &[&str]) -> Option<Retry> {
+    fn retry(more: &[&str]) -> Option<ModelRetry> {
         let mut view = View::default();
         let start = r#"{"k":"run.start","run":"r","seq":1,"at":1000}"#;
         for line in [start].iter().chain(more) {
             fold(&mut view, &Envelope::parse(line).unwrap(), &mut |_| {});
         }
-        Retry::of(&view.runs[0])
+        ModelRetry::of(&view.runs[0])
     }
 
     const SAID: &str =

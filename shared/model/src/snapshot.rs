@@ -57,15 +57,15 @@ fn head(view: &View) -> View {
 }
 
 fn size_of_json(value: &impl serde::Serialize) -> usize {
-    let mut count = Count(0);
+    let mut count = CountingWriter(0);
     drop(serde_json::to_writer(&mut count, value));
     count.0
 }
 
 /// Counts what is written.
-struct Count(usize);
+struct CountingWriter(usize);
 
-impl std::io::Write for Count {
+impl std::io::Write for CountingWriter {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0 = self.0.saturating_add(bytes.len());
         Ok(bytes.len())

@@ -110,17 +110,17 @@ fn call_summary<'a>(id: &'a ToolCallId, tool: &'a ToolView) -> CallSummary<'a> {
 }
 
 fn answer<S: Serializer>(run: &RunView, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&Joined(run.answer_texts()))
+    serializer.collect_str(&JoinedTexts(run.answer_texts()))
 }
 
 fn thinking<S: Serializer>(run: &RunView, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&Joined(run.thinking_texts()))
+    serializer.collect_str(&JoinedTexts(run.thinking_texts()))
 }
 
 /// Texts that are written one behind the other. They are not copied into one: the texts of a run may have 64 MiB.
-struct Joined<I>(I);
+struct JoinedTexts<I>(I);
 
-impl<'a, I: Iterator<Item = &'a str> + Clone> fmt::Display for Joined<I> {
+impl<'a, I: Iterator<Item = &'a str> + Clone> fmt::Display for JoinedTexts<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.clone().try_for_each(|text| f.write_str(text))
     }

@@ -6,19 +6,19 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// A text of which a copy costs nothing: copies share its bytes. The first [`Text::push_str`] after a copy was made copies the
+/// A text of which a copy costs nothing: copies share its bytes. The first [`SharedText::push_str`] after a copy was made copies the
 /// bytes of this one text, so that the other copies stay as they are.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::rc_buffer, reason = "it grows in place while nobody shares it")]
-pub struct Text(Option<Arc<String>>);
+pub struct SharedText(Option<Arc<String>>);
 
-impl Text {
-    /// The text.
+impl SharedText {
+    /// The whole text as it is now.
     pub fn as_str(&self) -> &str {
         self.0.as_deref().map_or("", String::as_str)
     }
 
-    /// Appends `text`.
+    /// Appends `text`; copies the bytes first where a copy of this text shares them.
     pub fn push_str(&mut self, text: &str) {
         if !text.is_empty() {
             Arc::make_mut(self.0.get_or_insert_default()).push_str(text);
@@ -26,7 +26,7 @@ impl Text {
     }
 }
 
-impl Deref for Text {
+impl Deref for SharedText {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -34,49 +34,49 @@ impl Deref for Text {
     }
 }
 
-impl From<String> for Text {
+impl From<String> for SharedText {
     fn from(text: String) -> Self {
         Self((!text.is_empty()).then(|| Arc::new(text)))
     }
 }
 
-impl From<&str> for Text {
+impl From<&str> for SharedText {
     fn from(text: &str) -> Self {
         Self::from(text.to_owned())
     }
 }
 
-impl PartialEq<str> for Text {
+impl PartialEq<str> for SharedText {
     fn eq(&self, other: &str) -> bool {
         self.as_str() == other
     }
 }
 
-impl PartialEq<&str> for Text {
+impl PartialEq<&str> for SharedText {
     fn eq(&self, other: &&str) -> bool {
         self.as_str() == *other
     }
 }
 
-impl fmt::Debug for Text {
+impl fmt::Debug for SharedText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self.as_str(), f)
     }
 }
 
-impl fmt::Display for Text {
+impl fmt::Display for SharedText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl Serialize for Text {
+impl Serialize for SharedText {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
     }
 }
 
-impl<'de> Deserialize<'de> for Text {
+impl<'de> Deserialize<'de> for SharedText {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer).map(Self::from)
     }
@@ -84,11 +84,11 @@ impl<'de> Deserialize<'de> for Text {
 
 #[cfg(test)]
 mod tests {
-    use super::Text;
+    use super::SharedText;
 
     #[test]
     fn a_copy_shares_the_bytes_until_one_of_them_grows() {
-        let mut text = Text::from("one");
+        let mut text = SharedText::from("one");
         let copy = text.clone();
         assert_eq!(text.as_str().as_ptr(), copy.as_str().as_ptr());
         text.push_str(" two");
@@ -97,17 +97,17 @@ mod tests {
 
     #[test]
     fn equality_is_that_of_the_text() {
-        let mut grown = Text::default();
+        let mut grown = SharedText::default();
         grown.push_str("");
-        assert_eq!(grown, Text::from(""));
+        assert_eq!(grown, SharedText::from(""));
         grown.push_str("a");
-        assert_eq!(grown, Text::from(String::from("a")));
+        assert_eq!(grown, SharedText::from(String::from("a")));
         assert!(grown == "a" && grown != *"b");
     }
 
     #[test]
     fn it_is_a_string_in_json() {
-        let text: Text = serde_json::from_str("\"a\\nb\"").unwrap();
+        let text: SharedText = serde_json::from_str("\"a\\nb\"").unwrap();
         assert_eq!((text.as_str(), serde_json::to_string(&text).unwrap().as_str()), ("a\nb", "\"a\\nb\""));
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::envelope::Envelope;
 use crate::event::{Kind, PartEnd};
-use crate::fold::{Change, fold};
+use crate::fold::{ViewChange, fold};
 use crate::frame::{ServerFrame, SnapshotReason, SubMode};
 use crate::ids::{PartId, RunId};
 use crate::lens::Lens;
@@ -38,7 +38,7 @@ pub struct Tracker {
 
 /// What a frame did.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Outcome<'a> {
+pub enum FrameOutcome<'a> {
     /// The hub answered the subscription; events or a snapshot follow.
     Subscribed {
         /// Why what the client had is of no use.
@@ -133,7 +133,11 @@ impl Tracker {
     }
 
     /// Takes the next frame of this subscription; `changed` hears what in the view changed.
-    pub fn take<'a>(&mut self, frame: &'a mut ServerFrame, changed: &mut dyn FnMut(Change)) -> Outcome<'a> {
+    pub fn take<'a>(
+        &mut self,
+        frame: &'a mut ServerFrame,
+        changed: &mut dyn FnMut(ViewChange),
+    ) -> FrameOutcome<'a> {
         self.heard = true;
         match frame {
             ServerFrame::Subbed { epoch, mode, why, head, .. } => {
@@ -145,7 +149,7 @@ impl Tracker {
                 if self.epoch.is_none() {
                     self.epoch = Some(epoch.clone());
                 }
-                Outcome::Subscribed { why: *why }
+                FrameOutcome::Subscribed { why: *why }
             }
             ServerFrame::Snap { epoch, seq, more, state, .. } => {
                 self.snapshot(epoch, *seq, *more, std::mem::take(&mut **state))
@@ -154,13 +158,13 @@ impl Tracker {
             ServerFrame::Live { seq, .. } => {
                 self.head = self.head.max(*seq);
                 self.live = self.joined && self.view.seq >= *seq;
-                if self.live { Outcome::Live } else { self.gap(seq.saturating_add(1)) }
+                if self.live { FrameOutcome::Live } else { self.gap(seq.saturating_add(1)) }
             }
-            _ => Outcome::NotForUs,
+            _ => FrameOutcome::NotForUs,
         }
     }
 
-    fn snapshot<'a>(&mut self, epoch: &Epoch, seq: Seq, more: bool, piece: View) -> Outcome<'a> {
+    fn snapshot<'a>(&mut self, epoch: &Epoch, seq: Seq, more: bool, piece: View) -> FrameOutcome<'a> {
         let whole = match self.pieces.take() {
             Some(mut before) => {
                 snapshot::join(&mut before, piece);
@@ -170,7 +174,7 @@ impl Tracker {
         };
         if more {
             self.pieces = Some(whole);
-            return Outcome::Piece;
+            return FrameOutcome::Piece;
         }
         self.view = whole;
         self.view.seq = seq;
@@ -180,7 +184,7 @@ impl Tracker {
         }
         self.head = self.head.max(seq);
         self.joined = true;
-        Outcome::Replaced
+        FrameOutcome::Replaced
     }
 
     fn batch<'a>(
@@ -188,13 +192,13 @@ impl Tracker {
         from: Seq,
         to: Seq,
         ev: &'a [Envelope],
-        changed: &mut dyn FnMut(Change),
-    ) -> Outcome<'a> {
+        changed: &mut dyn FnMut(ViewChange),
+    ) -> FrameOutcome<'a> {
         if !self.joined {
             return self.gap(from);
         }
         if to <= self.view.seq && from <= to {
-            return Outcome::Duplicate;
+            return FrameOutcome::Duplicate;
         }
         self.head = self.head.max(to);
         if self.view.seq.saturating_add(1) != from {
@@ -210,8 +214,8 @@ impl Tracker {
         }
         self.view.seq = self.view.seq.max(to);
         match drifted {
-            Some((run, part)) => Outcome::Drift { run, part },
-            None => Outcome::Applied(ev),
+            Some((run, part)) => FrameOutcome::Drift { run, part },
+            None => FrameOutcome::Applied(ev),
         }
     }
 
@@ -232,8 +236,8 @@ impl Tracker {
         Some(drifted)
     }
 
-    fn gap<'a>(&self, from: Seq) -> Outcome<'a> {
-        Outcome::Gap { expected: self.view.seq.saturating_add(1), from }
+    fn gap<'a>(&self, from: Seq) -> FrameOutcome<'a> {
+        FrameOutcome::Gap { expected: self.view.seq.saturating_add(1), from }
     }
 }
 

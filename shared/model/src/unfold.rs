@@ -22,14 +22,14 @@ mod run;
 mod text;
 mod tool;
 
-use run::RunTeller;
+use run::RunUnfolder;
 
 /// Events that fold to `view`. The last has the seq of the view, the others have none.
 pub fn unfold(view: &View) -> Vec<Envelope> {
-    let mut out = Events::default();
+    let mut out = UnfoldedEvents::default();
     let before: HashMap<&RunId, Cow<'_, RunView>> =
         view.runs.iter().map(|(id, run)| (id, before_loss(run))).collect();
-    let mut runs: IndexMap<&RunId, RunTeller<'_>> = IndexMap::new();
+    let mut runs: IndexMap<&RunId, RunUnfolder<'_>> = IndexMap::new();
     let mut said = said_inside(view);
     for item in &view.items {
         match item {
@@ -41,7 +41,7 @@ pub fn unfold(view: &View) -> Vec<Envelope> {
                 if let Some((id, run)) = view.runs.get_key_value(id)
                     && let Some(before) = before.get(id)
                 {
-                    let teller = RunTeller::new(id, before, run.ended_at.filter(|_| run.loss.is_some()));
+                    let teller = RunUnfolder::new(id, before, run.ended_at.filter(|_| run.loss.is_some()));
                     teller.start(&mut out);
                     runs.insert(id, teller);
                 }
@@ -93,7 +93,7 @@ fn said_inside(view: &View) -> HashMap<&RunId, usize> {
     said
 }
 
-fn message(view: &View, id: &MessageId, out: &mut Events) {
+fn message(view: &View, id: &MessageId, out: &mut UnfoldedEvents) {
     let Some(known) = view.messages.get(id) else { return };
     let run = known.within.as_ref().map_or_else(RunId::none, |within| within.run.clone());
     let message = Message { message: id.clone(), role: known.role.clone(), text: known.text.to_string() };
@@ -101,7 +101,7 @@ fn message(view: &View, id: &MessageId, out: &mut Events) {
 }
 
 /// The title is that of the run that said it last, which need not be the last run.
-fn title(view: &View, out: &mut Events) {
+fn title(view: &View, out: &mut UnfoldedEvents) {
     if view.title.is_none() {
         return;
     }
@@ -120,7 +120,7 @@ fn title(view: &View, out: &mut Events) {
 }
 
 /// The oddities that do not come of the events by themselves.
-fn oddities(view: &View, out: &mut Events) {
+fn oddities(view: &View, out: &mut UnfoldedEvents) {
     if view.anomalies.first.is_empty() {
         return;
     }
@@ -139,11 +139,11 @@ fn oddities(view: &View, out: &mut Events) {
 
 /// The events so far.
 #[derive(Debug, Default)]
-struct Events {
+struct UnfoldedEvents {
     envelopes: Vec<Envelope>,
 }
 
-impl Events {
+impl UnfoldedEvents {
     fn push(&mut self, run: &RunId, agent: Option<&AgentId>, at: u64, kind: Kind) {
         let event = Event::new(run, kind).by(agent.cloned());
         self.envelopes.push(Envelope {

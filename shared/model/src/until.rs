@@ -51,7 +51,7 @@ impl FromStr for Until {
 
 /// Looks at a view again and again for what is waited for; what was read of a text is not read again.
 #[derive(Debug, Clone)]
-pub struct Watch {
+pub struct UntilWatch {
     until: Until,
     /// Which run; nothing for the newest.
     run: Option<RunId>,
@@ -59,7 +59,7 @@ pub struct Watch {
     read: Option<(RunId, Vec<usize>)>,
 }
 
-impl Watch {
+impl UntilWatch {
     /// For `until`, in `run` or in the newest one.
     pub fn new(until: Until, run: Option<RunId>) -> Self {
         Self { until, run, read: None }

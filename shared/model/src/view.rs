@@ -13,11 +13,11 @@ use crate::ids::{AgentId, MessageId, PartId, RunId, ToolCallId};
 use crate::json::Json;
 use crate::position::Seq;
 use crate::preview;
-use crate::text::Text;
+use crate::text::SharedText;
 
 mod streamed;
 
-pub use streamed::{Oddities, Streamed};
+pub use streamed::{DeltaOddities, Streamed};
 
 /// A conversation as it stands after the event [`View::seq`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,7 +85,7 @@ pub struct MessageView {
     pub role: CompactString,
     /// What.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
-    pub text: Text,
+    pub text: SharedText,
     /// When the hub took it.
     pub at: u64,
     /// Where it was said, when that was inside a run.

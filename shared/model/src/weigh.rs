@@ -57,7 +57,7 @@ fn content(kind: &Kind) -> usize {
             unknown.k.len() + unknown.fields.iter().map(|(key, value)| key.len() + tree(value)).sum::<usize>()
         }
         other => {
-            let mut count = Count(0);
+            let mut count = ByteCounter(0);
             // Counting cannot fail, and an event can be written.
             drop(serde_json::to_writer(&mut count, other));
             count.0
@@ -109,9 +109,9 @@ pub fn grows(kind: &Kind, weight: usize) -> u64 {
 }
 
 /// Counts what is written.
-struct Count(usize);
+struct ByteCounter(usize);
 
-impl io::Write for Count {
+impl io::Write for ByteCounter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0 += bytes.len();
         Ok(bytes.len())

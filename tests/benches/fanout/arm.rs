@@ -95,7 +95,8 @@ pub(crate) fn all() -> Vec<Box<dyn Arm>> {
     vec![
         Box::new(floor::Floor { batched: false }),
         Box::new(floor::Floor { batched: true }),
-        Box::new(fanlight::Fanlight),
+        Box::new(fanlight::Fanlight::Default),
+        Box::new(fanlight::Fanlight::Memory),
         Box::new(nats::Nats),
         Box::new(nchan::Nchan),
         Box::new(mosquitto::Mosquitto),

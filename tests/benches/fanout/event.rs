@@ -19,7 +19,7 @@ const TIME_AT: usize = 11;
 const TIME_BYTES: usize = 16;
 const FILLER: &[u8] = b" and so the answer goes on word for word";
 
-/// One event.
+/// One event as each arm of the benchmark sends it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Event {
     /// Which conversation, from 0.

@@ -64,9 +64,9 @@ fn run(args: &Args) -> Outcome<()> {
                 let guess = report.headline(*row, arm.name());
                 let asked = row.ask(arm.as_ref(), args.seconds, &place, guess);
                 std::fs::remove_dir_all(&place)?;
-                let answer = asked.unwrap_or_else(|error| rows::Answer {
+                let answer = asked.unwrap_or_else(|error| rows::RowAnswer {
                     problems: vec![error.to_string()],
-                    ..rows::Answer::default()
+                    ..rows::RowAnswer::default()
                 });
                 let (numbers, problems) = (&answer.numbers, &answer.problems);
                 note(format_args!("{} {round} {}: {numbers:.2?} {problems:?}", row.name(), arm.name()));

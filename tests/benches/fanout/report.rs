@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde_json::json;
 
-use crate::rows::{Answer, Row, median};
+use crate::rows::{Row, RowAnswer, median};
 
 /// One answer and where it belongs.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub(crate) struct Finding {
     pub(crate) row: Row,
     pub(crate) arm: &'static str,
     pub(crate) round: u64,
-    pub(crate) answer: Answer,
+    pub(crate) answer: RowAnswer,
 }
 
 /// All answers of a run.
@@ -25,7 +25,7 @@ pub(crate) struct Report {
 
 impl Report {
     /// The answers about one arm.
-    fn of(&self, row: Row, arm: &str) -> Vec<&Answer> {
+    fn of(&self, row: Row, arm: &str) -> Vec<&RowAnswer> {
         let these = self.findings.iter().filter(|finding| finding.row == row && finding.arm == arm);
         these.map(|finding| &finding.answer).collect()
     }

@@ -11,7 +11,7 @@ use crate::publisher::{Program, publish};
 use crate::stream::{Plan, Streamed, stream};
 use crate::viewer::{Progress, Seen, connect, join, watch};
 
-/// A question.
+/// A question that a row of the table answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Row {
     /// What a delivery costs when many watch one conversation.
@@ -30,7 +30,7 @@ pub(crate) enum Row {
 
 /// What a row found about one arm in one round: named numbers, the first of which is what the row asks for.
 #[derive(Debug, Default)]
-pub(crate) struct Answer {
+pub(crate) struct RowAnswer {
     /// The numbers.
     pub(crate) numbers: Vec<(&'static str, f64)>,
     /// What was not as it must be.
@@ -50,7 +50,7 @@ const IDLE_VIEWERS: u64 = 10_000;
 const STALLED: u64 = 20;
 
 impl Row {
-    /// All rows.
+    /// Every row, in the order of the table.
     pub(crate) const ALL: [Self; 6] =
         [Self::Hot, Self::Many, Self::Saturate, Self::Idle, Self::Late, Self::Slow];
 
@@ -94,7 +94,7 @@ impl Row {
         seconds: u64,
         place: &Path,
         guess: Option<f64>,
-    ) -> Outcome<Answer> {
+    ) -> Outcome<RowAnswer> {
         let plan = Plan {
             conversations: 1,
             viewers: 1_000,
@@ -117,8 +117,8 @@ impl Row {
     }
 }
 
-fn cost(streamed: Streamed) -> Answer {
-    Answer {
+fn cost(streamed: Streamed) -> RowAnswer {
+    RowAnswer {
         numbers: vec![
             (MICROS, streamed.micros_per_delivery),
             (P50, streamed.p50_ms),
@@ -132,7 +132,7 @@ fn cost(streamed: Streamed) -> Answer {
     }
 }
 
-fn slow(arm: &dyn Arm, plan: &Plan, place: &Path) -> Outcome<Answer> {
+fn slow(arm: &dyn Arm, plan: &Plan, place: &Path) -> Outcome<RowAnswer> {
     let plan =
         Plan { viewers: 200 - STALLED, stalled: STALLED, rate: 200, text_bytes: LARGE, seconds: 15, ..*plan };
     let streamed = stream(arm, &plan, place)?;
@@ -143,11 +143,11 @@ fn slow(arm: &dyn Arm, plan: &Plan, place: &Path) -> Outcome<Answer> {
         (MICROS, streamed.micros_per_delivery),
         (OTHER_CORES, streamed.other_cores),
     ];
-    Ok(Answer { numbers, problems: streamed.problems })
+    Ok(RowAnswer { numbers, problems: streamed.problems })
 }
 
 /// Doubles the rate until it is too much, then halves the distance three times.
-fn saturate(arm: &dyn Arm, plan: &Plan, place: &Path, guess: Option<f64>) -> Outcome<Answer> {
+fn saturate(arm: &dyn Arm, plan: &Plan, place: &Path, guess: Option<f64>) -> Outcome<RowAnswer> {
     let plan = Plan { viewers: 100, seconds: 2, patience: 3, ..*plan };
     let mut best: Option<(f64, Streamed)> = None;
     let mut holds = |rate: f64| -> Outcome<bool> {
@@ -191,7 +191,7 @@ fn saturate(arm: &dyn Arm, plan: &Plan, place: &Path, guess: Option<f64>) -> Out
         (LOAD_CORES, streamed.load_cores),
         (OTHER_CORES, streamed.other_cores),
     ];
-    Ok(Answer { numbers, problems: Vec::new() })
+    Ok(RowAnswer { numbers, problems: Vec::new() })
 }
 
 /// An empty folder.
@@ -203,7 +203,7 @@ fn fresh(place: &Path) -> Outcome<std::path::PathBuf> {
     Ok(place.to_owned())
 }
 
-fn idle(arm: &dyn Arm, place: &Path) -> Outcome<Answer> {
+fn idle(arm: &dyn Arm, place: &Path) -> Outcome<RowAnswer> {
     let count = IDLE_VIEWERS.min(crate::open_files_max().saturating_sub(500));
     let server = arm.start(place)?;
     let before = server.process.resident_bytes();
@@ -223,11 +223,11 @@ fn idle(arm: &dyn Arm, place: &Path) -> Outcome<Answer> {
     }
     let numbers =
         vec![("KiB of memory per viewer", grown as f64 / 1024.0 / count as f64), ("viewers", count as f64)];
-    Ok(Answer { numbers, problems })
+    Ok(RowAnswer { numbers, problems })
 }
 
-fn late(arm: &dyn Arm, place: &Path) -> Outcome<Answer> {
-    let mut answer = Answer::default();
+fn late(arm: &dyn Arm, place: &Path) -> Outcome<RowAnswer> {
+    let mut answer = RowAnswer::default();
     let mut rows = vec![(1_000, "ms to have 1,000", "1,000 after the upgrade")];
     // The peers keep a bounded number of messages; only a hub that folds has more to give.
     if arm.name() == "fanlight" {

@@ -50,7 +50,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Nothing yet.
+    /// A record of nothing received yet, for texts of `text_bytes`.
     pub(crate) fn new(text_bytes: usize) -> Self {
         Self { scan: Scan::new(text_bytes), position: 0, gaps: 0, snapshots: 0, is_new: true }
     }
@@ -112,7 +112,7 @@ impl Seen {
     }
 }
 
-/// One viewer.
+/// One viewer of the benchmark, with its socket.
 #[derive(Debug)]
 pub(crate) struct Viewer {
     stream: mio::net::TcpStream,

@@ -14,7 +14,7 @@ use axum::routing::post;
 
 use crate::Outcome;
 
-/// A page.
+/// A page that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arm {
     Fanlight,

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use encode::{Encode, EncodeOptions, encoding};
 use futures_util::stream;
 use model::Envelope;
-use tests::publisher::Publisher;
+use tests::publisher::TestPublisher;
 use tokio::sync::{Mutex, mpsc};
 
 use crate::Outcome;
@@ -21,16 +21,16 @@ use crate::Outcome;
 /// Events that wait for a page: all of a run, so that a slow page does not slow the load down.
 const WAITING_MAX: usize = 1 << 20;
 
-/// See the module.
+/// Where the load goes: to the hub, or straight to a page as server-sent events.
 pub(crate) enum Ear {
-    Hub(Box<Publisher>),
+    Hub(Box<TestPublisher>),
     Page(Box<dyn Encode>, mpsc::Sender<Bytes>),
 }
 
 impl Ear {
     /// The hub at `hub`.
     pub(crate) async fn hub(hub: SocketAddr, conversation: &str) -> Self {
-        Self::Hub(Box::new(Publisher::named(conversation, hub, conversation).await))
+        Self::Hub(Box::new(TestPublisher::named(conversation, hub, conversation).await))
     }
 
     /// Whoever asks at the address that comes back, from the beginning on.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tests::browser::Page;
+use tests::browser::BrowserPage;
 
 use crate::histogram::quantiles;
 
@@ -23,7 +23,7 @@ pub(crate) struct Found(pub(crate) Vec<(&'static str, f64)>);
 /// Watches one page.
 #[derive(Debug)]
 pub(crate) struct Gauge<'a> {
-    page: &'a Page,
+    page: &'a BrowserPage,
     /// CPU of its processes, in seconds, once a second.
     looks: Vec<f64>,
     /// Whether it showed all that was said, and how long after the load that was.
@@ -32,14 +32,14 @@ pub(crate) struct Gauge<'a> {
 
 impl<'a> Gauge<'a> {
     /// Puts the watcher into all that `page` loads from now on.
-    pub(crate) async fn prepare(page: &Page) {
+    pub(crate) async fn prepare(page: &BrowserPage) {
         page.devtools("Performance.enable", json!({})).await;
         page.devtools("Page.enable", json!({})).await;
         page.devtools("Page.addScriptToEvaluateOnNewDocument", json!({"source": MEASURE})).await;
     }
 
     /// Begins to count.
-    pub(crate) async fn begin(page: &'a Page) -> Self {
+    pub(crate) async fn begin(page: &'a BrowserPage) -> Self {
         page.run("measured.on = true").await;
         Self { page, looks: vec![page.renderer_cpu_s()], ended_after: None }
     }

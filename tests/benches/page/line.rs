@@ -9,9 +9,9 @@ use crate::Outcome;
 
 /// A line that holds until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Line(JoinHandle<()>);
+pub(crate) struct MeasuredLine(JoinHandle<()>);
 
-impl Line {
+impl MeasuredLine {
     /// From a port (0 for any that is free) to `hub`; and the port.
     pub(crate) async fn lay(port: u16, hub: SocketAddr) -> Outcome<(Self, u16)> {
         let listener = TcpListener::bind(("127.0.0.1", port)).await?;
@@ -31,7 +31,7 @@ impl Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for MeasuredLine {
     fn drop(&mut self) {
         self.0.abort();
     }

@@ -59,7 +59,7 @@ impl Load {
         Ok(Self { hub, conversation, rate, seconds, tools, others, others_rate, own })
     }
 
-    /// The process.
+    /// Runs as the process that produces the load.
     pub(crate) fn run(self) -> Outcome<()> {
         tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(self.speak())
     }

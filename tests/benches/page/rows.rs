@@ -6,9 +6,9 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tests::browser::{DESKTOP, Page};
-use tests::hub::Hub;
-use tests::publisher::Publisher;
+use tests::browser::{BrowserPage, DESKTOP};
+use tests::hub::TestHub;
+use tests::publisher::TestPublisher;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
@@ -16,7 +16,7 @@ use crate::Outcome;
 use crate::args::Args;
 use crate::arm::{self, Arm};
 use crate::gauge::{Found, Gauge, metric};
-use crate::line::Line;
+use crate::line::MeasuredLine;
 use crate::load::Load;
 use crate::report::Report;
 use crate::story::Story;
@@ -29,7 +29,7 @@ const SOAK_RATE: u64 = 50;
 
 /// Measures everything that was asked for.
 pub(crate) async fn run(args: &Args) -> Outcome<()> {
-    let hub = Hub::start_with(&["--trace", "warn"]).await;
+    let hub = TestHub::start_with(&["--trace", "warn"]).await;
     let peers = if args.arms == [Arm::Fanlight] { None } else { Some(arm::peers().await?) };
     let place = Place { hub: hub.address(), peers: peers.unwrap_or(hub.address()) };
     let mut report = Report::default();
@@ -116,8 +116,8 @@ async fn wall(args: &Args, place: Place, load: &Load) -> Outcome<Found> {
     Ok(gauge.end().await)
 }
 
-async fn open(args: &Args) -> Page {
-    let page = Page::open(DESKTOP).await;
+async fn open(args: &Args) -> BrowserPage {
+    let page = BrowserPage::open(DESKTOP).await;
     Gauge::prepare(&page).await;
     page.devtools("Emulation.setCPUThrottlingRate", json!({"rate": args.throttle})).await;
     page
@@ -138,12 +138,12 @@ async fn resume(args: &Args, place: Place, conversation: &str) -> Outcome<Found>
     let mut speaker = Speaker::start(&load).await?;
     speaker.go().await?;
     speaker.done().await?;
-    let (line, port) = Line::lay(0, place.hub).await?;
+    let (line, port) = MeasuredLine::lay(0, place.hub).await?;
     let page = open(args).await;
     page.goto(&format!("http://127.0.0.1:{port}/c/{conversation}")).await;
     page.holds("return measured.ended").await;
     drop(line);
-    let mut publisher = Publisher::named("missed", place.hub, conversation).await;
+    let mut publisher = TestPublisher::named("missed", place.hub, conversation).await;
     publisher.says(r#"{"k":"run.start","run":"s"}{"k":"part.start","run":"s","part":"x","kind":"text"}"#.replace("}{", "}\n{").as_str()).await;
     let (mut seq, mut story) = (0, Story::new());
     for _ in 0..MISSED / 100 {
@@ -152,7 +152,7 @@ async fn resume(args: &Args, place: Place, conversation: &str) -> Outcome<Found>
         let words: Vec<_> = (0..100).map(|_| delta()).collect();
         seq = publisher.says(&words.join("\n")).await.seq;
     }
-    let (line, _) = Line::lay(port, place.hub).await?;
+    let (line, _) = MeasuredLine::lay(port, place.hub).await?;
     // From the moment that the way is free again.
     let began = Instant::now();
     page.run("measured.on = true; dispatchEvent(new Event('online'))").await;
@@ -166,7 +166,7 @@ async fn resume(args: &Args, place: Place, conversation: &str) -> Outcome<Found>
 
 /// From nothing to the list of conversations.
 async fn first(args: &Args, place: Place) -> Outcome<Found> {
-    let mut publisher = Publisher::named("first", place.hub, "first").await;
+    let mut publisher = TestPublisher::named("first", place.hub, "first").await;
     publisher.says(r#"{"k":"message","message":"m","role":"user","text":"Hello"}"#).await;
     let page = open(args).await;
     page.goto(&format!("http://{}/", place.hub)).await;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use tests::hub::Hub;
+use tests::hub::TestHub;
 use tests::process::cpu;
 use tests::replayer::exchanges;
 
@@ -70,8 +70,14 @@ fn main() -> Outcome<()> {
     let address = upstream::start(&upstream)?;
     let runtime = tokio::runtime::Runtime::new()?;
     let (named, ollama) = (format!("x=http://{address}"), format!("ollama=http://{address}"));
-    let hub =
-        runtime.block_on(Hub::start_with(&["--trace", "warn", "--upstream", &named, "--upstream", &ollama]));
+    let hub = runtime.block_on(TestHub::start_with(&[
+        "--trace",
+        "warn",
+        "--upstream",
+        &named,
+        "--upstream",
+        &ollama,
+    ]));
     let has_recorded = !upstream.recorded.is_empty();
     let mut all: Vec<_> = ARMS.into_iter().map(|arm| (arm, Found::default())).collect();
     all.retain(|(arm, _)| has_recorded || !arm.is_recorded());
@@ -97,7 +103,7 @@ impl Arm {
     }
 
     /// Where its calls go.
-    fn place(self, upstream: SocketAddr, hub: &Hub) -> SocketAddr {
+    fn place(self, upstream: SocketAddr, hub: &TestHub) -> SocketAddr {
         if matches!(self, Self::Direct | Self::RecordedDirect) { upstream } else { hub.address() }
     }
 

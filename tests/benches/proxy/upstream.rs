@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use tests::replayer::Exchange;
+use tests::replayer::RecordedExchange;
 
 use crate::Outcome;
 
@@ -16,18 +16,18 @@ pub(crate) const CALL: &str = "x-call";
 /// When the pieces of a call were said: the place of their last byte in the answer, and the time.
 type Said = Arc<Mutex<Vec<(usize, Instant)>>>;
 
-/// See the module.
+/// A model API that answers each request with a fixed number of pieces, on a thread of its own.
 #[derive(Debug)]
 pub(crate) struct Upstream {
     pieces: u64,
     every: Duration,
-    pub(crate) recorded: Vec<Exchange>,
+    pub(crate) recorded: Vec<RecordedExchange>,
     said: Mutex<HashMap<String, Said>>,
 }
 
 impl Upstream {
     /// One that says `pieces`, or the lines of a recording, with `every` between two of them.
-    pub(crate) fn new(pieces: u64, every: Duration, recorded: Vec<Exchange>) -> Self {
+    pub(crate) fn new(pieces: u64, every: Duration, recorded: Vec<RecordedExchange>) -> Self {
         Self { pieces, every, recorded, said: Mutex::default() }
     }
 

@@ -7,7 +7,7 @@ use tests::raw;
 use tests::wait::load_for;
 use tokio::net::TcpStream;
 
-use super::neighbours::Street;
+use super::neighbours::NeighbourPlace;
 
 /// Length of a text that is much too long, in bytes.
 const MUCH: usize = 15 << 20;
@@ -18,7 +18,7 @@ const CONVERSATIONS: u64 = 4;
 /// Most that is read of an answer, in bytes.
 const READ: usize = 1 << 20;
 
-impl Street {
+impl NeighbourPlace {
     fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.hub)
     }
@@ -61,7 +61,7 @@ async fn take(asked: reqwest::Result<reqwest::Response>, most: usize) {
     }
 }
 
-pub(super) async fn names(mut street: Street) {
+pub(super) async fn names(mut street: NeighbourPlace) {
     let (conversation, run) = (street.conversation("wide"), street.run());
     let field = street.one_of(&["model", "name", "title"]);
     let mut event = json!({"k": "run.start", "run": run});
@@ -69,7 +69,7 @@ pub(super) async fn names(mut street: Street) {
     street.publish(&conversation, json!([event])).await;
 }
 
-pub(super) async fn nests(mut street: Street) {
+pub(super) async fn nests(mut street: NeighbourPlace) {
     let (conversation, run) = (street.conversation("deep"), street.run());
     let mut events = vec![json!({"k": "run.start", "run": run})];
     let bombs = ["- ".repeat(2_000), "> ".repeat(5_000), "*a _b ".repeat(20_000)];
@@ -88,7 +88,7 @@ pub(super) async fn nests(mut street: Street) {
 }
 
 /// Imports with numbers at the edge of what is taken and beyond it, and says something into what came of them.
-pub(super) async fn imports(mut street: Street) {
+pub(super) async fn imports(mut street: NeighbourPlace) {
     let (conversation, run) = (street.conversation("bad"), street.run());
     let seq = (1_u64 << 53) - 2 + street.random.between(0, 5);
     let header = json!({"fanlight": "native", "version": 1, "conversation": "c"});
@@ -106,15 +106,15 @@ pub(super) async fn imports(mut street: Street) {
     street.publish(&conversation, json!([{"k": "run.start", "run": run}, end])).await;
 }
 
-pub(super) async fn broken(mut street: Street) {
+pub(super) async fn broken(mut street: NeighbourPlace) {
     let path = format!("/v1/ingest/openai-chat/{}", street.conversation("broken"));
     let request = raw::post(&path, &[], &"data: {\"x\":".repeat(10_000));
     let Ok(stream) = TcpStream::connect(street.hub).await else { return };
-    raw::Wire::new(stream).try_send(&request[..request.len() / 2]).await;
+    raw::RawSocket::new(stream).try_send(&request[..request.len() / 2]).await;
     load_for(Duration::from_millis(street.random.between(0, 50))).await;
 }
 
-pub(super) async fn searches(mut street: Street) {
+pub(super) async fn searches(mut street: NeighbourPlace) {
     let (conversation, message) = (street.conversation("words"), street.random.between(0, 200));
     let text = "word and word again ".repeat(20_000);
     let said = json!([{"k": "message", "message": format!("m{message}"), "role": "user", "text": text}]);
@@ -123,14 +123,14 @@ pub(super) async fn searches(mut street: Street) {
     street.glance(&format!("/v1/search?limit=50&q={words}")).await;
 }
 
-pub(super) async fn exports(mut street: Street) {
+pub(super) async fn exports(mut street: NeighbourPlace) {
     let kind = street.one_of(&["wide", "deep", "words"]);
     let form = street.one_of(&["html", "md", "native", "openai"]);
     let conversation = street.conversation(kind);
     street.glance(&format!("/v1/conversations/{conversation}/export/{form}")).await;
 }
 
-pub(super) async fn references(mut street: Street) {
+pub(super) async fn references(mut street: NeighbourPlace) {
     let (conversation, run) = (street.conversation("forged"), street.run());
     let reference = json!({"hash": "0".repeat(32), "bytes": 1_u64 << 50, "mime": "text/plain"});
     let events = json!([
@@ -142,7 +142,7 @@ pub(super) async fn references(mut street: Street) {
     street.glance(&format!("/v1/conversations/{conversation}/export/html")).await;
 }
 
-pub(super) async fn upstream(mut street: Street) {
+pub(super) async fn upstream(mut street: NeighbourPlace) {
     let question = json!({"role": "user", "content": street.run()});
     let body = json!({"model": "m", "stream": true, "messages": [question]});
     let request = street.client.post(street.url("/proxy/evil/v1/chat/completions"));
@@ -150,7 +150,7 @@ pub(super) async fn upstream(mut street: Street) {
     take(asked, READ * street.random.between(1, 16) as usize).await;
 }
 
-pub(super) async fn models(mut street: Street) {
+pub(super) async fn models(mut street: NeighbourPlace) {
     let conversation = street.conversation("models");
     for _ in 0..24 {
         let start = json!({"k": "run.start", "run": street.run(), "model": "m".repeat(MUCH)});
@@ -159,7 +159,7 @@ pub(super) async fn models(mut street: Street) {
     street.glance(&format!("/v1/conversations/{conversation}")).await;
 }
 
-pub(super) async fn indents(mut street: Street) {
+pub(super) async fn indents(mut street: NeighbourPlace) {
     let (conversation, run) = (street.conversation("indents"), street.run());
     let deep = |indent: &str, word: &str| {
         (0..1_000).flat_map(|depth| [indent.repeat(depth), word.to_owned()]).collect::<String>()
@@ -180,12 +180,12 @@ pub(super) async fn indents(mut street: Street) {
 const TEXT: usize = 4 << 20;
 
 /// Makes the conversation whose views are asked for, once.
-pub(crate) async fn fill_view(street: &Street) {
+pub(crate) async fn fill_view(street: &NeighbourPlace) {
     fill(street, "view", street.view_mib).await;
 }
 
 /// Makes the conversations that viewers and exports choose from.
-pub(crate) async fn furnish(street: &Street) {
+pub(crate) async fn furnish(street: &NeighbourPlace) {
     for kind in ["wide", "deep", "words"] {
         for number in 0..CONVERSATIONS {
             fill(street, &format!("{kind}-{number}"), 8).await;
@@ -193,7 +193,7 @@ pub(crate) async fn furnish(street: &Street) {
     }
 }
 
-async fn fill(street: &Street, conversation: &str, mib: u64) {
+async fn fill(street: &NeighbourPlace, conversation: &str, mib: u64) {
     for number in 0..(mib << 20) / TEXT as u64 {
         let run = format!("r{number}");
         let events = json!([
@@ -207,7 +207,7 @@ async fn fill(street: &Street, conversation: &str, mib: u64) {
 }
 
 /// Six views that a page of another origin asks for, and six that a program asks for and reads to the end.
-pub(super) async fn views(street: Street) {
+pub(super) async fn views(street: NeighbourPlace) {
     let url = street.url("/v1/conversations/view");
     if street.client.get(format!("{url}?summary")).send().await.is_ok_and(|answer| answer.status() == 404) {
         fill_view(&street).await;

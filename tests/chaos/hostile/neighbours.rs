@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::{callers, sockets};
-use crate::settings::{Random, Settings};
+use crate::settings::{SeededRandom, Settings};
 
 /// How long one deed may take; then the neighbour hangs up and begins another.
 const DEED: Duration = Duration::from_secs(15);
@@ -31,18 +31,18 @@ pub(crate) const KINDS: u64 = 15;
 
 /// What a deed needs.
 #[derive(Debug, Clone)]
-pub(crate) struct Street {
+pub(crate) struct NeighbourPlace {
     /// The hub.
     pub(crate) hub: SocketAddr,
     /// Speaks HTTP to it, as a library does.
     pub(crate) client: reqwest::Client,
     /// Chance.
-    pub(crate) random: Random,
+    pub(crate) random: SeededRandom,
     /// Size of the conversation of which views are asked for, in MiB.
     pub(crate) view_mib: u64,
 }
 
-impl Street {
+impl NeighbourPlace {
     /// One to the hub.
     pub(crate) fn to(hub: SocketAddr, settings: &Settings) -> Self {
         let (client, random) = (reqwest::Client::new(), settings.random());
@@ -54,18 +54,18 @@ impl Street {
 pub(crate) struct Neighbours {
     leave: watch::Sender<bool>,
     thread: JoinHandle<()>,
-    deeds: Vec<Deeds>,
+    deeds: Vec<NeighbourDeeds>,
 }
 
 /// How often a kind did what it does.
-type Deeds = (&'static str, Arc<AtomicU64>);
+type NeighbourDeeds = (&'static str, Arc<AtomicU64>);
 
 /// Neighbours as they move in.
 struct Moving {
-    street: Street,
+    street: NeighbourPlace,
     leave: watch::Receiver<bool>,
     all: JoinSet<()>,
-    deeds: Vec<Deeds>,
+    deeds: Vec<NeighbourDeeds>,
     /// How many kinds were named.
     named: u64,
     /// The one kind that comes, or 0.
@@ -74,7 +74,7 @@ struct Moving {
 
 impl Neighbours {
     /// Lets them begin: the kind of the number `only` from 1, with 0 all.
-    pub(crate) fn move_in(street: Street, only: u64) -> Self {
+    pub(crate) fn move_in(street: NeighbourPlace, only: u64) -> Self {
         let mut runtime = Builder::new_multi_thread();
         let runtime = runtime.worker_threads(2).enable_all().on_thread_start(stand_low).build().unwrap();
         let (leave, left) = watch::channel(false);
@@ -120,7 +120,7 @@ impl Moving {
     fn kind<F: Future<Output = ()> + Send + 'static>(
         &mut self,
         name: &'static str,
-        deed: impl Fn(Street) -> F + Clone + Send + Sync + 'static,
+        deed: impl Fn(NeighbourPlace) -> F + Clone + Send + Sync + 'static,
     ) {
         self.named += 1;
         if self.only != 0 && self.only != self.named {
@@ -130,11 +130,11 @@ impl Moving {
         self.deeds.push((name, Arc::clone(&count)));
         for _ in 0..OF_EACH {
             let (mut leave, deed, count) = (self.leave.clone(), deed.clone(), Arc::clone(&count));
-            let mut street = Street { random: self.street.random.fork(), ..self.street.clone() };
+            let mut street = NeighbourPlace { random: self.street.random.fork(), ..self.street.clone() };
             self.all.spawn(async move {
                 let work = async {
                     loop {
-                        let next = Street { random: street.random.fork(), ..street.clone() };
+                        let next = NeighbourPlace { random: street.random.fork(), ..street.clone() };
                         // A hub that lets it hang is no trouble to anybody but the neighbour itself.
                         count.fetch_add(1, Ordering::Relaxed);
                         drop(timeout(DEED, deed(next)).await);

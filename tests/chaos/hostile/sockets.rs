@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use model::frame::SUBPROTOCOL;
 use tests::wait::load_for;
-use tests::wire::Wire;
-use tests::{Viewer, raw};
+use tests::wire::WebSocketWire;
+use tests::{TestViewer, raw};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::neighbours::Street;
+use super::neighbours::NeighbourPlace;
 
 /// Frames of one write.
 const AT_ONCE: usize = 4_096;
@@ -31,7 +31,7 @@ fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 /// A WebSocket that has said hello, as bytes.
-async fn upgraded(street: &Street) -> Option<TcpStream> {
+async fn upgraded(street: &NeighbourPlace) -> Option<TcpStream> {
     let mut stream = TcpStream::connect(street.hub).await.ok()?;
     let request = format!(
         "GET /v1/ws HTTP/1.1\r\nhost: {}\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\n\
@@ -46,13 +46,13 @@ async fn upgraded(street: &Street) -> Option<TcpStream> {
     Some(stream)
 }
 
-pub(super) async fn pings(street: Street) {
+pub(super) async fn pings(street: NeighbourPlace) {
     let Some(mut stream) = upgraded(&street).await else { return };
     let pings = frame(HIGH | PING, &[b'x'; 125]).repeat(AT_ONCE);
     while stream.write_all(&pings).await.is_ok() {}
 }
 
-pub(super) async fn fragments(street: Street) {
+pub(super) async fn fragments(street: NeighbourPlace) {
     let Some(mut stream) = upgraded(&street).await else { return };
     if stream.write_all(&frame(TEXT, b"")).await.is_err() {
         return;
@@ -62,10 +62,10 @@ pub(super) async fn fragments(street: Street) {
 }
 
 /// Subscribes to a large conversation, asks for it again and again, and takes nothing of it.
-pub(super) async fn viewer(mut street: Street) {
+pub(super) async fn viewer(mut street: NeighbourPlace) {
     let conversation = format!("wide-{}", street.random.between(0, 4));
-    let Some(wire) = Wire::try_connect(street.hub).await else { return };
-    let mut viewer = Viewer::away(street.hub, &conversation);
+    let Some(wire) = WebSocketWire::try_connect(street.hub).await else { return };
+    let mut viewer = TestViewer::away(street.hub, &conversation);
     viewer.resume_over(wire).await;
     for _ in 0..32 {
         if !viewer.wire().offer_text(String::from(r#"{"t":"resync","sub":1}"#)).await {
@@ -76,7 +76,7 @@ pub(super) async fn viewer(mut street: Street) {
 }
 
 /// Half a head, half a body, or nothing.
-pub(super) async fn silence(mut street: Street) {
+pub(super) async fn silence(mut street: NeighbourPlace) {
     let Ok(mut stream) = TcpStream::connect(street.hub).await else { return };
     let mut body = raw::post("/v1/conversations/s/events", &[], "[{\"k\":\"run.start\",\"run\":\"r\"}]");
     body.truncate(body.len() - 9);

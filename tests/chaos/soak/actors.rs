@@ -5,25 +5,25 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use model::frame::{ClientFrame, ServerFrame};
 use serde_json::json;
-use tests::publisher::Body;
+use tests::publisher::StreamingBody;
 use tests::wait::{load_for, within};
-use tests::watcher::{Covers, covers};
-use tests::wire::Wire;
-use tests::{Publisher, Viewer};
+use tests::watcher::{FrameCoverage, covers};
+use tests::wire::WebSocketWire;
+use tests::{TestPublisher, TestViewer};
 use tokio::time::{Instant, timeout_at};
 
-use super::{Scene, Time};
+use super::{SoakState, Time};
 use crate::logged::agree;
-use crate::settings::Random;
+use crate::settings::SeededRandom;
 
 /// Some time, in milliseconds.
-fn some(random: &mut Random, from: u64, to: u64) -> Duration {
+fn some(random: &mut SeededRandom, from: u64, to: u64) -> Duration {
     Duration::from_millis(random.between(from, to))
 }
 
 /// Tells runs of one after the other; some are not ended, and some come as the body of a POST that breaks off. Returns how
 /// many events were said.
-pub(super) async fn publisher(scene: Scene, mut random: Random, number: u64) -> u64 {
+pub(super) async fn publisher(scene: SoakState, mut random: SeededRandom, number: u64) -> u64 {
     let (mut said, mut lives) = (0, 0);
     while scene.goes_on() {
         lives += 1;
@@ -34,8 +34,8 @@ pub(super) async fn publisher(scene: Scene, mut random: Random, number: u64) -> 
             continue;
         }
         // A name for each run: a life that counts from 1 again would be taken for one that repeats itself.
-        let mut publisher = Publisher::named(&run, scene.hub, &conversation).await;
-        let mut story = Story::begin(&run);
+        let mut publisher = TestPublisher::named(&run, scene.hub, &conversation).await;
+        let mut story = SoakStory::begin(&run);
         for _ in 0..random.between(5, 40) {
             story.goes_on(&mut random);
             said += publisher.says(&story.take()).await.events;
@@ -50,11 +50,11 @@ pub(super) async fn publisher(scene: Scene, mut random: Random, number: u64) -> 
 }
 
 /// A run as the body of a POST, which may break off.
-async fn post(scene: &Scene, random: &mut Random, conversation: &str, run: &str) -> u64 {
+async fn post(scene: &SoakState, random: &mut SeededRandom, conversation: &str, run: &str) -> u64 {
     let url = format!("http://{}/v1/ingest/fanlight/{conversation}", scene.hub);
     // A client for each, so that no connection outlives its request.
-    let mut body = Body::post(&reqwest::Client::new(), &url, &[]);
-    let mut story = Story::begin(run);
+    let mut body = StreamingBody::post(&reqwest::Client::new(), &url, &[]);
+    let mut story = SoakStory::begin(run);
     for _ in 0..random.between(2, 10) {
         story.goes_on(random);
         body.write(story.take()).await;
@@ -72,13 +72,13 @@ async fn post(scene: &Scene, random: &mut Random, conversation: &str, run: &str)
 }
 
 /// A run with a text and calls, as lines.
-struct Story {
+struct SoakStory {
     run: String,
     calls: u64,
     lines: String,
 }
 
-impl Story {
+impl SoakStory {
     fn begin(run: &str) -> Self {
         let mut story = Self { run: run.to_owned(), calls: 0, lines: String::new() };
         story.tell(json!({"k": "run.start", "model": "m"}));
@@ -92,7 +92,7 @@ impl Story {
         self.lines.push('\n');
     }
 
-    fn goes_on(&mut self, random: &mut Random) {
+    fn goes_on(&mut self, random: &mut SeededRandom) {
         if random.between(0, 6) == 0 {
             self.calls += 1;
             let call = format!("t{}", self.calls);
@@ -119,10 +119,10 @@ impl Story {
 
 /// Views, is cut and comes back, does not read for a while, goes to another conversation. Fails at the first hole or
 /// double. In the evening it looks whether it sees what the hub has.
-pub(super) async fn viewer(scene: Scene, mut random: Random) {
+pub(super) async fn viewer(scene: SoakState, mut random: SeededRandom) {
     loop {
         let conversation = scene.conversation(&mut random);
-        let mut viewer = Viewer::connect(scene.hub, &conversation).await;
+        let mut viewer = TestViewer::connect(scene.hub, &conversation).await;
         for _ in 0..random.between(1, 8) {
             match random.between(0, 6) {
                 0 => {
@@ -140,13 +140,13 @@ pub(super) async fn viewer(scene: Scene, mut random: Random) {
     }
 }
 
-async fn read(viewer: &mut Viewer, time: Duration) {
+async fn read(viewer: &mut TestViewer, time: Duration) {
     let end = Instant::now() + time;
     // A step that is not over loses nothing: frames are taken whole.
     while timeout_at(end, viewer.step()).await.is_ok() {}
 }
 
-async fn last_look(mut scene: Scene, mut viewer: Viewer) {
+async fn last_look(mut scene: SoakState, mut viewer: TestViewer) {
     viewer.cut();
     let all_is_said = scene.time.wait_for(|time| *time == Time::Night);
     within("the publishers to be silent", all_is_said).await.unwrap();
@@ -156,7 +156,7 @@ async fn last_look(mut scene: Scene, mut viewer: Viewer) {
 
 /// Reads a conversation as server-sent events; leaves and comes back with the id of the last. Fails at the first hole
 /// or double.
-pub(super) async fn stream_reader(scene: Scene, mut random: Random) {
+pub(super) async fn stream_reader(scene: SoakState, mut random: SeededRandom) {
     while scene.goes_on() {
         let url = format!("http://{}/v1/conversations/{}/events", scene.hub, scene.conversation(&mut random));
         let (mut id, mut position) = (None, None);
@@ -185,20 +185,20 @@ fn take(event: &str, id: &mut Option<String>, position: &mut Option<u64>) {
             *id = Some(new.to_owned());
         }
         match line.strip_prefix("data: ").map(covers) {
-            Some(Covers::Events(from, to)) => {
+            Some(FrameCoverage::Events(from, to)) => {
                 assert_eq!(Some(from), position.map(|at| at + 1), "a hole or a double in a stream");
                 *position = Some(to);
             }
-            Some(Covers::Everything(seq)) => *position = Some(seq),
+            Some(FrameCoverage::Everything(seq)) => *position = Some(seq),
             _ => {}
         }
     }
 }
 
 /// Watches the list for a while, again and again.
-pub(super) async fn list_watcher(scene: Scene, mut random: Random) {
+pub(super) async fn list_watcher(scene: SoakState, mut random: SeededRandom) {
     while scene.goes_on() {
-        let mut wire = Wire::connect(scene.hub).await;
+        let mut wire = WebSocketWire::connect(scene.hub).await;
         wire.send(&ClientFrame::Watch { sub: 0, limit: None }).await;
         let first = wire.frame().await;
         assert!(matches!(first, ServerFrame::Fleet { full: true, .. }), "{first:?}");

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tests::browser::DESKTOP;
-use tests::{Hub, Origin, Page};
+use tests::{BrowserPage, ScriptedServer, TestHub};
 
 use super::{act, answer, close, hub_with, last, open, say, shows, types};
 use crate::scene::LOOKS;
@@ -29,7 +29,7 @@ const SIDES: &str =
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fork_is_compared_with_what_it_was_made_of() {
-    let origin = Origin::start(|asked| answer(&format!("About {}", last(asked)))).await;
+    let origin = ScriptedServer::start(|asked| answer(&format!("About {}", last(asked)))).await;
     let (hub, _place) = hub_with(&origin, false).await;
     let page = open(&hub, "/c/c").await;
     for text in ["One", "Two"] {
@@ -78,7 +78,7 @@ async fn a_fork_is_compared_with_what_it_was_made_of() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_that_part_at_a_call_say_at_which() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     for (conversation, query, found) in [("a", "billing", "{}"), ("b", "invoices", "[1,2]")] {
         let lines = CALLS
             .replace("QUERY", query)
@@ -86,7 +86,7 @@ async fn runs_that_part_at_a_call_say_at_which() {
             .replace("LONG", &"On and on.\\n\\n".repeat(60));
         hub.publisher(conversation).await.says(&lines).await;
     }
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/a?compare=b")).await;
     page.text_until("parting", |text| text == "After 1 step: search with other arguments.").await;
     page.run_until(SIDES, |sides| {

@@ -2,28 +2,29 @@
 
 use serde_json::{Value, json};
 use tests::browser::DESKTOP;
-use tests::raw::Message;
-use tests::{Hub, Origin, Page, Step};
+use tests::raw::RawMessage;
+use tests::{BrowserPage, ScriptedServer, ServerStep, TestHub};
 
 use super::{STREAM, act, close, key, say, shows, types};
 
 /// An answer in server-sent events.
-fn streamed(events: &[(&str, Value)], is_over: bool) -> Vec<Step> {
-    let pieces =
-        events.iter().map(|(name, body)| Step::piece(format!("event: {name}\ndata: {body}\n\n").as_bytes()));
-    let end = if is_over { Step::end(&[]) } else { Step::Silence };
-    std::iter::once(Step::begin("200 OK", &STREAM)).chain(pieces).chain([end]).collect()
+fn streamed(events: &[(&str, Value)], is_over: bool) -> Vec<ServerStep> {
+    let pieces = events
+        .iter()
+        .map(|(name, body)| ServerStep::piece(format!("event: {name}\ndata: {body}\n\n").as_bytes()));
+    let end = if is_over { ServerStep::end(&[]) } else { ServerStep::Silence };
+    std::iter::once(ServerStep::begin("200 OK", &STREAM)).chain(pieces).chain([end]).collect()
 }
 
 /// A graph that asks how old somebody is, says it, and when it is asked anything else never ends.
-fn graph(asked: &Message) -> Vec<Step> {
+fn graph(asked: &RawMessage) -> Vec<ServerStep> {
     let said = |text: &str| {
         let message = json!({"type": "AIMessageChunk", "id": "m1", "content": text});
         ("messages", json!([message, {"langgraph_node": "model"}]))
     };
     let body: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
     if !asked.start.contains("/runs/stream") {
-        return Step::answer("200 OK", &[("content-type", "application/json")], b"{}");
+        return ServerStep::answer("200 OK", &[("content-type", "application/json")], b"{}");
     }
     if let Some(answer) = body.pointer("/command/resume") {
         return streamed(&[said(&format!("You are {answer}."))], true);
@@ -37,13 +38,13 @@ fn graph(asked: &Message) -> Vec<Step> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_elsewhere_asks_and_is_answered_and_stopped() {
-    let origin = Origin::start(graph).await;
+    let origin = ScriptedServer::start(graph).await;
     let place = tempfile::tempdir().expect("a directory");
     let file = place.path().join("fanlight.toml");
     let settings = format!("[agents.far]\nkind = \"langgraph\"\nurl = \"http://{}\"\n", origin.address());
     std::fs::write(&file, settings).expect("the settings are written");
-    let hub = Hub::start_with(&["--config", file.to_str().expect("a path")]).await;
-    let page: Page = super::open(&hub, "/c/c").await;
+    let hub = TestHub::start_with(&["--config", file.to_str().expect("a path")]).await;
+    let page: BrowserPage = super::open(&hub, "/c/c").await;
     say(&page, "Hello").await;
     shows(&page, "How old are you?").await;
     page.resize(DESKTOP).await;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 use tests::model::{END, STREAM, answer, delta};
-use tests::{Page, Step};
+use tests::{BrowserPage, ServerStep};
 
 use super::{close, open};
 use crate::scene::{asking, head_of};
@@ -12,7 +12,7 @@ use crate::scene::{asking, head_of};
 const AREA: &str = "document.querySelector('[data-t=arguments]')";
 
 /// An answer that waits, and then calls more than a page shows; the one after it ends the run.
-fn many() -> Vec<Step> {
+fn many() -> Vec<ServerStep> {
     static TIMES: AtomicU32 = AtomicU32::new(0);
     if TIMES.fetch_add(1, Ordering::Relaxed) > 0 {
         return answer("Done.");
@@ -22,10 +22,16 @@ fn many() -> Vec<Step> {
         json!({"index": n, "id": format!("n{n}"), "type": "function", "function": function})
     });
     let said = delta(&json!({"tool_calls": calls.collect::<Vec<_>>()}));
-    vec![Step::begin("200 OK", &STREAM), Step::Wait, Step::piece(&said), Step::piece(END), Step::end(&[])]
+    vec![
+        ServerStep::begin("200 OK", &STREAM),
+        ServerStep::Wait,
+        ServerStep::piece(&said),
+        ServerStep::piece(END),
+        ServerStep::end(&[]),
+    ]
 }
 
-async fn is_kept(page: &Page) {
+async fn is_kept(page: &BrowserPage) {
     page.holds(&format!("return {AREA}?.mine === true && {AREA}.value === '{{\"service\": \"ledger\"}}'"))
         .await;
 }

@@ -2,7 +2,7 @@
 
 use tests::browser::DESKTOP;
 use tests::model::answer;
-use tests::{Hub, Origin, Page, Step};
+use tests::{BrowserPage, ScriptedServer, ServerStep, TestHub};
 
 use super::{act, close, open, say, shows};
 use crate::scene::{LOOKS, OPENING, hub_and_publisher};
@@ -10,20 +10,20 @@ use crate::scene::{LOOKS, OPENING, hub_and_publisher};
 const BUTTONS: &str = "return document.querySelectorAll('[data-act=go-on], [data-act=stop-retry]').length";
 
 /// A model that is busy for ten minutes, then answers.
-async fn busy() -> Origin {
+async fn busy() -> ScriptedServer {
     let times = std::sync::atomic::AtomicU32::new(0);
-    Origin::start(move |_| match times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+    ScriptedServer::start(move |_| match times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
         0 => {
             let busy = br#"{"error":{"message":"Overloaded","code":"overloaded"}}"#;
             let head = [("content-type", "application/json"), ("retry-after", "600")];
-            Step::answer("503 Service Unavailable", &head, busy)
+            ServerStep::answer("503 Service Unavailable", &head, busy)
         }
         _ => answer("Here I am."),
     })
     .await
 }
 
-async fn hub_at(origin: &Origin) -> (Hub, tempfile::TempDir) {
+async fn hub_at(origin: &ScriptedServer) -> (TestHub, tempfile::TempDir) {
     let place = tempfile::tempdir().expect("a directory");
     let file = place.path().join("fanlight.toml");
     let settings = format!(
@@ -31,7 +31,7 @@ async fn hub_at(origin: &Origin) -> (Hub, tempfile::TempDir) {
         origin.address()
     );
     std::fs::write(&file, settings).expect("the settings are written");
-    let hub = Hub::start_with(&["--config", file.to_str().expect("a path")]).await;
+    let hub = TestHub::start_with(&["--config", file.to_str().expect("a path")]).await;
     (hub, place)
 }
 
@@ -59,7 +59,7 @@ async fn a_busy_model_is_asked_at_once_by_who_does_not_want_to_wait() {
     }
     page.resize(DESKTOP).await;
     // Also for who comes now.
-    let other = Page::open(DESKTOP).await;
+    let other = BrowserPage::open(DESKTOP).await;
     other.goto(&hub.url("/c/c")).await;
     other.text_until("retry", counts_down).await;
     other.close().await;
@@ -89,7 +89,7 @@ async fn of_a_run_that_is_only_watched_the_wait_is_told_and_nothing_offered() {
     publisher.says(OPENING).await;
     let waits = r#"{"k":"status","run":"r","text":"retrying model in 600 s (2/5): Overloaded"}"#;
     let head = publisher.says(waits).await.seq;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     page.text_until("retry", counts_down).await;
@@ -122,12 +122,16 @@ async fn a_failure_that_is_permanent_offers_no_retry_and_says_so() {
     let broken = br#"{"error":{"message":"The server had an error","code":"server_error"}}"#;
     let odd = b"data: {\"error\":{\"message\":\"Something odd\"}}\n\n";
     let cases = [
-        (Step::answer("401 Unauthorized", &json, refused), "Incorrect API key", Some(false)),
-        (Step::answer("500 Internal Server Error", &json, broken), "The server had an error", Some(true)),
-        (Step::answer("200 OK", &tests::model::STREAM, odd), "Something odd", None),
+        (ServerStep::answer("401 Unauthorized", &json, refused), "Incorrect API key", Some(false)),
+        (
+            ServerStep::answer("500 Internal Server Error", &json, broken),
+            "The server had an error",
+            Some(true),
+        ),
+        (ServerStep::answer("200 OK", &tests::model::STREAM, odd), "Something odd", None),
     ];
     for (steps, message, retryable) in cases {
-        let origin = Origin::start(move |_| steps.clone()).await;
+        let origin = ScriptedServer::start(move |_| steps.clone()).await;
         let (hub, _place) = super::hub_with(&origin, false).await;
         let page = open(&hub, "/c/c").await;
         say(&page, "Hello").await;

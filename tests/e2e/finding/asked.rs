@@ -1,6 +1,6 @@
 //! When Find has the focus, and when it marks.
 
-use tests::Page;
+use tests::BrowserPage;
 use tests::browser::DESKTOP;
 
 use super::{HITS, key, types};
@@ -10,7 +10,7 @@ use crate::scene::{ANSWER, OPENING, THINKING, hub_and_publisher};
 async fn only_who_asks_for_find_gets_its_focus() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, THINKING]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?find=region")).await;
     page.painted(head).await;
     page.run_until(HITS, |hits| hits.as_array().is_some_and(|hits| hits.len() >= 2)).await;
@@ -43,7 +43,7 @@ async fn only_who_asks_for_find_gets_its_focus() {
 async fn nothing_is_marked_under_a_dialog() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, THINKING]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?find=region")).await;
     page.painted(head).await;
     let is_marked = "return CSS.highlights.has('find')";

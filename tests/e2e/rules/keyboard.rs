@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use tests::Page;
+use tests::BrowserPage;
 use tests::browser::DESKTOP;
 
 use super::tab;
@@ -34,7 +34,7 @@ const FOCUSED: &str = "
     return {name, is_seen: ring(style) || (e.labels && [...e.labels].some(l => ring(getComputedStyle(l)))) || ring(getComputedStyle(e.parentElement))}";
 
 /// Goes through `screen` with Tab alone.
-async fn all_is_reached(page: &Page, screen: &str) {
+async fn all_is_reached(page: &BrowserPage, screen: &str) {
     let marked = page.run(MARKED).await;
     let wanted: BTreeSet<String> =
         marked.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
@@ -63,7 +63,7 @@ async fn rule_10_everything_is_reached_by_keyboard_alone() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, THINKING, CALLS, SUB_AGENT, ANSWER, CLOSING]).await;
     hub.publisher("other").await.says(OPENING).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     // Each place, and the keys that lead there.
     for (screen, keys) in [
         ("conversation", ""),

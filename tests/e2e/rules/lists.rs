@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tests::browser::DESKTOP;
-use tests::{Hub, Page, Publisher};
+use tests::{BrowserPage, TestHub, TestPublisher};
 
 use super::tab;
 use crate::scene::OPENING;
@@ -16,11 +16,11 @@ fn order(rows: &str) -> String {
     )
 }
 
-async fn points_at(page: &Page, x: f64, y: f64) {
+async fn points_at(page: &BrowserPage, x: f64, y: f64) {
     page.devtools("Input.dispatchMouseEvent", json!({"type": "mouseMoved", "x": x, "y": y})).await;
 }
 
-async fn conversations(hub: &Hub, names: &[&str]) -> Vec<Publisher> {
+async fn conversations(hub: &TestHub, names: &[&str]) -> Vec<TestPublisher> {
     let mut all = Vec::new();
     for name in names {
         let mut publisher = hub.publisher(name).await;
@@ -45,9 +45,9 @@ async fn rule_5_conversations_keep_their_order_under_pointer_and_focus() {
         ("/", "nav.list", (120.0, 300.0), (700.0, 880.0)),
         ("/wall", ".wall", (900.0, 200.0), (120.0, 880.0)),
     ] {
-        let hub = Hub::start().await;
+        let hub = TestHub::start().await;
         let mut publishers = conversations(&hub, &["alpha", "beta", "gamma"]).await;
-        let page = Page::open(DESKTOP).await;
+        let page = BrowserPage::open(DESKTOP).await;
         page.goto(&hub.url(address)).await;
         let rows = order(&format!("{list} [data-conversation]"));
         let is_whole = |shown: &Value| shown.as_str().is_some_and(|names| names.split(',').count() == 3);
@@ -88,9 +88,9 @@ async fn rule_5_conversations_keep_their_order_under_pointer_and_focus() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_5_calls_keep_their_order_under_the_pointer() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     let call = |name: &str| {
         format!(
@@ -122,13 +122,13 @@ async fn rule_5_calls_keep_their_order_under_the_pointer() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_list_of_calls_follows_its_own_end() {
-    let hub = Hub::start().await;
+    let hub = TestHub::start().await;
     let mut publisher = hub.publisher("c").await;
     let call =
         |n: u32| format!(r#"{{"k":"tool.call","run":"r","tool":"n{n}","name":"look","arguments":"{{}}"}}"#);
     let many: Vec<String> = (0..60).map(call).collect();
     let head = publisher.says_all(&[OPENING, &many.join("\n")]).await;
-    let page = Page::open(DESKTOP).await;
+    let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     let is_seen = |n: u32| {

@@ -1,6 +1,6 @@
 //! Seed 1: the typed events of a deep agent, and the block of steps that it wants to see of them.
 
-use encode::document::{Steps, markdown};
+use encode::document::{StepsLayout, markdown};
 use serde_json::{Value, json};
 
 use super::{Seed, accepted, assert_means, assert_piece_means, encoded, native, objects, sse, view};
@@ -211,7 +211,7 @@ fn output_format() {
         {"k":"part.end","part":"p3"}
         {"k":"run.end","status":"complete"}
     "#;
-    let text = markdown(&view(&native(events)), "c", Steps::OneBlock).replace('\\', "");
+    let text = markdown(&view(&native(events)), "c", StepsLayout::OneBlock).replace('\\', "");
     let (_, block) = text.split_once("<details>").unwrap();
     let lines =
         |text: &str| text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>();

@@ -1,7 +1,7 @@
 //! Seed 4: what a provider of one's own says, as its YAML describes it, and calls that a model writes into its text.
 
 use dialects::custom::UserDialect;
-use dialects::text_calls::{Found, TextCalls, TextForm};
+use dialects::text_calls::{TextCallToken, TextCalls, TextForm};
 use dialects::{DecodeOptions, Decoded};
 use model::limits::{PART_BYTES_MAX, TEXT_CALL_BYTES_MAX};
 
@@ -82,10 +82,12 @@ fn configuration_constants() {
 /// Text, and calls between bars.
 fn found(form: TextForm, (head, tail): (&str, &str)) -> String {
     let (mut calls, mut told) = (TextCalls::new(form), String::new());
-    let mut take = |found: Found<'_>| match found {
-        Found::Text(text) => told.push_str(text),
-        Found::Call(call) => told += &["|", &call.id, " ", &call.name, " ", &call.arguments, "|"].concat(),
-        Found::Error { message, .. } => panic!("{message}"),
+    let mut take = |found: TextCallToken<'_>| match found {
+        TextCallToken::Text(text) => told.push_str(text),
+        TextCallToken::Call(call) => {
+            told += &["|", &call.id, " ", &call.name, " ", &call.arguments, "|"].concat();
+        }
+        TextCallToken::Error { message, .. } => panic!("{message}"),
     };
     calls.feed(head, &mut take);
     calls.feed(tail, &mut take);

@@ -1,6 +1,6 @@
 //! Seed 4: the transcript of a thread, with calls between the pieces of a text.
 
-use encode::reconstruct::{Unfinished, openai};
+use encode::reconstruct::{UnfinishedCalls, openai};
 use serde_json::{Map, Value, json};
 
 use super::{Seed, accepted, accepted_piece, assert_means, encoded, native, objects};
@@ -140,7 +140,7 @@ fn test_accumulate_deltas_to_full_text() {
 fn test_reconstruct_from_interleaved() {
     let seed = Seed::open(4);
     let view = super::view(&accepted("rye", &jsonl(&timeline(&seed))).0);
-    let made = serde_json::to_value(openai::request(&view, Unfinished::LeaveOut)).unwrap();
+    let made = serde_json::to_value(openai::request(&view, UnfinishedCalls::LeaveOut)).unwrap();
     let call = json!({"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{\"path\":\"a\"}"}});
     let expected = json!([
         {"role": "assistant", "content": "one two three four", "tool_calls": [call]},
@@ -209,7 +209,7 @@ fn resume_from_partial_state() {
         &json!({"text": "The solution", "is_partial": true, "completion_percentage": 65}),
     );
     let view = super::view(&accepted("rye", &jsonl(&[cut])).0);
-    let made = serde_json::to_value(openai::request(&view, Unfinished::LeaveOut)).unwrap();
+    let made = serde_json::to_value(openai::request(&view, UnfinishedCalls::LeaveOut)).unwrap();
     let note = printed.lines().next().unwrap();
     assert_eq!(made["partial"], json!({"is_partial": true, "completion_percentage": 65}));
     assert_eq!(
@@ -218,7 +218,7 @@ fn resume_from_partial_state() {
     );
     let cut = line("cognition_out", &json!({"text": "The solution", "is_partial": true}));
     let view = super::view(&accepted("rye", &jsonl(&[cut])).0);
-    let made = serde_json::to_value(openai::request(&view, Unfinished::LeaveOut)).unwrap();
+    let made = serde_json::to_value(openai::request(&view, UnfinishedCalls::LeaveOut)).unwrap();
     assert_eq!(
         made["messages"][1]["content"],
         note.replace("65", "?"),

@@ -1,7 +1,7 @@
 //! Seed 4: how threads end, what they spent, and what a model is told of its calls: as the document says it, and as the
 //! program that the document is about writes it.
 
-use encode::reconstruct::{Unfinished, openai};
+use encode::reconstruct::{UnfinishedCalls, openai};
 use model::event::RunStatus;
 use serde_json::{Value, json};
 
@@ -36,7 +36,8 @@ fn a_transcript_that_ends_with_a_whole_answer_is_complete() {
         let lines = [&begin[..], &[line("cognition_out", &end)]].concat();
         let (envelopes, told) = accepted("rye", &jsonl(&lines));
         assert!(told.ends_with("r1 run.end status=\"complete\"\n"), "{told}");
-        let made = serde_json::to_string(&openai::request(&view(&envelopes), Unfinished::LeaveOut)).unwrap();
+        let made =
+            serde_json::to_string(&openai::request(&view(&envelopes), UnfinishedCalls::LeaveOut)).unwrap();
         assert!(made.contains("All is said.") && !made.contains("interrupted"), "{made}");
         // What goes on behind it has to end as well.
         for more in [call("d"), line("cognition_in", &json!({"role": "user", "text": "And?"}))] {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Where tests are.
-const ROOMS: [&str; 6] = ["tests", "shared", "server", "web/src", "decoder/src", "integrations"];
+const ROOMS: [&str; 6] = ["tests", "shared", "server", "web/src", "web/decoder/src", "integrations"];
 
 /// The row of a point: its number, and who shows it.
 struct Row<'a> {

@@ -1,6 +1,6 @@
 //! Seed 0: what Agno says, what Open WebUI is told, and how OpenAI streams calls.
 
-use encode::document::open_webui::{Form, Options, content};
+use encode::document::open_webui::{OpenWebUiOptions, ResultForm, content};
 use serde_json::{Value, json};
 
 use super::{Seed, accepted, accepted_piece, assert_means, encoded, native, objects, sse, view};
@@ -33,7 +33,10 @@ const CALL: &str = r#"
 "#;
 
 fn shown(events: &str) -> String {
-    content(&view(&native(events)).runs[0], Options { form: Form::Attributes, ..Options::default() })
+    content(
+        &view(&native(events)).runs[0],
+        OpenWebUiOptions { form: ResultForm::Attributes, ..OpenWebUiOptions::default() },
+    )
 }
 
 #[test]
@@ -109,8 +112,10 @@ fn a_result_that_says_error_is_one() {
         );
         let (envelopes, told) = accepted("open-webui", &emitted(&block));
         assert!(told.contains("tool.result c is_error=true output=\"no such file\""), "{told}");
-        let failed =
-            content(&view(&envelopes).runs[0], Options { form: Form::Attributes, ..Options::default() });
+        let failed = content(
+            &view(&envelopes).runs[0],
+            OpenWebUiOptions { form: ResultForm::Attributes, ..OpenWebUiOptions::default() },
+        );
         assert!(failed.contains("result=\"&quot;Error: no such file&quot;\""), "{failed}");
     }
 }

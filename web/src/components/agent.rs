@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use model::event::RunStatus;
-use model::fold::Change;
+use model::fold::ViewChange;
 use model::view::Item;
 use model::{AgentId, RunId};
 
@@ -11,7 +11,7 @@ use super::elapsed::{Span, span_text};
 use super::icon::{Chevron, StateIcon, run_icon};
 use super::lane::Lane;
 use crate::agents;
-use crate::flow::{Counts, Flow, Rank, Row};
+use crate::flow::{CallCounts, Flow, FlowRow, RowRank};
 use crate::open::Fold;
 use crate::preview;
 use crate::store::{Store, agent_key, use_store};
@@ -98,10 +98,10 @@ fn Below(
             })
         })
     });
-    let from = Memo::new(move |_| if open.get() { Rank::Step } else { Rank::Asked });
+    let from = Memo::new(move |_| if open.get() { RowRank::Step } else { RowRank::Asked });
     // Who decides must see what waits for them, whatever is folded.
     let asks = Memo::new(move |_| {
-        let asks = |row: &Row| row.rank == Rank::Asked;
+        let asks = |row: &FlowRow| row.rank == RowRank::Asked;
         ids.with_value(|(_, id)| flow.with(|flow| flow.lane(Some(id)).iter().any(asks)))
     });
     let kept = ids.with_value(|(run, _)| store.kept(run));
@@ -128,7 +128,7 @@ fn Below(
 fn head_of(store: Store, run: &RunId, id: &AgentId) -> Memo<Option<Head>> {
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |_| {
-        store.track(&Change::Item(run.clone(), Item::Agent(id.clone())));
+        store.track(&ViewChange::Item(run.clone(), Item::Agent(id.clone())));
         store.view(|view| {
             let agent = view.runs.get(&run)?.agents.get(&id)?;
             let span = match (agent.status, agent.ended_at) {
@@ -145,8 +145,8 @@ fn head_of(store: Store, run: &RunId, id: &AgentId) -> Memo<Option<Head>> {
 
 /// How many calls gave a result, failed, and are open.
 #[component]
-pub(super) fn CountsOf(counts: Memo<Counts>) -> impl IntoView {
-    let one = |class: &'static str, sign: &'static str, word: &'static str, n: fn(Counts) -> usize| {
+pub(super) fn CountsOf(counts: Memo<CallCounts>) -> impl IntoView {
+    let one = |class: &'static str, sign: &'static str, word: &'static str, n: fn(CallCounts) -> usize| {
         move || {
             let n = n(counts.get());
             (n > 0).then(|| view! { <span class=class title=word>{sign} " " {n}</span> })

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use model::event::RunStatus;
-use model::fold::Change;
+use model::fold::ViewChange;
 use model::view::Item;
 use model::{AgentId, RunId};
 
@@ -12,7 +12,7 @@ use super::elapsed::{Span, span_text};
 use super::icon::{StateIcon, icon, run_icon};
 use super::lane::Lane;
 use crate::agents::{self, Branch};
-use crate::flow::Rank;
+use crate::flow::RowRank;
 use crate::store::{AgentKey, Store, use_store};
 
 /// Stands in the context of what is drawn in the panel: the conversation may hold the same.
@@ -50,9 +50,9 @@ fn branches(store: Store, depth: RwSignal<Option<usize>>) -> Memo<Vec<Branch>> {
         });
         for (run, agents) in runs {
             store.track_rows(&run);
-            store.track(&Change::Run(run.clone()));
+            store.track(&ViewChange::Run(run.clone()));
             for agent in agents {
-                store.track(&Change::Item(run.clone(), Item::Agent(agent)));
+                store.track(&ViewChange::Item(run.clone(), Item::Agent(agent)));
             }
         }
         store.view(|view| agents::tree(view, depth.get()))
@@ -150,7 +150,7 @@ pub(super) fn CopyAgent(run: RunId, id: AgentId) -> impl IntoView {
     };
     let is_there = Memo::new(move |_| {
         let (run, id) = ids.get_value();
-        store.track(&Change::Item(run.clone(), Item::Agent(id.clone())));
+        store.track(&ViewChange::Item(run.clone(), Item::Agent(id.clone())));
         let is_over = store.view(|view| {
             view.runs.get(&run)?.agents.get(&id).map(|agent| agent.status != RunStatus::Running)
         });
@@ -173,7 +173,7 @@ fn One(agent: AgentKey) -> impl IntoView {
     let branch = {
         let (run, id) = agent.clone();
         Memo::new(move |_| {
-            store.track(&Change::Item(run.clone(), Item::Agent(id.clone())));
+            store.track(&ViewChange::Item(run.clone(), Item::Agent(id.clone())));
             store.track_rows(&run);
             let wanted = Some(id.clone());
             store.view(|view| {
@@ -238,7 +238,7 @@ fn One(agent: AgentKey) -> impl IntoView {
         </div>
         <p class="meta pad one-task">{move || branch.with(|it| it.as_ref().map(|it| it.task.clone()))}</p>
         <div class="rows one" data-t="agent-transcript" data-run=shown>
-            <Lane run=run agent=Some(id) flow=flow from=Rank::Step />
+            <Lane run=run agent=Some(id) flow=flow from=RowRank::Step />
             <CopyAgent run=its_run id=its_id />
         </div>
     }
@@ -258,6 +258,6 @@ pub(super) fn OnlyAgent(agent: AgentKey) -> impl IntoView {
             <span class="nm">"Only " {line}</span>
             <button type="button" class="chip" on:click=move |_| store.look_only_at(None)>"Show everything"</button>
         </div>
-        <section class="turn" data-run=shown><Lane run=run agent=Some(id) flow=flow from=Rank::Step /></section>
+        <section class="turn" data-run=shown><Lane run=run agent=Some(id) flow=flow from=RowRank::Step /></section>
     }
 }

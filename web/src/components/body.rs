@@ -16,7 +16,7 @@ use crate::calls;
 use crate::find::{Kind, Place, Sought};
 use crate::format;
 use crate::kinds;
-use crate::preview::Output;
+use crate::preview::PreviewOutput;
 use crate::store::{Store, use_store};
 use crate::whole::{self as results, Loaded, Side, copied};
 
@@ -166,7 +166,8 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
     let has_result = Memo::new(move |_| tool(store, ids, |tool| tool.result.is_some()).unwrap_or(false));
     let has_output = Memo::new(move |_| tool(store, ids, |tool| tool.output.len > 0).unwrap_or(false));
     // What the reader opened in it stays open, whatever else of the call changes.
-    let output = Memo::new(move |_| tool(store, ids, |tool| tool.result.as_ref().map(Output::of)).flatten());
+    let output =
+        Memo::new(move |_| tool(store, ids, |tool| tool.result.as_ref().map(PreviewOutput::of)).flatten());
     let whole = whole_of(loaded);
     let is_found = Memo::new(move |_| sought(store, ids) == Some(Kind::Result));
     let drawn = move |text: String, is_cut: bool| {
@@ -190,7 +191,7 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
             return match output.get() {
                 Some(output) if !output.is_empty() => {
                     let is_command = output.is_command();
-                    let Output { text, is_json } = output;
+                    let PreviewOutput { text, is_json } = output;
                     // The page of the conversation alone shows what was sent, as it was.
                     let shown = if store.is_bare {
                         view! { <Text shown=Shown { text, is_json, is_cut: true } /> }.into_any()

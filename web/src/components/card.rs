@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use model::event::ToolState;
-use model::fold::Change;
+use model::fold::ViewChange;
 use model::view::{RunView, ToolView};
 use model::{RunId, ToolCallId, View};
 use wasm_bindgen::JsCast;
@@ -19,7 +19,7 @@ use crate::control::At;
 use crate::failed::failed_last;
 use crate::kinds;
 use crate::open::Fold;
-use crate::preview::{self, Output};
+use crate::preview::{self, PreviewOutput};
 use crate::store::{Store, card_id, use_store};
 
 /// Milliseconds that a call may run before its time is shown.
@@ -74,7 +74,7 @@ impl Head {
     pub(super) fn read(store: Store, run: &RunId, id: &ToolCallId) -> Self {
         let is_pending = store.tool(run, id, |tool| tool.state == ToolState::Pending) == Some(true);
         if is_pending {
-            store.track(&Change::Run(run.clone()));
+            store.track(&ViewChange::Run(run.clone()));
         }
         let read = |view: &View| {
             let run = view.runs.get(run)?;
@@ -129,8 +129,8 @@ fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> M
     Memo::new(move |_| {
         let state = head.with(|head| head.state);
         if state == ToolState::Error {
-            let said =
-                store.view(|view| view.runs.get(&run)?.tools.get(&id)?.result.as_ref().map(Output::of));
+            let said = store
+                .view(|view| view.runs.get(&run)?.tools.get(&id)?.result.as_ref().map(PreviewOutput::of));
             let line = said.filter(|said| !said.is_empty()).and_then(|said| {
                 said.text.lines().find(|line| !line.trim().is_empty()).map(preview::one_line)
             });
@@ -142,7 +142,7 @@ fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> M
         let name = head.with(|head| head.name.clone());
         let output = store.view(|view| {
             let tool = view.runs.get(&run)?.tools.get(&id)?;
-            Some((Output::of(tool.result.as_ref()?), tool.left_out()))
+            Some((PreviewOutput::of(tool.result.as_ref()?), tool.left_out()))
         });
         let shown = output.filter(|(output, _)| !output.is_empty() && !output.is_command());
         shown.map_or_else(

@@ -141,7 +141,7 @@ fn Items(items: Signal<Vec<Piece>>) -> impl IntoView {
         <For each=move || items.get() key=Clone::clone let:item>
             {match item {
                 Piece::Message(id) => view! { <Message id=id /> }.into_any(),
-                Piece::Stretch { run, from } => view! { <Run id=run from=from /> }.into_any(),
+                Piece::Section { run, from } => view! { <Run id=run from=from /> }.into_any(),
             }}
         </For>
     }

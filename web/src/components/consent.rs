@@ -3,7 +3,7 @@
 
 use leptos::html;
 use leptos::prelude::*;
-use model::command::Deed;
+use model::command::CommandAction;
 use model::digest::digest;
 use model::event::ToolState;
 
@@ -102,7 +102,7 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView 
     let approve = move |arguments: Option<serde_json::Value>| {
         let (run, tool) = ids.get_value();
         let saw = saw.get_value().map(Into::into);
-        store.command(at.get_value(), Deed::Approve { run: Some(run), tool, arguments, saw });
+        store.command(at.get_value(), CommandAction::Approve { run: Some(run), tool, arguments, saw });
     };
     // What a call is does not change.
     let is_question = ids.with_value(|(run, id)| {
@@ -120,7 +120,7 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView 
         Kind::Reject => {
             let reject = move |text: Option<String>| {
                 let (run, tool) = ids.get_value();
-                store.command(at.get_value(), Deed::Reject { run: Some(run), tool, text });
+                store.command(at.get_value(), CommandAction::Reject { run: Some(run), tool, text });
             };
             view! { <Reject form=form is_off=is_off is_waiting=is_waiting reject=reject /> }.into_any()
         }
@@ -237,7 +237,7 @@ fn Edit(
     }
 }
 
-/// A reason.
+/// The form with which a call is rejected, with a reason.
 #[component]
 fn Reject(
     form: Draft,

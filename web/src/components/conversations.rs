@@ -291,7 +291,7 @@ impl Shown {
     }
 }
 
-/// One conversation.
+/// One row of the list of conversations.
 #[component]
 fn Row(id: ConversationId, clock: Memo<u64>) -> impl IntoView {
     let store = use_store();

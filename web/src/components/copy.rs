@@ -19,7 +19,7 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Nothing yet.
+    /// The notice beside a copy button, empty until something is copied.
     pub(super) fn new(store: Store) -> Self {
         Self { store, words: RwSignal::new(Words::default()) }
     }

@@ -13,7 +13,7 @@ use super::card::Card;
 use super::note::note;
 use super::text::{Answer, File};
 use super::thinking::Thinking;
-use crate::flow::{self, Bracket, Flow, Rank};
+use crate::flow::{Flow, FlowRow, OverlapGroup, RowRank};
 use crate::format;
 use crate::open::Level;
 use crate::scroll::Scroller;
@@ -26,7 +26,7 @@ pub(super) fn Lane(
     run: RunId,
     agent: Option<AgentId>,
     flow: Memo<Flow>,
-    #[prop(into)] from: Signal<Rank>,
+    #[prop(into)] from: Signal<RowRank>,
 ) -> impl IntoView {
     let store = use_store();
     let limit = RwSignal::new(window::rows(store.is_bare));
@@ -35,11 +35,11 @@ pub(super) fn Lane(
     let kept = store.kept(&run);
     let rows = Memo::new(move |_| {
         let from = match from.get() {
-            Rank::Step if store.level.get() == Level::All => Rank::Detail,
+            RowRank::Step if store.level.get() == Level::All => RowRank::Detail,
             from => from,
         };
         flow.with(|flow| {
-            let is_there = |row: &&flow::Row| row.rank >= from || kept.with(|kept| kept.contains(&row.item));
+            let is_there = |row: &&FlowRow| row.rank >= from || kept.with(|kept| kept.contains(&row.item));
             let rows = flow.lane(of.as_ref()).iter().filter(is_there);
             rows.map(|row| row.item.clone()).collect::<Vec<_>>()
         })
@@ -74,12 +74,7 @@ pub(super) fn Lane(
     let shown = move || {
         rows.track();
         kept.track();
-        let window = before.get()..before.get().saturating_add(count.get());
-        let is_shown =
-            |(at, row): &(usize, &Item)| window.contains(at) || kept.with(|kept| kept.contains(row));
-        rows.with(|rows| {
-            rows.iter().enumerate().filter(is_shown).map(|(_, row)| row.clone()).collect::<Vec<_>>()
-        })
+        shown_rows(rows, kept, before.get()..before.get().saturating_add(count.get()))
     };
     let ids = StoredValue::new((run, agent));
     view! {
@@ -88,13 +83,10 @@ pub(super) fn Lane(
             let more = move |event: leptos::ev::MouseEvent| {
                 store.scroller.with_value(Scroller::hold_first);
                 let rows = limit.get_untracked();
-                if event.is_trusted() {
-                    limit.set(rows.saturating_mul(4));
-                } else if let Some(more) = window::grown(rows) {
-                    limit.set(more);
-                } else {
-                    let first = untrack(|| weigh.with(store, |_, weight| window::first(before.get(), rows / 2, weight)));
-                    anchor.set(Some(first));
+                let wanted = if event.is_trusted() { Some(rows.saturating_mul(4)) } else { window::grown(rows) };
+                match wanted {
+                    Some(wanted) => limit.set(wanted),
+                    None => anchor.set(Some(first_before(store, weigh, before, rows / 2))),
                 }
             };
             view! { <button type="button" class="more" data-earlier="" on:click=more>{label}</button> }
@@ -109,6 +101,17 @@ pub(super) fn Lane(
             view! { <button type="button" class="more" on:click=move |_| anchor.set(None)>{label}</button> }
         })}
     }
+}
+
+/// The rows in `window`, and those that somebody writes in.
+fn shown_rows(rows: Memo<Vec<Item>>, kept: Memo<Vec<Item>>, window: Range<usize>) -> Vec<Item> {
+    let is_shown = |(at, row): &(usize, &Item)| window.contains(at) || kept.with(|kept| kept.contains(row));
+    rows.with(|rows| rows.iter().enumerate().filter(is_shown).map(|(_, row)| row.clone()).collect())
+}
+
+/// The first of the rows before `before` that weigh `rows` together.
+fn first_before(store: Store, weigh: Weigh, before: Memo<usize>, rows: usize) -> usize {
+    untrack(|| weigh.with(store, |_, weight| window::first(before.get(), rows, weight)))
 }
 
 /// What the rows of a run weigh.
@@ -177,21 +180,21 @@ fn Row(
     agent: Option<AgentId>,
     item: Item,
     flow: Memo<Flow>,
-    from: Signal<Rank>,
+    from: Signal<RowRank>,
 ) -> impl IntoView {
     let key = item.clone();
     let is_tool = matches!(item, Item::Tool(_));
     let bracket = Memo::new(move |_| {
         // Of calls under one bracket, a failed one alone may be there.
-        if !is_tool || from.get() > Rank::Step {
+        if !is_tool || from.get() > RowRank::Step {
             return None;
         }
         flow.with(|flow| flow.row(agent.as_ref(), &key).and_then(|row| row.bracket))
     });
     let class = move || match bracket.get() {
         None => "row-of",
-        Some(Bracket { is_first: true, .. }) => "row-of par first",
-        Some(Bracket { is_last: true, .. }) => "row-of par last",
+        Some(OverlapGroup { is_first: true, .. }) => "row-of par first",
+        Some(OverlapGroup { is_last: true, .. }) => "row-of par last",
         Some(_) => "row-of par",
     };
     let (dom_id, part) = match &item {
@@ -208,7 +211,7 @@ fn Row(
     }
 }
 
-fn bracket_text(bracket: Bracket) -> String {
+fn bracket_text(bracket: OverlapGroup) -> String {
     match bracket.took {
         None => format!("{} in parallel", bracket.size),
         Some((wall, sum)) => format!(

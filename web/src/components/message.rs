@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use model::MessageId;
-use model::fold::Change;
+use model::fold::ViewChange;
 use model::view::MessageView;
 
 use super::agents::own_id;
@@ -22,7 +22,7 @@ pub(super) fn Message(id: MessageId) -> impl IntoView {
     let key = StoredValue::new(dom_id.clone());
     let (its_id, dom_id) = (id.clone(), own_id(dom_id));
     let message = Memo::new(move |_| {
-        store.track(&Change::Message(id.clone()));
+        store.track(&ViewChange::Message(id.clone()));
         store.view(|view| view.messages.get(&id).cloned())
     });
     let content = move || {

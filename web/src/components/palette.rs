@@ -43,7 +43,7 @@ fn lines(store: Store, typed: &str) -> Vec<Line> {
     matching::best(lines, typed, Line::title, LINES_MAX)
 }
 
-/// The palette.
+/// The palette of commands, opened by a key.
 #[component]
 pub(super) fn Palette() -> impl IntoView {
     let store = use_store();

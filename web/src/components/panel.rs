@@ -11,7 +11,7 @@ use super::tools::Tools;
 use crate::panes::Pane;
 use crate::store::{Sheet, Tab, use_store};
 
-/// The panel.
+/// The panel at the side, with its tabs.
 #[component]
 pub(crate) fn Panel() -> impl IntoView {
     let store = use_store();

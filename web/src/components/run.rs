@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use model::anomaly::AnomalyCode;
 use model::event::{ErrorFact, RunStatus};
-use model::retry::Retry;
+use model::retry::ModelRetry;
 use model::view::{NoteBody, RunView};
 use model::{RunId, View};
 
@@ -14,7 +14,7 @@ use super::icon::{Chevron, icon};
 use super::lane::Lane;
 use super::note::Failure;
 use super::turn::GoOn;
-use crate::flow::{Flow, Rank};
+use crate::flow::{Flow, RowRank};
 use crate::format;
 use crate::open::Fold;
 use crate::preview;
@@ -50,7 +50,7 @@ impl Head {
             activity: run
                 .activity
                 .as_deref()
-                .filter(|_| !Retry::of(run).is_some_and(|retry| retry.is_line))
+                .filter(|_| !ModelRetry::of(run).is_some_and(|retry| retry.is_line))
                 .map(preview::one_line)
                 .unwrap_or_default(),
             stalled_at: run.stalled_at,
@@ -84,7 +84,7 @@ pub(super) fn Run(id: RunId, from: usize) -> impl IntoView {
         key.with_value(|key| store.is_open(key, fold))
     });
     let has_steps = Memo::new(move |_| flow.with(Flow::has_steps));
-    let rank = Memo::new(move |_| if open.get() { Rank::Step } else { Rank::Kept });
+    let rank = Memo::new(move |_| if open.get() { RowRank::Step } else { RowRank::Kept });
     let dom_id = if from == 0 { run_id(&id) } else { format!("{}/{from}", run_id(&id)) };
     let (name, dom_id, own) = (id.to_string(), own_id(dom_id), StoredValue::new(id.clone()));
     view! {

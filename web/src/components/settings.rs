@@ -8,7 +8,7 @@ use crate::open::StepsChoice;
 use crate::settings::{SETTINGS, Setting, apply};
 use crate::store::use_store;
 
-/// The dialog.
+/// The dialog of this reader's preferences.
 #[component]
 pub(super) fn Settings() -> impl IntoView {
     let store = use_store();
@@ -53,7 +53,7 @@ fn Steps() -> impl IntoView {
     }
 }
 
-/// One preference.
+/// One preference with what can be chosen for it.
 #[component]
 fn Choice(setting: &'static Setting) -> impl IntoView {
     let Setting { name, title, values } = setting;

@@ -113,7 +113,7 @@ fn Log() -> impl IntoView {
     }
 }
 
-/// The bar.
+/// The bar at the bottom: the link to the hub, the log's health, the viewers.
 #[component]
 pub(crate) fn StatusBar() -> impl IntoView {
     let store = use_store();

@@ -2,7 +2,7 @@
 
 use leptos::html;
 use leptos::prelude::*;
-use model::fold::Change;
+use model::fold::ViewChange;
 use model::view::{Item, PartView};
 use model::{PartId, RunId};
 
@@ -20,7 +20,7 @@ pub(super) fn part<T>(
     id: &PartId,
     read: impl FnOnce(&PartView) -> T,
 ) -> Option<T> {
-    store.track(&Change::Item(run.clone(), Item::Part(id.clone())));
+    store.track(&ViewChange::Item(run.clone(), Item::Part(id.clone())));
     store.view(|view| view.runs.get(run)?.parts.get(id).map(read))
 }
 

@@ -52,7 +52,7 @@ fn all_calls(store: Store, groups: Memo<Vec<Group>>, every: Memo<Vec<Group>>) ->
     })
 }
 
-/// The calls.
+/// The calls of the conversation in the panel.
 #[component]
 pub(super) fn Tools() -> impl IntoView {
     let store = use_store();

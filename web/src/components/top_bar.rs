@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use model::event::{RunStatus, ToolState};
-use model::fold::Change;
+use model::fold::ViewChange;
 use model::view::{Item, RunView};
 
 use super::elapsed::{Span, span_text};
@@ -83,7 +83,7 @@ pub(crate) fn title(store: Store) -> String {
     store.view(model::View::headline).unwrap_or(name)
 }
 
-/// The bar.
+/// The bar at the top: the conversation's title and what can be done with it.
 #[component]
 pub(crate) fn TopBar() -> impl IntoView {
     let store = use_store();
@@ -236,7 +236,7 @@ fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
     });
     let text = move || {
         newest.track();
-        id.with(|id| id.as_ref().map(|id| store.track(&Change::Run(id.clone()))));
+        id.with(|id| id.as_ref().map(|id| store.track(&ViewChange::Run(id.clone()))));
         let steps = steps.get().filter(|n| *n > 0).map(|n| format::counted(n, "step"));
         let usage = store.view(spent);
         let tokens = usage.input_tokens.saturating_add(usage.output_tokens);

@@ -85,7 +85,7 @@ fn Content() -> impl IntoView {
         let window = first.get()..end.get();
         // What somebody writes in stays.
         let is_shown = |(at, item): &(usize, &Piece)| {
-            window.contains(at) || matches!(item, Piece::Stretch { run, .. } if store.is_written_in(run))
+            window.contains(at) || matches!(item, Piece::Section { run, .. } if store.is_written_in(run))
         };
         let shown = |items: &Vec<Piece>| {
             items.iter().enumerate().filter(is_shown).map(|(_, item)| item.clone()).collect::<Vec<_>>()
@@ -120,7 +120,7 @@ fn Content() -> impl IntoView {
             <For each=move || shown.get() key=Clone::clone let:item>
                 {match item {
                     Piece::Message(id) => view! { <Message id=id /> }.into_any(),
-                    Piece::Stretch { run, from } => view! { <Run id=run from=from /> }.into_any(),
+                    Piece::Section { run, from } => view! { <Run id=run from=from /> }.into_any(),
                 }}
             </For>
             {move || (later() > 0).then(|| {
@@ -148,10 +148,11 @@ fn Content() -> impl IntoView {
 /// How many rows the item with the number `at` counts.
 fn weight(store: Store, view: &View, items: &[Piece], at: usize, budget: usize) -> usize {
     match items.get(at) {
-        Some(Piece::Stretch { run: id, from }) => view.runs.get(id).map_or(1, |run| {
-            let end = match items.get(at.saturating_add(2)) {
-                // Between two stretches of a run stands what was said there.
-                Some(Piece::Stretch { run, from }) if run == id => *from,
+        Some(Piece::Section { run: id, from }) => view.runs.get(id).map_or(1, |run| {
+            // Between two stretches of a run stands what was said there.
+            let mut behind = items.iter().skip(at.saturating_add(1));
+            let end = match behind.find(|piece| matches!(piece, Piece::Section { .. })) {
+                Some(Piece::Section { run, from }) if run == id => *from,
                 _ => run.items.len(),
             };
             let row = |at: usize| run.items.get(from.saturating_add(at));

@@ -3,7 +3,7 @@
 use leptos::html;
 use leptos::prelude::*;
 use model::event::RunStatus;
-use model::retry::Retry;
+use model::retry::ModelRetry;
 use model::view::RunView;
 use model::{MessageId, RunId};
 
@@ -113,7 +113,7 @@ pub(super) fn GoOn(id: RunId) -> impl IntoView {
         store.view(|view| {
             let run = view.runs.get(&its_id)?;
             let asked = || Some(run.ended_at?.saturating_add(run.error.as_ref()?.retry_after_ms?));
-            Retry::of(run).map(|retry| retry.at).or_else(asked)
+            ModelRetry::of(run).map(|retry| retry.at).or_else(asked)
         })
     });
     let its_id = id.clone();
@@ -146,7 +146,7 @@ pub(super) fn GoOn(id: RunId) -> impl IntoView {
     let left = move || {
         let (until, now) = (until.get()?, store.now.get());
         if waits.get() {
-            let retry = id.with_value(|id| store.view(|view| view.runs.get(id).and_then(Retry::of)));
+            let retry = id.with_value(|id| store.view(|view| view.runs.get(id).and_then(ModelRetry::of)));
             return retry.map(|retry| retry.words(now));
         }
         let left = until.saturating_sub(now);

@@ -17,7 +17,7 @@ use crate::wall::{self, TILES};
 /// How long the pointer or the focus rests on a tile before it is subscribed to, in milliseconds.
 const REST_MS: i32 = 300;
 
-/// The wall.
+/// The wall: all conversations at once, each in a tile.
 #[component]
 pub(crate) fn Wall() -> impl IntoView {
     let store = use_store();

@@ -19,8 +19,8 @@ fn conversation(name: &str) -> ConversationId {
     ConversationId::parse(name).unwrap()
 }
 
-fn say(text: &str) -> Deed {
-    Deed::Say { agent: "helper".into(), text: text.to_owned() }
+fn say(text: &str) -> CommandAction {
+    CommandAction::Say { agent: "helper".into(), text: text.to_owned() }
 }
 
 fn done(id: &str) -> ServerFrame {
@@ -86,10 +86,10 @@ fn what_is_refused_is_told_where_it_was_given_and_the_text_comes_back() {
     control.give(at.clone(), c.clone(), "2", say("Hello"), &View::default());
     assert_eq!(control.trouble(&at), None);
     let run = At::Run(RunId::new("r"));
-    control.give(run.clone(), c, "3", Deed::Stop { run: None }, &View::default());
+    control.give(run.clone(), c, "3", CommandAction::Stop { run: None }, &View::default());
     control.take(&refused("3", ErrorCode::Internal));
     assert_eq!(control.trouble(&run), Some("No agent is named that."));
-    control.give(run.clone(), conversation("c"), "4", Deed::Stop { run: None }, &View::default());
+    control.give(run.clone(), conversation("c"), "4", CommandAction::Stop { run: None }, &View::default());
     control.take(&refused("4", ErrorCode::ConsentMismatch));
     assert_eq!(control.trouble(&run), Some("The arguments changed; look again."));
 }

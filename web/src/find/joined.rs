@@ -3,7 +3,7 @@
 
 use super::Matcher;
 
-/// The texts.
+/// Texts joined into one for searching, with the place of each.
 #[derive(Debug, Default)]
 pub struct Joined {
     text: String,

@@ -9,7 +9,7 @@ use super::{state, title};
 pub const CHIPS: [&str; 7] =
     ["state:", "model:", "tool:", "has:error", "has:approval", "depth:>0", "slower:10s"];
 
-/// One condition.
+/// One condition of the list's filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Term {
     /// Stands in the title, the name or the state.
@@ -90,15 +90,12 @@ pub fn unknown(text: &str) -> Option<String> {
         (is_plain && is_word(key) && !value.starts_with('/')).then_some((key, word))
     });
     let (key, word) = odd?;
-    Some(match KEYS.iter().find(|(known, _)| *known == key) {
-        Some((key, values)) => {
-            let values = values.iter().map(|value| format!("{key}:{value}")).collect::<Vec<_>>();
-            format!("{word} is no condition; there are {}", values.join(", "))
-        }
-        None => {
-            let keys = KEYS.iter().map(|(key, _)| format!("{key}:")).collect::<Vec<_>>();
-            format!("There is no condition {key}: but {}", keys.join(", "))
-        }
+    Some(if let Some((key, values)) = KEYS.iter().find(|(known, _)| *known == key) {
+        let values = values.iter().map(|value| format!("{key}:{value}")).collect::<Vec<_>>();
+        format!("{word} is no condition; there are {}", values.join(", "))
+    } else {
+        let keys = KEYS.iter().map(|(key, _)| format!("{key}:")).collect::<Vec<_>>();
+        format!("There is no condition {key}: but {}", keys.join(", "))
     })
 }
 

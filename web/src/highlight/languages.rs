@@ -1,6 +1,6 @@
 //! What the languages look like: their comments, strings and words.
 
-/// A language.
+/// A language, as far as its words are highlighted.
 pub(super) struct Language {
     /// What begins a comment that ends with its line.
     pub(super) line: &'static [&'static str],

@@ -82,7 +82,7 @@ fn message(store: Store) -> Option<MessageId> {
         let is_users = |id: &&MessageId| view.messages.get(*id).is_some_and(|it| it.role == "user");
         let mut messages = before.iter().rev().filter_map(|piece| match piece {
             Piece::Message(id) => Some(id),
-            Piece::Stretch { .. } => None,
+            Piece::Section { .. } => None,
         });
         messages.find(is_users).cloned()
     })

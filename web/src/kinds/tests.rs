@@ -120,7 +120,7 @@ fn json_is_taken_apart_level_by_level_as_it_was_written() {
 #[test]
 fn a_card_says_what_its_result_is() {
     let said = |name: &str, text: &str| {
-        summary(name, &Output { text: text.to_owned(), is_json: node(text).count().is_some() })
+        summary(name, &PreviewOutput { text: text.to_owned(), is_json: node(text).count().is_some() })
     };
     assert_eq!(said("t", r#"{"a":1,"b":2}"#), "JSON · 2 keys · 13 B");
     assert_eq!(said("t", r#"[{"a":1},{"a":2},{"a":3}]"#), "table · 3 rows · 25 B");
@@ -147,6 +147,6 @@ proptest! {
 
 #[test]
 fn a_result_of_which_the_beginning_is_here_is_told_by_its_whole_size() {
-    let beginning = Output { text: "[{\"a\":1},".to_owned(), is_json: false };
+    let beginning = PreviewOutput { text: "[{\"a\":1},".to_owned(), is_json: false };
     assert_eq!(summary_of_beginning(&beginning, 300 << 10), "JSON · 300 KB");
 }

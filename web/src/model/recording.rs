@@ -2,7 +2,7 @@
 
 use model::Envelope;
 use model::frame::ClientFrame;
-use model::recording::Told;
+use model::recording::DecodedRecording;
 
 use super::Model;
 
@@ -10,7 +10,7 @@ impl Model {
     /// Looks at a recording of which nothing is read yet; the frames to send, if the socket is up.
     pub fn open_recording(&mut self) -> Vec<ClientFrame> {
         let frames = self.leave();
-        self.recording = Some(Told::default());
+        self.recording = Some(DecodedRecording::default());
         self.is_reading = true;
         frames
     }

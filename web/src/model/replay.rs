@@ -1,7 +1,7 @@
 //! The past in the place of the present. The present goes on behind it: its events are folded as they come, and shown
 //! when the reader is back.
 
-use model::fold::Change;
+use model::fold::ViewChange;
 use model::{Position, Seq};
 
 use super::Model;
@@ -46,7 +46,7 @@ impl Model {
     }
 
     /// Changes what of the past is shown; `change` says whether that is another view altogether.
-    pub fn in_past(&mut self, change: impl FnOnce(&mut Replay, &mut dyn FnMut(Change)) -> bool) {
+    pub fn in_past(&mut self, change: impl FnOnce(&mut Replay, &mut dyn FnMut(ViewChange)) -> bool) {
         let Some(past) = &mut self.past else { return };
         let changes = &mut self.touched.changes;
         let is_other = change(&mut past.replay, &mut |change| {

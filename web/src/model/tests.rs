@@ -39,7 +39,7 @@ fn events_change_the_view_and_say_what_they_touched() {
     assert_eq!((model.rate(1_500), model.rate(9_000)), (Some(90), None));
     assert_eq!(model.hub_time(1_000), 1_400);
     let touched = model.take_touched();
-    let part = Change::Item(RunId::new("r"), Item::Part(PartId::new("p")));
+    let part = ViewChange::Item(RunId::new("r"), Item::Part(PartId::new("p")));
     assert!(touched.changes.contains(&part) && touched.progress.len() == 1 && !touched.replaced);
     assert!(model.take_touched().is_empty());
 }

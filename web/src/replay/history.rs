@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use model::event::Kind;
-use model::fold::{Change, complete, fold};
-use model::recording::Clock;
+use model::fold::{ViewChange, complete, fold};
+use model::recording::RecordingClock;
 use model::view::Item;
 use model::{Envelope, Seq, View};
 
@@ -19,7 +19,7 @@ pub const EVENTS_MAX: usize = 400_000;
 /// Between two events of a recording that has no times, in milliseconds of the player.
 const UNTIMED_MS: u64 = 50;
 
-/// An event.
+/// An event on the replay's line of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
     /// Its number in the log.
@@ -45,7 +45,7 @@ pub struct History {
     tip: View,
     checkpoints: Checkpoints,
     /// Numbers the events of a recording, if this is one.
-    clock: Option<Clock>,
+    clock: Option<RecordingClock>,
 }
 
 impl History {
@@ -172,7 +172,7 @@ impl History {
     }
 
     /// Folds the events with the numbers `range` onto `view`.
-    pub(super) fn fold(&self, view: &mut View, range: Range<usize>, changed: &mut dyn FnMut(Change)) {
+    pub(super) fn fold(&self, view: &mut View, range: Range<usize>, changed: &mut dyn FnMut(ViewChange)) {
         for mark in self.marks.get(range).unwrap_or_default() {
             let page = self.pages.get(mark.page as usize);
             let line = page.and_then(|page| page.get(mark.from as usize..mark.to as usize));
@@ -194,10 +194,10 @@ struct Page {
 }
 
 /// One event onto the view. Where it has no time, nothing is said about how long a call took but what the publisher says.
-fn step(view: &mut View, envelope: &Envelope, changed: &mut dyn FnMut(Change)) {
+fn step(view: &mut View, envelope: &Envelope, changed: &mut dyn FnMut(ViewChange)) {
     let mut untimed = None;
     fold(view, envelope, &mut |change| {
-        if let Change::Item(run, Item::Tool(tool)) = &change
+        if let ViewChange::Item(run, Item::Tool(tool)) = &change
             && envelope.at == 0
         {
             untimed = Some((run.clone(), tool.clone()));

@@ -1,7 +1,7 @@
 //! Commands that readers give: to the agents of the hub, and about conversations.
 
 use leptos::prelude::*;
-use model::command::Deed;
+use model::command::CommandAction;
 use model::frame::ServerFrame;
 use model::view::RunView;
 use model::{ConversationId, MessageId, RunId};
@@ -39,13 +39,13 @@ impl Store {
     }
 
     /// Gives a command about the conversation that is looked at.
-    pub(crate) fn command(self, at: At, deed: Deed) {
+    pub(crate) fn command(self, at: At, deed: CommandAction) {
         if let Some(conversation) = self.conversation.get_untracked() {
             self.command_in(conversation, at, deed);
         }
     }
 
-    fn command_in(self, conversation: ConversationId, at: At, deed: Deed) {
+    fn command_in(self, conversation: ConversationId, at: At, deed: CommandAction) {
         let id = format!("{:x}-{:x}", browser::now_ms(), browser::random());
         let frame = self.view(|view| self.control.give(at, conversation, &id, deed, view));
         self.link.send(frame.into_iter().collect());
@@ -62,7 +62,7 @@ impl Store {
         if open.is_none() {
             browser::follow_link(&route::path_of(&conversation));
         }
-        let deed = Deed::Say { agent: agent.into(), text: text.to_owned() };
+        let deed = CommandAction::Say { agent: agent.into(), text: text.to_owned() };
         self.command_in(conversation.clone(), At::Composer(conversation), deed);
         self.follow();
     }
@@ -110,7 +110,7 @@ impl Store {
 
     /// Stops a run.
     pub(crate) fn stop_run(self, run: &RunId) {
-        self.command(At::Run(run.clone()), Deed::Stop { run: Some(run.clone()) });
+        self.command(At::Run(run.clone()), CommandAction::Stop { run: Some(run.clone()) });
     }
 
     /// Whether the run is one that can be commanded. Tracks the agents.
@@ -136,7 +136,7 @@ impl Store {
 
     /// Lets a run go on that broke off.
     pub(crate) fn go_on(self, run: &RunId) {
-        self.command(At::Run(run.clone()), Deed::Retry { run: Some(run.clone()) });
+        self.command(At::Run(run.clone()), CommandAction::Retry { run: Some(run.clone()) });
     }
 
     /// Shows no conversation until there is a picture of one.
@@ -156,13 +156,13 @@ impl Store {
     /// Makes a conversation of what was said up to the end of the turn that begins with `message`.
     pub(crate) fn fork_after(self, message: &MessageId) {
         let before = self.view(|view| control::turn_after(view, message));
-        let deed = Deed::Fork { at: None, before, into: None, agent: None, text: None };
+        let deed = CommandAction::Fork { at: None, before, into: None, agent: None, text: None };
         self.command(At::Message(message.clone()), deed);
     }
 
     /// Makes a conversation of what was said before `message`, in which `text` is said instead.
     pub(crate) fn say_instead(self, message: &MessageId, agent: &str, text: &str) {
-        let deed = Deed::Fork {
+        let deed = CommandAction::Fork {
             at: None,
             before: Some(message.clone()),
             into: None,

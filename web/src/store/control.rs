@@ -5,7 +5,7 @@
 //! [`crate::control`] and [`crate::forms`], without a browser.
 
 use leptos::prelude::*;
-use model::command::Deed;
+use model::command::CommandAction;
 use model::frame::{ClientFrame, ServerFrame};
 use model::view::Item;
 use model::{ConversationId, MessageId, RunId, View};
@@ -62,7 +62,7 @@ impl ControlStore {
         at: At,
         conversation: ConversationId,
         id: &str,
-        deed: Deed,
+        deed: CommandAction,
         view: &View,
     ) -> Option<ClientFrame> {
         let frame = self.control.try_update_value(|control| control.give(at, conversation, id, deed, view));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use leptos::prelude::*;
 use model::event::ToolState;
-use model::fold::Change;
+use model::fold::ViewChange;
 use model::view::Item;
 use model::{RunId, ToolCallId};
 
@@ -22,7 +22,7 @@ const CATCH_UP_MS: u64 = 250;
 /// The signals of single things, made when somebody first looks at one.
 #[derive(Default)]
 pub(super) struct Painter {
-    signals: HashMap<Change, ArcTrigger>,
+    signals: HashMap<ViewChange, ArcTrigger>,
     rows: HashMap<RunId, ArcTrigger>,
     states: States,
     frame: Option<OncePerFrame>,
@@ -38,7 +38,7 @@ pub(super) struct Painter {
 
 impl Painter {
     /// The signal of what `change` names.
-    pub(super) fn signal(&mut self, change: &Change) -> ArcTrigger {
+    pub(super) fn signal(&mut self, change: &ViewChange) -> ArcTrigger {
         match self.signals.get(change) {
             Some(signal) => signal.clone(),
             None => self.signals.entry(change.clone()).or_default().clone(),
@@ -167,12 +167,12 @@ impl Store {
             for change in &touched.changes {
                 word.signals.extend(painter.signals.get(change).cloned());
                 match change {
-                    Change::Added(run, item) => {
+                    ViewChange::Added(run, item) => {
                         word.new_rows = word.new_rows.saturating_add(1);
                         word.tools |= matches!(item, Item::Tool(_));
                         word.rows(painter, run, &mut told);
                     }
-                    Change::Item(run, Item::Tool(id)) => {
+                    ViewChange::Item(run, Item::Tool(id)) => {
                         let state =
                             view.runs.get(run).and_then(|run| run.tools.get(id)).map(|tool| tool.state);
                         let key = (run.clone(), id.clone());
@@ -184,12 +184,12 @@ impl Store {
                             word.failures.extend(failure(model, run, id));
                         }
                     }
-                    Change::Run(run) => word.rows(painter, run, &mut told),
-                    Change::Item(..) | Change::Message(_) => {}
+                    ViewChange::Run(run) => word.rows(painter, run, &mut told),
+                    ViewChange::Item(..) | ViewChange::Message(_) => {}
                 }
             }
             for (run, tool) in &touched.progress {
-                let change = Change::Item(run.clone(), Item::Tool(tool.clone()));
+                let change = ViewChange::Item(run.clone(), Item::Tool(tool.clone()));
                 word.signals.extend(painter.signals.get(&change).cloned());
             }
         });

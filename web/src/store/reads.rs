@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use leptos::prelude::*;
-use model::fold::Change;
+use model::fold::ViewChange;
 use model::view::{Item, RunView, ToolView};
 use model::{RunId, ToolCallId};
 
@@ -13,7 +13,7 @@ use crate::flow::{self, Flow};
 impl Store {
     /// Reads a run, and looks again when it changes.
     pub(crate) fn run<T>(self, id: &RunId, read: impl FnOnce(&RunView) -> T) -> Option<T> {
-        self.track(&Change::Run(id.clone()));
+        self.track(&ViewChange::Run(id.clone()));
         self.view(|view| view.runs.get(id).map(read))
     }
 
@@ -24,7 +24,7 @@ impl Store {
         id: &ToolCallId,
         read: impl FnOnce(&ToolView) -> T,
     ) -> Option<T> {
-        self.track(&Change::Item(run.clone(), Item::Tool(id.clone())));
+        self.track(&ViewChange::Item(run.clone(), Item::Tool(id.clone())));
         self.view(|view| view.runs.get(run)?.tools.get(id).map(read))
     }
 

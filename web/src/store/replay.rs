@@ -190,7 +190,7 @@ impl Store {
     }
 
     /// Changes what of the past is shown, once some of it is.
-    fn in_replay(self, change: impl FnOnce(&mut Replay, &mut dyn FnMut(model::fold::Change)) -> bool) {
+    fn in_replay(self, change: impl FnOnce(&mut Replay, &mut dyn FnMut(model::fold::ViewChange)) -> bool) {
         if self.model(|model| model.replay().is_none()) {
             return;
         }

@@ -1,6 +1,6 @@
 //! How high the timeline stands under the conversation.
 
-/// Its height.
+/// How high the drawer of the timeline is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Drawer {
     /// It is not there.
@@ -13,7 +13,7 @@ pub enum Drawer {
 }
 
 impl Drawer {
-    /// In pixels.
+    /// The height in CSS pixels.
     pub fn px(self) -> u32 {
         match self {
             Self::Closed => 0,

@@ -27,7 +27,7 @@ impl Key {
     }
 }
 
-/// A row.
+/// A row of the timeline, with its span of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     /// What it shows.

@@ -34,7 +34,7 @@ impl Scale {
         self.part.is_none()
     }
 
-    /// Everything.
+    /// Shows the whole span of time.
     pub fn fit(&mut self) {
         self.part = None;
     }

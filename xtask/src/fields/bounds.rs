@@ -2,12 +2,12 @@
 //! (`number`, `id`) stands for all fields of that form which have no row of their own. The bound names a limit of
 //! `shared/model/src/limits.rs`, or is `as FIELD`, or `own: ` and what the hub writes there.
 
-use super::Form;
+use super::FieldForm;
 use std::collections::BTreeMap;
 
 /// What bounds a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct BoundRow {
     /// The line in the file, from 1.
     pub(crate) line: usize,
     /// The bound.
@@ -20,9 +20,9 @@ pub(crate) struct Row {
 
 /// All rows, by field or form.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Bounds(BTreeMap<String, Row>);
+pub(crate) struct FieldBounds(BTreeMap<String, BoundRow>);
 
-impl Bounds {
+impl FieldBounds {
     /// Of the file's text. Lines that are no rows come back with their numbers.
     pub(crate) fn parse(text: &str) -> (Self, Vec<usize>) {
         let (mut bounds, mut odd) = (Self::default(), Vec::new());
@@ -36,7 +36,7 @@ impl Bounds {
                 continue;
             };
             let (weighed, test) = (weighed.unwrap_or_default(), test.unwrap_or_default());
-            if bounds.0.insert(field, Row { line, bound, weighed, test }).is_some() {
+            if bounds.0.insert(field, BoundRow { line, bound, weighed, test }).is_some() {
                 odd.push(line);
             }
         }
@@ -44,17 +44,17 @@ impl Bounds {
     }
 
     /// The row of a field: its own, or that of its form.
-    pub(crate) fn of(&self, field: &str, form: &Form) -> Option<&Row> {
+    pub(crate) fn of(&self, field: &str, form: &FieldForm) -> Option<&BoundRow> {
         self.0.get(field).or_else(|| self.0.get(form.word()))
     }
 
     /// All of them.
-    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &Row)> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &BoundRow)> {
         self.0.iter().map(|(field, row)| (field.as_str(), row))
     }
 }
 
-impl Row {
+impl BoundRow {
     /// The limits that it names.
     pub(crate) fn limits(&self) -> impl Iterator<Item = &str> {
         let words = self.bound.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));

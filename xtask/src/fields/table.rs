@@ -1,6 +1,6 @@
 //! The table of all fields, as a document.
 
-use super::{Bounds, Form};
+use super::{FieldBounds, FieldForm};
 use std::collections::BTreeMap;
 
 const HEAD: &str = "\
@@ -18,17 +18,17 @@ stands in them; and the bytes that were received count for the ring (`RING_BYTES
 |---|---|---|---|---|
 ";
 
-/// The document.
-pub(crate) fn table(fields: &BTreeMap<String, Form>, bounds: &Bounds) -> String {
+/// Writes docs/limits.md from the fields and their bounds.
+pub(crate) fn table(fields: &BTreeMap<String, FieldForm>, bounds: &FieldBounds) -> String {
     let mut text = HEAD.to_owned();
     for (field, form) in fields {
         let holds = match form {
-            Form::Fields(name) => format!("{name}, field by field"),
+            FieldForm::Fields(name) => format!("{name}, field by field"),
             other => other.word().to_owned(),
         };
         let (bound, weighed, test) = match bounds.of(field, form) {
             Some(row) => (row.bound.clone(), code(&row.weighed), code(&row.test)),
-            None if matches!(form, Form::Fields(_)) => {
+            None if matches!(form, FieldForm::Fields(_)) => {
                 (String::from("its fields"), String::new(), String::new())
             }
             None => (String::from("**none**"), String::new(), String::new()),

@@ -44,11 +44,11 @@ fn all_fields_are_found_with_what_they_hold() {
 #[test]
 fn rows_are_read_with_the_limits_that_they_name() {
     let text = "# a word\n\nnumber | NUMBER_MAX | a.rs | t\nStart.names | at most RUNS_MAX, each NAME_BYTES_MAX | a.rs | t\nx\ny | as number\ny | own: a word of the hub | |\n";
-    let (bounds, odd) = Bounds::parse(text);
+    let (bounds, odd) = FieldBounds::parse(text);
     assert_eq!(odd, [5, 7], "one cell, and a field that comes twice");
-    let row = bounds.of("Start.names", &Form::Many).unwrap();
+    let row = bounds.of("Start.names", &FieldForm::Many).unwrap();
     assert_eq!(row.limits().collect::<Vec<_>>(), ["RUNS_MAX", "NAME_BYTES_MAX"]);
-    assert_eq!(bounds.of("Event.at", &Form::Number).unwrap().line, 3);
-    assert_eq!(bounds.of("Event.text", &Form::Text), None);
-    assert!(bounds.of("y", &Form::Text).unwrap().is_own());
+    assert_eq!(bounds.of("Event.at", &FieldForm::Number).unwrap().line, 3);
+    assert_eq!(bounds.of("Event.text", &FieldForm::Text), None);
+    assert!(bounds.of("y", &FieldForm::Text).unwrap().is_own());
 }

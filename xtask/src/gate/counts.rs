@@ -2,14 +2,14 @@
 
 /// Tests that passed and failed so far.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct TestCounts {
     /// Tests that passed.
     pub(crate) passed: u64,
     /// Tests that failed.
     pub(crate) failed: u64,
 }
 
-impl Counts {
+impl TestCounts {
     /// Takes one line of output; only the closing line of a test binary counts.
     pub(crate) fn see(&mut self, line: &str) {
         let Some(result) = line.strip_prefix("test result: ") else { return };

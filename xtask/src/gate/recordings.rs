@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::{Counts, Verdict};
-use crate::failure::{Failure, Outcome};
+use super::{StepOutcome, TestCounts};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::process::run;
 use crate::workspace::{Workspace, in_ci};
 
@@ -13,11 +13,11 @@ const KNOWN: [&str; 1] =
     ["ag-ui/namastexlabs-agui-benchmark__langgraph-anthropic_thinking_20260206-043108.sse"];
 
 /// Folds every recording with the product and compares.
-pub(super) fn recordings(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
+pub(super) fn recordings(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     let traces = ws.path("../shared/traces");
     if !traces.is_dir() {
         let why = format!("there is no {}", traces.display());
-        return if in_ci() { Err(Failure::new(why)) } else { Ok(Verdict::LeftOut(why)) };
+        return if in_ci() { Err(CommandFailure::new(why)) } else { Ok(StepOutcome::LeftOut(why)) };
     }
     let report = ws.target().join("recordings.json");
     let mut check = ws.command("python3");
@@ -28,17 +28,19 @@ pub(super) fn recordings(ws: &Workspace, _: &mut Counts) -> Outcome<Verdict> {
     let differing = differing(&report)?;
     let surprises: Vec<_> = differing.iter().filter(|file| !KNOWN.contains(&file.as_str())).collect();
     if let Some(first) = surprises.first() {
-        return Err(Failure::new(format!("{} recordings differ, first {first}", surprises.len())));
+        return Err(CommandFailure::new(format!("{} recordings differ, first {first}", surprises.len())));
     }
     if let Some(gone) = KNOWN.iter().find(|known| !differing.iter().any(|file| file == *known)) {
-        return Err(Failure::new(format!("{gone} is equal now: take it off the list of known differences")));
+        return Err(CommandFailure::new(format!(
+            "{gone} is equal now: take it off the list of known differences"
+        )));
     }
-    if differing.is_empty() { verdict.map(|()| Verdict::Done) } else { Ok(Verdict::Done) }
+    if differing.is_empty() { verdict.map(|()| StepOutcome::Done) } else { Ok(StepOutcome::Done) }
 }
 
 /// The files of the report that are not equal to what was expected.
-fn differing(report: &Path) -> Outcome<Vec<String>> {
-    let text = std::fs::read_to_string(report).map_err(Failure::io("reading the report"))?;
+fn differing(report: &Path) -> CommandResult<Vec<String>> {
+    let text = std::fs::read_to_string(report).map_err(CommandFailure::io("reading the report"))?;
     let value = |line: &str, name: &str| {
         let rest = line.trim().strip_prefix(&format!("\"{name}\": \""))?;
         Some(rest.trim_end_matches(',').trim_end_matches('"').to_owned())

@@ -3,16 +3,16 @@
 
 use std::path::Path;
 
-use super::program::Built;
+use super::program::BuiltProgram;
 use super::{html, read, write};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandFailure, CommandResult};
 
 /// What marks a tag that stands for a file or for the program.
 const MARK: &str = "<link data-trunk ";
 
 /// Puts the page into `folder`: each file under a name that holds its hash, so that it may be cached for ever. The answer is the name of
 /// the script that starts the page.
-pub(super) fn put(web: &Path, page: &Built, folder: &Path) -> Outcome<String> {
+pub(super) fn put(web: &Path, page: &BuiltProgram, folder: &Path) -> CommandResult<String> {
     let wasm = format!("fanlight-{}_bg.wasm", html::hash(&page.wasm));
     write(&folder.join(&wasm), &page.wasm)?;
     let script = format!("page-{}.js", html::hash(page.script.as_bytes()));
@@ -26,14 +26,14 @@ pub(super) fn put(web: &Path, page: &Built, folder: &Path) -> Outcome<String> {
     };
     let index = String::from_utf8_lossy(&read(&web.join("index.html"))?).into_owned();
     let whole = html::move_scripts_out(&assembled(&index, &script, &wasm, file)?);
-    html::check(&whole.html).map_err(Failure::new)?;
+    html::check(&whole.html).map_err(CommandFailure::new)?;
     for moved in &whole.scripts {
         write(&folder.join(&moved.name), moved.body.as_bytes())?;
     }
     write(&folder.join("index.html"), whole.html.as_bytes())?;
     let boot = whole.scripts.into_iter().find(|moved| moved.body.contains(&wasm));
     boot.map(|moved| moved.name).ok_or_else(|| {
-        Failure::new(format!("no script of the page loads {wasm}: {MARK}rel=\"rust\"> is missing"))
+        CommandFailure::new(format!("no script of the page loads {wasm}: {MARK}rel=\"rust\"> is missing"))
     })
 }
 
@@ -42,15 +42,15 @@ fn assembled(
     index: &str,
     script: &str,
     wasm: &str,
-    mut file: impl FnMut(&str) -> Outcome<String>,
-) -> Outcome<String> {
+    mut file: impl FnMut(&str) -> CommandResult<String>,
+) -> CommandResult<String> {
     let mut whole = String::with_capacity(index.len());
     let mut rest = index;
     while let Some((before, after)) = rest.split_once(MARK) {
         whole.push_str(before);
         let (tag, behind) = after
             .split_once('>')
-            .ok_or_else(|| Failure::new(format!("web/index.html: `{MARK}` is not closed")))?;
+            .ok_or_else(|| CommandFailure::new(format!("web/index.html: `{MARK}` is not closed")))?;
         rest = behind;
         let href = attribute(tag, "href");
         match (attribute(tag, "rel"), href) {
@@ -61,7 +61,11 @@ fn assembled(
                 whole.extend(["<link rel=\"icon\" href=\"/", &file(name)?, "\">"]);
             }
             (Some("rust"), _) => whole.push_str(&program(script, wasm)),
-            _ => return Err(Failure::new(format!("web/index.html: nothing is known of `{MARK}{tag}>`"))),
+            _ => {
+                return Err(CommandFailure::new(format!(
+                    "web/index.html: nothing is known of `{MARK}{tag}>`"
+                )));
+            }
         }
     }
     whole.push_str(rest);

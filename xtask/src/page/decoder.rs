@@ -3,15 +3,15 @@
 
 use std::path::Path;
 
-use super::program::Built;
+use super::program::BuiltProgram;
 use super::{html, read, write};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandFailure, CommandResult};
 
 /// Where the HTML names the script.
 const PLACE: &str = r#"<meta name="decoder" content="">"#;
 
 /// Puts the program into `folder`, and names it in the HTML there.
-pub(super) fn put(built: &Built, folder: &Path) -> Outcome {
+pub(super) fn put(built: &BuiltProgram, folder: &Path) -> CommandResult {
     let wasm_name = format!("decoder-{}_bg.wasm", html::hash(&built.wasm));
     write(&folder.join(&wasm_name), &built.wasm)?;
     let script = script(&built.script, &wasm_name);
@@ -20,9 +20,9 @@ pub(super) fn put(built: &Built, folder: &Path) -> Outcome {
 
     let index = folder.join("index.html");
     let text = String::from_utf8_lossy(&read(&index)?).into_owned();
-    let (before, after) = text
-        .split_once(PLACE)
-        .ok_or_else(|| Failure::new(format!("web/index.html must hold {PLACE}, for the decoder's name")))?;
+    let (before, after) = text.split_once(PLACE).ok_or_else(|| {
+        CommandFailure::new(format!("web/index.html must hold {PLACE}, for the decoder's name"))
+    })?;
     let text = format!(r#"{before}<meta name="decoder" content="/{script_name}">{after}"#);
     write(&index, text.as_bytes())
 }

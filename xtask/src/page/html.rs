@@ -3,16 +3,16 @@
 
 /// The page after its scripts have moved out.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Page {
+pub(crate) struct SplitPage {
     /// The HTML, without inline scripts.
     pub(crate) html: String,
     /// The scripts that were inside.
-    pub(crate) scripts: Vec<Script>,
+    pub(crate) scripts: Vec<PageScript>,
 }
 
 /// One script that stood inside the HTML.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Script {
+pub(crate) struct PageScript {
     /// Its file name: it holds the hash of the body, so that it may be cached for ever.
     pub(crate) name: String,
     /// What runs.
@@ -20,8 +20,8 @@ pub(crate) struct Script {
 }
 
 /// Moves every inline script into a file `boot-HASH.js` and refers to that.
-pub(crate) fn move_scripts_out(html: &str) -> Page {
-    let mut page = Page { html: String::with_capacity(html.len()), scripts: Vec::new() };
+pub(crate) fn move_scripts_out(html: &str) -> SplitPage {
+    let mut page = SplitPage { html: String::with_capacity(html.len()), scripts: Vec::new() };
     let mut rest = html;
     while let Some((before, after)) = rest.split_once("<script") {
         page.html.push_str(before);
@@ -33,7 +33,7 @@ pub(crate) fn move_scripts_out(html: &str) -> Page {
             let body = format!("{}\n", body.trim());
             let name = format!("boot-{}.js", hash(body.as_bytes()));
             page.html.extend([" src=\"/", &name, "\"></script>"]);
-            page.scripts.push(Script { name, body });
+            page.scripts.push(PageScript { name, body });
         } else {
             page.html.extend([">", body, "</script>"]);
         }

@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 
 use super::{files, html, read, write};
 use crate::console::say;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::workspace::Workspace;
 
 /// Most bytes of WebAssembly and scripts that a browser fetches for the first picture, brotli: 600 KiB. On a phone's slow
@@ -21,9 +21,9 @@ const PAGE_BYTES_MAX: usize = 600 << 10;
 const TEXTS: [&str; 5] = ["wasm", "js", "css", "html", "svg"];
 
 /// Packs each file of `folder` and holds the page to its budget.
-pub(super) fn pack(ws: &Workspace, folder: &Path) -> Outcome {
+pub(super) fn pack(ws: &Workspace, folder: &Path) -> CommandResult {
     let kept = ws.target().join("page-packed");
-    fs::create_dir_all(&kept).map_err(Failure::io(format!("creating {}", kept.display())))?;
+    fs::create_dir_all(&kept).map_err(CommandFailure::io(format!("creating {}", kept.display())))?;
     let mut sizes = Vec::new();
     for file in files(folder)? {
         let path = file.to_string_lossy().into_owned();
@@ -39,20 +39,20 @@ pub(super) fn pack(ws: &Workspace, folder: &Path) -> Outcome {
                 write(&folder.join(format!("{path}.{end}")), packed)?;
             }
         }
-        sizes.push(Size { path, plain: plain.len(), brotli: brotli.len(), gzip: gzip.len() });
+        sizes.push(PackedSize { path, plain: plain.len(), brotli: brotli.len(), gzip: gzip.len() });
     }
     weigh(&sizes)
 }
 
 /// A file of the page, in bytes.
-struct Size {
+struct PackedSize {
     path: String,
     plain: usize,
     brotli: usize,
     gzip: usize,
 }
 
-impl Size {
+impl PackedSize {
     /// Whether a browser fetches it at once and it counts.
     fn is_program(&self) -> bool {
         let ends = [".wasm", ".js"].iter().any(|end| self.path.ends_with(end));
@@ -61,30 +61,31 @@ impl Size {
 }
 
 /// Says how large everything is, and refuses what is too large.
-fn weigh(sizes: &[Size]) -> Outcome {
-    for Size { path, plain, brotli, gzip } in sizes.iter().filter(|size| size.plain > 10_000) {
+fn weigh(sizes: &[PackedSize]) -> CommandResult {
+    for PackedSize { path, plain, brotli, gzip } in sizes.iter().filter(|size| size.plain > 10_000) {
         say(format!("{path}: {plain} bytes, gzip {gzip}, brotli {brotli}"));
     }
     let program: usize = sizes.iter().filter(|size| size.is_program()).map(|size| size.brotli).sum();
     say(format!("WebAssembly and scripts of the first picture: {program} bytes of {PAGE_BYTES_MAX}, brotli"));
     if program > PAGE_BYTES_MAX {
         let over = program - PAGE_BYTES_MAX;
-        return Err(Failure::new(format!("the page is {over} bytes over its budget (PAGE_BYTES_MAX)")).mend(
-            "move what few readers need into a module of its own, as `decoder` is; or make it smaller",
-        ));
+        return Err(CommandFailure::new(format!(
+            "the page is {over} bytes over its budget (PAGE_BYTES_MAX)"
+        ))
+        .mend("move what few readers need into a module of its own, as `decoder` is; or make it smaller"));
     }
     Ok(())
 }
 
 /// The bytes that `make` gives, kept from an earlier build where there was one.
-fn once(kept: &Path, make: impl FnOnce() -> std::io::Result<Vec<u8>>) -> Outcome<Vec<u8>> {
+fn once(kept: &Path, make: impl FnOnce() -> std::io::Result<Vec<u8>>) -> CommandResult<Vec<u8>> {
     if let Ok(bytes) = fs::read(kept) {
         return Ok(bytes);
     }
-    let bytes = make().map_err(Failure::io(format!("packing for {}", kept.display())))?;
+    let bytes = make().map_err(CommandFailure::io(format!("packing for {}", kept.display())))?;
     let partial = kept.with_extension("partial");
     write(&partial, &bytes)?;
-    fs::rename(&partial, kept).map_err(Failure::io(format!("renaming {}", partial.display())))?;
+    fs::rename(&partial, kept).map_err(CommandFailure::io(format!("renaming {}", partial.display())))?;
     Ok(bytes)
 }
 

@@ -5,9 +5,9 @@ use std::process::Command;
 
 use super::{PAGE_FLAGS, html, read};
 use crate::console::{human_bytes, say};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::process::{answer, run};
-use crate::tools::{Toolbox, WASM};
+use crate::tools::{ToolCache, WASM};
 use crate::workspace::Workspace;
 
 /// What the compiler may use, and so the optimiser too: the features that every browser of the last years has.
@@ -22,7 +22,7 @@ const WASM_FEATURES: [&str; 6] = [
 
 /// What is built.
 #[derive(Debug)]
-pub(super) struct Program {
+pub(super) struct WasmProgram {
     /// The crate.
     pub(super) package: &'static str,
     /// The binary of the crate.
@@ -33,16 +33,16 @@ pub(super) struct Program {
 
 /// What came of it.
 #[derive(Debug)]
-pub(super) struct Built {
+pub(super) struct BuiltProgram {
     /// The script that loads the program.
     pub(super) script: String,
     /// The program, as it is shipped.
     pub(super) wasm: Vec<u8>,
 }
 
-impl Program {
+impl WasmProgram {
     /// Builds it. What it depends on is there already: nothing is fetched.
-    pub(super) fn build(&self, ws: &Workspace, toolbox: &Toolbox) -> Outcome<Built> {
+    pub(super) fn build(&self, ws: &Workspace, toolbox: &ToolCache) -> CommandResult<BuiltProgram> {
         let Self { package, bin, script } = self;
         let line =
             format!("build --locked --offline -p {package} --bin {bin} --profile wasm --target {WASM}");
@@ -54,20 +54,20 @@ impl Program {
         bind.arg(ws.target().join(WASM).join(format!("wasm/{bin}.wasm")));
         run(&mut bind)?;
         if folder.join("snippets").exists() {
-            return Err(Failure::new(format!(
+            return Err(CommandFailure::new(format!(
                 "{package} brings scripts of its own, which the page does not ship"
             ))
             .mend("write what they do in Rust, or ship the folder `snippets` too (xtask/src/page.rs)"));
         }
         let wasm = optimise(ws, toolbox, &folder.join(format!("{bin}_bg.wasm")))?;
         let script = String::from_utf8_lossy(&read(&folder.join(format!("{bin}.js")))?).into_owned();
-        Ok(Built { script, wasm })
+        Ok(BuiltProgram { script, wasm })
     }
 }
 
 /// The bytes to ship: optimised where wasm-opt can run. The result is kept by the hash of what went in, since this
 /// takes longer than the rest of an unchanged build.
-fn optimise(ws: &Workspace, toolbox: &Toolbox, wasm: &Path) -> Outcome<Vec<u8>> {
+fn optimise(ws: &Workspace, toolbox: &ToolCache, wasm: &Path) -> CommandResult<Vec<u8>> {
     let plain = read(wasm)?;
     let before = human_bytes(plain.len());
     let program = match toolbox.wasm_opt() {
@@ -80,13 +80,15 @@ fn optimise(ws: &Workspace, toolbox: &Toolbox, wasm: &Path) -> Outcome<Vec<u8>> 
     let kept = ws.target().join("page-small").join(format!("{}.wasm", html::hash(&plain)));
     if !kept.is_file() {
         let folder = kept.parent().unwrap_or(ws.target());
-        std::fs::create_dir_all(folder).map_err(Failure::io(format!("creating {}", folder.display())))?;
+        std::fs::create_dir_all(folder)
+            .map_err(CommandFailure::io(format!("creating {}", folder.display())))?;
         let partial = kept.with_extension("partial");
         let mut shrink = Command::new(program);
         shrink.arg("-Oz").args(WASM_FEATURES).arg(wasm).arg("-o").arg(&partial);
         say(format!("shrinking {before} of WASM"));
         answer(&mut shrink)?;
-        std::fs::rename(&partial, &kept).map_err(Failure::io(format!("renaming {}", partial.display())))?;
+        std::fs::rename(&partial, &kept)
+            .map_err(CommandFailure::io(format!("renaming {}", partial.display())))?;
     }
     let small = read(&kept)?;
     say(format!("wasm-opt: {before} became {}", human_bytes(small.len())));

@@ -1,6 +1,6 @@
 //! What is asked for, and what is read from the output of cargo and of a suite.
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandFailure, CommandResult};
 use std::path::{Path, PathBuf};
 
 /// The suites that can be repeated, in the order in which they run.
@@ -8,7 +8,7 @@ pub(super) const SUITES: [&str; 2] = ["it", "e2e"];
 
 /// See the head of [`super`].
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct RepeatOptions {
     pub(super) rounds: u32,
     pub(super) suites: Vec<String>,
     /// Parts of names of tests, as `cargo test` takes them.
@@ -17,12 +17,13 @@ pub(super) struct Asked {
     pub(super) is_busy: bool,
 }
 
-impl Asked {
-    pub(super) fn parse(args: &[String]) -> Outcome<Self> {
+impl RepeatOptions {
+    pub(super) fn parse(args: &[String]) -> CommandResult<Self> {
         let is_busy = args.iter().any(|arg| arg == "--busy");
         let mut words = args.iter().filter(|arg| *arg != "--busy");
         let rounds = words.next().and_then(|word| word.parse().ok()).filter(|rounds| *rounds > 0);
-        let rounds = rounds.ok_or_else(|| Failure::usage("`repeat` wants the number of rounds first"))?;
+        let rounds =
+            rounds.ok_or_else(|| CommandFailure::usage("`repeat` wants the number of rounds first"))?;
         let (suites, filters): (Vec<String>, Vec<String>) =
             words.cloned().partition(|word| SUITES.contains(&word.as_str()));
         let suites = if suites.is_empty() { SUITES.map(str::to_owned).to_vec() } else { suites };
@@ -32,32 +33,32 @@ impl Asked {
 
 /// What the machine did beside a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Beside {
+pub(super) enum BackgroundLoad {
     Nothing,
     BusyCores,
 }
 
 /// A test that failed in some rounds.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Failed {
+pub(super) struct FailedTest {
     times: u32,
     times_busy: u32,
     /// What the first of these rounds said.
     first: Option<PathBuf>,
 }
 
-impl Failed {
+impl FailedTest {
     /// Takes one more failure, whose round is kept in `kept`.
-    pub(super) fn take(&mut self, beside: Beside, kept: &Path) {
+    pub(super) fn take(&mut self, beside: BackgroundLoad, kept: &Path) {
         self.times += 1;
-        self.times_busy += u32::from(beside == Beside::BusyCores);
+        self.times_busy += u32::from(beside == BackgroundLoad::BusyCores);
         self.first.get_or_insert_with(|| kept.to_path_buf());
     }
 }
 
 /// What is said of a test that failed.
-pub(super) fn line(name: &str, failed: &Failed, rounds: u32) -> String {
-    let Failed { times, times_busy, first } = failed;
+pub(super) fn line(name: &str, failed: &FailedTest, rounds: u32) -> String {
+    let FailedTest { times, times_busy, first } = failed;
     let first = first.as_ref().map(|kept| kept.display().to_string()).unwrap_or_default();
     format!("{name}: failed {times} of {rounds} times, {times_busy} beside busy cores; first: {first}")
 }

@@ -1,7 +1,7 @@
 //! What ties documents and manifests to the code: invariants have tests, codes are documented, lints are inherited.
 
-use super::source::{Source, names};
-use super::{Finding, Tree};
+use super::source::{SourceFile, names};
+use super::{RuleViolation, SourceTree};
 
 /// The invariants that tests pin today. Whoever proves another one adds its number.
 const PROVEN: [u8; 13] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
@@ -11,14 +11,14 @@ const CODES: &str = "shared/model/src/code.rs";
 const PROTOCOL: &str = "docs/protocol.md";
 
 /// Applies the rules that look at more than one file.
-pub(crate) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
+pub(crate) fn check(tree: &SourceTree, findings: &mut Vec<RuleViolation>) {
     manifests(tree, findings);
     invariants(tree, findings);
     codes(tree, findings);
 }
 
 /// Each crate inherits the workspace's lints, unless it is a workspace of its own.
-fn manifests(tree: &Tree, findings: &mut Vec<Finding>) {
+fn manifests(tree: &SourceTree, findings: &mut Vec<RuleViolation>) {
     let manifests = tree.texts.iter().filter(|(path, _)| path.ends_with("/Cargo.toml"));
     for (path, text) in manifests.filter(|(_, text)| !text.lines().any(|line| line == "[workspace]")) {
         let mut lines = text.lines().skip_while(|line| line.trim() != "[lints]").skip(1);
@@ -31,7 +31,7 @@ fn manifests(tree: &Tree, findings: &mut Vec<Finding>) {
 }
 
 /// Each proven invariant stands in the document and is named by a test.
-fn invariants(tree: &Tree, findings: &mut Vec<Finding>) {
+fn invariants(tree: &SourceTree, findings: &mut Vec<RuleViolation>) {
     let Some(document) = tree.text(ARCHITECTURE) else { return };
     for number in PROVEN {
         let name = format!("I{number}");
@@ -48,13 +48,13 @@ fn invariants(tree: &Tree, findings: &mut Vec<Finding>) {
 }
 
 /// True when a comment or a test function of this file names the invariant.
-fn pins(source: &Source, name: &str) -> bool {
+fn pins(source: &SourceFile, name: &str) -> bool {
     let function = format!("fn {}_", name.to_lowercase());
     source.lines.iter().any(|line| names(&line.comment, name) || line.code.contains(&function))
 }
 
 /// Each code that travels is explained in the protocol.
-fn codes(tree: &Tree, findings: &mut Vec<Finding>) {
+fn codes(tree: &SourceTree, findings: &mut Vec<RuleViolation>) {
     let (Some(source), Some(protocol)) = (tree.source(CODES), tree.text(PROTOCOL)) else { return };
     // Attributes hold words of the compiler, not of the wire.
     for (line, found) in source.numbered().filter(|(_, line)| !line.code.trim_start().starts_with("#[")) {
@@ -82,6 +82,6 @@ fn error_codes(strings: &[String]) -> impl Iterator<Item = String> {
     strings.iter().filter(is_code).cloned()
 }
 
-fn finding(file: &str, line: usize, rule: &'static str, message: impl Into<String>) -> Finding {
-    Finding { file: file.to_owned(), line, rule, message: message.into() }
+fn finding(file: &str, line: usize, rule: &'static str, message: impl Into<String>) -> RuleViolation {
+    RuleViolation { file: file.to_owned(), line, rule, message: message.into() }
 }

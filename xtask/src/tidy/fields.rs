@@ -1,16 +1,16 @@
 //! Every field of every event and frame has a bound, and the bound a limit and a test.
 
 use super::source::names;
-use super::{Finding, Tree};
-use crate::fields::{Bounds, DOCUMENT, Form, ROWS, Row, SCHEMAS, fields, table};
+use super::{RuleViolation, SourceTree};
+use crate::fields::{BoundRow, DOCUMENT, FieldBounds, FieldForm, ROWS, SCHEMAS, fields, table};
 use std::collections::BTreeMap;
 
 const LIMITS: &str = "shared/model/src/limits.rs";
 
 /// Applies the rule where there are rows.
-pub(crate) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
+pub(crate) fn check(tree: &SourceTree, findings: &mut Vec<RuleViolation>) {
     let Some(rows) = tree.text(ROWS) else { return };
-    let (bounds, odd) = Bounds::parse(rows);
+    let (bounds, odd) = FieldBounds::parse(rows);
     for line in odd {
         findings.push(finding(line, "a row is FIELD | BOUND | FILE | TEST, and each field has one"));
     }
@@ -22,7 +22,7 @@ pub(crate) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
     }
     let all = fields(&schemas);
     for (field, form) in &all {
-        if bounds.of(field, form).is_none() && !matches!(form, Form::Fields(_)) {
+        if bounds.of(field, form).is_none() && !matches!(form, FieldForm::Fields(_)) {
             let message = format!(
                 "the field {field} has no bound: give it one, or a row that names it ({})",
                 form.word()
@@ -46,7 +46,12 @@ pub(crate) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
 }
 
 /// Whether what a row names is there.
-fn holds(tree: &Tree, all: &BTreeMap<String, Form>, row: &Row, findings: &mut Vec<Finding>) {
+fn holds(
+    tree: &SourceTree,
+    all: &BTreeMap<String, FieldForm>,
+    row: &BoundRow,
+    findings: &mut Vec<RuleViolation>,
+) {
     let mut wrong = |message: String| findings.push(finding(row.line, message));
     if let Some(other) = row.as_another() {
         if !all.contains_key(other) {
@@ -59,7 +64,8 @@ fn holds(tree: &Tree, all: &BTreeMap<String, Form>, row: &Row, findings: &mut Ve
     }
     let limits = tree.source(LIMITS);
     for limit in row.limits() {
-        let is_there = |line: &super::source::Line| line.code.contains("const ") && names(&line.code, limit);
+        let is_there =
+            |line: &super::source::SourceLine| line.code.contains("const ") && names(&line.code, limit);
         if limits.is_some_and(|limits| !limits.lines.iter().any(is_there)) {
             wrong(format!("{LIMITS} has no {limit}"));
         }
@@ -71,12 +77,12 @@ fn holds(tree: &Tree, all: &BTreeMap<String, Form>, row: &Row, findings: &mut Ve
         wrong(format!("there is no file {:?} that would weigh it", row.weighed));
     }
     let test = format!("fn {}", row.test);
-    let is_test = |line: &super::source::Line| names(&line.code, &test);
+    let is_test = |line: &super::source::SourceLine| names(&line.code, &test);
     if row.test.is_empty() || !tree.sources.iter().any(|source| source.lines.iter().any(is_test)) {
         wrong(format!("there is no test {:?}", row.test));
     }
 }
 
-fn finding(line: usize, message: impl Into<String>) -> Finding {
-    Finding { file: ROWS.to_owned(), line, rule: "bounds", message: message.into() }
+fn finding(line: usize, message: impl Into<String>) -> RuleViolation {
+    RuleViolation { file: ROWS.to_owned(), line, rule: "bounds", message: message.into() }
 }

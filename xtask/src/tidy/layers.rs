@@ -1,17 +1,17 @@
 //! Who may know whom: a table of places and the words that may not stand in their code. Which crate may see which is no matter
 //! of this table: their manifests say it, and the compiler holds it.
 
-use super::Finding;
-use super::source::{Source, names};
+use super::RuleViolation;
+use super::source::{SourceFile, names};
 
 /// One line of the table.
-struct Layer {
+struct LayerRule {
     /// The files it is about: each starts with one of these.
     places: &'static [&'static str],
     /// Files in those places that are free.
     except: &'static [&'static str],
     /// Whether tests in those places are bound too.
-    tests: Tests,
+    tests: TestCode,
     /// Words that may not stand in code.
     words: &'static [&'static str],
     /// Why, and so how to mend it.
@@ -19,107 +19,105 @@ struct Layer {
 }
 
 #[derive(PartialEq, Eq)]
-enum Tests {
+enum TestCode {
     Bound,
     Free,
 }
 
-const LAYERS: [Layer; 13] = [
-    Layer {
+const LAYERS: [LayerRule; 13] = [
+    LayerRule {
         places: &["shared/"],
         except: &[],
-        tests: Tests::Free,
+        tests: TestCode::Free,
         words: &["tokio", "web_sys", "js_sys", "rand", "async"],
         why: "what is shared is pure and synchronous, the same on both targets; move this to the server or the page",
     },
-    Layer {
+    LayerRule {
         places: &["shared/"],
         except: &[],
-        tests: Tests::Free,
+        tests: TestCode::Free,
         words: &["Instant", "SystemTime", "std::net", "net::", "std::fs", "fs::", "std::thread", "thread::"],
         why: "what is shared has no clock and no I/O; take the time or the bytes as an argument",
     },
-    Layer {
+    LayerRule {
         places: &["shared/exchange/src/spans"],
         except: &[],
-        tests: Tests::Bound,
+        tests: TestCode::Bound,
         words: &["dialects::"],
         why: "a span says in its attributes what it is; decoders are for the answers of model APIs",
     },
-    Layer {
+    LayerRule {
         places: &["web/"],
         except: &["web/src/exports.rs", "web/src/control/turns.rs"],
-        tests: Tests::Bound,
+        tests: TestCode::Bound,
         words: &["encode::"],
         why: "the page knows encoders where a document or a part of one is made, and nowhere else",
     },
-    Layer {
+    LayerRule {
         places: &["server/hub/"],
         except: &["server/hub/src/wire"],
-        tests: Tests::Free,
+        tests: TestCode::Free,
         words: &["axum", "http", "serde_json", "std::fs", "fs::"],
         why: "the hub moves envelopes: it neither parses nor serves nor touches files; do that at the edge or in the log",
     },
-    Layer {
+    LayerRule {
         places: &["server/log/"],
         except: &[],
-        tests: Tests::Free,
+        tests: TestCode::Free,
         words: &["hub", "std::net", "net::", "std::env", "env::"],
         why: "the log can be tested and replaced alone: no sockets, no settings, no hub; take what it needs as an argument",
     },
-    Layer {
+    LayerRule {
         places: &["server/client/"],
         except: &[],
-        tests: Tests::Free,
+        tests: TestCode::Free,
         words: &["std::env", "env::"],
         why: "clients are told by their caller where the hub is and with which token; read settings in server/fanlight",
     },
-    Layer {
+    LayerRule {
         places: &["server/upstream/"],
         except: &[],
-        tests: Tests::Bound,
-        words: &["axum", "hub::", "event_log", "server::", "std::fs", "fs::"],
+        tests: TestCode::Bound,
+        words: &["axum", "std::fs", "fs::"],
         why: "requests go out the same way whoever makes them; take what is needed as an argument",
     },
-    Layer {
+    LayerRule {
         places: &["server/"],
         except: &["server/upstream/"],
-        tests: Tests::Free,
+        tests: TestCode::Free,
         words: &["hyper::client", "hyper_util::client", "hyper_rustls", "rustls", "tokio_rustls"],
         why: "one way out: connections and TLS to other servers are made in server/upstream alone",
     },
-    Layer {
-        places: &["server/src/"],
+    LayerRule {
+        places: &["server/edge/src/"],
         except: &[
-            "server/src/ws",
-            "server/src/http",
-            "server/src/ingest",
-            "server/src/proxy",
-            "server/src/app",
-            "server/src/error",
+            "server/edge/src/ws",
+            "server/edge/src/http",
+            "server/edge/src/proxy",
+            "server/edge/src/app",
         ],
-        tests: Tests::Free,
+        tests: TestCode::Free,
         words: &["axum"],
-        why: "one edge: axum stands only in ws, http, ingest, proxy, app and error",
+        why: "axum stands only where something is served: in ws, http, proxy and app",
     },
-    Layer {
+    LayerRule {
         places: &["web/src/components", "web/src/pages"],
         except: &[],
-        tests: Tests::Bound,
+        tests: TestCode::Bound,
         words: &["session", "WebSocket"],
         why: "components draw what the store holds and never see the session; pass what they need through the store",
     },
-    Layer {
+    LayerRule {
         places: &["web/"],
         except: &["web/src/markdown", "web/src/safe_html.rs"],
-        tests: Tests::Bound,
+        tests: TestCode::Bound,
         words: &["inner_html", "set_inner_html", "insert_adjacent_html", "set_outer_html", "set_html"],
         why: "HTML from text is made in one module, which escapes it; elsewhere build nodes",
     },
-    Layer {
+    LayerRule {
         places: &["xtask/"],
         except: &[],
-        tests: Tests::Bound,
+        tests: TestCode::Bound,
         words: &[
             "model::",
             "dialects::",
@@ -128,7 +126,9 @@ const LAYERS: [Layer; 13] = [
             "event_log::",
             "client::",
             "hub::",
-            "server::",
+            "agents::",
+            "edge::",
+            "upstream::",
             "web::",
         ],
         why: "xtask depends on nothing in the workspace, so that it builds when the rest does not",
@@ -136,16 +136,21 @@ const LAYERS: [Layer; 13] = [
 ];
 
 /// Applies the table to one file.
-pub(crate) fn check(source: &Source, findings: &mut Vec<Finding>) {
+pub(crate) fn check(source: &SourceFile, findings: &mut Vec<RuleViolation>) {
     let below = |places: &[&str]| places.iter().any(|place| source.path.starts_with(place));
-    let bound = |layer: &&Layer| {
-        below(layer.places) && !below(layer.except) && (layer.tests == Tests::Bound || !source.is_test())
+    let bound = |layer: &&LayerRule| {
+        below(layer.places) && !below(layer.except) && (layer.tests == TestCode::Bound || !source.is_test())
     };
     for layer in LAYERS.iter().filter(bound) {
         for (number, line) in source.numbered() {
             if let Some(word) = layer.words.iter().find(|word| names(&line.code, word)) {
                 let message = format!("`{word}` may not stand here: {}", layer.why);
-                findings.push(Finding { file: source.path.clone(), line: number, rule: "layers", message });
+                findings.push(RuleViolation {
+                    file: source.path.clone(),
+                    line: number,
+                    rule: "layers",
+                    message,
+                });
             }
         }
     }

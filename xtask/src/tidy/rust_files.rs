@@ -1,7 +1,7 @@
 //! What holds for every Rust file by itself: its head, its length, what it may not leave behind.
 
-use super::Finding;
-use super::source::{Source, names};
+use super::RuleViolation;
+use super::source::{SourceFile, names};
 
 /// The hard ceiling of a file; 300 is what to aim at.
 const LINES: usize = 500;
@@ -9,9 +9,9 @@ const LINES: usize = 500;
 const TEST_LINES: usize = 800;
 
 /// Applies the rules to one file.
-pub(crate) fn check(source: &Source, findings: &mut Vec<Finding>) {
+pub(crate) fn check(source: &SourceFile, findings: &mut Vec<RuleViolation>) {
     let mut found = |line: usize, rule: &'static str, message: String| {
-        findings.push(Finding { file: source.path.clone(), line, rule, message });
+        findings.push(RuleViolation { file: source.path.clone(), line, rule, message });
     };
     if !source.raw.starts_with("//!") {
         found(1, "head", "the file must start with a line `//! what this file is for`".to_owned());

@@ -5,18 +5,18 @@
 
 /// One Rust file.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct SourceFile {
     /// Path from the root of the tree, with `/`.
     pub(crate) path: String,
     /// The text as it is.
     pub(crate) raw: String,
     /// The lines, taken apart.
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<SourceLine>,
 }
 
 /// One line, taken apart.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct SourceLine {
     /// Code, with the insides of strings and comments left out.
     pub(crate) code: String,
     /// The text of comments.
@@ -25,11 +25,11 @@ pub(crate) struct Line {
     pub(crate) strings: Vec<String>,
 }
 
-impl Source {
+impl SourceFile {
     /// Takes a file apart.
     pub(crate) fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
         let raw = text.into();
-        let lines = Scanner::new(&raw).scan();
+        let lines = SourceScanner::new(&raw).scan();
         Self { path: path.into(), raw, lines }
     }
 
@@ -43,7 +43,7 @@ impl Source {
     }
 
     /// The lines with their numbers, from 1.
-    pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &Line)> {
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &SourceLine)> {
         (1..).zip(&self.lines)
     }
 }
@@ -67,19 +67,19 @@ pub(crate) fn names(code: &str, word: &str) -> bool {
     false
 }
 
-struct Scanner {
+struct SourceScanner {
     chars: Vec<char>,
     at: usize,
-    lines: Vec<Line>,
-    line: Line,
+    lines: Vec<SourceLine>,
+    line: SourceLine,
 }
 
-impl Scanner {
+impl SourceScanner {
     fn new(text: &str) -> Self {
-        Self { chars: text.chars().collect(), at: 0, lines: Vec::new(), line: Line::default() }
+        Self { chars: text.chars().collect(), at: 0, lines: Vec::new(), line: SourceLine::default() }
     }
 
-    fn scan(mut self) -> Vec<Line> {
+    fn scan(mut self) -> Vec<SourceLine> {
         while let Some(c) = self.peek(0) {
             match (c, self.peek(1)) {
                 ('/', Some('/')) => self.line_comment(),
@@ -90,7 +90,7 @@ impl Scanner {
                 _ => self.code(),
             }
         }
-        if self.line != Line::default() {
+        if self.line != SourceLine::default() {
             self.end_line();
         }
         self.lines

@@ -1,13 +1,13 @@
 //! Each rule against a sample that keeps it and one that breaks it.
 
-use super::source::{Source, names};
-use super::{Finding, Tree, check};
+use super::source::{SourceFile, names};
+use super::{RuleViolation, SourceTree, check};
 
-fn tree(files: &[(&str, &str)]) -> Tree {
-    let mut tree = Tree::default();
+fn tree(files: &[(&str, &str)]) -> SourceTree {
+    let mut tree = SourceTree::default();
     for (path, text) in files {
         if std::path::Path::new(path).extension().is_some_and(|kind| kind == "rs") {
-            tree.sources.push(Source::new(*path, *text));
+            tree.sources.push(SourceFile::new(*path, *text));
         } else {
             tree.texts.push(((*path).to_owned(), (*text).to_owned()));
         }
@@ -18,7 +18,7 @@ fn tree(files: &[(&str, &str)]) -> Tree {
 /// The rules that one file breaks, with the lines.
 fn broken(path: &str, body: &str) -> Vec<(&'static str, usize)> {
     let text = format!("//! A file.\n{body}");
-    check(&tree(&[(path, &text)])).into_iter().map(|Finding { rule, line, .. }| (rule, line)).collect()
+    check(&tree(&[(path, &text)])).into_iter().map(|RuleViolation { rule, line, .. }| (rule, line)).collect()
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn word_is_found_only_whole() {
 
 #[test]
 fn scanner_tells_code_from_strings_and_comments() {
-    let source = Source::new(
+    let source = SourceFile::new(
         "a.rs",
         "let a = \"tokio // no comment\"; // axum\nlet b = r#\"\"quoted\" tokio\"#; /* a /* b */ c */ let c = '\"';\n\
          fn f<'a>(x: &'a str) { let d = b\"tokio\"; let e = '\\''; }\nlet f = \"two \\\nlines\"; g();\nlet r#type = rb;",
@@ -69,9 +69,9 @@ fn file_without_a_head_is_found() {
 #[test]
 fn long_file_is_found_and_tests_may_be_longer() {
     let lines = |n: usize| "// a line\n".repeat(n);
-    assert_eq!(broken("server/src/a.rs", &lines(499)), []);
-    assert_eq!(broken("server/src/a.rs", &lines(500)), [("length", 501)]);
-    assert_eq!(broken("server/src/a/tests.rs", &lines(500)), []);
+    assert_eq!(broken("server/edge/src/a.rs", &lines(499)), []);
+    assert_eq!(broken("server/edge/src/a.rs", &lines(500)), [("length", 501)]);
+    assert_eq!(broken("server/edge/src/a/tests.rs", &lines(500)), []);
     assert_eq!(broken("tests/it/a.rs", &lines(799)), []);
     assert_eq!(broken("tests/benches/a.rs", &lines(800)), [("length", 801)]);
 }
@@ -85,8 +85,11 @@ fn module_file_of_the_old_kind_is_found() {
 #[test]
 fn test_that_is_left_out_is_found() {
     assert_eq!(broken("tests/it/a.rs", "#[test]\n#[ignore = \"slow\"]\nfn a() {}\n"), [("ignore", 3)]);
-    assert_eq!(broken("server/src/a.rs", "fn a() { todo!() }\n"), [("todo", 2)]);
-    assert_eq!(broken("server/src/a.rs", "// todo! and #[ignore] are words here\nlet a = \"todo!\";\n"), []);
+    assert_eq!(broken("server/edge/src/a.rs", "fn a() { todo!() }\n"), [("todo", 2)]);
+    assert_eq!(
+        broken("server/edge/src/a.rs", "// todo! and #[ignore] are words here\nlet a = \"todo!\";\n"),
+        []
+    );
 }
 
 #[test]
@@ -95,7 +98,7 @@ fn sleep_in_a_test_is_found_outside_the_waits() {
     assert_eq!(broken("tests/it/a.rs", body), [("sleep", 2)]);
     assert_eq!(broken("server/hub/src/hub/tests.rs", body), [("sleep", 2)]);
     assert_eq!(broken("tests/src/wait.rs", body), []);
-    assert_eq!(broken("server/src/ws.rs", body), []);
+    assert_eq!(broken("server/edge/src/ws.rs", body), []);
 }
 
 #[test]
@@ -135,15 +138,15 @@ fn server_layer_that_knows_too_much_is_found() {
     assert_eq!(broken("server/log/src/sqlite.rs", "let path = std::env::var(NAME);\n"), [("layers", 2)]);
     assert_eq!(broken("server/log/src/sqlite.rs", "let version = env!(\"CARGO_PKG_VERSION\");\n"), []);
     assert_eq!(broken("server/client/src/address.rs", "let hub = std::env::var(NAME);\n"), [("layers", 2)]);
-    assert_eq!(broken("server/src/runner.rs", "use axum::Router;\n"), [("layers", 2)]);
+    assert_eq!(broken("server/edge/src/sink.rs", "use axum::Router;\n"), [("layers", 2)]);
     assert_eq!(broken("server/upstream/src/send.rs", "use axum::body::Body;\n"), [("layers", 2)]);
     assert_eq!(broken("server/upstream/src/send.rs", "use hyper::client::conn::http2;\n"), []);
     for client in ["hyper::client::conn::http1", "hyper_util::client::legacy::Client", "rustls::ClientConfig"]
     {
-        assert_eq!(broken("server/src/proxy/a.rs", &format!("use {client};\n")), [("layers", 2)]);
+        assert_eq!(broken("server/edge/src/proxy/a.rs", &format!("use {client};\n")), [("layers", 2)]);
     }
-    assert_eq!(broken("server/src/http/pages.rs", "use axum::Router;\n"), []);
-    assert_eq!(broken("server/src/hubris.rs", "use serde_json::Value;\n"), []);
+    assert_eq!(broken("server/edge/src/http/pages.rs", "use axum::Router;\n"), []);
+    assert_eq!(broken("server/edge/src/hubris.rs", "use serde_json::Value;\n"), []);
 }
 
 #[test]
@@ -153,6 +156,75 @@ fn page_that_knows_too_much_is_found() {
     assert_eq!(broken("web/src/components/a.rs", "<div inner_html=text/>\n"), [("layers", 2)]);
     assert_eq!(broken("web/src/markdown.rs", "<div inner_html=text/>\n"), []);
     assert_eq!(broken("web/src/session/socket.rs", "use web_sys::WebSocket;\n"), []);
+}
+
+#[test]
+fn function_that_takes_a_bool_is_found() {
+    for taking in [
+        "fn a(b: bool) {}",
+        "pub fn a<T: Fn(u8) -> u8>(t: T,\n    mut b: bool,\n) {}",
+        "fn a(b: (u8, bool), c: bool) {}",
+    ] {
+        assert_eq!(broken("server/client/src/a.rs", &format!("{taking}\n")), [("bool", 2)], "{taking}");
+    }
+    for other in [
+        "fn a(b: &[bool]) -> bool { true }",
+        "fn a(b: impl Fn(bool) -> bool) {}",
+        "#[component]\nfn A(b: bool) {}",
+        "fn a(b: Option<bool>) {}",
+    ] {
+        assert_eq!(broken("server/client/src/a.rs", &format!("{other}\n")), [], "{other}");
+    }
+    assert_eq!(broken("server/client/src/a/tests.rs", "fn a(b: bool) {}\n"), []);
+}
+
+#[test]
+fn manifest_that_names_a_crate_above_it_is_found() {
+    let found = |home: &str, names: &str| {
+        let text = format!("[package]\n{names}\n[lints]\nworkspace = true\n");
+        let path = format!("{home}/Cargo.toml");
+        let rules: Vec<_> = check(&tree(&[(&path, &text)])).iter().map(|it| (it.rule, it.line)).collect();
+        rules
+    };
+    for (home, above) in [
+        ("shared/model", "dialects"),
+        ("shared/dialects", "encode"),
+        ("shared/encode", "exchange"),
+        ("shared/exchange", "event-log"),
+        ("server/log", "hub"),
+        ("server/upstream", "event-log"),
+        ("server/client", "hub"),
+        ("server/hub", "agents"),
+        ("server/agents", "edge"),
+        ("server/edge", "fanlight"),
+        ("web", "dialects"),
+        ("web/decoder", "encode"),
+        ("xtask", "model"),
+    ] {
+        assert_eq!(
+            found(home, &format!("[dependencies]\n{above}.workspace = true")),
+            [("manifests", 3)],
+            "{home}"
+        );
+    }
+    assert_eq!(found("server/agents", "[dependencies]\nhub.workspace = true"), []);
+    assert_eq!(found("shared/dialects", "[dev-dependencies]\nencode.workspace = true"), [], "tests may");
+    assert_eq!(found("tests", "[dependencies]\nmodel.workspace = true"), []);
+}
+
+#[test]
+fn manifest_that_names_what_another_crate_owns_is_found() {
+    let found = |home: &str, name: &str| {
+        let text = format!(
+            "[target.'cfg(unix)'.dependencies]\n{name} = {{ workspace = true }}\n[lints]\nworkspace = true\n"
+        );
+        let path = format!("{home}/Cargo.toml");
+        check(&tree(&[(&path, &text)])).len()
+    };
+    for name in ["rusqlite", "axum", "rmcp", "hyper-rustls", "rustls", "leptos"] {
+        assert_eq!(found("server/hub", name), 1, "{name}");
+    }
+    assert_eq!(found("server/edge", "axum"), 0);
 }
 
 #[test]
@@ -189,4 +261,39 @@ fn code_without_an_explanation_is_found() {
         check(&bad).iter().map(|f| (f.rule, f.line)).collect::<Vec<_>>(),
         [("codes", 2), ("codes", 3)]
     );
+}
+
+#[test]
+fn doc_comment_that_says_nothing_is_found() {
+    assert_eq!(broken("a/src/a.rs", "/// See the module.\npub struct Lens;\n"), [("doc", 2)]);
+    assert_eq!(
+        broken("a/src/a.rs", "/// A call.\n#[derive(Debug)]\npub(crate) struct Call;\n"),
+        [("doc", 2)]
+    );
+    assert_eq!(broken("a/src/a.rs", "    /// Its name.\n    pub const fn name(&self) {}\n"), [("doc", 2)]);
+    assert_eq!(broken("a/src/a.rs", "/// The call of a tool\n/// that waits.\nstruct Call;\n"), []);
+    // Fields, routes, and structs that a variant explains.
+    assert_eq!(broken("a/src/a.rs", "struct A {\n    /// The call.\n    call: u8,\n}\n"), []);
+    assert_eq!(broken("a/src/a.rs", "/// `GET /v1/agents`.\nfn agents() {}\n"), []);
+    assert_eq!(broken("a/src/a.rs", "/// See [`Kind::RunEnd`].\nstruct RunEnd;\n"), []);
+    assert_eq!(broken("a/src/a.rs", "const A: &str = \"/// See the module.\";\n"), []);
+}
+
+#[test]
+fn vocabulary_names_types_where_they_are() {
+    let rows = |types: &str| {
+        format!("## Vocabulary\n\n| term | meaning | type |\n|---|---|---|\n| a | b | {types} |\n")
+    };
+    let found = |types: &str| {
+        let source = "//! A file.\npub struct Lens;\npub enum Level {}\n";
+        let found = check(&tree(&[("ARCHITECTURE.md", &rows(types)), ("a/src/a.rs", source)]));
+        found
+            .into_iter()
+            .filter(|found| found.rule == "vocabulary")
+            .map(|found| found.line)
+            .collect::<Vec<_>>()
+    };
+    assert!(found("`Lens`, `Level` (`a/src/a.rs`)").is_empty());
+    assert_eq!(found("`Lens` (`a/src/a.rs`), `Level` (`a/src/b.rs`)"), [5]);
+    assert_eq!(found("`Len`, `Levels` (`a/src/a.rs`)"), [5, 5]);
 }

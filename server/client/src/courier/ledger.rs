@@ -22,23 +22,23 @@ const FLIGHTS_MAX: usize = 16;
 
 /// The numbers of the events: which were offered, sent and acked, and which frames wait for an ack.
 #[derive(Debug)]
-pub(crate) struct Ledger {
+pub(crate) struct AckLedger {
     life: u64,
     base: u64,
     begins_after: u64,
     acked: u64,
     sent: u64,
     offered: u64,
-    flights: VecDeque<Flight>,
+    flights: VecDeque<FrameInFlight>,
     next_id: u64,
     /// Answers to frames before this one are of no interest any more.
     since_id: u64,
-    link: Link,
+    link: LinkState,
 }
 
 /// Whether something can be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Link {
+enum LinkState {
     Down,
     /// The hub was not asked yet whether it has what it acked.
     Fresh,
@@ -47,7 +47,7 @@ enum Link {
 
 /// A frame without its ack.
 #[derive(Debug, Clone, Copy)]
-struct Flight {
+struct FrameInFlight {
     id: u64,
     /// The last event that is in it.
     last: u64,
@@ -55,7 +55,7 @@ struct Flight {
 
 /// What is to be sent next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Due {
+pub(crate) enum DueFrame {
     /// The question whether the hub has everything up to this event.
     Question(u64),
     /// Events after this one.
@@ -64,7 +64,7 @@ pub(crate) enum Due {
 
 /// A frame, but for its events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Numbers {
+pub(crate) struct FrameNumbers {
     /// The frame's own number.
     pub(crate) id: u64,
     /// The life.
@@ -77,7 +77,7 @@ pub(crate) struct Numbers {
 
 /// What a gap leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Gap {
+pub(crate) enum GapRecovery {
     /// It is about a frame that is of no interest any more.
     Stale,
     /// What is missing is sent again.
@@ -89,7 +89,7 @@ pub(crate) enum Gap {
     },
 }
 
-impl Default for Ledger {
+impl Default for AckLedger {
     fn default() -> Self {
         Self {
             life: 1,
@@ -101,12 +101,12 @@ impl Default for Ledger {
             flights: VecDeque::new(),
             next_id: 1,
             since_id: 1,
-            link: Link::Down,
+            link: LinkState::Down,
         }
     }
 }
 
-impl Ledger {
+impl AckLedger {
     /// Of a publisher that begins with this life, which must be higher than all that it had before.
     pub(crate) fn of_life(life: u64) -> Self {
         Self { life, ..Self::default() }
@@ -129,7 +129,7 @@ impl Ledger {
 
     /// Whether the hub has everything.
     pub(crate) fn is_done(&self) -> bool {
-        self.acked == self.offered && self.flights.is_empty() && self.link == Link::Up
+        self.acked == self.offered && self.flights.is_empty() && self.link == LinkState::Up
     }
 
     /// Whether frames wait for their acks.
@@ -146,13 +146,13 @@ impl Ledger {
     pub(crate) fn connected(&mut self) {
         self.again();
         // Whoever has been told nothing has nothing to forget.
-        self.link = if self.acked > self.base { Link::Fresh } else { Link::Up };
+        self.link = if self.acked > self.base { LinkState::Fresh } else { LinkState::Up };
     }
 
     /// The connection is gone, and with it what was in flight.
     pub(crate) fn lost(&mut self) {
         self.again();
-        self.link = Link::Down;
+        self.link = LinkState::Down;
     }
 
     /// Everything that is not acked is due again.
@@ -163,31 +163,31 @@ impl Ledger {
     }
 
     /// What is to be sent next, if anything.
-    pub(crate) fn due(&self) -> Option<Due> {
+    pub(crate) fn due(&self) -> Option<DueFrame> {
         if self.flights.len() >= FLIGHTS_MAX {
             return None;
         }
         match self.link {
-            Link::Down => None,
-            Link::Fresh => Some(Due::Question(self.sent)),
-            Link::Up => (self.sent < self.offered).then_some(Due::Events(self.sent)),
+            LinkState::Down => None,
+            LinkState::Fresh => Some(DueFrame::Question(self.sent)),
+            LinkState::Up => (self.sent < self.offered).then_some(DueFrame::Events(self.sent)),
         }
     }
 
     /// What is due is sent now: so many events, none for a question.
-    pub(crate) fn send_more(&mut self, count: u64) -> Numbers {
+    pub(crate) fn send_more(&mut self, count: u64) -> FrameNumbers {
         self.send(self.sent.saturating_add(count))
     }
 
     /// What is due is sent now, up to the event `last`.
-    pub(crate) fn send(&mut self, last: u64) -> Numbers {
+    pub(crate) fn send(&mut self, last: u64) -> FrameNumbers {
         let id = self.next_id;
         self.next_id = id.saturating_add(1);
         let first = self.sent.saturating_sub(self.base).saturating_add(1);
         self.sent = last.clamp(self.sent, self.offered);
-        self.link = Link::Up;
-        self.flights.push_back(Flight { id, last: self.sent });
-        Numbers { id, life: self.life, first, last: self.sent.saturating_sub(self.base) }
+        self.link = LinkState::Up;
+        self.flights.push_back(FrameInFlight { id, last: self.sent });
+        FrameNumbers { id, life: self.life, first, last: self.sent.saturating_sub(self.base) }
     }
 
     /// The hub has the frame `id` and all before it. Says whether that is news.
@@ -205,22 +205,22 @@ impl Ledger {
     }
 
     /// The hub did not take the frame `id`, since it expects the number `expected`.
-    pub(crate) fn gap(&mut self, id: u64, expected: u64) -> Gap {
+    pub(crate) fn gap(&mut self, id: u64, expected: u64) -> GapRecovery {
         if id < self.since_id {
-            return Gap::Stale;
+            return GapRecovery::Stale;
         }
         let stands = self.base.saturating_add(expected.saturating_sub(1)).min(self.offered);
         if stands >= self.begins_after {
             self.acked = stands;
             self.again();
-            return Gap::Resend;
+            return GapRecovery::Resend;
         }
         let missing = self.begins_after.saturating_sub(stands);
         self.life = self.life.saturating_add(1);
         self.base = self.begins_after;
         self.acked = self.begins_after;
         self.again();
-        Gap::NewLife { missing }
+        GapRecovery::NewLife { missing }
     }
 }
 

@@ -12,14 +12,14 @@ use model::{ConversationId, Envelope, PublisherId};
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::{Numbers, room_in};
-use crate::link::{Closed, Link, SILENCE_GRACE, Socket, read};
+use super::{FrameNumbers, room_in};
+use crate::link::{HubLink, HubSocket, SILENCE_GRACE, SocketClosed, read};
 
 /// An open connection to the hub. Dropping it closes the socket.
 #[derive(Debug)]
 pub(super) struct CourierSocket {
-    sink: SplitSink<Socket, Message>,
-    stream: SplitStream<Socket>,
+    sink: SplitSink<HubSocket, Message>,
+    stream: SplitStream<HubSocket>,
     welcome: Welcome,
     /// Whether the last frame is still being written.
     writes: bool,
@@ -36,7 +36,7 @@ pub(super) enum HubAnswer {
 }
 
 impl CourierSocket {
-    pub(super) fn new(link: Link) -> Self {
+    pub(super) fn new(link: HubLink) -> Self {
         let (welcome, socket) = link.into_parts();
         let (sink, stream) = socket.split();
         Self { sink, stream, welcome, writes: false, heard_at: Instant::now() }
@@ -58,15 +58,17 @@ impl CourierSocket {
     }
 
     /// Puts a frame on the line, which must be free; [`CourierSocket::next`] writes it.
-    pub(super) fn put(&mut self, frame: &ClientFrame) -> Result<(), Closed> {
-        let text = serde_json::to_string(frame).map_err(|error| Closed::new(error.to_string()))?;
-        self.sink.start_send_unpin(Message::text(text)).map_err(|error| Closed::new(error.to_string()))?;
+    pub(super) fn put(&mut self, frame: &ClientFrame) -> Result<(), SocketClosed> {
+        let text = serde_json::to_string(frame).map_err(|error| SocketClosed::new(error.to_string()))?;
+        self.sink
+            .start_send_unpin(Message::text(text))
+            .map_err(|error| SocketClosed::new(error.to_string()))?;
         self.writes = true;
         Ok(())
     }
 
     /// Writes what is there to be written and waits for what the hub says. Ready when either is done; may be given up.
-    pub(super) async fn next(&mut self) -> Result<HubAnswer, Closed> {
+    pub(super) async fn next(&mut self) -> Result<HubAnswer, SocketClosed> {
         let patience = Duration::from_millis(self.welcome.hb_ms.saturating_mul(2)) + SILENCE_GRACE;
         let (sink, writes) = (&mut self.sink, self.writes);
         let written = poll_fn(|context| if writes { sink.poll_flush_unpin(context) } else { Poll::Pending });
@@ -77,16 +79,16 @@ impl CourierSocket {
             }
             written = written => {
                 self.writes = false;
-                written.map_err(|error| Closed::new(error.to_string()))?;
+                written.map_err(|error| SocketClosed::new(error.to_string()))?;
                 Ok(HubAnswer::Nothing)
             }
             () = tokio::time::sleep_until(self.heard_at + patience) => {
-                Err(Closed::new("the hub has fallen silent"))
+                Err(SocketClosed::new("the hub has fallen silent"))
             }
         }
     }
 
-    fn take(&mut self, frame: ServerFrame) -> Result<HubAnswer, Closed> {
+    fn take(&mut self, frame: ServerFrame) -> Result<HubAnswer, SocketClosed> {
         Ok(match frame {
             ServerFrame::Ack(ack) => HubAnswer::Ack(ack),
             ServerFrame::Error { id: Some(id), code, message, expected, .. } => {
@@ -108,7 +110,7 @@ impl CourierSocket {
 pub(super) fn publication(
     conversation: &ConversationId,
     publisher: &PublisherId,
-    numbers: Numbers,
+    numbers: FrameNumbers,
     events: Vec<Envelope>,
 ) -> ClientFrame {
     ClientFrame::Pub(Pub {

@@ -7,8 +7,8 @@ fn status(text: &str) -> Envelope {
     Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None, by_hub: false }
 }
 
-fn window(texts: &[&str]) -> Window {
-    let mut window = Window::default();
+fn window(texts: &[&str]) -> ResendWindow {
+    let mut window = ResendWindow::default();
     for text in texts {
         window.push(status(text));
     }
@@ -19,7 +19,7 @@ fn window(texts: &[&str]) -> Window {
 fn a_window_gives_what_fits_and_one_at_least() {
     let mut window = window(&["a", "b", "cc", "d"]);
     let one = json_bytes(&status("a"));
-    let given = |window: &Window, after, count, bytes| window.after(after, count, bytes).len();
+    let given = |window: &ResendWindow, after, count, bytes| window.after(after, count, bytes).len();
     assert_eq!(window.bytes(), 4 * one + 1);
     assert_eq!(given(&window, 0, 9, 0), 1);
     assert_eq!(given(&window, 0, 9, 2 * one), 2);

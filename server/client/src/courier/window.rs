@@ -8,26 +8,26 @@ use model::Envelope;
 
 /// An event, and all the bytes up to its end since the first.
 #[derive(Debug)]
-struct Entry {
+struct WindowEntry {
     envelope: Envelope,
     end: u64,
 }
 
 /// The events that may have to be sent again, oldest first. The courier bounds their bytes.
 #[derive(Debug, Default)]
-pub(super) struct Window {
-    entries: VecDeque<Entry>,
+pub(super) struct ResendWindow {
+    entries: VecDeque<WindowEntry>,
     /// The event before the first entry.
     begins_after: u64,
     /// Where the first entry begins, in bytes since the first event.
     start: u64,
 }
 
-impl Window {
+impl ResendWindow {
     /// Adds the next event.
     pub(super) fn push(&mut self, envelope: Envelope) {
         let end = self.end().saturating_add(json_bytes(&envelope));
-        self.entries.push_back(Entry { envelope, end });
+        self.entries.push_back(WindowEntry { envelope, end });
     }
 
     fn end(&self) -> u64 {
@@ -96,8 +96,8 @@ impl Window {
 
 /// The bytes of `envelope` as JSON, with the comma behind it.
 pub(super) fn json_bytes(envelope: &Envelope) -> u64 {
-    struct Count(u64);
-    impl Write for Count {
+    struct JsonByteCounter(u64);
+    impl Write for JsonByteCounter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0 = self.0.saturating_add(bytes.len() as u64);
             Ok(bytes.len())
@@ -106,7 +106,7 @@ pub(super) fn json_bytes(envelope: &Envelope) -> u64 {
             Ok(())
         }
     }
-    let mut count = Count(1);
+    let mut count = JsonByteCounter(1);
     // An envelope is names, numbers and text: it can be written, and counting cannot fail.
     serde_json::to_writer(&mut count, envelope).ok();
     count.0

@@ -108,7 +108,7 @@ async fn a_session_resumes_where_it_stood_when_the_socket_breaks() {
         peer
     };
     let viewer = async {
-        let mut session = Session::connect(address).await.expect("a session");
+        let mut session = ViewerSession::connect(address).await.expect("a session");
         let sub = session.subscribe("c".parse().expect("a name")).await;
         let view = session.until_live(sub).await.expect("live");
         assert_eq!((view.seq, view.messages.len(), view.anomalies.total), (5, 5, 0));
@@ -134,11 +134,11 @@ async fn a_hole_is_noticed_and_mended_by_a_snapshot() {
         peer
     };
     let viewer = async {
-        let mut session = Session::connect(address).await.expect("a session");
+        let mut session = ViewerSession::connect(address).await.expect("a session");
         let sub = session.subscribe("c".parse().expect("a name")).await;
         let mut gaps = Vec::new();
         while !session.is_live(sub) {
-            if let Update::Gap { expected, from, .. } = session.next().await.expect("an update") {
+            if let SessionUpdate::Gap { expected, from, .. } = session.next().await.expect("an update") {
                 gaps.push((expected, from));
             }
         }
@@ -163,7 +163,7 @@ async fn heartbeats_are_answered_with_what_was_applied() {
         peer
     };
     let viewer = async {
-        let mut session = Session::connect(address).await.expect("a session");
+        let mut session = ViewerSession::connect(address).await.expect("a session");
         let sub = session.subscribe("c".parse().expect("a name")).await;
         session.until_live(sub).await.expect("live");
     };
@@ -181,11 +181,13 @@ async fn bye_says_when_to_come_back_and_whether() {
         Peer::welcome(&listener, 20_000).await.close(4500, "you again").await;
     };
     let viewer = async {
-        let mut session = Session::connect(address).await.expect("a session");
-        let Update::Lost { retry_ms, why } = session.next().await.expect("an update") else { panic!("lost") };
+        let mut session = ViewerSession::connect(address).await.expect("a session");
+        let SessionUpdate::Lost { retry_ms, why } = session.next().await.expect("an update") else {
+            panic!("lost")
+        };
         assert!((7..=14).contains(&retry_ms), "{retry_ms}");
         assert_eq!(why, "restart");
-        assert!(matches!(session.next().await, Ok(Update::Connected(_))));
+        assert!(matches!(session.next().await, Ok(SessionUpdate::Connected(_))));
         let Err(SessionError::Closed { code, reason, .. }) = session.next().await else { panic!("closed") };
         assert_eq!((code, reason.as_str()), (4500, "you again"));
     };
@@ -203,7 +205,7 @@ async fn a_session_that_is_dropped_while_it_waits_goes_on_later() {
         peer
     };
     let viewer = async {
-        let mut session = Session::new(address);
+        let mut session = ViewerSession::new(address);
         let sub = session.subscribe("c".parse().expect("a name")).await;
         // The handshake is given up once in the middle, and the wait for a frame once.
         assert!(tokio::time::timeout(Duration::ZERO, session.next()).await.is_err());
@@ -222,10 +224,10 @@ async fn a_session_that_is_dropped_while_it_waits_goes_on_later() {
 async fn a_hub_that_is_not_there_is_told_at_once_or_waited_for() {
     let (listener, address) = listen().await;
     drop(listener);
-    let error = Session::connect(address.clone()).await.expect_err("nobody listens");
+    let error = ViewerSession::connect(address.clone()).await.expect_err("nobody listens");
     assert!(matches!(error, SessionError::Unreachable { .. }), "{error}");
-    let mut patient = Session::new(address);
-    assert!(matches!(patient.next().await, Ok(Update::Lost { .. })));
+    let mut patient = ViewerSession::new(address);
+    assert!(matches!(patient.next().await, Ok(SessionUpdate::Lost { .. })));
 }
 
 #[tokio::test]
@@ -252,7 +254,7 @@ async fn a_subscription_that_stays_behind_although_nothing_comes_is_asked_for_ag
         peer
     };
     let viewer = async {
-        let mut session = Session::connect(address).await.expect("a session");
+        let mut session = ViewerSession::connect(address).await.expect("a session");
         let sub = session.subscribe("c".parse().expect("a name")).await;
         let view = session.until_live(sub).await.expect("live");
         assert_eq!((view.seq, view.messages.len()), (4, 4));

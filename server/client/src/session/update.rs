@@ -1,18 +1,18 @@
 //! What a session tells its owner.
 
 use model::code::ErrorCode;
-use model::fold::Change;
-use model::frame::{Ack, ConversationRow, Rung, SnapshotReason, Sub, Welcome};
+use model::fold::ViewChange;
+use model::frame::{Ack, ConversationRow, Rung, SnapshotReason, SubscriptionId, Welcome};
 use model::{Envelope, PartId, RunId, Seq};
 
 use crate::HubAddress;
 
-/// What happened.
+/// What a viewer session tells its owner.
 #[derive(Debug)]
-pub enum Update {
+pub enum SessionUpdate {
     /// The socket is there; all subscriptions are asked for again.
     Connected(Welcome),
-    /// The socket is gone, or was not to be had. [`Session::next`](super::Session::next) tries
+    /// The socket is gone, or was not to be had. [`Session::next`](super::ViewerSession::next) tries
     /// again after the wait.
     Lost {
         /// Why.
@@ -23,19 +23,19 @@ pub enum Update {
     /// The hub has taken the subscription.
     Subscribed {
         /// Which.
-        sub: Sub,
+        sub: SubscriptionId,
         /// Why a snapshot follows although the session had a position.
         why: Option<SnapshotReason>,
     },
-    /// The view of a subscription was replaced; see [`Session::view`](super::Session::view).
+    /// The view of a subscription was replaced; see [`Session::view`](super::ViewerSession::view).
     Snapshot {
         /// Which.
-        sub: Sub,
+        sub: SubscriptionId,
     },
     /// Events were applied to the view of a subscription.
     Events {
         /// Which.
-        sub: Sub,
+        sub: SubscriptionId,
         /// The first seq that is covered.
         from: Seq,
         /// The last seq that is covered.
@@ -45,17 +45,17 @@ pub enum Update {
         /// The events, the ephemeral ones among them.
         events: Vec<Envelope>,
         /// What they touched in the view.
-        changes: Vec<Change>,
+        changes: Vec<ViewChange>,
     },
     /// Everything there was at the subscription is applied.
     Live {
         /// Which.
-        sub: Sub,
+        sub: SubscriptionId,
     },
     /// Events did not fit; the snapshot was asked for.
     Gap {
         /// Which.
-        sub: Sub,
+        sub: SubscriptionId,
         /// The seq that would have fit.
         expected: Seq,
         /// The seq that came.
@@ -64,7 +64,7 @@ pub enum Update {
     /// A text was not the one that the hub has; the snapshot was asked for.
     Drift {
         /// Which subscription.
-        sub: Sub,
+        sub: SubscriptionId,
         /// Its run.
         run: RunId,
         /// Its part.
@@ -73,7 +73,7 @@ pub enum Update {
     /// The hub tells this session less often than things happen, or as they happen again.
     Lag {
         /// Which subscription.
-        sub: Sub,
+        sub: SubscriptionId,
         /// How it is told from here on.
         state: Rung,
         /// How many events it is behind.
@@ -84,14 +84,14 @@ pub enum Update {
     /// How many watch a conversation.
     Presence {
         /// Which subscription.
-        sub: Sub,
+        sub: SubscriptionId,
         /// Its viewers, this one among them.
         viewers: u64,
     },
     /// Rows of the list of conversations.
     Fleet {
         /// Which subscription.
-        sub: Sub,
+        sub: SubscriptionId,
         /// Whether these are all; else those that changed.
         full: bool,
         /// The rows.
@@ -101,12 +101,12 @@ pub enum Update {
         /// When the hub wrote the frame, in milliseconds since 1970.
         sent_at: u64,
     },
-    /// The events of a [`Session::publish`](super::Session::publish) are in.
+    /// The events of a [`Session::publish`](super::ViewerSession::publish) are in.
     Ack(Ack),
     /// A subscription or a publication was refused; the socket stays.
     Refused {
         /// The subscription.
-        sub: Option<Sub>,
+        sub: Option<SubscriptionId>,
         /// The publication.
         id: Option<u64>,
         /// What.
@@ -121,7 +121,7 @@ pub enum Update {
 /// Why a session is over for good.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// The first connection failed ([`Session::connect`](super::Session::connect) only).
+    /// The first connection failed ([`Session::connect`](super::ViewerSession::connect) only).
     #[error("no hub answers at {url}: {cause}")]
     Unreachable {
         /// Where.
@@ -151,5 +151,5 @@ pub enum SessionError {
     },
     /// There is no subscription of a conversation with this number.
     #[error("there is no subscription {0} of a conversation")]
-    NoSubscription(Sub),
+    NoSubscription(SubscriptionId),
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use agents::{AgentConfig, AgentKind, Plan, Provider, RemoteConfig, RemoteKind, RunnerConfig};
 use dialects::text_calls::TextForm;
 use model::price::Price;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use server::config::{AgentConfig, AgentKind, Plan, Provider, RemoteConfig, RemoteKind, RunnerConfig};
 use upstream::Upstream;
 
 use super::price::PriceSettings;
@@ -18,7 +18,7 @@ mod mcp;
 mod streaming;
 
 pub(crate) use mcp::McpSettings;
-use streaming::Streaming;
+use streaming::StreamingSettings;
 
 /// How long an agent elsewhere may say nothing, in seconds, unless it is said.
 const SILENCE_SECONDS: u64 = 120;
@@ -104,12 +104,12 @@ impl AgentSettings {
         let provider =
             provider.ok_or_else(|| of(String::from("a runner has a provider, or the url of one")))?;
         let key_env = self.key_env.as_deref();
-        let file::Read { mut provider, dialect, sinks, notes_max } = if file::is_one(provider) {
+        let file::ReadProviderFile { mut provider, dialect, sinks, notes_max } = if file::is_one(provider) {
             file::read(provider, key_env, upstreams).map_err(of)?
         } else {
             let provider = Provider::new(provider, self.url.as_deref(), key_env, upstreams);
             let provider = provider.map_err(|error| of(error.to_string()))?;
-            file::Read { provider, dialect: None, sinks: Vec::new(), notes_max: None }
+            file::ReadProviderFile { provider, dialect: None, sinks: Vec::new(), notes_max: None }
         };
         if let Some(file) = &self.ca {
             provider.upstream = provider.upstream.trusting(file).map_err(|error| of(error.to_string()))?;
@@ -124,7 +124,7 @@ impl AgentSettings {
             Some("both") => Some(TextForm::Both),
             Some(other) => return Err(of(format!("text_calls is {other:?}; there are xml, json and both"))),
         };
-        let streaming = self.streaming.as_ref().map(Streaming::of).transpose().map_err(of)?;
+        let streaming = self.streaming.as_ref().map(StreamingSettings::of).transpose().map_err(of)?;
         let streaming = streaming.unwrap_or_default();
         Ok(RunnerConfig {
             provider,

@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 
 /// A number of bytes: `512`, `16MiB`, `10GB`. Units of 1000 and, with an `i`, of 1024.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "String")]
+#[serde(try_from = "WrittenAmount", into = "String")]
 pub(crate) struct ByteSize(pub(crate) u64);
 
 /// A length of time: `500ms`, `3s`, `15m`, `12h`, `30d`. A number alone is seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "String")]
-pub(crate) struct Span(pub(crate) Duration);
+#[serde(try_from = "WrittenAmount", into = "String")]
+pub(crate) struct LengthOfTime(pub(crate) Duration);
 
 /// An amount in a file: a text, or a number without a unit.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum WrittenAmount {
     Text(String),
     Number(u64),
 }
@@ -68,7 +68,7 @@ impl FromStr for ByteSize {
     }
 }
 
-impl FromStr for Span {
+impl FromStr for LengthOfTime {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -84,31 +84,31 @@ impl fmt::Display for ByteSize {
     }
 }
 
-impl fmt::Display for Span {
+impl fmt::Display for LengthOfTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ms = u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX);
         f.write_str(&written(ms, &TIMES).to_ascii_lowercase())
     }
 }
 
-impl TryFrom<Written> for ByteSize {
+impl TryFrom<WrittenAmount> for ByteSize {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Self, String> {
+    fn try_from(written: WrittenAmount) -> Result<Self, String> {
         match written {
-            Written::Number(bytes) => Ok(Self(bytes)),
-            Written::Text(text) => text.parse(),
+            WrittenAmount::Number(bytes) => Ok(Self(bytes)),
+            WrittenAmount::Text(text) => text.parse(),
         }
     }
 }
 
-impl TryFrom<Written> for Span {
+impl TryFrom<WrittenAmount> for LengthOfTime {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Self, String> {
+    fn try_from(written: WrittenAmount) -> Result<Self, String> {
         match written {
-            Written::Number(seconds) => Ok(Self(Duration::from_secs(seconds))),
-            Written::Text(text) => text.parse(),
+            WrittenAmount::Number(seconds) => Ok(Self(Duration::from_secs(seconds))),
+            WrittenAmount::Text(text) => text.parse(),
         }
     }
 }
@@ -119,8 +119,8 @@ impl From<ByteSize> for String {
     }
 }
 
-impl From<Span> for String {
-    fn from(span: Span) -> Self {
+impl From<LengthOfTime> for String {
+    fn from(span: LengthOfTime) -> Self {
         span.to_string()
     }
 }

@@ -7,10 +7,10 @@ use client::HubAddress;
 use model::until::Until;
 use model::{ConversationId, Position, RunId};
 
-use super::Spoken;
-use super::amount::{ByteSize, Span};
+use super::StreamDialect;
+use super::amount::{ByteSize, LengthOfTime};
 
-/// Which hub.
+/// The flags that say which hub a command talks to.
 #[derive(Debug, clap::Args)]
 pub(crate) struct HubArgs {
     /// The hub
@@ -33,7 +33,7 @@ impl HubArgs {
 pub(crate) struct StreamArgs {
     /// The dialect of the stream, a YAML file that describes it, or auto: it is told from the beginning of the stream
     #[arg(long, value_name = "DIALECT", env = "FANLIGHT_DIALECT", default_value = super::dialect::AUTO)]
-    pub(crate) dialect: Spoken,
+    pub(crate) dialect: StreamDialect,
     /// The conversation that it goes into
     #[arg(long, value_name = "NAME", env = "FANLIGHT_CONVERSATION")]
     pub(crate) conversation: ConversationId,
@@ -42,7 +42,7 @@ pub(crate) struct StreamArgs {
     pub(crate) run: Option<RunId>,
 }
 
-/// See [`super::Command::Tee`].
+/// See [`super::CliCommand::Tee`].
 #[derive(Debug, clap::Args)]
 pub(crate) struct TeeArgs {
     #[command(flatten)]
@@ -52,12 +52,12 @@ pub(crate) struct TeeArgs {
     pub(crate) buffer: ByteSize,
     /// How long the hub may take to accept what is left when stdin has ended
     #[arg(long, value_name = "TIME", env = "FANLIGHT_WAIT", default_value = "3s")]
-    pub(crate) wait: Span,
+    pub(crate) wait: LengthOfTime,
     #[command(flatten)]
     pub(crate) hub: HubArgs,
 }
 
-/// See [`super::Command::Replay`].
+/// See [`super::CliCommand::Replay`].
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReplayArgs {
     /// The recording
@@ -67,12 +67,12 @@ pub(crate) struct ReplayArgs {
     pub(crate) stream: StreamArgs,
     /// How fast: 1 is the recording's own pace (30 ms for each event where it has none), 2 is twice as fast, max does not wait
     #[arg(long, value_name = "N|max", env = "FANLIGHT_SPEED", default_value = "1")]
-    pub(crate) speed: Speed,
+    pub(crate) speed: ReplaySpeed,
     #[command(flatten)]
     pub(crate) hub: HubArgs,
 }
 
-/// See [`super::Command::Tail`].
+/// See [`super::CliCommand::Tail`].
 #[derive(Debug, clap::Args)]
 pub(crate) struct TailArgs {
     /// The conversation; it may not exist yet
@@ -83,7 +83,7 @@ pub(crate) struct TailArgs {
     pub(crate) json: bool,
     /// How much: critical leaves texts out, parts gives each text once it is whole, deltas gives everything
     #[arg(long, value_name = "LEVEL", env = "FANLIGHT_LEVEL", value_enum, default_value_t)]
-    pub(crate) level: Level,
+    pub(crate) level: TailLevel,
     /// Begin after this position [default: what there is now, in short, then live]
     #[arg(long, value_name = "EPOCH:SEQ")]
     pub(crate) from: Option<Position>,
@@ -94,7 +94,7 @@ pub(crate) struct TailArgs {
     pub(crate) hub: HubArgs,
 }
 
-/// See [`super::Command::Export`].
+/// See [`super::CliCommand::Export`].
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExportArgs {
     /// The conversation
@@ -122,7 +122,7 @@ pub(crate) struct ExportArgs {
     pub(crate) hub: HubArgs,
 }
 
-/// See [`super::Command::Import`].
+/// See [`super::CliCommand::Import`].
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImportArgs {
     /// The file [default: stdin]
@@ -137,7 +137,7 @@ pub(crate) struct ImportArgs {
 
 /// How much of a conversation is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Level {
+pub(crate) enum TailLevel {
     /// States, calls, results, errors
     Critical,
     /// The same, and each text once it is whole
@@ -147,26 +147,26 @@ pub(crate) enum Level {
     Deltas,
 }
 
-impl From<Level> for model::lens::Level {
-    fn from(level: Level) -> Self {
+impl From<TailLevel> for model::lens::Level {
+    fn from(level: TailLevel) -> Self {
         match level {
-            Level::Critical => Self::Critical,
-            Level::Parts => Self::Parts,
-            Level::Deltas => Self::Deltas,
+            TailLevel::Critical => Self::Critical,
+            TailLevel::Parts => Self::Parts,
+            TailLevel::Deltas => Self::Deltas,
         }
     }
 }
 
 /// How fast a recording is published.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Speed {
+pub(crate) enum ReplaySpeed {
     /// This many times its own pace; positive and finite.
     Times(f64),
     /// Without waiting.
     Max,
 }
 
-impl FromStr for Speed {
+impl FromStr for ReplaySpeed {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {

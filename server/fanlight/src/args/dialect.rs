@@ -22,11 +22,11 @@ struct Guessing {
 }
 
 impl Guessing {
-    /// Looks at what there is, once it is enough or `is_all`. What nobody knows is decoded as the hub's own events, so that it is
-    /// said what is odd about it.
-    fn look(&mut self, is_all: bool, out: &mut Decoded) {
+    /// Looks at what there is. What nobody knows though there are `enough` bytes of it is decoded as the hub's own events, so that
+    /// it is said what is odd about it.
+    fn look(&mut self, enough: usize, out: &mut Decoded) {
         let found = detect(&self.beginning);
-        if found.is_none() && !is_all && self.beginning.len() < LOOKED_BYTES_MAX {
+        if found.is_none() && self.beginning.len() < enough {
             return;
         }
         let Some(options) = self.options.take() else { return };
@@ -43,11 +43,11 @@ impl Decode for Guessing {
             return known.feed(bytes, out);
         }
         self.beginning.extend_from_slice(bytes);
-        self.look(false, out);
+        self.look(LOOKED_BYTES_MAX, out);
     }
 
     fn end(&mut self, out: &mut Decoded) {
-        self.look(true, out);
+        self.look(0, out);
         if let Some(known) = &mut self.known {
             known.end(out);
         }
@@ -56,19 +56,19 @@ impl Decode for Guessing {
 
 /// What a stream is written in.
 #[derive(Debug, Clone)]
-pub(crate) struct Spoken {
+pub(crate) struct StreamDialect {
     name: String,
     /// The description of a dialect that only its user knows.
     own: Option<UserDialect>,
 }
 
-impl Spoken {
-    /// Its name.
+impl StreamDialect {
+    /// The name of the dialect, as given on the command line.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// A decoder for one stream. Nothing for a name that no dialect has, which no [`Spoken`] has.
+    /// A decoder for one stream. Nothing for a name that no dialect has, which no [`StreamDialect`] has.
     pub(crate) fn decoder(&self, options: DecodeOptions) -> Option<Box<dyn Decode>> {
         match &self.own {
             Some(own) => Some(own.decoder(options)),
@@ -80,7 +80,7 @@ impl Spoken {
     }
 }
 
-impl FromStr for Spoken {
+impl FromStr for StreamDialect {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -129,7 +129,8 @@ data: [DONE]
 "#;
         for size in [1, 7, stream.len()] {
             let mut out = Decoded::default();
-            let mut decoder = Spoken::from_str(AUTO).unwrap().decoder(DecodeOptions::default()).unwrap();
+            let mut decoder =
+                StreamDialect::from_str(AUTO).unwrap().decoder(DecodeOptions::default()).unwrap();
             for piece in stream.as_bytes().chunks(size) {
                 decoder.feed(piece, &mut out);
             }

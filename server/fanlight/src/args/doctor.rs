@@ -2,7 +2,7 @@
 
 use super::client::HubArgs;
 
-/// See [`super::Command::Doctor`].
+/// See [`super::CliCommand::Doctor`].
 #[derive(Debug, clap::Args)]
 pub(crate) struct DoctorArgs {
     /// Look also at an upstream of the proxy, through the hub: `openai`, `anthropic`, or a name from its settings

@@ -3,18 +3,18 @@
 use std::fmt;
 use std::time::Duration;
 
+use edge::{DEFAULT_DOOR, DOORS, DOORS_OF_ONE, Door, HangUp};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use server::config::{DEFAULT_DOOR, DOORS, DOORS_OF_ONE, Door, HangUp};
 
 /// What the file says of one door: a table, or the name of its agent alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct DoorSettings(Table);
+pub(crate) struct DoorSettings(DoorTable);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Table {
+struct DoorTable {
     /// The agent behind it.
     agent: Option<String>,
     /// What becomes of a run whose caller hangs up: `stop` or `go_on`.
@@ -25,8 +25,8 @@ struct Table {
 
 impl<'de> Deserialize<'de> for DoorSettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
+        struct TableOrName;
+        impl<'de> Visitor<'de> for TableOrName {
             type Value = DoorSettings;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -34,21 +34,21 @@ impl<'de> Deserialize<'de> for DoorSettings {
             }
 
             fn visit_str<E>(self, agent: &str) -> Result<DoorSettings, E> {
-                Ok(DoorSettings(Table { agent: Some(agent.to_owned()), ..Table::default() }))
+                Ok(DoorSettings(DoorTable { agent: Some(agent.to_owned()), ..DoorTable::default() }))
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<DoorSettings, A::Error> {
-                Table::deserialize(MapAccessDeserializer::new(map)).map(DoorSettings)
+                DoorTable::deserialize(MapAccessDeserializer::new(map)).map(DoorSettings)
             }
         }
-        deserializer.deserialize_any(Either)
+        deserializer.deserialize_any(TableOrName)
     }
 }
 
 impl DoorSettings {
     /// As the hub wants it; else what is wrong. `knows` says whether there is an agent of that name.
     pub(crate) fn door(&self, name: &str, knows: impl Fn(&str) -> bool) -> Result<Door, String> {
-        let Table { agent, hang_up, ping_seconds } = &self.0;
+        let DoorTable { agent, hang_up, ping_seconds } = &self.0;
         let is_default = name == DEFAULT_DOOR;
         if !DOORS.contains(&name) && !is_default {
             let doors = DOORS.join(", ");

@@ -16,15 +16,15 @@ const PRICE_MAX: u64 = 1_000_000 * MICRO;
 #[serde(deny_unknown_fields)]
 pub(crate) struct PriceSettings {
     /// That the model reads.
-    input: Amount,
+    input: MillionthsAmount,
     /// That it writes.
-    output: Amount,
+    output: MillionthsAmount,
     /// That it reads from a cache, where they are cheaper.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    cached_input: Option<Amount>,
+    cached_input: Option<MillionthsAmount>,
     /// That it writes for itself, where they cost something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    reasoning: Option<Amount>,
+    reasoning: Option<MillionthsAmount>,
     /// The money: three capital letters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     currency: Option<String>,
@@ -32,7 +32,7 @@ pub(crate) struct PriceSettings {
 
 /// An amount in millionths: exactly what was written, be it a number or a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Amount(u64);
+struct MillionthsAmount(u64);
 
 impl PriceSettings {
     /// As the hub wants it; else what is wrong.
@@ -50,7 +50,7 @@ impl PriceSettings {
     }
 }
 
-impl Amount {
+impl MillionthsAmount {
     fn parse(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
@@ -66,26 +66,26 @@ impl Amount {
     }
 }
 
-impl<'de> Deserialize<'de> for Amount {
+impl<'de> Deserialize<'de> for MillionthsAmount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Written {
+        enum WrittenPrice {
             Whole(i64),
             Broken(f64),
             Text(String),
         }
-        let text = match Written::deserialize(deserializer)? {
-            Written::Whole(number) => number.to_string(),
+        let text = match WrittenPrice::deserialize(deserializer)? {
+            WrittenPrice::Whole(number) => number.to_string(),
             // The shortest text that means this number is what was written.
-            Written::Broken(number) => number.to_string(),
-            Written::Text(text) => text,
+            WrittenPrice::Broken(number) => number.to_string(),
+            WrittenPrice::Text(text) => text,
         };
         Self::parse(&text).map_err(D::Error::custom)
     }
 }
 
-impl Serialize for Amount {
+impl Serialize for MillionthsAmount {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Cost::new(self.0.saturating_mul(MICRO), Currency::USD).amount().serialize(serializer)
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SinkSettings;
 use super::agents::{AgentSettings, McpSettings};
-use super::amount::{ByteSize, Span};
+use super::amount::{ByteSize, LengthOfTime};
 use super::doors::DoorSettings;
 use super::layers;
 use super::price::PriceSettings;
@@ -20,7 +20,7 @@ use model::limits::{HEARTBEAT_MS, IDLE_MS, INTERRUPTED_AFTER_MS, MEMORY_BYTES_TA
 /// Where a hub listens when nobody says otherwise.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4600);
 
-/// See [`super::Command::Serve`]. Only what was given is here.
+/// See [`super::CliCommand::Serve`]. Only what was given is here.
 #[derive(Debug, Default, clap::Args, Serialize)]
 pub(crate) struct ServeArgs {
     /// Where to listen; port 0 takes any that is free [default: 127.0.0.1:4600]
@@ -42,7 +42,7 @@ pub(crate) struct ServeArgs {
     /// How long a conversation stays after its newest event: 30d, 12h [default: for ever]
     #[arg(long, value_name = "TIME", env = "FANLIGHT_RETAIN_AGE")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) retain_age: Option<Span>,
+    pub(crate) retain_age: Option<LengthOfTime>,
     /// How much the log may use on its disk before the oldest conversations go: 10GB [default: no bound]
     #[arg(long, value_name = "SIZE", env = "FANLIGHT_RETAIN_BYTES")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,7 +127,7 @@ pub(crate) enum TraceFormat {
 /// All settings, from all sources.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Settings {
+pub(crate) struct ServeSettings {
     /// Where to listen.
     pub(crate) listen: SocketAddr,
     /// Where events are kept.
@@ -135,7 +135,7 @@ pub(crate) struct Settings {
     /// Most bytes of a log on disk.
     pub(crate) log_max_bytes: Option<u64>,
     /// How long a conversation stays after its newest event.
-    pub(crate) retain_age: Option<Span>,
+    pub(crate) retain_age: Option<LengthOfTime>,
     /// How much the log may use on its disk.
     pub(crate) retain_bytes: Option<ByteSize>,
     /// How many conversations stay.
@@ -183,9 +183,9 @@ pub(crate) struct Settings {
 /// What does not fit.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Unfit(String);
+pub(crate) struct InvalidSetting(String);
 
-impl Default for Settings {
+impl Default for ServeSettings {
     fn default() -> Self {
         Self {
             listen: LISTEN,
@@ -220,12 +220,12 @@ impl Default for Settings {
 impl ServeArgs {
     /// What holds when all sources are laid over one another; else what does not fit, its key and its file. What is wrong with
     /// a flag or a variable of the environment was said before.
-    pub(crate) fn settings(&self) -> Result<Settings, Unfit> {
-        self.laid().map_err(Unfit)
+    pub(crate) fn settings(&self) -> Result<ServeSettings, InvalidSetting> {
+        self.laid().map_err(InvalidSetting)
     }
 
-    fn laid(&self) -> Result<Settings, String> {
-        let mut settings = layers::fields(&Settings::default())?;
+    fn laid(&self) -> Result<ServeSettings, String> {
+        let mut settings = layers::fields(&ServeSettings::default())?;
         if let Some(file) = &self.config {
             layers::lay(&mut settings, layers::file(file)?);
         }

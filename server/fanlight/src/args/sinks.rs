@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use edge::{FileTarget, Flush, Sink, Target};
 use serde::{Deserialize, Serialize};
-use server::config::{FileTarget, Flush, Sink, Target};
 
 use super::amount::ByteSize;
 
@@ -13,7 +13,7 @@ const MAX_BYTES: ByteSize = ByteSize(100_000_000);
 /// Older files that are kept, unless it is said.
 const KEEP: usize = 5;
 
-/// One sink.
+/// One entry of `[[sinks]]`: where the hub passes on what it takes in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum SinkSettings {

@@ -18,7 +18,7 @@ fn the_declaration_is_sound() {
 #[test]
 fn fold_takes_a_dialect_and_the_short_form() {
     let command = parse("fold --dialect fanlight --summary").expect("valid").command;
-    let Command::Fold(fold) = command else { panic!("{command:?}") };
+    let CliCommand::Fold(fold) = command else { panic!("{command:?}") };
     assert_eq!(fold.dialect.name(), "fanlight");
     assert!(fold.summary);
 }
@@ -32,14 +32,14 @@ fn an_unknown_dialect_is_a_usage_error_that_names_the_known_ones() {
 
 fn serve(line: &str) -> ServeArgs {
     let command = parse(line).expect("valid").command;
-    let Command::Serve(args) = command else { panic!("{command:?}") };
+    let CliCommand::Serve(args) = command else { panic!("{command:?}") };
     args
 }
 
 #[test]
 fn settings_have_defaults() {
     let settings = serve("serve").settings().expect("settings");
-    assert_eq!(settings, Settings::default());
+    assert_eq!(settings, ServeSettings::default());
     assert_eq!(settings.listen.to_string(), "127.0.0.1:4600");
 }
 
@@ -78,9 +78,9 @@ fn demo_is_a_flag_that_may_be_denied() {
 fn clients_know_which_hub_and_what_to_show() {
     let line = "tail c42 --json --level parts --from e1:7 --until run.end --url http://127.0.0.1:5 --token t";
     let command = parse(line).expect("valid").command;
-    let Command::Tail(tail) = command else { panic!("{command:?}") };
+    let CliCommand::Tail(tail) = command else { panic!("{command:?}") };
     assert!(tail.json);
-    assert_eq!((tail.level, tail.until), (client::Level::Parts, Some(model::until::Until::RunEnd)));
+    assert_eq!((tail.level, tail.until), (client::TailLevel::Parts, Some(model::until::Until::RunEnd)));
     assert_eq!(tail.from.map(|position| position.to_string()).as_deref(), Some("e1:7"));
     assert_eq!(
         (tail.hub.address().to_string().as_str(), tail.hub.address().token()),
@@ -90,17 +90,19 @@ fn clients_know_which_hub_and_what_to_show() {
 
 #[test]
 fn a_speed_is_a_positive_number_or_max() {
-    for (text, speed) in
-        [("1", Some(Speed::Times(1.0))), ("0.5", Some(Speed::Times(0.5))), ("max", Some(Speed::Max))]
-    {
+    for (text, speed) in [
+        ("1", Some(ReplaySpeed::Times(1.0))),
+        ("0.5", Some(ReplaySpeed::Times(0.5))),
+        ("max", Some(ReplaySpeed::Max)),
+    ] {
         assert_eq!(text.parse().ok(), speed);
     }
     for text in ["0", "-1", "inf", "NaN", "fast", ""] {
-        assert!(text.parse::<Speed>().is_err(), "{text}");
+        assert!(text.parse::<ReplaySpeed>().is_err(), "{text}");
     }
     let replay = "replay r.sse --dialect fanlight --conversation c --speed 10 --run r7";
     assert!(
-        matches!(parse(replay).expect("valid").command, Command::Replay(args) if args.speed == Speed::Times(10.0))
+        matches!(parse(replay).expect("valid").command, CliCommand::Replay(args) if args.speed == ReplaySpeed::Times(10.0))
     );
 }
 
@@ -129,7 +131,7 @@ fn a_dialect_may_be_a_file_that_describes_it() {
         |extract: &str| format!("provider: {{name: acme}}\nstream: {{format: ndjson, extract: {extract}}}\n");
     std::fs::write(&path, described("{text: $.say}")).expect("written");
     let command = format!("fold --dialect {}", path.display());
-    let Command::Fold(fold) = parse(&command).expect("valid").command else { panic!("fold") };
+    let CliCommand::Fold(fold) = parse(&command).expect("valid").command else { panic!("fold") };
     assert_eq!(fold.dialect.name(), "acme");
 
     std::fs::write(&path, described("{txet: $.say}")).expect("written");

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize, Serializer};
 use upstream::{Api, Upstream};
 
-/// One upstream.
+/// One entry of `[upstreams]`: a model API that the proxy passes calls on to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UpstreamSettings {
@@ -40,7 +40,7 @@ impl UpstreamSettings {
     }
 }
 
-/// `NAME=URL`.
+/// Splits `NAME=URL` into the two; an error says what is missing.
 pub(super) fn named(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once('=').filter(|(name, url)| !name.is_empty() && !url.is_empty());
     let (name, url) = pair.ok_or_else(|| String::from("an upstream is written NAME=URL"))?;

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use super::Failure;
+use super::CommandError;
 use crate::args::AlongsideArgs;
 
 /// What the hub puts in front of a command that is to die with it; nothing where the system does not offer that.
@@ -14,11 +14,11 @@ pub(super) fn launcher() -> Vec<OsString> {
 
 /// Becomes the program.
 #[cfg(target_os = "linux")]
-pub(super) fn run(args: &AlongsideArgs) -> Result<(), Failure> {
+pub(super) fn run(args: &AlongsideArgs) -> Result<(), CommandError> {
     use std::os::unix::process::CommandExt as _;
 
-    let gone = || Failure::new("the hub that starts this program is gone", "there is nothing to mend");
-    let failed = |what: String| Failure::new(what, "see whether the program can be started by hand");
+    let gone = || CommandError::new("the hub that starts this program is gone", "there is nothing to mend");
+    let failed = |what: String| CommandError::new(what, "see whether the program can be started by hand");
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
         .map_err(|error| failed(format!("the system does not take the wish: {error}")))?;
     // It may have died before the wish was heard.
@@ -33,6 +33,6 @@ pub(super) fn run(args: &AlongsideArgs) -> Result<(), Failure> {
 
 /// Elsewhere programs are started as they are.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn run(_args: &AlongsideArgs) -> Result<(), Failure> {
-    Err(Failure::new("this system has no such thing", "start the program by itself"))
+pub(super) fn run(_args: &AlongsideArgs) -> Result<(), CommandError> {
+    Err(CommandError::new("this system has no such thing", "start the program by itself"))
 }

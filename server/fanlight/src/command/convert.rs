@@ -4,27 +4,28 @@ use std::io::{Read, Write};
 
 use dialects::Decoded;
 use encode::{Encode, EncodeOptions, encoding};
-use model::recording::Clock;
+use model::recording::RecordingClock;
 
 use super::input::each_piece;
 use super::native::decoder;
-use super::{Failure, Output};
+use super::{CommandError, ResultOutput};
 use crate::args::ConvertArgs;
 
 /// Converts `input` to its end.
 pub(crate) fn run(
     args: &ConvertArgs,
     input: impl Read,
-    mut output: Output<impl Write>,
-) -> Result<(), Failure> {
+    mut output: ResultOutput<impl Write>,
+) -> Result<(), CommandError> {
     let mut decoder = decoder(&args.from, false)?;
-    let encoding = encoding(&args.to).ok_or_else(|| Failure::Usage {
+    let encoding = encoding(&args.to).ok_or_else(|| CommandError::Usage {
         what: format!("there is no dialect {:?} to write", args.to),
         mend: format!("the dialects are {}", encode::names()),
     })?;
     let options =
         EncodeOptions { conversation: args.conversation.as_str().into(), ..EncodeOptions::default() };
-    let mut stream = Stream { encoder: encoding.encoder(&options), clock: Clock::default() };
+    let mut stream =
+        ConvertedStream { encoder: encoding.encoder(&options), clock: RecordingClock::default() };
     let mut decoded = Decoded::default();
     let mut out = Vec::new();
     each_piece(input, |bytes| {
@@ -41,12 +42,12 @@ pub(crate) fn run(
 }
 
 /// What is written.
-struct Stream {
+struct ConvertedStream {
     encoder: Box<dyn Encode>,
-    clock: Clock,
+    clock: RecordingClock,
 }
 
-impl Stream {
+impl ConvertedStream {
     /// Numbers the events as a hub would, and encodes them.
     fn take(&mut self, decoded: &mut Decoded, out: &mut Vec<u8>) {
         for mut envelope in decoded.envelopes.drain(..) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use self::environment::Known;
-use super::{Failure, Output, runtime, terminal};
+use super::{CommandError, ResultOutput, runtime, terminal};
 use crate::args::DoctorArgs;
 
 mod environment;
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What came of one check.
 #[derive(Debug, Serialize, PartialEq, Eq)]
-pub(super) struct Finding {
+pub(super) struct CheckResult {
     /// What was looked at.
     check: &'static str,
     /// It is as it should be.
@@ -31,7 +31,7 @@ pub(super) struct Finding {
     mend: Option<String>,
 }
 
-impl Finding {
+impl CheckResult {
     fn well(check: &'static str, seen: impl Into<String>) -> Self {
         Self { check, ok: true, seen: seen.into(), mend: None }
     }
@@ -53,19 +53,19 @@ impl Finding {
 
 /// What a request came to.
 #[derive(Debug)]
-struct Answer {
+struct HttpAnswer {
     status: u16,
     headers: reqwest::header::HeaderMap,
     body: String,
 }
 
 /// Asks and waits for the whole answer; the reason when there is none.
-async fn ask(request: reqwest::RequestBuilder) -> Result<Answer, String> {
+async fn ask(request: reqwest::RequestBuilder) -> Result<HttpAnswer, String> {
     let response = request.send().await.map_err(|error| reason(&error))?;
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     // An upgraded connection has no body to wait for.
     let body = if status == 101 { String::new() } else { response.text().await.unwrap_or_default() };
-    Ok(Answer { status, headers, body })
+    Ok(HttpAnswer { status, headers, body })
 }
 
 /// The innermost cause, which names it best.
@@ -78,7 +78,7 @@ fn reason(error: &reqwest::Error) -> String {
 }
 
 /// Looks at everything and says what it saw.
-pub(crate) fn run(args: &DoctorArgs, mut output: Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &DoctorArgs, mut output: ResultOutput) -> Result<(), CommandError> {
     let environment: BTreeMap<String, String> = std::env::vars().collect();
     let address = args.hub.address();
     let base = address.to_string();
@@ -88,8 +88,11 @@ pub(crate) fn run(args: &DoctorArgs, mut output: Output) -> Result<(), Failure> 
         let mut findings = hub::look(&http, base, address.token()).await;
         let is_hub = findings.first().is_some_and(|finding| finding.ok);
         if let Some(name) = args.upstream.as_deref().filter(|_| is_hub) {
-            let asked =
-                upstream::Asked { name, base_url: args.base_url.as_deref(), model: args.model.as_deref() };
+            let asked = upstream::UpstreamCheck {
+                name,
+                base_url: args.base_url.as_deref(),
+                model: args.model.as_deref(),
+            };
             findings.extend(upstream::look(&http, (base, address.token()), &asked, &environment).await);
         }
         let mut known = Known::default();
@@ -113,7 +116,9 @@ pub(crate) fn run(args: &DoctorArgs, mut output: Output) -> Result<(), Failure> 
     }
     match findings.iter().filter(|finding| !finding.ok).count() {
         0 => Ok(()),
-        1 => Err(Failure::new("1 problem", "it is named above, with its remedy")),
-        many => Err(Failure::new(format!("{many} problems"), "they are named above, with their remedies")),
+        1 => Err(CommandError::new("1 problem", "it is named above, with its remedy")),
+        many => {
+            Err(CommandError::new(format!("{many} problems"), "they are named above, with their remedies"))
+        }
     }
 }

@@ -5,11 +5,11 @@ use std::io::IsTerminal as _;
 use bytes::Bytes;
 use client::{PublishError, download};
 
-use super::{Failure, Output, runtime, terminal};
+use super::{CommandError, ResultOutput, runtime, terminal};
 use crate::args::ExportArgs;
 
 /// Writes the file as it comes.
-pub(crate) fn run(args: &ExportArgs, mut output: Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &ExportArgs, mut output: ResultOutput) -> Result<(), CommandError> {
     let address = args.hub.address();
     let mut url = address.export(&args.conversation, &args.format);
     for (name, value) in [
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &ExportArgs, mut output: Output) -> Result<(), Failure> 
         }
     }
     // Into a file or another program it goes byte for byte.
-    let mut shown = std::io::stdout().is_terminal().then(terminal::Pieces::default);
+    let mut shown = std::io::stdout().is_terminal().then(terminal::TerminalSanitizer::default);
     let write = |piece: Bytes| match &mut shown {
         Some(shown) => output.bytes(shown.next(&piece).as_bytes()),
         None => output.bytes(&piece),
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ExportArgs, mut output: Output) -> Result<(), Failure> 
     runtime::one_thread()?.block_on(download(&address, url, write))
 }
 
-impl From<PublishError> for Failure {
+impl From<PublishError> for CommandError {
     fn from(error: PublishError) -> Self {
         match error {
             PublishError::Broken { .. } => {

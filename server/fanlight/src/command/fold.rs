@@ -3,28 +3,32 @@
 
 use std::io::{Read, Write};
 
-use dialects::recording::Recording;
+use dialects::recording::RecordingReader;
 use model::View;
 use model::summary::summary;
 
 use super::input::each_piece;
 use super::native::decoder;
-use super::{Failure, Output};
-use crate::args::{FoldArgs, Spoken};
+use super::{CommandError, ResultOutput};
+use crate::args::{FoldArgs, StreamDialect};
 
 /// Folds `input` and writes the view.
-pub(crate) fn run(args: &FoldArgs, input: impl Read, mut output: Output<impl Write>) -> Result<(), Failure> {
+pub(crate) fn run(
+    args: &FoldArgs,
+    input: impl Read,
+    mut output: ResultOutput<impl Write>,
+) -> Result<(), CommandError> {
     let view = folded(&args.dialect, args.text_calls, input)?;
     let json =
         if args.summary { serde_json::to_string(&summary(&view)) } else { serde_json::to_string(&view) };
     let json = json.map_err(|error| {
-        Failure::new(format!("cannot write the view as JSON: {error}"), "this is a fault of fanlight")
+        CommandError::new(format!("cannot write the view as JSON: {error}"), "this is a fault of fanlight")
     })?;
     output.line(&json)
 }
 
-fn folded(dialect: &Spoken, text_calls: bool, input: impl Read) -> Result<View, Failure> {
-    let mut recording = Recording::new(decoder(dialect, text_calls)?);
+fn folded(dialect: &StreamDialect, text_calls: bool, input: impl Read) -> Result<View, CommandError> {
+    let mut recording = RecordingReader::new(decoder(dialect, text_calls)?);
     each_piece(input, |bytes| {
         recording.feed(bytes, &mut |_change| {});
         Ok(())

@@ -3,14 +3,14 @@
 use std::io;
 
 use bytes::Bytes;
-use client::{PublishError, Publisher};
+use client::{HttpPublisher, PublishError};
 use futures_util::stream;
 use model::ConversationId;
 use serde::Deserialize;
 use tokio::fs::File;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 
-use super::{Failure, Output, runtime, terminal};
+use super::{CommandError, ResultOutput, runtime, terminal};
 use crate::args::ImportArgs;
 
 /// Longest first line, in bytes.
@@ -21,15 +21,15 @@ const PIECE_BYTES: usize = 64 << 10;
 
 /// What is looked at of the first line.
 #[derive(Deserialize)]
-struct Header {
+struct ImportHeader {
     conversation: ConversationId,
 }
 
 /// Sends the file and says where the conversation stands.
-pub(crate) fn run(args: &ImportArgs, mut output: Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &ImportArgs, mut output: ResultOutput) -> Result<(), CommandError> {
     let (conversation, taken) = runtime::one_thread()?.block_on(async {
         let input: Box<dyn AsyncRead + Send + Unpin> = match &args.file {
-            Some(path) => Box::new(File::open(path).await.map_err(|error| Failure::Usage {
+            Some(path) => Box::new(File::open(path).await.map_err(|error| CommandError::Usage {
                 what: format!("cannot read {}: {error}", path.display()),
                 mend: String::from("name a file that is there"),
             })?),
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ImportArgs, mut output: Output) -> Result<(), Failure> 
         let mut first = Vec::new();
         let read = (&mut input).take(HEADER_BYTES_MAX).read_until(b'\n', &mut first).await;
         read.map_err(|error| {
-            Failure::new(format!("cannot read the file: {error}"), "look at where it comes from")
+            CommandError::new(format!("cannot read the file: {error}"), "look at where it comes from")
         })?;
         let conversation = match &args.conversation {
             Some(name) => name.clone(),
@@ -56,26 +56,26 @@ pub(crate) fn run(args: &ImportArgs, mut output: Output) -> Result<(), Failure> 
             };
             Ok::<_, io::Error>((!piece.is_empty()).then_some((piece, (None, input))))
         });
-        let taken = Publisher::new(args.hub.address()).import(&conversation, body).await;
-        Ok::<_, Failure>((conversation, taken.map_err(|error| failure(&error))?))
+        let taken = HttpPublisher::new(args.hub.address()).import(&conversation, body).await;
+        Ok::<_, CommandError>((conversation, taken.map_err(|error| failure(&error))?))
     })?;
     let done = format!("imported {} events; {conversation} stands at {}", taken.events, taken.position);
     output.line(&terminal::line(&done))
 }
 
-fn named(first: &[u8]) -> Result<ConversationId, Failure> {
-    let header: Result<Header, _> = serde_json::from_slice(first);
-    header.map(|header| header.conversation).map_err(|error| Failure::Usage {
+fn named(first: &[u8]) -> Result<ConversationId, CommandError> {
+    let header: Result<ImportHeader, _> = serde_json::from_slice(first);
+    header.map(|header| header.conversation).map_err(|error| CommandError::Usage {
         what: format!("the file does not begin as an export does: {error}"),
         mend: String::from("write it with `fanlight export CONVERSATION --format native`"),
     })
 }
 
-fn failure(error: &PublishError) -> Failure {
+fn failure(error: &PublishError) -> CommandError {
     match error {
         PublishError::Refused { message, .. } if message.starts_with("conversation_exists") => {
-            Failure::new(error.to_string(), "give it another name with --conversation")
+            CommandError::new(error.to_string(), "give it another name with --conversation")
         }
-        error => Failure::publishing(error),
+        error => CommandError::publishing(error),
     }
 }

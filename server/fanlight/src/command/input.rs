@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read};
 
-use super::Failure;
+use super::CommandError;
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 64 << 10;
@@ -10,8 +10,8 @@ const READ_BYTES: usize = 64 << 10;
 /// Gives all of `input` to `take`, until it fails.
 pub(super) fn each_piece(
     mut input: impl Read,
-    mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    mut take: impl FnMut(&[u8]) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
     let mut buffer = vec![0; READ_BYTES];
     loop {
         match input.read(&mut buffer) {
@@ -20,7 +20,7 @@ pub(super) fn each_piece(
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => {
                 let what = format!("cannot read stdin: {error}");
-                return Err(Failure::new(what, "look at what stdin is connected to"));
+                return Err(CommandError::new(what, "look at what stdin is connected to"));
             }
         }
     }

@@ -10,18 +10,21 @@ use model::dialect::DECODED;
 use model::event::Kind;
 use model::{ConversationId, Envelope, PublisherId, RunId};
 
-use super::{Failure, output};
-use crate::args::Spoken;
+use super::{CommandError, output};
+use crate::args::StreamDialect;
 
 /// A decoder for a stream that this program reads alone.
-pub(crate) fn decoder(spoken: &Spoken, text_calls: bool) -> Result<Box<dyn Decode>, Failure> {
+pub(crate) fn decoder(spoken: &StreamDialect, text_calls: bool) -> Result<Box<dyn Decode>, CommandError> {
     let text_calls = text_calls.then(TextForm::default);
     made(spoken, DecodeOptions { text_calls, ..DecodeOptions::default() })
 }
 
 /// A decoder for a stream that goes into a conversation among others, as a step of `run` or as a run of its own.
-pub(crate) fn step_decoder(spoken: &Spoken, run: Option<&RunId>) -> Result<Box<dyn Decode>, Failure> {
-    let fresh = server::clock::fresh_name();
+pub(crate) fn step_decoder(
+    spoken: &StreamDialect,
+    run: Option<&RunId>,
+) -> Result<Box<dyn Decode>, CommandError> {
+    let fresh = event_log::clock::fresh_name();
     let options = match run {
         Some(run) => {
             // Several streams may go on with one run: their parts must not share ids.
@@ -37,8 +40,8 @@ pub(crate) fn step_decoder(spoken: &Spoken, run: Option<&RunId>) -> Result<Box<d
     made(spoken, options)
 }
 
-fn made(spoken: &Spoken, options: DecodeOptions) -> Result<Box<dyn Decode>, Failure> {
-    spoken.decoder(options).ok_or_else(|| Failure::Usage {
+fn made(spoken: &StreamDialect, options: DecodeOptions) -> Result<Box<dyn Decode>, CommandError> {
+    spoken.decoder(options).ok_or_else(|| CommandError::Usage {
         what: format!("there is no dialect {:?}", spoken.name()),
         mend: format!("the dialects are {}", DECODED.join(", ")),
     })
@@ -46,7 +49,7 @@ fn made(spoken: &Spoken, options: DecodeOptions) -> Result<Box<dyn Decode>, Fail
 
 /// A courier under a name that nobody else has.
 pub(crate) fn courier(address: HubAddress, conversation: &ConversationId, program: &str) -> Courier {
-    let name = format!("{program}-{}", server::clock::fresh_name());
+    let name = format!("{program}-{}", event_log::clock::fresh_name());
     Courier::new(address, conversation.clone(), PublisherId::new(&name))
 }
 

@@ -2,22 +2,22 @@
 
 use std::io::{self, Write};
 
-use super::{Failure, terminal};
+use super::{CommandError, terminal};
 
 /// Where a command writes its results.
 #[derive(Debug)]
-pub(crate) struct Output<W = io::Stdout> {
+pub(crate) struct ResultOutput<W = io::Stdout> {
     inner: W,
 }
 
-impl Output {
+impl ResultOutput {
     /// The process's own stdout.
     pub(crate) fn stdout() -> Self {
         Self { inner: io::stdout() }
     }
 }
 
-impl<W: Write> Output<W> {
+impl<W: Write> ResultOutput<W> {
     /// Writes into `inner`.
     #[cfg(test)]
     pub(crate) fn to(inner: W) -> Self {
@@ -25,12 +25,12 @@ impl<W: Write> Output<W> {
     }
 
     /// Writes `bytes` as they are and lets them go at once.
-    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<(), CommandError> {
         self.inner.write_all(bytes).and_then(|()| self.inner.flush()).map_err(|error| failure(&error))
     }
 
     /// Writes one line and lets it go at once.
-    pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn line(&mut self, text: &str) -> Result<(), CommandError> {
         let mut line = String::with_capacity(text.len().saturating_add(1));
         line.push_str(text);
         line.push('\n');
@@ -38,11 +38,11 @@ impl<W: Write> Output<W> {
     }
 }
 
-fn failure(error: &io::Error) -> Failure {
+fn failure(error: &io::Error) -> CommandError {
     if error.kind() == io::ErrorKind::BrokenPipe {
-        return Failure::NobodyReads;
+        return CommandError::NobodyReads;
     }
-    Failure::new(format!("cannot write to stdout: {error}"), "look at what stdout is connected to")
+    CommandError::new(format!("cannot write to stdout: {error}"), "look at what stdout is connected to")
 }
 
 /// Says something on stderr.

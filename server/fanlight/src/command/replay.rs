@@ -3,7 +3,7 @@
 use std::io;
 
 use bytes::Bytes;
-use client::News;
+use client::CourierEvent;
 use futures_util::StreamExt as _;
 use futures_util::future::ready;
 use futures_util::stream::{self, Stream};
@@ -16,19 +16,19 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::time::Instant;
 
 use super::native::{complain_of_dialect, courier, events, step_decoder};
-use super::{Failure, Output, output, runtime};
-use crate::args::{ReplayArgs, Speed};
+use super::{CommandError, ResultOutput, output, runtime};
+use crate::args::{ReplayArgs, ReplaySpeed};
 
 mod pace;
 
-use pace::Pace;
+use pace::RecordingPacer;
 
 /// Most bytes that are sent at once; a longer line of a recording goes in pieces.
 const PIECE_BYTES_MAX: u64 = 1 << 20;
 
 /// Publishes the recording and says where the conversation stands then. A hub that is not there to begin with is a
 /// failure; one that goes away later is waited for.
-pub(crate) fn run(args: &ReplayArgs, mut output: Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &ReplayArgs, mut output: ResultOutput) -> Result<(), CommandError> {
     let stream = &args.stream;
     let decoder = step_decoder(&stream.dialect, stream.run.as_ref())?;
     let mut courier = courier(args.hub.address(), &stream.conversation, "replay");
@@ -36,14 +36,14 @@ pub(crate) fn run(args: &ReplayArgs, mut output: Output) -> Result<(), Failure> 
     let mut view = View::default();
     let standing = runtime::one_thread()?.block_on(async {
         let file = File::open(&args.file).await.map_err(|error| unreadable(args, &error))?;
-        courier.connect().await.map_err(|error| Failure::carrying(&error))?;
+        courier.connect().await.map_err(|error| CommandError::carrying(&error))?;
         let body = paced(BufReader::new(file), args.speed)
             .filter_map(|piece| ready(piece.map_err(|error| *broken.lock() = Some(error)).ok()));
         let events = events(decoder, body).inspect(|events| {
             complain_of_dialect(events);
             fold_all(&mut view, events);
         });
-        courier.carry(events, tell).await.map_err(|error| Failure::carrying(&error))
+        courier.carry(events, tell).await.map_err(|error| CommandError::carrying(&error))
     })?;
     if let Some(error) = broken.into_inner() {
         return Err(unreadable(args, &error));
@@ -63,8 +63,8 @@ pub(crate) fn run(args: &ReplayArgs, mut output: Output) -> Result<(), Failure> 
     ))
 }
 
-fn unreadable(args: &ReplayArgs, error: &io::Error) -> Failure {
-    Failure::Usage {
+fn unreadable(args: &ReplayArgs, error: &io::Error) -> CommandError {
+    CommandError::Usage {
         what: format!("cannot read {}: {error}", args.file.display()),
         mend: String::from("name a recording that is there"),
     }
@@ -79,28 +79,28 @@ fn fold_all(view: &mut View, events: &[Envelope]) {
     }
 }
 
-fn tell(news: News) {
+fn tell(news: CourierEvent) {
     match news {
-        News::Connected => {}
-        News::Lost { why, retry_ms, .. } => {
+        CourierEvent::Connected => {}
+        CourierEvent::Lost { why, retry_ms, .. } => {
             output::complain(&format!("the hub is not there, trying again in {retry_ms} ms: {why}"));
         }
-        News::Forgotten { missing } => {
+        CourierEvent::Forgotten { missing } => {
             output::complain(&format!("the hub has forgotten {missing} events that cannot be sent again"));
         }
     }
 }
 
-struct Recording {
+struct ReplaySource {
     file: BufReader<File>,
-    pace: Pace,
-    speed: Speed,
+    pace: RecordingPacer,
+    speed: ReplaySpeed,
     due: Instant,
 }
 
 /// The bytes of `file`, each piece when it is due.
-fn paced(file: BufReader<File>, speed: Speed) -> impl Stream<Item = io::Result<Bytes>> + Send {
-    let recording = Recording { file, pace: Pace::default(), speed, due: Instant::now() };
+fn paced(file: BufReader<File>, speed: ReplaySpeed) -> impl Stream<Item = io::Result<Bytes>> + Send {
+    let recording = ReplaySource { file, pace: RecordingPacer::default(), speed, due: Instant::now() };
     stream::try_unfold(recording, |mut recording| async {
         let mut piece = Vec::new();
         loop {
@@ -111,7 +111,7 @@ fn paced(file: BufReader<File>, speed: Speed) -> impl Stream<Item = io::Result<B
             }
             let line = piece.get(from..).unwrap_or_default();
             if let Some(pause) = recording.pace.take(line) {
-                if let Speed::Times(times) = recording.speed {
+                if let ReplaySpeed::Times(times) = recording.speed {
                     recording.due += pause.div_f64(times);
                     tokio::time::sleep_until(recording.due).await;
                 }

@@ -5,39 +5,41 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use agents::{AgentConfig, ToolServer};
 use client::HubAddress;
 use compact_str::CompactString;
-use server::config::{AgentConfig, Config, Door, LogChoice, Prices, Retain, ToolServer};
+use edge::{Config, Door, LogChoice, Retain};
+use hub::Prices;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
 use upstream::Upstream;
 
-use super::{Failure, Output, runtime};
-use crate::args::{ServeArgs, Settings, SinkSettings, TraceFormat, described};
+use super::{CommandError, ResultOutput, runtime};
+use crate::args::{ServeArgs, ServeSettings, SinkSettings, TraceFormat, described};
 use crate::telemetry;
 use dialects::custom::UserDialect;
 use model::dialect::DECODED;
 
 /// Runs a hub until it is told to stop.
-pub(crate) fn run(args: &ServeArgs, mut output: Output) -> Result<(), Failure> {
-    let settings = args.settings().map_err(|error| Failure::Usage {
+pub(crate) fn run(args: &ServeArgs, mut output: ResultOutput) -> Result<(), CommandError> {
+    let settings = args.settings().map_err(|error| CommandError::Usage {
         what: format!("the settings do not fit: {error}"),
         mend: String::from("`fanlight serve --help` lists them all"),
     })?;
     let config = config(&settings)?;
     let format = match settings.trace_format {
-        TraceFormat::Lines => telemetry::TraceFormat::Lines,
-        TraceFormat::Json => telemetry::TraceFormat::Json,
+        TraceFormat::Lines => telemetry::TraceLayout::Lines,
+        TraceFormat::Json => telemetry::TraceLayout::Json,
     };
     telemetry::init(format, &settings.trace);
     runtime::many_threads()?.block_on(serve(&settings, config, &mut output))
 }
 
 /// The hub's own configuration, as far as this version goes.
-fn config(settings: &Settings) -> Result<Config, Failure> {
+fn config(settings: &ServeSettings) -> Result<Config, CommandError> {
     let log = log(settings)?;
     if !settings.listen.ip().is_loopback() {
-        return Err(Failure::Usage {
+        return Err(CommandError::Usage {
             what: format!(
                 "{} can be reached from other machines, and this hub has no access control yet",
                 settings.listen
@@ -49,12 +51,12 @@ fn config(settings: &Settings) -> Result<Config, Failure> {
     }
     let (hosts, dialects) = (settings.hosts.clone(), dialects(settings)?);
     let sinks = settings.sinks.iter().map(SinkSettings::sink).collect::<Result<_, _>>();
-    let sinks = sinks.map_err(|what| Failure::Usage {
+    let sinks = sinks.map_err(|what| CommandError::Usage {
         what: format!("a sink does not fit: {what}"),
         mend: String::from("docs/operations.md says what a sink looks like"),
     })?;
     let upstreams = settings.upstreams.iter().map(|(name, upstream)| upstream.upstream(name));
-    let upstreams = upstreams.collect::<Result<Vec<_>, _>>().map_err(|what| Failure::Usage {
+    let upstreams = upstreams.collect::<Result<Vec<_>, _>>().map_err(|what| CommandError::Usage {
         what,
         mend: String::from("docs/integrations/proxy.md says what an upstream looks like"),
     })?;
@@ -89,9 +91,9 @@ fn config(settings: &Settings) -> Result<Config, Failure> {
 }
 
 /// What models cost.
-fn prices(settings: &Settings) -> Result<Prices, Failure> {
+fn prices(settings: &ServeSettings) -> Result<Prices, CommandError> {
     let prices = settings.prices.iter().map(|(model, price)| Ok((CompactString::new(model), price.price()?)));
-    let prices = prices.collect::<Result<Vec<_>, String>>().map_err(|what| Failure::Usage {
+    let prices = prices.collect::<Result<Vec<_>, String>>().map_err(|what| CommandError::Usage {
         what,
         mend: String::from("docs/integrations/runner.md says what a price looks like"),
     })?;
@@ -99,37 +101,37 @@ fn prices(settings: &Settings) -> Result<Prices, Failure> {
 }
 
 /// What is set about doors.
-fn compat(settings: &Settings) -> Result<BTreeMap<CompactString, Door>, Failure> {
+fn compat(settings: &ServeSettings) -> Result<BTreeMap<CompactString, Door>, CommandError> {
     let doors = settings.compat.iter().map(|(name, door)| {
         let door = door.door(name, |agent| settings.agents.contains_key(agent));
         door.map(|door| (CompactString::new(name), door))
     });
-    doors.collect::<Result<_, _>>().map_err(|what| Failure::Usage {
+    doors.collect::<Result<_, _>>().map_err(|what| CommandError::Usage {
         what,
         mend: String::from("docs/integrations/clients.md says what the table [compat] looks like"),
     })
 }
 
 /// The time between two signs of life: never none, and an hour at most.
-fn ping(name: &str, seconds: u64) -> Result<Duration, Failure> {
+fn ping(name: &str, seconds: u64) -> Result<Duration, CommandError> {
     if (1..=3_600).contains(&seconds) {
         return Ok(Duration::from_secs(seconds));
     }
-    Err(Failure::Usage {
+    Err(CommandError::Usage {
         what: format!("{name} is {seconds} seconds"),
         mend: String::from("it is a number of seconds from 1 to 3600"),
     })
 }
 
 /// The origins of pages that may call.
-fn origins(settings: &Settings) -> Result<Vec<String>, Failure> {
+fn origins(settings: &ServeSettings) -> Result<Vec<String>, CommandError> {
     let is_one = |origin: &str| {
         let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
         rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(['/', '*', ' ', '?', '#']))
     };
     let checked = settings.origins.iter().map(|origin| {
         let origin = origin.trim_end_matches('/').to_ascii_lowercase();
-        is_one(&origin).then_some(origin.clone()).ok_or_else(|| Failure::Usage {
+        is_one(&origin).then_some(origin.clone()).ok_or_else(|| CommandError::Usage {
             what: format!("{origin:?} is no origin"),
             mend: String::from("an origin is a scheme, a name and perhaps a port: http://localhost:5173"),
         })
@@ -138,7 +140,7 @@ fn origins(settings: &Settings) -> Result<Vec<String>, Failure> {
 }
 
 /// Where events are kept.
-fn log(settings: &Settings) -> Result<LogChoice, Failure> {
+fn log(settings: &ServeSettings) -> Result<LogChoice, CommandError> {
     let sqlite = |path| LogChoice::Sqlite { path, max_bytes: settings.log_max_bytes };
     match settings.log.split_once(':') {
         None if settings.log == "memory" => Ok(LogChoice::Memory),
@@ -150,16 +152,16 @@ fn log(settings: &Settings) -> Result<LogChoice, Failure> {
                 _ => format!("there is no log {:?}", settings.log),
             };
             let mend = String::from("use --log memory, --log sqlite or --log sqlite:PATH");
-            Err(Failure::Usage { what, mend })
+            Err(CommandError::Usage { what, mend })
         }
     }
 }
 
 /// The dialects that the files describe, each with a name of its own.
-fn dialects(settings: &Settings) -> Result<Vec<UserDialect>, Failure> {
+fn dialects(settings: &ServeSettings) -> Result<Vec<UserDialect>, CommandError> {
     let mut dialects: Vec<UserDialect> = Vec::new();
     for path in &settings.dialects {
-        let wrong = |what: String| Failure::Usage {
+        let wrong = |what: String| CommandError::Usage {
             what,
             mend: String::from("docs/dialects/user-defined.md says what such a file looks like"),
         };
@@ -177,10 +179,10 @@ fn dialects(settings: &Settings) -> Result<Vec<UserDialect>, Failure> {
 
 /// The agents of the hub, and the servers with tools for them.
 fn agents(
-    settings: &Settings,
+    settings: &ServeSettings,
     upstreams: &[Upstream],
-) -> Result<(Vec<AgentConfig>, Vec<ToolServer>), Failure> {
-    let wrong = |what: String| Failure::Usage {
+) -> Result<(Vec<AgentConfig>, Vec<ToolServer>), CommandError> {
+    let wrong = |what: String| CommandError::Usage {
         what,
         mend: String::from("docs/integrations/runner.md says what an agent looks like"),
     };
@@ -190,28 +192,33 @@ fn agents(
     Ok((agents.collect::<Result<_, _>>().map_err(wrong)?, servers))
 }
 
-async fn serve(settings: &Settings, config: Config, output: &mut Output) -> Result<(), Failure> {
+async fn serve(
+    settings: &ServeSettings,
+    config: Config,
+    output: &mut ResultOutput,
+) -> Result<(), CommandError> {
     let signal = stop_signal()?;
     let listener = open(settings.listen).map_err(|error| {
-        Failure::new(
+        CommandError::new(
             format!("cannot listen on {}: {error}", settings.listen),
             "stop what listens there, or choose another port with --listen (port 0 takes any that is free)",
         )
     })?;
     let address = listener.local_addr().map_err(|error| {
-        Failure::new(format!("cannot tell where the hub listens: {error}"), "try another --listen")
+        CommandError::new(format!("cannot tell where the hub listens: {error}"), "try another --listen")
     })?;
     let log = config.log.clone();
     // After the listener: a life of the log that serves nobody would have to be told from one that died.
-    let ready = server::Ready::new(config)
-        .map_err(|error| Failure::new(format!("the log was not opened: {error}"), "nothing was changed"))?;
+    let ready = edge::Ready::new(config).map_err(|error| {
+        CommandError::new(format!("the log was not opened: {error}"), "nothing was changed")
+    })?;
     match &log {
         LogChoice::Memory => tracing::info!("events are kept in memory until the hub stops"),
         LogChoice::Sqlite { path, .. } => tracing::info!(path = %path.display(), "events are kept on disk"),
     }
     match output.line(&format!("listening on http://{address}")) {
         // A hub is of use to others than the reader of its stdout.
-        Ok(()) | Err(Failure::NobodyReads) => {}
+        Ok(()) | Err(CommandError::NobodyReads) => {}
         Err(failure) => return Err(failure),
     }
     let demo = settings.demo.then(|| demo(address)).transpose()?;
@@ -220,12 +227,12 @@ async fn serve(settings: &Settings, config: Config, output: &mut Output) -> Resu
     drop(demo);
     served.map_err(|error| {
         let mend = match &error {
-            server::ServeError::Unwritten(_) => {
+            edge::ServeError::Unwritten(_) => {
                 "what was acked as stored is kept; publishers that wait for that send the rest again"
             }
             _ => "see the trace above",
         };
-        Failure::new(format!("the hub at {address} stopped: {error}"), mend)
+        CommandError::new(format!("the hub at {address} stopped: {error}"), mend)
     })
 }
 
@@ -244,9 +251,9 @@ fn open(address: SocketAddr) -> std::io::Result<TcpListener> {
 }
 
 /// Starts the demo, which plays until this is dropped.
-fn demo(address: SocketAddr) -> Result<JoinSet<()>, Failure> {
+fn demo(address: SocketAddr) -> Result<JoinSet<()>, CommandError> {
     let hub = format!("http://{address}").parse::<HubAddress>();
-    let hub = hub.map_err(|error| Failure::new(error.to_string(), "leave --demo out"))?;
+    let hub = hub.map_err(|error| CommandError::new(error.to_string(), "leave --demo out"))?;
     let mut tasks = JoinSet::new();
     tasks.spawn(crate::demo::run(hub));
     Ok(tasks)
@@ -254,12 +261,12 @@ fn demo(address: SocketAddr) -> Result<JoinSet<()>, Failure> {
 
 /// Ready at SIGTERM or Ctrl-C.
 #[cfg(unix)]
-fn stop_signal() -> Result<impl Future<Output = ()> + Send, Failure> {
+fn stop_signal() -> Result<impl Future<Output = ()> + Send, CommandError> {
     use tokio::signal::unix::{SignalKind, signal};
 
     let listen = |kind| {
         signal(kind).map_err(|error| {
-            Failure::new(format!("cannot listen for signals: {error}"), "this is a fault of the system")
+            CommandError::new(format!("cannot listen for signals: {error}"), "this is a fault of the system")
         })
     };
     let mut terminate = listen(SignalKind::terminate())?;
@@ -274,7 +281,7 @@ fn stop_signal() -> Result<impl Future<Output = ()> + Send, Failure> {
 
 /// Ready at Ctrl-C.
 #[cfg(not(unix))]
-fn stop_signal() -> Result<impl Future<Output = ()> + Send, Failure> {
+fn stop_signal() -> Result<impl Future<Output = ()> + Send, CommandError> {
     Ok(async {
         // When it cannot be listened for, the hub runs until it is killed.
         if tokio::signal::ctrl_c().await.is_err() {

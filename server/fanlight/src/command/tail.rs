@@ -2,33 +2,33 @@
 
 use std::io::{IsTerminal as _, Write};
 
-use client::{Session, SessionError, Update};
-use model::frame::{SnapshotReason, Sub, Wish};
-use model::until::{Until, Watch};
+use client::{SessionError, SessionUpdate, ViewerSession};
+use model::frame::{SnapshotReason, SubscriptionId, SubscriptionOptions};
+use model::until::{Until, UntilWatch};
 use model::{ConversationId, Envelope, Kind, Lens, Position, View};
 
-use super::{Failure, Output, output, runtime, terminal};
+use super::{CommandError, ResultOutput, output, runtime, terminal};
 use crate::args::TailArgs;
 
 mod paint;
 mod pretty;
 
-use paint::Paint;
-use pretty::Pretty;
+use paint::Palette;
+use pretty::PrettyPrinter;
 
 /// Shows a conversation until it is told to stop, or what was waited for has happened.
-pub(crate) fn run(args: &TailArgs, output: Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &TailArgs, output: ResultOutput) -> Result<(), CommandError> {
     let printer = if args.json {
-        Printer::Json
+        TailPrinter::Json
     } else {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let colours = !plain && std::io::stdout().is_terminal();
-        Printer::Pretty(Box::new(Pretty::new(Paint::new(colours))))
+        TailPrinter::Pretty(Box::new(PrettyPrinter::new(Palette::new(colours))))
     };
-    let mut tail = Tail {
+    let mut tail = TailCommand {
         output,
         printer,
-        until: args.until.clone().map(|until| Watch::new(until, None)),
+        until: args.until.clone().map(|until| UntilWatch::new(until, None)),
         name: args.conversation.clone(),
         outage: false,
     };
@@ -40,25 +40,25 @@ pub(crate) fn run(args: &TailArgs, output: Output) -> Result<(), Failure> {
     })
 }
 
-enum Printer {
+enum TailPrinter {
     Json,
-    Pretty(Box<Pretty>),
+    Pretty(Box<PrettyPrinter>),
 }
 
-struct Tail<W> {
-    output: Output<W>,
-    printer: Printer,
-    until: Option<Watch>,
+struct TailCommand<W> {
+    output: ResultOutput<W>,
+    printer: TailPrinter,
+    until: Option<UntilWatch>,
     /// The conversation.
     name: ConversationId,
     /// Whether it was said that the hub is not there.
     outage: bool,
 }
 
-impl<W: Write> Tail<W> {
-    async fn follow(&mut self, args: &TailArgs) -> Result<(), Failure> {
-        let mut session = Session::new(args.hub.address());
-        let wish = Wish::of(Lens { level: args.level.into(), ..Lens::default() });
+impl<W: Write> TailCommand<W> {
+    async fn follow(&mut self, args: &TailArgs) -> Result<(), CommandError> {
+        let mut session = ViewerSession::new(args.hub.address());
+        let wish = SubscriptionOptions::of(Lens { level: args.level.into(), ..Lens::default() });
         let sub = match args.from.clone() {
             Some(have) => session.resume_as(args.conversation.clone(), have, View::default(), wish).await,
             None => session.subscribe_as(args.conversation.clone(), wish).await,
@@ -74,36 +74,42 @@ impl<W: Write> Tail<W> {
     }
 
     /// Shows an update. True when what was waited for has happened.
-    fn take(&mut self, session: &Session, sub: Sub, update: Update) -> Result<bool, Failure> {
+    fn take(
+        &mut self,
+        session: &ViewerSession,
+        sub: SubscriptionId,
+        update: SessionUpdate,
+    ) -> Result<bool, CommandError> {
         let Some(view) = session.view(sub) else { return Ok(false) };
         match update {
-            Update::Connected(_) if self.outage => {
+            SessionUpdate::Connected(_) if self.outage => {
                 self.outage = false;
                 output::complain("the hub is there again");
             }
-            Update::Lost { why, .. } if !self.outage => {
+            SessionUpdate::Lost { why, .. } if !self.outage => {
                 self.outage = true;
                 self.end_line()?;
                 output::complain(&format!("the hub is not there ({why}); trying again until it is"));
             }
-            Update::Subscribed { why: Some(why), .. } => {
+            SessionUpdate::Subscribed { why: Some(why), .. } => {
                 self.end_line()?;
                 output::complain(reloaded(why));
             }
-            Update::Snapshot { .. } => self.snapshot(session.position(sub), view)?,
-            Update::Events { events, .. } => {
-                let ends = |watch: &Watch| *watch.until() == Until::RunEnd && events.iter().any(ends_run);
+            SessionUpdate::Snapshot { .. } => self.snapshot(session.position(sub), view)?,
+            SessionUpdate::Events { events, .. } => {
+                let ends =
+                    |watch: &UntilWatch| *watch.until() == Until::RunEnd && events.iter().any(ends_run);
                 let ended = self.until.as_ref().is_some_and(ends);
                 self.events(events, view)?;
                 // Before everything is there, only what comes counts: a run that was over long ago is none to wait for.
                 let is_live = session.is_live(sub);
                 return Ok(ended || is_live && self.until.as_mut().is_some_and(|watch| watch.is_met(view)));
             }
-            Update::Live { .. } => {
+            SessionUpdate::Live { .. } => {
                 return Ok(self.until.as_mut().is_some_and(|watch| watch.is_met(view)));
             }
-            Update::Refused { code, message, .. } => {
-                return Err(Failure::new(
+            SessionUpdate::Refused { code, message, .. } => {
+                return Err(CommandError::new(
                     format!("the hub refused: {code}: {message}"),
                     "mend what the hub names, and try again",
                 ));
@@ -113,9 +119,9 @@ impl<W: Write> Tail<W> {
         Ok(false)
     }
 
-    fn snapshot(&mut self, position: Option<Position>, view: &View) -> Result<(), Failure> {
+    fn snapshot(&mut self, position: Option<Position>, view: &View) -> Result<(), CommandError> {
         match &mut self.printer {
-            Printer::Json => {
+            TailPrinter::Json => {
                 if let Some(position) = position.filter(|position| position.seq > 0) {
                     output::complain(&format!(
                         "what was there up to {position} came as a snapshot and is not in this output; \
@@ -125,31 +131,31 @@ impl<W: Write> Tail<W> {
                 }
                 Ok(())
             }
-            Printer::Pretty(pretty) => {
+            TailPrinter::Pretty(pretty) => {
                 let text = pretty.snapshot(view);
                 self.output.bytes(text.as_bytes())
             }
         }
     }
 
-    fn events(&mut self, events: Vec<Envelope>, view: &View) -> Result<(), Failure> {
+    fn events(&mut self, events: Vec<Envelope>, view: &View) -> Result<(), CommandError> {
         let mut text = String::new();
         for envelope in events {
             match &mut self.printer {
-                Printer::Json => {
+                TailPrinter::Json => {
                     // Every envelope can be written: it came as JSON.
                     text.push_str(&terminal::json(serde_json::to_string(&envelope).unwrap_or_default()));
                     text.push('\n');
                 }
-                Printer::Pretty(pretty) => pretty.event(&envelope, view, &mut text),
+                TailPrinter::Pretty(pretty) => pretty.event(&envelope, view, &mut text),
             }
         }
         self.output.bytes(text.as_bytes())
     }
 
     /// Ends a line that is still open, before something else is said.
-    fn end_line(&mut self) -> Result<(), Failure> {
-        if let Printer::Pretty(pretty) = &mut self.printer {
+    fn end_line(&mut self) -> Result<(), CommandError> {
+        if let TailPrinter::Pretty(pretty) = &mut self.printer {
             let mut text = String::new();
             pretty.break_line(&mut text);
             self.output.bytes(text.as_bytes())?;
@@ -173,6 +179,6 @@ fn reloaded(why: SnapshotReason) -> &'static str {
     }
 }
 
-fn closed(error: &SessionError) -> Failure {
-    Failure::new(error.to_string(), "look at --url and --token, and at the versions of both sides")
+fn closed(error: &SessionError) -> CommandError {
+    CommandError::new(error.to_string(), "look at --url and --token, and at the versions of both sides")
 }

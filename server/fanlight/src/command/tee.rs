@@ -15,14 +15,14 @@ use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
-use client::{Absence, Courier, CourierStatus, News, Spool};
+use client::{Courier, CourierEvent, CourierStatus, HubAbsence, Spool};
 use dialects::Decode;
 use futures_util::{StreamExt as _, stream};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 
 use super::native::{complain_of_dialect, courier, events, step_decoder};
-use super::{Failure, Output, output, runtime};
+use super::{CommandError, ResultOutput, output, runtime};
 use crate::args::TeeArgs;
 
 /// Most bytes that wait for a hub in memory; beyond it they wait on disk.
@@ -32,7 +32,7 @@ const MEMORY_BYTES_MAX: usize = 16 << 20;
 const READ_BYTES: usize = 64 << 10;
 
 /// Copies stdin to stdout and publishes it.
-pub(crate) fn run(args: &TeeArgs, output: Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &TeeArgs, output: ResultOutput) -> Result<(), CommandError> {
     let spool = Spool::new(MEMORY_BYTES_MAX, args.buffer.0);
     let publishing = publishing(args, Arc::clone(&spool));
     let copied = copy(io::stdin().lock(), output, &spool);
@@ -72,7 +72,7 @@ fn what_is_missing(spool: &Spool, standing: &CourierStatus) -> Option<String> {
 }
 
 /// The copy. Ends with stdin, or when nobody reads stdout any more.
-fn copy(mut input: impl Read, mut output: Output, spool: &Spool) -> Result<(), Failure> {
+fn copy(mut input: impl Read, mut output: ResultOutput, spool: &Spool) -> Result<(), CommandError> {
     let mut buffer = vec![0; READ_BYTES];
     loop {
         let bytes = match input.read(&mut buffer) {
@@ -80,7 +80,7 @@ fn copy(mut input: impl Read, mut output: Output, spool: &Spool) -> Result<(), F
             Ok(read) => buffer.get(..read).unwrap_or_default(),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => {
-                return Err(Failure::new(
+                return Err(CommandError::new(
                     format!("cannot read stdin: {error}"),
                     "look at what stdin is connected to",
                 ));
@@ -101,33 +101,33 @@ fn close_stdout() {
 }
 
 /// What went wrong, if anything did, and how far it came.
-type Outcome = (Option<String>, CourierStatus);
+type PublishingResult = (Option<String>, CourierStatus);
 
 /// The thread that publishes.
-struct Publishing {
-    outcome: mpsc::Receiver<Outcome>,
+struct PublishingThread {
+    outcome: mpsc::Receiver<PublishingResult>,
     give_up: oneshot::Sender<()>,
-    watch: Arc<Watch>,
+    watch: Arc<HubWatch>,
 }
 
 /// What is known of the hub.
 #[derive(Debug, Default)]
-struct Watch {
+struct HubWatch {
     state: Mutex<(bool, Option<String>)>,
     /// Woken when there is no point in waiting.
     hopeless: Notify,
 }
 
-impl Watch {
+impl HubWatch {
     /// A hub that was never there and is not there at the end either is not waited for.
-    fn take(&self, news: News, is_ended: bool) {
+    fn take(&self, news: CourierEvent, is_ended: bool) {
         let mut state = self.state.lock();
         match news {
-            News::Connected => *state = (true, None),
-            News::Forgotten { .. } => {}
-            News::Lost { why, absence, .. } => {
+            CourierEvent::Connected => *state = (true, None),
+            CourierEvent::Forgotten { .. } => {}
+            CourierEvent::Lost { why, absence, .. } => {
                 state.1 = Some(why);
-                if is_ended && !state.0 && absence == Absence::Nobody {
+                if is_ended && !state.0 && absence == HubAbsence::Nobody {
                     self.hopeless.notify_one();
                 }
             }
@@ -141,13 +141,13 @@ impl Watch {
 }
 
 /// Starts publishing; says why when that does not work.
-fn publishing(args: &TeeArgs, spool: Arc<Spool>) -> Result<Publishing, String> {
-    let failed = |failure: Failure| failure.to_string();
+fn publishing(args: &TeeArgs, spool: Arc<Spool>) -> Result<PublishingThread, String> {
+    let failed = |failure: CommandError| failure.to_string();
     let runtime = runtime::one_thread().map_err(failed)?;
     let decoder = step_decoder(&args.stream.dialect, args.stream.run.as_ref()).map_err(failed)?;
     let address = args.hub.address();
     let mut courier = courier(address.clone(), &args.stream.conversation, "tee");
-    let watch = Arc::new(Watch::default());
+    let watch = Arc::new(HubWatch::default());
     let seen = Arc::clone(&watch);
     let (give_up, given_up) = oneshot::channel();
     let (done, outcome) = mpsc::sync_channel(1);
@@ -165,7 +165,7 @@ fn publishing(args: &TeeArgs, spool: Arc<Spool>) -> Result<Publishing, String> {
         drop(done.send((trouble, courier.standing())));
     };
     let spawned = thread::Builder::new().name(String::from("publish")).spawn(body);
-    spawned.map(|_thread| Publishing { outcome, give_up, watch }).map_err(|error| error.to_string())
+    spawned.map(|_thread| PublishingThread { outcome, give_up, watch }).map_err(|error| error.to_string())
 }
 
 /// Publishes what is in the spool. Says what went wrong, if anything did.
@@ -173,7 +173,7 @@ async fn publish(
     courier: &mut Courier,
     decoder: Box<dyn Decode>,
     spool: &Arc<Spool>,
-    watch: &Watch,
+    watch: &HubWatch,
 ) -> Option<String> {
     let broken = Mutex::new(None);
     let body = stream::unfold((), async |()| match spool.take().await {
@@ -188,9 +188,9 @@ async fn publish(
     carried.err().map(|error| error.to_string()).or(broken.into_inner())
 }
 
-impl Publishing {
+impl PublishingThread {
     /// Waits for the hub to take what is left, though not for ever.
-    fn farewell(self, wait: Duration) -> Outcome {
+    fn farewell(self, wait: Duration) -> PublishingResult {
         if let Ok(outcome) = self.outcome.recv_timeout(wait) {
             return outcome;
         }

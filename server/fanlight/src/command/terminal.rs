@@ -51,12 +51,12 @@ pub(super) fn json(json: String) -> String {
 
 /// A file on its way to a terminal, piece by piece. A piece may end inside a character.
 #[derive(Debug, Default)]
-pub(super) struct Pieces {
+pub(super) struct TerminalSanitizer {
     /// The beginning of a character.
     begun: Vec<u8>,
 }
 
-impl Pieces {
+impl TerminalSanitizer {
     /// What is to be shown of the next piece.
     pub(super) fn next(&mut self, piece: &[u8]) -> String {
         let mut bytes = std::mem::take(&mut self.begun);
@@ -108,7 +108,7 @@ mod tests {
         bytes.insert(2, 0xff);
         let wanted: String = lines(&text).replacen('é', "é\u{fffd}", 1);
         for size in 1..8 {
-            let mut pieces = Pieces::default();
+            let mut pieces = TerminalSanitizer::default();
             let shown: String = bytes.chunks(size).map(|piece| pieces.next(piece)).collect();
             assert_eq!(shown, wanted, "{size}");
         }

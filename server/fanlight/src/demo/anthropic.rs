@@ -4,36 +4,40 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::pacing::{Dice, first_token, written};
-use super::script::Piece;
-use super::stage::{Beat, ModelCall, id_in};
+use super::pacing::{DemoRandom, first_token, written};
+use super::script::ScriptPiece;
+use super::stage::{ModelCall, ScheduledText, id_in};
 
 /// The stream of one model call.
-pub(super) fn stream(pieces: &[Piece], call: &ModelCall<'_>, dice: &mut Dice) -> Vec<Beat> {
-    let mut writer = Writer { beats: Vec::new(), at: first_token(dice) };
+pub(super) fn stream(
+    pieces: &[ScriptPiece],
+    call: &ModelCall<'_>,
+    dice: &mut DemoRandom,
+) -> Vec<ScheduledText> {
+    let mut writer = AnthropicSchedule { beats: Vec::new(), at: first_token(dice) };
     writer.start(call);
     let mut reason = "end_turn";
     for (index, piece) in (0_u32..).zip(pieces) {
         match piece {
-            Piece::Think { text, rate } => {
+            ScriptPiece::Think { text, rate } => {
                 let rate = rate.unwrap_or(call.rate);
                 writer.open(index, &json!({"type": "thinking", "thinking": "", "signature": ""}));
                 writer.deltas(index, written(text, rate, dice), "thinking_delta", "thinking");
                 let signature = json!({"type": "signature_delta", "signature": "ZGVtbw=="});
                 writer.event("content_block_delta", &json!({"index": index, "delta": signature}));
             }
-            Piece::Say { text, rate } => {
+            ScriptPiece::Say { text, rate } => {
                 writer.open(index, &json!({"type": "text", "text": ""}));
                 writer.deltas(index, written(text, rate.unwrap_or(call.rate), dice), "text_delta", "text");
             }
-            Piece::Call { id, name, arguments } => {
+            ScriptPiece::Call { id, name, arguments } => {
                 reason = "tool_use";
                 let id = id_in(call.run, id);
                 writer.open(index, &json!({"type": "tool_use", "id": id, "name": name, "input": {}}));
                 let written = written(arguments, call.rate, dice);
                 writer.deltas(index, written, "input_json_delta", "partial_json");
             }
-            Piece::Fail { code, message } => {
+            ScriptPiece::Fail { code, message } => {
                 writer.event("error", &json!({"error": {"type": code, "message": message}}));
                 return writer.beats;
             }
@@ -47,12 +51,12 @@ pub(super) fn stream(pieces: &[Piece], call: &ModelCall<'_>, dice: &mut Dice) ->
     writer.beats
 }
 
-struct Writer {
-    beats: Vec<Beat>,
+struct AnthropicSchedule {
+    beats: Vec<ScheduledText>,
     at: Duration,
 }
 
-impl Writer {
+impl AnthropicSchedule {
     fn start(&mut self, call: &ModelCall<'_>) {
         let message = json!({
             "id": format!("msg_{}", call.name),
@@ -85,6 +89,6 @@ impl Writer {
         if let (Some(event), Some(fields)) = (event.as_object_mut(), fields.as_object()) {
             event.extend(fields.clone());
         }
-        self.beats.push(Beat { at: self.at, text: format!("event: {name}\ndata: {event}\n\n") });
+        self.beats.push(ScheduledText { at: self.at, text: format!("event: {name}\ndata: {event}\n\n") });
     }
 }

@@ -8,41 +8,41 @@ use model::event::{
 };
 use model::{AgentId, Event, Json, PartId, RunId, ToolCallId};
 
-use super::pacing::{Dice, first_token, written};
-use super::script::{Agent, Call, Piece, Step, Work};
-use super::stage::{Beat, id_in};
+use super::pacing::{DemoRandom, first_token, written};
+use super::script::{BackgroundWork, ScriptAgent, ScriptCall, ScriptPiece, ScriptStep};
+use super::stage::{ScheduledText, id_in};
 
 /// A call that runs longer than this tells how far it is.
 const PROGRESS_FROM: Duration = Duration::from_millis(2_500);
 
 /// The native events of one step, with their times from its beginning.
 #[derive(Debug)]
-pub(super) struct Score<'a> {
+pub(super) struct NativeSchedule<'a> {
     run: &'a RunId,
     rate: u32,
     /// Makes the ids of parts unique in the run.
     prefix: String,
     parts: u32,
-    dice: &'a mut Dice,
-    beats: Vec<Beat>,
+    dice: &'a mut DemoRandom,
+    beats: Vec<ScheduledText>,
 }
 
 /// Where in a score something happens, and who does it.
 #[derive(Debug, Clone)]
-struct Place {
+struct ScorePlace {
     at: Duration,
     agent: Option<AgentId>,
 }
 
-impl<'a> Score<'a> {
+impl<'a> NativeSchedule<'a> {
     /// An empty score.
-    pub(super) fn new(run: &'a RunId, rate: u32, prefix: String, dice: &'a mut Dice) -> Self {
+    pub(super) fn new(run: &'a RunId, rate: u32, prefix: String, dice: &'a mut DemoRandom) -> Self {
         Self { run, rate, prefix, parts: 0, dice, beats: Vec::new() }
     }
 
     /// The events of `step`, done by the main agent, in order.
-    pub(super) fn of(mut self, step: &Step) -> Vec<Beat> {
-        self.step(step, Place { at: Duration::ZERO, agent: None });
+    pub(super) fn of(mut self, step: &ScriptStep) -> Vec<ScheduledText> {
+        self.step(step, ScorePlace { at: Duration::ZERO, agent: None });
         self.beats.sort_by_key(|beat| beat.at);
         self.beats
     }
@@ -51,39 +51,39 @@ impl<'a> Score<'a> {
         ToolCallId::new(&id_in(self.run, id))
     }
 
-    fn put(&mut self, place: &Place, kind: Kind) {
+    fn put(&mut self, place: &ScorePlace, kind: Kind) {
         let event = Event::new(self.run, kind).by(place.agent.clone());
         // Events of our own making can always be written.
         let mut text = serde_json::to_string(&event).unwrap_or_default();
         text.push('\n');
-        self.beats.push(Beat { at: place.at, text });
+        self.beats.push(ScheduledText { at: place.at, text });
     }
 
     /// Returns when the step is over.
-    fn step(&mut self, step: &Step, place: Place) -> Duration {
+    fn step(&mut self, step: &ScriptStep, place: ScorePlace) -> Duration {
         match step {
-            Step::Status(text) => {
+            ScriptStep::Status(text) => {
                 self.put(&place, Kind::Status { text: text.clone() });
                 place.at
             }
-            Step::Write(pieces) => self.write(pieces, place),
-            Step::Work(work) => {
+            ScriptStep::Write(pieces) => self.write(pieces, place),
+            ScriptStep::Work(work) => {
                 let ends = work.iter().map(|work| match work {
-                    Work::Call(call) => self.call(call, place.clone()),
-                    Work::Agent(agent) => self.agent(agent, &place),
+                    BackgroundWork::Call(call) => self.call(call, place.clone()),
+                    BackgroundWork::Agent(agent) => self.agent(agent, &place),
                 });
                 ends.max().unwrap_or(place.at)
             }
         }
     }
 
-    fn write(&mut self, pieces: &[Piece], mut place: Place) -> Duration {
+    fn write(&mut self, pieces: &[ScriptPiece], mut place: ScorePlace) -> Duration {
         place.at = place.at.saturating_add(first_token(self.dice));
         for piece in pieces {
             match piece {
-                Piece::Think { text, rate } => self.part(PartKind::Thinking, text, *rate, &mut place),
-                Piece::Say { text, rate } => self.part(PartKind::Text, text, *rate, &mut place),
-                Piece::Call { id, name, arguments } => {
+                ScriptPiece::Think { text, rate } => self.part(PartKind::Thinking, text, *rate, &mut place),
+                ScriptPiece::Say { text, rate } => self.part(PartKind::Text, text, *rate, &mut place),
+                ScriptPiece::Call { id, name, arguments } => {
                     let tool = self.tool(id);
                     let start = ToolStart {
                         tool: tool.clone(),
@@ -99,7 +99,7 @@ impl<'a> Score<'a> {
                     }
                     self.put(&place, Kind::ToolCall { tool, name: None, arguments: None });
                 }
-                Piece::Fail { code, message } => {
+                ScriptPiece::Fail { code, message } => {
                     let error = model::event::ErrorFact {
                         code: code.as_str().into(),
                         message: message.clone(),
@@ -113,7 +113,7 @@ impl<'a> Score<'a> {
         place.at
     }
 
-    fn part(&mut self, kind: PartKind, text: &str, rate: Option<u32>, place: &mut Place) {
+    fn part(&mut self, kind: PartKind, text: &str, rate: Option<u32>, place: &mut ScorePlace) {
         self.parts = self.parts.saturating_add(1);
         let part = PartId::new(&format!("{}{}", self.prefix, self.parts));
         self.put(place, Kind::PartStart { part: part.clone(), kind });
@@ -125,7 +125,7 @@ impl<'a> Score<'a> {
         self.put(place, Kind::PartEnd(end));
     }
 
-    fn call(&mut self, call: &Call, mut place: Place) -> Duration {
+    fn call(&mut self, call: &ScriptCall, mut place: ScorePlace) -> Duration {
         let tool = self.tool(&call.id);
         let queued = self.dice.about(call.after);
         place.at = place.at.saturating_add(queued);
@@ -143,7 +143,7 @@ impl<'a> Score<'a> {
         place.at
     }
 
-    fn executing(&mut self, tool: &ToolCallId, queued: Duration, place: &Place) {
+    fn executing(&mut self, tool: &ToolCallId, queued: Duration, place: &ScorePlace) {
         let change = ToolStateChange {
             tool: tool.clone(),
             state: ToolState::Executing,
@@ -154,13 +154,13 @@ impl<'a> Score<'a> {
     }
 
     /// What a call prints, or else how far it is.
-    fn meanwhile(&mut self, call: &Call, tool: &ToolCallId, takes: Duration, place: &Place) {
+    fn meanwhile(&mut self, call: &ScriptCall, tool: &ToolCallId, takes: Duration, place: &ScorePlace) {
         let lines: Vec<&str> = call.output.split_inclusive('\n').collect();
         let steps = u32::try_from(lines.len()).unwrap_or(u32::MAX).saturating_add(1);
         for (number, line) in (1..).zip(lines) {
             let at = place.at.saturating_add(takes / steps * number);
             let kind = Kind::ToolOutput { tool: tool.clone(), off: None, text: line.into() };
-            self.put(&Place { at, ..place.clone() }, kind);
+            self.put(&ScorePlace { at, ..place.clone() }, kind);
         }
         if call.output.is_empty() && takes >= PROGRESS_FROM {
             for tenth in 1..10 {
@@ -170,7 +170,7 @@ impl<'a> Score<'a> {
                     total: Some(100),
                     ..ToolProgress::new(tool.clone())
                 };
-                self.put(&Place { at, ..place.clone() }, Kind::ToolProgress(progress));
+                self.put(&ScorePlace { at, ..place.clone() }, Kind::ToolProgress(progress));
             }
         }
     }
@@ -181,20 +181,21 @@ impl<'a> Score<'a> {
         text: &str,
         is_error: bool,
         took: Option<Duration>,
-        place: &Place,
+        place: &ScorePlace,
     ) {
         let output = Json::parse(text).unwrap_or_else(|| Json::string(text));
         let result = ToolResult { exec_ms: took.map(millis), ..ToolResult::new(tool, output, is_error) };
         self.put(place, Kind::ToolResult(result));
     }
 
-    fn agent(&mut self, agent: &Agent, place: &Place) -> Duration {
+    fn agent(&mut self, agent: &ScriptAgent, place: &ScorePlace) -> Duration {
         let call = agent.call.as_deref().map(|id| self.tool(id));
-        let mut outside = Place { at: place.at.saturating_add(agent.after), agent: place.agent.clone() };
+        let mut outside = ScorePlace { at: place.at.saturating_add(agent.after), agent: place.agent.clone() };
         if let Some(call) = &call {
             self.executing(call, agent.after, &outside);
         }
-        let mut inside = Place { at: outside.at, agent: Some(AgentId::new(&id_in(self.run, &agent.id))) };
+        let mut inside =
+            ScorePlace { at: outside.at, agent: Some(AgentId::new(&id_in(self.run, &agent.id))) };
         let start = AgentStart {
             name: Some(agent.name.as_str().into()),
             parent: outside.agent.clone(),

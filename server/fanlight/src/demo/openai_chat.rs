@@ -4,28 +4,32 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::pacing::{Dice, first_token, written};
-use super::script::Piece;
-use super::stage::{Beat, ModelCall, id_in};
+use super::pacing::{DemoRandom, first_token, written};
+use super::script::ScriptPiece;
+use super::stage::{ModelCall, ScheduledText, id_in};
 
 /// The stream of one model call.
-pub(super) fn stream(pieces: &[Piece], call: &ModelCall<'_>, dice: &mut Dice) -> Vec<Beat> {
-    let mut writer = Writer { call, beats: Vec::new(), at: first_token(dice) };
+pub(super) fn stream(
+    pieces: &[ScriptPiece],
+    call: &ModelCall<'_>,
+    dice: &mut DemoRandom,
+) -> Vec<ScheduledText> {
+    let mut writer = OpenAiSchedule { call, beats: Vec::new(), at: first_token(dice) };
     writer.delta(&json!({"role": "assistant", "content": ""}));
     let mut calls = 0_u32;
     for piece in pieces {
         match piece {
-            Piece::Think { text, rate } => {
+            ScriptPiece::Think { text, rate } => {
                 for (pause, text) in written(text, rate.unwrap_or(call.rate), dice) {
                     writer.later(pause).delta(&json!({"reasoning_content": text}));
                 }
             }
-            Piece::Say { text, rate } => {
+            ScriptPiece::Say { text, rate } => {
                 for (pause, text) in written(text, rate.unwrap_or(call.rate), dice) {
                     writer.later(pause).delta(&json!({"content": text}));
                 }
             }
-            Piece::Call { id, name, arguments } => {
+            ScriptPiece::Call { id, name, arguments } => {
                 let id = id_in(call.run, id);
                 let function = json!({"name": name, "arguments": ""});
                 let first = json!({"index": calls, "id": id, "type": "function", "function": function});
@@ -36,7 +40,7 @@ pub(super) fn stream(pieces: &[Piece], call: &ModelCall<'_>, dice: &mut Dice) ->
                 }
                 calls = calls.saturating_add(1);
             }
-            Piece::Fail { code, message } => {
+            ScriptPiece::Fail { code, message } => {
                 writer.write(&json!({"error": {"message": message, "type": code, "code": code}}));
                 return writer.beats;
             }
@@ -47,17 +51,17 @@ pub(super) fn stream(pieces: &[Piece], call: &ModelCall<'_>, dice: &mut Dice) ->
     let (input, output) = (call.input_tokens, super::stage::tokens(pieces));
     let usage = json!({"prompt_tokens": input, "completion_tokens": output, "total_tokens": input.saturating_add(output)});
     writer.chunk(&json!([]), &usage);
-    writer.beats.push(Beat { at: writer.at, text: String::from("data: [DONE]\n\n") });
+    writer.beats.push(ScheduledText { at: writer.at, text: String::from("data: [DONE]\n\n") });
     writer.beats
 }
 
-struct Writer<'a> {
+struct OpenAiSchedule<'a> {
     call: &'a ModelCall<'a>,
-    beats: Vec<Beat>,
+    beats: Vec<ScheduledText>,
     at: Duration,
 }
 
-impl Writer<'_> {
+impl OpenAiSchedule<'_> {
     fn later(&mut self, pause: Duration) -> &mut Self {
         self.at = self.at.saturating_add(pause);
         self
@@ -84,6 +88,6 @@ impl Writer<'_> {
     }
 
     fn write(&mut self, value: &Value) {
-        self.beats.push(Beat { at: self.at, text: format!("data: {value}\n\n") });
+        self.beats.push(ScheduledText { at: self.at, text: format!("data: {value}\n\n") });
     }
 }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 /// A small generator of numbers that look random: the same seed plays the same way.
 #[derive(Debug, Clone)]
-pub(super) struct Dice(u64);
+pub(super) struct DemoRandom(u64);
 
-impl Dice {
+impl DemoRandom {
     pub(super) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
@@ -26,7 +26,7 @@ impl Dice {
 }
 
 /// How a text is written: its pieces, each with the pause before it.
-pub(super) fn written<'a>(text: &'a str, rate: u32, dice: &mut Dice) -> Vec<(Duration, &'a str)> {
+pub(super) fn written<'a>(text: &'a str, rate: u32, dice: &mut DemoRandom) -> Vec<(Duration, &'a str)> {
     let token = Duration::from_secs(1) / rate.max(1);
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -61,7 +61,7 @@ fn token_length(text: &str) -> usize {
 }
 
 /// The wait before a model begins to answer.
-pub(super) fn first_token(dice: &mut Dice) -> Duration {
+pub(super) fn first_token(dice: &mut DemoRandom) -> Duration {
     Duration::from_millis(dice.roll(350, 1_100))
 }
 

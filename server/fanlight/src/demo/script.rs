@@ -27,11 +27,11 @@ mod read;
 
 /// One conversation and what happens in it, again and again.
 #[derive(Debug)]
-pub(super) struct Play {
+pub(super) struct DemoScript {
     /// The name of the conversation.
     pub(super) name: String,
     /// The dialect of the main agent's model.
-    pub(super) dialect: Dialect,
+    pub(super) dialect: DemoDialect,
     /// The model.
     pub(super) model: String,
     /// The name of the main agent.
@@ -41,42 +41,42 @@ pub(super) struct Play {
     /// Whether it is played once only.
     pub(super) once: bool,
     /// The runs, in turn.
-    pub(super) scenes: Vec<Scene>,
+    pub(super) scenes: Vec<ScriptRun>,
 }
 
 /// In which dialect a model call is published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub(super) enum DemoDialect {
     OpenAiChat,
     Anthropic,
     Native,
 }
 
-/// One run.
+/// One run of a scripted conversation: what the user asks, and the steps of the agent.
 #[derive(Debug)]
-pub(super) struct Scene {
+pub(super) struct ScriptRun {
     /// What it is about.
     pub(super) title: String,
     /// What the person asks.
     pub(super) user: String,
     /// What happens.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ScriptStep>,
 }
 
 /// What happens next.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum ScriptStep {
     /// The line about what goes on.
     Status(String),
     /// One model call.
-    Write(Vec<Piece>),
+    Write(Vec<ScriptPiece>),
     /// Things that run at the same time.
-    Work(Vec<Work>),
+    Work(Vec<BackgroundWork>),
 }
 
 /// What a model writes.
 #[derive(Debug)]
-pub(super) enum Piece {
+pub(super) enum ScriptPiece {
     Think { text: String, rate: Option<u32> },
     Say { text: String, rate: Option<u32> },
     Call { id: String, name: String, arguments: String },
@@ -85,14 +85,14 @@ pub(super) enum Piece {
 
 /// What runs beside the model.
 #[derive(Debug)]
-pub(super) enum Work {
-    Call(Call),
-    Agent(Agent),
+pub(super) enum BackgroundWork {
+    Call(ScriptCall),
+    Agent(ScriptAgent),
 }
 
 /// A call that is executed.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct ScriptCall {
     pub(super) id: String,
     /// How long it waits.
     pub(super) after: Duration,
@@ -106,16 +106,16 @@ pub(super) struct Call {
     pub(super) ask: Option<(String, Duration)>,
 }
 
-/// A sub-agent.
+/// A sub-agent that a step starts, with steps of its own.
 #[derive(Debug)]
-pub(super) struct Agent {
+pub(super) struct ScriptAgent {
     pub(super) id: String,
     pub(super) name: String,
     /// The call that started it.
     pub(super) call: Option<String>,
     pub(super) after: Duration,
     pub(super) task: String,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ScriptStep>,
     /// What it gives back to the call.
     pub(super) result: String,
 }

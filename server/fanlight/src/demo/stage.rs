@@ -10,11 +10,11 @@ use model::event::{Event, Kind, Message, RunEnd, RunStart, RunStatus, Usage};
 use model::{ConversationId, Envelope, MessageId, RunId};
 use tokio::time::Instant;
 
-use super::native::Score;
-use super::pacing::Dice;
-use super::script::{Dialect, Piece, Play, Scene, Step};
+use super::native::NativeSchedule;
+use super::pacing::DemoRandom;
+use super::script::{DemoDialect, DemoScript, ScriptPiece, ScriptRun, ScriptStep};
 use super::{anthropic, openai_chat};
-use client::{HubAddress, PublishError, Publisher};
+use client::{HttpPublisher, HubAddress, PublishError};
 
 /// Runs in one conversation; then a new one begins.
 const RUNS_PER_CONVERSATION: u32 = 6;
@@ -33,7 +33,7 @@ const PAUSE_MS: (u64, u64) = (5_000, 9_000);
 
 /// Something that is sent at its time, counted from the beginning of its stream.
 #[derive(Debug)]
-pub(super) struct Beat {
+pub(super) struct ScheduledText {
     pub(super) at: Duration,
     pub(super) text: String,
 }
@@ -59,26 +59,26 @@ pub(super) fn id_in(run: &RunId, id: &str) -> String {
 }
 
 /// About how many tokens a model wrote.
-pub(super) fn tokens(pieces: &[Piece]) -> u64 {
+pub(super) fn tokens(pieces: &[ScriptPiece]) -> u64 {
     let bytes = pieces.iter().map(|piece| match piece {
-        Piece::Think { text, .. } | Piece::Say { text, .. } | Piece::Call { arguments: text, .. } => {
-            text.len()
-        }
-        Piece::Fail { .. } => 0,
+        ScriptPiece::Think { text, .. }
+        | ScriptPiece::Say { text, .. }
+        | ScriptPiece::Call { arguments: text, .. } => text.len(),
+        ScriptPiece::Fail { .. } => 0,
     });
     bytes.sum::<usize>() as u64 / 4
 }
 
 /// Where a play is performed.
 #[derive(Debug)]
-pub(super) struct Stage {
-    publisher: Publisher,
-    play: Play,
-    dice: Dice,
+pub(super) struct DemoPublisher {
+    publisher: HttpPublisher,
+    play: DemoScript,
+    dice: DemoRandom,
 }
 
 /// The run that is on.
-struct Current<'a> {
+struct CurrentRun<'a> {
     conversation: &'a ConversationId,
     run: RunId,
     /// What the model has to read by now, in tokens.
@@ -88,9 +88,9 @@ struct Current<'a> {
     step: u32,
 }
 
-impl Stage {
-    pub(super) fn new(address: HubAddress, play: Play, seed: u64) -> Self {
-        Self { publisher: Publisher::new(address), play, dice: Dice::new(seed.saturating_add(7)) }
+impl DemoPublisher {
+    pub(super) fn new(address: HubAddress, play: DemoScript, seed: u64) -> Self {
+        Self { publisher: HttpPublisher::new(address), play, dice: DemoRandom::new(seed.saturating_add(7)) }
     }
 
     /// Plays until all is played, or the hub has gone.
@@ -129,7 +129,7 @@ impl Stage {
         &mut self,
         conversation: &ConversationId,
         number: u32,
-        scene: &Scene,
+        scene: &ScriptRun,
     ) -> Result<(), PublishError> {
         let run = RunId::new(&format!("r{number}"));
         let opening = [
@@ -153,12 +153,12 @@ impl Stage {
         ];
         self.events(conversation, opening).await?;
         let context = 600 + scene.user.len() as u64 / 4 + u64::from(number) * 900;
-        let mut current = Current { conversation, run, context, written: 0, step: 0 };
+        let mut current = CurrentRun { conversation, run, context, written: 0, step: 0 };
         for step in &scene.steps {
             current.step = current.step.saturating_add(1);
             self.step(&mut current, step).await?;
         }
-        if self.play.dialect == Dialect::Native {
+        if self.play.dialect == DemoDialect::Native {
             let usage =
                 Usage { input_tokens: current.context, output_tokens: current.written, ..Usage::default() };
             let end = RunEnd { status: RunStatus::Complete, usage: Some(usage), ..RunEnd::default() };
@@ -168,7 +168,7 @@ impl Stage {
     }
 
     /// One step is one stream.
-    async fn step(&mut self, current: &mut Current<'_>, step: &Step) -> Result<(), PublishError> {
+    async fn step(&mut self, current: &mut CurrentRun<'_>, step: &ScriptStep) -> Result<(), PublishError> {
         let rate = self.play.rate;
         let call = ModelCall {
             run: &current.run,
@@ -179,7 +179,7 @@ impl Stage {
             rate,
         };
         let (dialect, beats) = composed(&self.play, step, &call, current.step, &mut self.dice);
-        if let Step::Write(pieces) = step {
+        if let ScriptStep::Write(pieces) = step {
             current.written = current.written.saturating_add(tokens(pieces));
         }
         let sent: usize = beats.iter().map(|beat| beat.text.len()).sum();
@@ -209,23 +209,25 @@ impl Stage {
 /// The stream of one step, and the dialect that it is in: the model's for what the main agent's model writes, the native
 /// one for everything else.
 fn composed(
-    play: &Play,
-    step: &Step,
+    play: &DemoScript,
+    step: &ScriptStep,
     call: &ModelCall<'_>,
     number: u32,
-    dice: &mut Dice,
-) -> (&'static str, Vec<Beat>) {
+    dice: &mut DemoRandom,
+) -> (&'static str, Vec<ScheduledText>) {
     match (play.dialect, step) {
-        (Dialect::OpenAiChat, Step::Write(pieces)) => {
+        (DemoDialect::OpenAiChat, ScriptStep::Write(pieces)) => {
             ("openai-chat", openai_chat::stream(pieces, call, dice))
         }
-        (Dialect::Anthropic, Step::Write(pieces)) => ("anthropic", anthropic::stream(pieces, call, dice)),
-        _ => ("fanlight", Score::new(call.run, play.rate, format!("s{number}p"), dice).of(step)),
+        (DemoDialect::Anthropic, ScriptStep::Write(pieces)) => {
+            ("anthropic", anthropic::stream(pieces, call, dice))
+        }
+        _ => ("fanlight", NativeSchedule::new(call.run, play.rate, format!("s{number}p"), dice).of(step)),
     }
 }
 
 /// The beats, each at its time.
-fn performance(beats: Vec<Beat>) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static {
+fn performance(beats: Vec<ScheduledText>) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static {
     let start = Instant::now();
     stream::unfold(VecDeque::from(beats), move |mut beats| async move {
         let beat = beats.pop_front()?;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use event_log::{ListQuery, blocking};
 use indexmap::IndexMap;
 use model::ConversationId;
-use model::frame::{ConversationRow, Sub};
+use model::frame::{ConversationRow, SubscriptionId};
 use model::limits::FLEET_ROWS_MAX;
 use parking_lot::Mutex;
 
@@ -48,7 +48,7 @@ impl Fleet {
     }
 
     /// Makes a subscription of the list, which begins with up to `rows` rows. It gets nothing before [`Fleet::start`].
-    pub fn enter(&self, outbox: &Arc<Outbox>, sub: Sub, rows: usize) -> Arc<Subscription> {
+    pub fn enter(&self, outbox: &Arc<Outbox>, sub: SubscriptionId, rows: usize) -> Arc<Subscription> {
         self.hub.watch(true);
         Arc::new(Subscription {
             outbox: Arc::clone(outbox),
@@ -143,7 +143,7 @@ impl Fleet {
             beginner.missed.extend(rows.iter().map(|row| (row.conversation.clone(), row.clone())));
         }
         let total = self.hub.total();
-        let mut last: Option<(Sub, Bytes)> = None;
+        let mut last: Option<(SubscriptionId, Bytes)> = None;
         viewers.members.retain(|member| {
             let frame = match &last {
                 Some((sub, frame)) if *sub == member.sub => frame,

@@ -5,15 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use model::Seq;
-use model::frame::{ServerFrame, Sub, Wish};
+use model::frame::{ServerFrame, SubscriptionId, SubscriptionOptions};
 use model::limits::BATCH_BYTES_TARGET;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::ready::Ready;
-use super::{Sent, Sight, Stage, Subscription};
-use crate::hub::{Cursor, Slice};
+use super::{Sent, Stage, Subscription};
+use crate::hub::{Cursor, Ready, Sight, Slice};
 use crate::tally::TALLY;
 use crate::wire;
 
@@ -21,7 +20,7 @@ use crate::wire;
 #[derive(Debug)]
 pub struct Shard {
     /// What all of them wish for.
-    pub wish: Wish,
+    pub wish: SubscriptionOptions,
     /// What they share with others who see the same.
     pub sight: Arc<Sight>,
     /// Wakes the pump.
@@ -39,7 +38,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    pub(super) fn new(wish: Wish, sight: Arc<Sight>) -> Self {
+    pub(super) fn new(wish: SubscriptionOptions, sight: Arc<Sight>) -> Self {
         Self {
             wish,
             sight,
@@ -284,7 +283,7 @@ fn give(sight: &Sight, slice: &Slice, before: Cursor, group: &mut Group) {
 /// Writes one frame to all members; keeps those whose sockets took it whole.
 fn write(ready: &Ready, before: Cursor, after: Cursor, members: &mut Vec<Arc<Subscription>>) {
     // Most clients number their subscriptions alike: look a frame up only when the number changes.
-    let mut last: Option<(Sub, bytes::Bytes)> = None;
+    let mut last: Option<(SubscriptionId, bytes::Bytes)> = None;
     let (mut frames, mut bytes) = (0, 0);
     members.retain(|member| {
         let frame = match &last {

@@ -12,7 +12,7 @@ use event_log::{Append, EventLog, Page, Progress, Stored, Ticket};
 use model::event::{Class, Kind, RunStatus, bound};
 use model::fold::{complete, fold, mismatch};
 use model::frame::{ConversationRow, Durability};
-use model::lens::Mark;
+use model::lens::EventEffects;
 use model::limits::CONVERSATION_BYTES_MAX;
 use model::weigh::{grows, held, weigh};
 use model::{ConversationId, Envelope, Epoch, Position, RunId, Seq, View};
@@ -28,7 +28,7 @@ use super::outsize::lengthen;
 use super::publication::{AppendError, Appended, By, Publication};
 use super::publishers::{Publishers, Verdict};
 use super::row::row;
-use crate::fanout::Sights;
+use super::sight::Sights;
 
 mod import;
 mod orphans;
@@ -65,7 +65,7 @@ pub struct Slice {
     /// The newest seq.
     pub head: Seq,
     /// What some of the events do beyond what they say.
-    pub marks: Vec<(Seq, Mark)>,
+    pub marks: Vec<(Seq, EventEffects)>,
 }
 
 impl Slice {
@@ -101,6 +101,8 @@ pub struct Conversation {
     pub(super) listed: AtomicBool,
     /// Whether the list of those whose row the log does not have yet has it already.
     pub(super) noted: AtomicBool,
+    /// Whether the order of the list is to look at it again.
+    pub(super) moved_in_list: AtomicBool,
     moved: Notify,
     /// What viewers who look alike share.
     pub sights: Sights,
@@ -163,13 +165,14 @@ impl Conversation {
             unattended: AtomicBool::new(false),
             listed: AtomicBool::new(false),
             noted: AtomicBool::new(false),
+            moved_in_list: AtomicBool::new(false),
             moved: Notify::new(),
             sights: Sights::default(),
             presence: Counted::default(),
         }
     }
 
-    /// Its name.
+    /// The name of the conversation.
     pub fn id(&self) -> &ConversationId {
         &self.id
     }

@@ -100,6 +100,10 @@ impl EventLog for Halting {
         self.under.sync()
     }
 
+    fn hasten(&self, ticket: Ticket, level: Durability) {
+        self.under.hasten(ticket, level);
+    }
+
     fn progress(&self) -> watch::Receiver<Progress> {
         self.under.progress()
     }

@@ -1,12 +1,14 @@
 //! The list of conversations: those in memory as they are now, the others as the log has them.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use event_log::{ListQuery, LogError};
 use model::ConversationId;
 use model::frame::ConversationRow;
 
-use super::{Conversation, Hub};
+use super::Hub;
+use super::recent::Place;
 
 /// A page of the list.
 #[derive(Debug, Default)]
@@ -17,19 +19,17 @@ pub struct Listed {
     pub more: bool,
 }
 
-/// Where a conversation stands in the list: the later, the further in front; of one moment in the order of the names.
-fn place(at: u64, id: &ConversationId) -> (std::cmp::Reverse<u64>, &ConversationId) {
-    (std::cmp::Reverse(at), id)
-}
-
 impl Hub {
     /// A page of the list. Waits for the disk where the log keeps a list.
     pub fn list(&self, query: &ListQuery) -> Result<Listed, LogError> {
         let mut rows = self.rows_in_memory(query);
         if self.log.indexes() {
-            rows.extend(self.rows_in_log(query)?);
-            rows.sort_unstable_by(|a, b| place(a.at, &a.conversation).cmp(&place(b.at, &b.conversation)));
+            // A conversation in memory is as new as the log says of it, or newer.
+            let end = rows.get(query.limit).map(place);
+            rows.extend(self.rows_in_log(query, end.as_ref())?);
         }
+        // Some may have moved since their order was looked at.
+        rows.sort_by_cached_key(place);
         let more = rows.len() > query.limit;
         rows.truncate(query.limit);
         Ok(Listed { rows, more })
@@ -48,23 +48,16 @@ impl Hub {
 
     /// One row more than is asked for, if there are as many.
     fn rows_in_memory(&self, query: &ListQuery) -> Vec<ConversationRow> {
-        let after = query.after.as_ref().map(|(at, id)| place(*at, id));
-        let all = self.conversations.iter().map(|found| (found.stand(), Arc::clone(&found)));
-        let mut wanted: Vec<((u64, _), Arc<Conversation>)> = all
-            .filter(|((at, state), found)| {
-                let fits = query.state.is_none_or(|wanted| *state == Some(wanted));
-                // One in which nothing has happened is only looked at.
-                fits && found.head() > 0 && after.is_none_or(|after| place(*at, found.id()) > after)
-            })
-            .collect();
-        wanted.sort_unstable_by(|((a, _), one), ((b, _), other)| {
-            place(*a, one.id()).cmp(&place(*b, other.id()))
-        });
-        wanted.into_iter().take(query.limit.saturating_add(1)).map(|(_, found)| found.row()).collect()
+        let after = query.after.as_ref().map(|(at, id)| (Reverse(*at), id.clone()));
+        let order = self.order();
+        let rows = order.after(after, query.state).filter_map(|(_, id)| self.row(id));
+        let fits = |row: &ConversationRow| query.state.is_none_or(|wanted| row.state == Some(wanted));
+        rows.filter(fits).take(query.limit.saturating_add(1)).collect()
     }
 
-    /// One row more than is asked for of conversations that are not in memory, if there are as many.
-    fn rows_in_log(&self, query: &ListQuery) -> Result<Vec<ConversationRow>, LogError> {
+    /// Of conversations that are not in memory, those that may belong to the page: up to one row more than is asked for, and
+    /// none from `end` on, where the page ends whatever the log has.
+    fn rows_in_log(&self, query: &ListQuery, end: Option<&Place>) -> Result<Vec<ConversationRow>, LogError> {
         let wanted = query.limit.saturating_add(1);
         let mut query = ListQuery { limit: wanted, ..query.clone() };
         let mut rows = Vec::new();
@@ -72,7 +65,8 @@ impl Hub {
             let page = self.log.list(&query)?;
             let Some(last) = page.last() else { return Ok(rows) };
             query.after = Some((last.at, last.conversation.clone()));
-            let is_last = page.len() < query.limit;
+            let is_past = end.is_some_and(|end| place(last) >= *end);
+            let is_last = page.len() < query.limit || is_past;
             // Those in memory are newer than what the log says of them.
             rows.extend(page.into_iter().filter(|row| !self.conversations.contains_key(&row.conversation)));
             if is_last || rows.len() >= wanted {
@@ -81,6 +75,11 @@ impl Hub {
             }
         }
     }
+}
+
+/// Where a row stands in the list.
+fn place(row: &ConversationRow) -> Place {
+    (Reverse(row.at), row.conversation.clone())
 }
 
 #[cfg(test)]

@@ -189,7 +189,7 @@ pub struct Attendant {
 }
 
 impl Attendant {
-    /// One more.
+    /// A connection that attends nothing yet.
     pub fn new(hub: &Arc<Hub>) -> Self {
         let number = hub.orphans.attendants.fetch_add(1, Ordering::Relaxed);
         Self { hub: Arc::clone(hub), number, conversations: BTreeSet::new(), last: None }

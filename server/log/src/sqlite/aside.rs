@@ -23,7 +23,7 @@ pub(super) struct Aside {
     path: PathBuf,
 }
 
-/// One line.
+/// One line of the file: an append that the database refused, with the reason.
 #[derive(Serialize)]
 struct Line<'a> {
     /// When it was set aside, in milliseconds since 1970.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::queue::Queue;
+use super::queue::{Queue, Stage};
 use super::{OpenError, Options, SqliteLog};
 
 /// What holds the writer back.
@@ -13,6 +13,8 @@ pub(super) struct Strings {
     /// How many wait for something to be written, and so let the writer go on.
     waiting: usize,
     is_full: bool,
+    /// One entry is to be written to the journal now.
+    wants_entry: bool,
     failures: u64,
 }
 
@@ -20,6 +22,21 @@ impl Strings {
     /// Whether the writer is to wait.
     pub(super) fn holds(&self) -> bool {
         self.is_held && self.waiting == 0
+    }
+
+    /// Whether the journal cannot be written.
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// Whether an entry is to be written now.
+    pub(super) fn wants_entry(&self) -> bool {
+        self.wants_entry
+    }
+
+    /// The entry that was wanted is written, or cannot be.
+    pub(super) fn has_entry(&mut self) {
+        self.wants_entry = false;
     }
 
     /// Counts one more commit that failed.
@@ -55,9 +72,19 @@ impl Hand {
         let _goes_on = self.queue.let_go();
         let mut state = self.queue.state.lock();
         let (newest, failures) = (state.tickets, state.strings.failures);
-        while self.queue.progress.borrow().stored.0 < newest && state.strings.failures == failures {
+        while self.queue.progress.borrow().indexed.0 < newest && state.strings.failures == failures {
             state.urgent = true;
             self.queue.work.notify_one();
+            self.queue.done.wait(&mut state);
+        }
+    }
+
+    /// Writes what waits to the journal, as one entry, and nothing as rows: as far as it goes, and not on a full disk.
+    pub fn write_entry(&self) {
+        let mut state = self.queue.state.lock();
+        state.strings.wants_entry = true;
+        while state.strings.wants_entry && state.stage() == Stage::Open {
+            self.queue.entries.notify_all();
             self.queue.done.wait(&mut state);
         }
     }

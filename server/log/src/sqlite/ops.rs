@@ -16,15 +16,37 @@ pub(super) struct Queued {
     pub(super) ticket: u64,
     /// What it weighs.
     pub(super) bytes: usize,
+    /// How it gets into the database.
+    pub(super) way: Way,
     /// What to do.
     pub(super) op: Op,
+}
+
+/// How an op gets into the database, and what it is until then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// It is stored once it is in the journal, and becomes rows when that suits.
+    Journal,
+    /// It saves time or room: losing it loses nothing, and what comes after it does not wait.
+    Aside,
+    /// It is stored once it is rows, and so is what comes after it.
+    Rows,
+}
+
+/// What was said of a conversation when an op about it came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    /// All that the op knows of it.
+    Whole,
+    /// Less, or nothing that is certain.
+    Less,
 }
 
 /// Something to do. Its order among others counts.
 #[derive(Debug)]
 pub(super) enum Op {
     /// Events, and what comes with them.
-    Append(Box<Events>),
+    Append(Arc<Events>),
     /// A state to be kept.
     Keep(Box<Checkpoint>),
     /// A state, packed.
@@ -34,7 +56,7 @@ pub(super) enum Op {
     /// Rows of the list.
     Rows(Vec<ConversationRow>),
     /// A piece of a history that is imported.
-    Stage(Import, Box<Events>),
+    Stage(Import, Arc<Events>),
     /// All of it becomes a conversation.
     Adopt(Box<Adoption>),
     /// What was staged is forgotten.
@@ -185,11 +207,32 @@ impl Op {
         }
     }
 
-    /// Whether somebody waits for it.
+    /// Whether it is written at once. For events nobody waits but who says so, see [`crate::EventLog::hasten`].
     pub(super) fn is_urgent(&self) -> bool {
+        matches!(self, Self::Remove(_) | Self::Adopt(_) | Self::Sync)
+    }
+
+    /// How it gets into the database. `known` is what was said of its conversation before.
+    pub(super) fn way(&self, known: Known) -> Way {
         match self {
-            Self::Append(events) => events.level > Durability::Memory,
-            Self::Remove(_) | Self::Adopt(_) | Self::Sync => true,
+            // A new conversation is listed and counted at once.
+            Self::Append(events) if events.after.seq > 0 && events.level < Durability::Synced => Way::Journal,
+            Self::Keep(_) if known == Known::Whole => Way::Aside,
+            Self::View(_)
+            | Self::Compact(_)
+            | Self::Rows(_)
+            | Self::Stage(..)
+            | Self::Abandon(_)
+            | Self::Rename(..) => Way::Aside,
+            Self::Append(_) | Self::Keep(_) | Self::Adopt(_) | Self::Remove(_) | Self::Sync => Way::Rows,
+        }
+    }
+
+    /// Whether searches and figures of tools change by it.
+    pub(super) fn is_found(&self) -> bool {
+        match self {
+            Self::Append(events) => !events.documents.is_empty() || !events.calls.is_empty(),
+            Self::Adopt(_) | Self::Remove(_) => true,
             _ => false,
         }
     }

@@ -1,4 +1,4 @@
-//! What waits to be written. This is all that an append touches: one lock, a few clones of references, a sum.
+//! What waits to be written, in the journal first and then in the database. This is all that an append touches: one lock, a few clones of references, a sum.
 //!
 //! It knows where each conversation stands that was written in this life, so that an append which does not continue is
 //! refused at once. Its bound is in bytes. What does not fit leaves a hole in its conversation: nothing more of that one
@@ -10,26 +10,45 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use indexmap::IndexSet;
+use model::frame::Durability;
 use model::limits::CONVERSATIONS_MAX;
 use model::{ConversationId, Epoch, Seq};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
-use super::ops::{Op, Queued};
+use super::ops::{Op, Queued, Way};
 use super::tails::{Tail, Tails};
 use crate::{Figures, Health, LogError, Progress, Ticket, Unwritten};
 
+mod due;
+mod entries;
+mod gather;
 mod writing;
 
-/// How long what nobody waits for may lie until it is written: the longer, the more deltas are joined and the fewer
-/// pages are written.
+use gather::Gather;
+
+/// How long what nobody waits for may lie until it is in the journal, and what is stored only as rows until it is written.
 const GATHER: Duration = Duration::from_millis(20);
 
-/// So much is written at once, whoever waits.
+/// So much is written to the journal at once, whoever waits.
 const GATHER_BYTES: usize = 512 << 10;
 
+/// How long what is in the journal may lie until it becomes rows: the longer, the more deltas are joined, the fewer pages are
+/// written, and the more is read again after a death.
+const ROWS_AFTER: Duration = Duration::from_secs(1);
+
+/// So much becomes rows at once.
+const ROWS_BYTES: usize = 8 << 20;
+
+/// Of a file whose size is bounded, its bound by this becomes rows at once.
+const FILE_SHARE: u64 = 64;
+
+/// While more waits than this many times what becomes rows at once, nothing goes into the journal: it holds what is promised and may
+/// find no room in the file.
+const UNWRITTEN: usize = 4;
+
 /// Most bytes of one commit, if it is more than one op: what comes later waits no longer than that takes.
-const GROUP_BYTES_MAX: usize = 8 << 20;
+const GROUP_BYTES_MAX: usize = 16 << 20;
 
 /// Between two steps in which rows of conversations that went are deleted, at least.
 const SWEEP_PAUSE: Duration = Duration::from_millis(5);
@@ -48,8 +67,10 @@ const TAILS_MAX: usize = 4 * CONVERSATIONS_MAX;
 #[derive(Debug)]
 pub(super) struct Queue {
     pub(super) state: Mutex<State>,
-    /// There is work, or the end has come.
+    /// There is work for the writer, or the end has come.
     pub(super) work: Condvar,
+    /// There is work for the journal, or the end has come.
+    pub(super) entries: Condvar,
     /// Something was written, or cannot be.
     pub(super) done: Condvar,
     pub(super) progress: watch::Sender<Progress>,
@@ -66,10 +87,32 @@ pub(super) struct State {
     /// Of what waits and of what is being written.
     bytes: usize,
     pub(super) tickets: u64,
+    /// So much becomes rows at once.
+    rows_bytes: usize,
     /// When the oldest of what waits came.
     since: Option<Instant>,
-    /// Whether somebody waits for it.
+    /// Whether it is to be written as rows at once.
     pub(super) urgent: bool,
+    /// Since when something waits that is stored only as rows.
+    rows_since: Option<Instant>,
+    /// Since when something waits to be in the journal.
+    entry_since: Option<Instant>,
+    /// Bytes of that.
+    entry_bytes: usize,
+    /// Everything up to this ticket is in the journal or is rows, or need not be.
+    stored: u64,
+    /// Whether there is no journal, or it cannot be written: then everything is stored as rows.
+    journal_is_off: bool,
+    /// Whether there is a journal at all.
+    pub(super) has_journal: bool,
+    /// The newest ticket of what searches find.
+    found_at: u64,
+    /// Who waits for events.
+    gather: Gather,
+    /// The newest ticket that the writer has taken.
+    taken: u64,
+    /// The newest ticket at which everything was asked to survive the loss of power.
+    sync_at: u64,
     tails: Tails,
     /// Conversations with a hole that were not named yet.
     unnamed: IndexSet<ConversationId>,
@@ -110,12 +153,16 @@ pub(super) enum Next {
 }
 
 impl Queue {
-    /// Of at most `bytes_max`.
-    pub(super) fn new(bytes_max: usize) -> Self {
+    /// Of at most `bytes_max`, in front of a file of at most `file_bytes_max`.
+    pub(super) fn new(bytes_max: usize, file_bytes_max: Option<u64>) -> Self {
+        // What the file has no room for is noticed when little of it is promised.
+        let share = file_bytes_max.map_or(u64::MAX, |bytes| bytes / FILE_SHARE);
+        let rows_bytes = usize::try_from(share).unwrap_or(usize::MAX).min(ROWS_BYTES);
         Self {
             bytes_max,
-            state: Mutex::default(),
+            state: Mutex::new(State { rows_bytes, ..State::default() }),
             work: Condvar::new(),
+            entries: Condvar::new(),
             done: Condvar::new(),
             progress: watch::Sender::default(),
             commits: AtomicU64::default(),
@@ -220,9 +267,35 @@ impl Queue {
         self.push(&mut state, op, head)
     }
 
+    /// Somebody waits until `ticket` is kept at `level`.
+    pub(super) fn hasten(&self, ticket: u64, level: Durability) {
+        let mut state = self.state.lock();
+        // One that was never given is never reached.
+        if ticket > state.tickets {
+            return;
+        }
+        match level {
+            Durability::Synced if state.sync_at < ticket => drop(self.push(&mut state, Op::Sync, None)),
+            Durability::Stored if state.taken.max(state.stored) < ticket && state.gather.waits() => {
+                self.entries.notify_one();
+                if state.waits_for_rows() {
+                    self.work.notify_one();
+                }
+            }
+            _ => {}
+        }
+    }
+
     fn push(&self, state: &mut State, op: Op, head: Option<Seq>) -> Ticket {
         state.tickets += 1;
         let (ticket, bytes) = (state.tickets, op.bytes());
+        let way = op.way(state.knows(&op, head));
+        if op.is_synced() {
+            state.sync_at = ticket;
+        }
+        if op.is_found() {
+            state.found_at = ticket;
+        }
         if let (Some(conversation), Some(head)) = (op.conversation(), head) {
             state.tails.put(conversation, Tail::at(head, ticket));
         }
@@ -230,9 +303,29 @@ impl Queue {
         state.bytes += bytes;
         let urgent = op.is_urgent() && !state.urgent;
         state.urgent |= urgent;
-        let wake = urgent || state.ops.is_empty() || (before < GATHER_BYTES && state.bytes >= GATHER_BYTES);
-        state.since.get_or_insert_with(Instant::now);
-        state.ops.push_back(Queued { ticket, bytes, op });
+        let now = Instant::now();
+        let wake = urgent
+            || state.ops.is_empty()
+            || (way == Way::Rows && state.rows_since.is_none())
+            || (before < state.rows_bytes && state.bytes >= state.rows_bytes);
+        if way == Way::Rows {
+            state.rows_since.get_or_insert(now);
+        }
+        if way == Way::Journal {
+            let entry_before = state.entry_bytes;
+            state.entry_bytes += bytes;
+            if state.entry_since.is_none()
+                || (entry_before < GATHER_BYTES && state.entry_bytes >= GATHER_BYTES)
+            {
+                self.entries.notify_one();
+            }
+            state.entry_since.get_or_insert(now);
+        }
+        state.since.get_or_insert(now);
+        state.ops.push_back(Queued { ticket, bytes, way, op });
+        if way == Way::Aside && state.pass_aside() {
+            self.progress.send_modify(|progress| progress.stored = progress.stored.max(Ticket(ticket)));
+        }
         if before <= self.bytes_max / 2 && state.bytes > self.bytes_max / 2 {
             self.progress.send_if_modified(|progress| {
                 // Who waits while nothing can be written, waits in vain, and stops what viewers see.
@@ -270,17 +363,27 @@ impl Queue {
         self.settle_to(ticket)
     }
 
-    /// Waits until everything up to `ticket` is written; fails when it cannot be.
+    /// Waits until everything that searches find is written, as far as it can be.
+    pub(super) fn settle_found(&self) {
+        let ticket = self.state.lock().found_at;
+        // When it cannot be written, what is written can be found all the same.
+        drop(self.settle_to(ticket));
+    }
+
+    /// Waits until everything up to `ticket` is written as rows; fails when it cannot be.
     pub(super) fn settle_to(&self, ticket: u64) -> Result<(), LogError> {
         #[cfg(any(test, feature = "testkit"))]
         let _goes_on = self.let_go();
         let mut state = self.state.lock();
         loop {
-            let progress = self.progress.borrow().clone();
-            if progress.stored >= Ticket(ticket) {
+            let (indexed, health) = {
+                let progress = self.progress.borrow();
+                (progress.indexed, progress.health.clone())
+            };
+            if indexed >= Ticket(ticket) {
                 return Ok(());
             }
-            if let Health::Failing(fault) = progress.health {
+            if let Health::Failing(fault) = health {
                 return Err(LogError::Failing(fault.what));
             }
             if state.stage == Stage::Dropped {
@@ -333,6 +436,7 @@ impl Queue {
         state.stage = state.stage.max(stage);
         drop(state);
         self.work.notify_all();
+        self.entries.notify_all();
         self.done.notify_all();
     }
 
@@ -354,6 +458,12 @@ impl State {
         }
     }
 
+    /// How far the log is on its way to its end.
+    #[cfg(any(test, feature = "testkit"))]
+    pub(super) fn stage(&self) -> Stage {
+        self.stage
+    }
+
     fn hole(&mut self, conversation: &ConversationId, head: Seq) {
         self.tails.hole(conversation, head);
         self.unnamed.insert(conversation.clone());
@@ -363,23 +473,5 @@ impl State {
     fn sweep_is_due(&self, now: Instant) -> bool {
         let patience = if self.ops.is_empty() { Duration::ZERO } else { SWEEP_PATIENCE };
         self.sweep_at.is_some_and(|due| now >= due + patience)
-    }
-
-    fn take(&mut self) -> Vec<Queued> {
-        let mut bytes = 0;
-        let mut taken = Vec::new();
-        while let Some(queued) = self.ops.pop_front() {
-            bytes += queued.bytes;
-            if bytes > GROUP_BYTES_MAX && !taken.is_empty() {
-                self.ops.push_front(queued);
-                break;
-            }
-            taken.push(queued);
-        }
-        if self.ops.is_empty() {
-            self.since = None;
-            self.urgent = false;
-        }
-        taken
     }
 }

@@ -11,7 +11,8 @@ use super::private;
 const APPLICATION: i32 = 0x4661_6e6c;
 
 /// How the schema came to be: the version of a file is how many of these it has seen. Never change one that was released.
-const MIGRATIONS: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+const MIGRATIONS: [&str; 3] =
+    [include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
 
 /// How long a connection waits for another of the same file.
 const BUSY: Duration = Duration::from_secs(10);
@@ -87,7 +88,7 @@ pub enum OpenError {
 }
 
 /// The connection that writes, to a file whose schema is of today.
-pub(super) fn open_writer(path: &Path, max_bytes: Option<u64>) -> Result<Connection, OpenError> {
+pub(super) fn open_writer(path: &Path) -> Result<Connection, OpenError> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     check_wal(path)?;
@@ -97,7 +98,7 @@ pub(super) fn open_writer(path: &Path, max_bytes: Option<u64>) -> Result<Connect
     let mut connection = Connection::open_with_flags(path, flags).map_err(broken)?;
     connection.busy_timeout(BUSY).map_err(broken)?;
     let version = version(&connection, path)?;
-    prepare(&connection, max_bytes).map_err(broken)?;
+    prepare(&connection).map_err(broken)?;
     migrate(&mut connection, version).map_err(broken)?;
     Ok(connection)
 }
@@ -155,13 +156,17 @@ fn version(connection: &Connection, path: &Path) -> Result<usize, OpenError> {
     Ok(found)
 }
 
-fn prepare(connection: &Connection, max_bytes: Option<u64>) -> rusqlite::Result<()> {
+fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(64);
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "normal")?;
     connection.pragma_update(None, "wal_autocheckpoint", WAL_PAGES)?;
     connection.pragma_update(None, "journal_size_limit", WAL_BYTES_MAX)?;
-    connection.pragma_update(None, "temp_store", "memory")?;
+    connection.pragma_update(None, "temp_store", "memory")
+}
+
+/// Lets the file grow to `max_bytes` at most.
+pub(super) fn limit(connection: &Connection, max_bytes: Option<u64>) -> rusqlite::Result<()> {
     if let Some(max_bytes) = max_bytes {
         let page_bytes: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
         let pages = i64::try_from(max_bytes).unwrap_or(i64::MAX) / page_bytes.max(1);

@@ -14,6 +14,7 @@ use crate::{Attachment, Health, Mark, reached};
 mod finding;
 mod full;
 mod imports;
+mod journaled;
 mod lives;
 mod model;
 mod refused;

@@ -66,6 +66,8 @@ pub(super) fn read(database: &Path) -> Option<Watermark> {
 pub(super) struct Marker {
     file: Option<File>,
     watermark: Watermark,
+    /// The newest number that was given to a transaction or an entry.
+    begun: u64,
 }
 
 impl Marker {
@@ -76,22 +78,23 @@ impl Marker {
             tracing::warn!(%error, path = %path.display(), "what goes missing will not be noticed");
         });
         let watermark = Watermark { life, at, boot: boot(), ..Watermark::default() };
-        let mut marker = Self { file: file.ok(), watermark };
+        let mut marker = Self { file: file.ok(), watermark, begun: 0 };
         marker.write();
         marker
     }
 
-    /// Transactions of this life so far.
-    pub(super) fn commits(&self) -> u64 {
-        self.watermark.commits
+    /// The number of a transaction, or an entry of the journal, that begins. They rise; one that fails leaves its own unused.
+    pub(super) fn begin(&mut self) -> u64 {
+        self.begun += 1;
+        self.begun
     }
 
-    /// Notes that one more was committed, at `at`.
-    pub(super) fn committed(&mut self, at: u64, synced: bool) {
-        self.watermark.commits += 1;
+    /// Notes that what has the number `commit` was committed, at `at`.
+    pub(super) fn committed(&mut self, commit: u64, at: u64, synced: bool) {
+        self.watermark.commits = self.watermark.commits.max(commit);
         self.watermark.at = at;
         if synced {
-            self.watermark.synced = self.watermark.commits;
+            self.watermark.synced = self.watermark.synced.max(commit);
         }
         self.write();
     }

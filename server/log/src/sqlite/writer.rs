@@ -15,8 +15,11 @@ use std::time::{Duration, Instant};
 use model::{ConversationId, Seq};
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
+use parking_lot::Mutex;
+
 use super::aside::Aside;
 use super::commit::{Commit, Outcome};
+use super::journal::Journal;
 use super::known::Known;
 use super::ops::{Op, PackedView, Queued};
 use super::packer::Packer;
@@ -59,7 +62,9 @@ pub(super) struct Writer {
     /// Whether commits reach the disk at once.
     pub(super) synced: bool,
     /// How far this life has come.
-    pub(super) marker: Marker,
+    pub(super) marker: Arc<Mutex<Marker>>,
+    /// What is stored and not rows yet; nothing where it cannot be written.
+    pub(super) journal: Option<Arc<Journal>>,
     pub(super) aside: Aside,
     /// Ops that were refused since the last commit.
     pub(super) refused: u32,
@@ -95,7 +100,7 @@ impl Writer {
         let mut tries = 0;
         while !group.is_empty() {
             let began = Instant::now();
-            let error = match self.commit(&group) {
+            let error = match self.commit(&group, Part::Next) {
                 Ok((outcome, synced)) => {
                     self.queue.committed(began.elapsed());
                     self.wrote(group, outcome, synced);
@@ -148,7 +153,7 @@ impl Writer {
         self.refused += 1;
         self.aside.put([(&queued.op, error.to_string())]);
         self.queue.count_aside(1);
-        let Queued { ticket, bytes, op } = queued;
+        let Queued { ticket, bytes, op, .. } = queued;
         if let Some(conversation) = op.conversation() {
             let place = self.known.find(&self.connection, conversation);
             let head = place.ok().flatten().map_or(0, |place| place.head);
@@ -164,7 +169,7 @@ impl Writer {
     }
 
     /// One transaction. Also says whether it survives the loss of power.
-    fn commit(&mut self, group: &[Queued]) -> rusqlite::Result<(Outcome, bool)> {
+    fn commit(&mut self, group: &[Queued], part: Part) -> rusqlite::Result<(Outcome, bool)> {
         #[cfg(any(test, feature = "testkit"))]
         self.queue.disk()?;
         let synced = group.iter().any(|queued| queued.op.is_synced());
@@ -175,22 +180,32 @@ impl Writer {
         }
         self.known.trim();
         let now = clock::now_ms();
+        let number = self.marker.lock().begin();
+        let newest = group.iter().map(|queued| queued.ticket).max().unwrap_or(0);
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let inline = self.queue.stage() != Stage::Open;
         let mut commit = Commit::new(&transaction, &mut self.known, self.life, inline);
         let applied = group.iter().try_for_each(|queued| commit.apply(queued)).and_then(|()| commit.finish());
         let committed = applied.and_then(|outcome| {
+            let applied = match part {
+                Part::Next => newest,
+                Part::Ahead => {
+                    void(&transaction, group)?;
+                    0
+                }
+            };
             // Also what brings a commit without other changes to the disk.
-            let count =
-                "UPDATE life SET commits = ?2, written_at = ?3, synced_at = synced_at + ?4 WHERE number = ?1";
-            let commits = integer(self.marker.commits() + 1);
-            transaction.prepare_cached(count)?.execute((self.life, commits, integer(now), synced))?;
+            let count = "UPDATE life SET commits = ?2, written_at = ?3, synced_at = synced_at + ?4, \
+                         applied = max(applied, ?5) WHERE number = ?1";
+            let mut count = transaction.prepare_cached(count)?;
+            count.execute((self.life, integer(number), integer(now), synced, integer(applied)))?;
+            drop(count);
             transaction.commit()?;
             Ok((outcome, synced))
         });
         match &committed {
             Ok(_) => {
-                self.marker.committed(now, synced);
+                self.marker.lock().committed(number, now, synced);
                 self.refused = 0;
             }
             Err(_) => self.known.forget(),
@@ -204,6 +219,9 @@ impl Writer {
         }
         self.count(&outcome, &group);
         let ticket = group.last().map_or(0, |queued| queued.ticket);
+        if let Some(journal) = &self.journal {
+            journal.applied(ticket);
+        }
         self.queue.wrote(ticket, group.iter().map(|queued| queued.bytes).sum(), synced);
         for (conversation, key) in outcome.ripe {
             self.packer.compact(conversation, key);
@@ -307,7 +325,7 @@ impl Writer {
         if removals.is_empty() {
             return;
         }
-        let Ok((outcome, synced)) = self.commit(&removals) else {
+        let Ok((outcome, synced)) = self.commit(&removals, Part::Ahead) else {
             group.splice(0..0, removals);
             return;
         };
@@ -341,6 +359,9 @@ impl Writer {
         }
         transaction.execute("UPDATE life SET ended_well = 1 WHERE number = ?1", [self.life])?;
         transaction.commit()?;
+        if let Some(journal) = &self.journal {
+            journal.applied(u64::MAX);
+        }
         self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_row| Ok(()))
     }
 }
@@ -356,8 +377,29 @@ impl Drop for Writer {
     }
 }
 
+/// Which part of what waits a transaction writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// What comes next.
+    Next,
+    /// Removals, ahead of what came before them.
+    Ahead,
+}
+
+/// Notes that the conversations which `removals` remove went before what waited was written.
+fn void(connection: &Connection, removals: &[Queued]) -> rusqlite::Result<()> {
+    let note = "INSERT OR REPLACE INTO void (conversation, ticket) VALUES (?1, ?2)";
+    let mut note = connection.prepare_cached(note)?;
+    for removal in removals {
+        if let Some(conversation) = removal.op.conversation() {
+            note.execute((conversation.as_str(), integer(removal.ticket)))?;
+        }
+    }
+    Ok(())
+}
+
 /// Whether the database refuses what is to be written, on a disk that works. All else is held to pass with time.
-fn is_refusal(error: &rusqlite::Error) -> bool {
+pub(super) fn is_refusal(error: &rusqlite::Error) -> bool {
     use ErrorCode::{ApiMisuse, ConstraintViolation, ParameterOutOfRange, TooBig, TypeMismatch, Unknown};
 
     match error.sqlite_error_code() {

@@ -3,23 +3,29 @@
 
 use compact_str::CompactString;
 
-use super::{Events, OPEN_MAX};
+use super::{AgUiMeaning, OPEN_MAX};
 use crate::Decoded;
 use crate::fault::fault;
-use crate::field::{Field, Fields};
+use crate::field::{ForeignField, ForeignFields};
 use crate::tokens::usage;
 use model::event::{AgentStart, Kind, RunStatus};
 use model::ids::{AgentId, ToolCallId};
 
-impl Events {
+impl AgUiMeaning {
     /// Who does what `event` tells: nothing for the main agent.
-    pub(super) fn speaker(&self, event: &Fields<'_>) -> Option<AgentId> {
+    pub(super) fn speaker(&self, event: &ForeignFields<'_>) -> Option<AgentId> {
         let named = event.get("subagentRunId").word().map(|id| AgentId::new(&id));
         named.filter(|id| self.sub_agents.contains(id)).or_else(|| self.inner.last().cloned())
     }
 
     /// What happens to a sub-agent.
-    pub(super) fn sub_agent(&mut self, what: &str, whole: Field<'_>, event: &Fields<'_>, out: &mut Decoded) {
+    pub(super) fn sub_agent(
+        &mut self,
+        what: &str,
+        whole: ForeignField<'_>,
+        event: &ForeignFields<'_>,
+        out: &mut Decoded,
+    ) {
         let Some(id) = event.get("subagentRunId").word() else { return };
         let agent = AgentId::new(&id);
         match what {
@@ -54,7 +60,7 @@ impl Events {
     }
 
     /// Whether a run is one inside of the run that goes on, which makes it a sub-agent.
-    pub(super) fn starts_inside(&mut self, event: &Fields<'_>, id: &str, out: &mut Decoded) -> bool {
+    pub(super) fn starts_inside(&mut self, event: &ForeignFields<'_>, id: &str, out: &mut Decoded) -> bool {
         let Some(parent) = event.get("parentRunId").words() else { return false };
         let agent = AgentId::new(id);
         if id.is_empty() || self.inner.len() >= OPEN_MAX || self.inner.contains(&agent) {
@@ -73,7 +79,12 @@ impl Events {
     }
 
     /// Whether it was a run inside of another that ended, and that one goes on.
-    pub(super) fn ends_inside(&mut self, event: &Fields<'_>, status: RunStatus, out: &mut Decoded) -> bool {
+    pub(super) fn ends_inside(
+        &mut self,
+        event: &ForeignFields<'_>,
+        status: RunStatus,
+        out: &mut Decoded,
+    ) -> bool {
         let id = event.get("runId").words().unwrap_or_default();
         if !id.is_empty() && id == self.run_id.as_str() {
             return false;

@@ -7,8 +7,8 @@ use compact_str::CompactString;
 use indexmap::IndexMap;
 
 use crate::Decoded;
-use crate::field::Fields;
-use crate::writer::{Outcome, WholeCall, Writer};
+use crate::field::ForeignFields;
+use crate::writer::{CallOutcome, EventWriter, WholeCall};
 use model::anomaly::AnomalyCode;
 use model::event::Kind;
 use model::ids::AgentId;
@@ -17,8 +17,8 @@ use model::limits::{ITEMS_PER_RUN_MAX, PART_BYTES_MAX};
 
 /// The calls of a stream.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
-    told: IndexMap<CompactString, Call>,
+pub(super) struct AgUiCalls {
+    told: IndexMap<CompactString, AgUiCall>,
     /// The call that began last.
     last: CompactString,
     /// The call in the short form that goes on.
@@ -28,14 +28,14 @@ pub(super) struct Calls {
 }
 
 #[derive(Debug)]
-struct Call {
+struct AgUiCall {
     writing: WholeCall,
     agent: Option<AgentId>,
-    stage: Stage,
+    stage: AgUiCallStage,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Stage {
+enum AgUiCallStage {
     Writing,
     Written,
     /// It is told a second time; its arguments as they are told now.
@@ -44,7 +44,7 @@ enum Stage {
     Over,
 }
 
-impl Calls {
+impl AgUiCalls {
     /// A run begins: ids may come again and mean other calls.
     pub(super) fn begin(&mut self) {
         (self.chunk, self.has_call) = (None, false);
@@ -59,7 +59,7 @@ impl Calls {
 
     /// The call has begun and gave nothing back yet.
     pub(super) fn is_waiting(&self, id: &str) -> bool {
-        self.told.get(id).is_some_and(|call| call.stage != Stage::Over)
+        self.told.get(id).is_some_and(|call| call.stage != AgUiCallStage::Over)
     }
 
     /// A call was told by this id.
@@ -71,9 +71,9 @@ impl Calls {
     pub(super) fn event(
         &mut self,
         what: &str,
-        event: &Fields<'_>,
+        event: &ForeignFields<'_>,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
         let id = event.any(&["toolCallId", "id"]).words();
@@ -118,18 +118,25 @@ impl Calls {
         id.map_or_else(|| self.last.clone(), CompactString::new)
     }
 
-    fn start(&mut self, id: &str, name: &str, agent: Option<&AgentId>, w: &mut Writer, out: &mut Decoded) {
+    fn start(
+        &mut self,
+        id: &str,
+        name: &str,
+        agent: Option<&AgentId>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
         if let Some(known) = self.told.get_mut(id)
             && w.knows_call(id)
         {
             match known.stage {
-                Stage::Over => {}
+                AgUiCallStage::Over => {}
                 // Adapters tell a call when the model writes it and again when it is executed.
-                Stage::Written => {
-                    known.stage = Stage::Again(String::new());
+                AgUiCallStage::Written => {
+                    known.stage = AgUiCallStage::Again(String::new());
                     return;
                 }
-                Stage::Writing | Stage::Again(_) => return,
+                AgUiCallStage::Writing | AgUiCallStage::Again(_) => return,
             }
         }
         if !w.has_room(out) {
@@ -139,42 +146,44 @@ impl Calls {
         let mut writing = WholeCall::new(w.open_call(id, name, false, agent, out));
         // Without an id the writer gives one.
         self.last = CompactString::new(writing.call().id());
-        let call = Call { writing, agent: agent.cloned(), stage: Stage::Writing };
+        let call = AgUiCall { writing, agent: agent.cloned(), stage: AgUiCallStage::Writing };
         self.told.insert(self.last.clone(), call);
     }
 
-    fn args(&mut self, id: &str, text: &str, w: &mut Writer, out: &mut Decoded) {
+    fn args(&mut self, id: &str, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         let Some(known) = self.told.get_mut(id) else { return };
         match &mut known.stage {
-            Stage::Writing => known.writing.args(text, w, out),
-            Stage::Again(held) if held.len().saturating_add(text.len()) <= PART_BYTES_MAX => {
+            AgUiCallStage::Writing => known.writing.args(text, w, out),
+            AgUiCallStage::Again(held) if held.len().saturating_add(text.len()) <= PART_BYTES_MAX => {
                 held.push_str(text);
             }
-            Stage::Again(_) => {}
-            Stage::Written | Stage::Over if text.is_empty() => {}
-            Stage::Written | Stage::Over => {
+            AgUiCallStage::Again(_) => {}
+            AgUiCallStage::Written | AgUiCallStage::Over if text.is_empty() => {}
+            AgUiCallStage::Written | AgUiCallStage::Over => {
                 w.anomaly(AnomalyCode::AfterToolEnd, format!("arguments of {id:?}"), out);
             }
         }
     }
 
-    fn end(&mut self, id: &str, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+    fn end(&mut self, id: &str, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         if self.chunk.as_deref() == Some(id) {
             self.chunk = None;
         }
         let Some(known) = self.told.get_mut(id) else { return };
-        match std::mem::replace(&mut known.stage, Stage::Written) {
-            Stage::Writing if is_whole || known.writing.call().is_whole() => known.writing.written(w, out),
-            Stage::Again(arguments) if !arguments.is_empty() && !known.writing.is(&arguments) => {
+        match std::mem::replace(&mut known.stage, AgUiCallStage::Written) {
+            AgUiCallStage::Writing if is_whole || known.writing.call().is_whole() => {
+                known.writing.written(w, out);
+            }
+            AgUiCallStage::Again(arguments) if !arguments.is_empty() && !known.writing.is(&arguments) => {
                 let kind = Kind::ToolCall { tool: w.tool_id(id), name: None, arguments: Some(arguments) };
                 w.push_by(known.agent.as_ref(), kind, out);
             }
-            Stage::Over => known.stage = Stage::Over,
-            Stage::Writing | Stage::Written | Stage::Again(_) => {}
+            AgUiCallStage::Over => known.stage = AgUiCallStage::Over,
+            AgUiCallStage::Writing | AgUiCallStage::Written | AgUiCallStage::Again(_) => {}
         }
     }
 
-    fn result(&mut self, id: &str, event: &Fields<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn result(&mut self, id: &str, event: &ForeignFields<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let output = event.any(&["content", "result", "output"]);
         if !self.is_known(id) {
             // Its call was in another stream.
@@ -191,15 +200,15 @@ impl Calls {
         id: &str,
         output: Json,
         failed: bool,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
         if w.knows_call(id) {
             self.end(id, true, w, out);
         }
         let Some(known) = self.told.get_mut(id) else { return };
-        known.stage = Stage::Over;
-        let outcome = Outcome { is_error: failed, ..Outcome::of(output) };
+        known.stage = AgUiCallStage::Over;
+        let outcome = CallOutcome { is_error: failed, ..CallOutcome::of(output) };
         w.result(id, outcome, known.agent.as_ref(), out);
     }
 
@@ -209,7 +218,7 @@ impl Calls {
         id: &str,
         (name, arguments): (&str, &str),
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
         let had_call = self.has_call;
@@ -221,7 +230,13 @@ impl Calls {
     }
 
     /// The call in the short form ends with what is not more of it.
-    pub(super) fn end_chunk(&mut self, kind: &str, event: &Fields<'_>, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn end_chunk(
+        &mut self,
+        kind: &str,
+        event: &ForeignFields<'_>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
         let Some(chunk) = &self.chunk else { return };
         let id = event.any(&["toolCallId", "id"]).words();
         let goes_on = kind == "TOOL_CALL_CHUNK" && id.is_none_or(|id| id == chunk.as_str());
@@ -232,9 +247,11 @@ impl Calls {
     }
 
     /// The run is over.
-    pub(super) fn end_all(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
-        let open =
-            self.told.iter().filter(|(_, known)| matches!(known.stage, Stage::Writing | Stage::Again(_)));
+    pub(super) fn end_all(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
+        let open = self
+            .told
+            .iter()
+            .filter(|(_, known)| matches!(known.stage, AgUiCallStage::Writing | AgUiCallStage::Again(_)));
         let open: Vec<_> = open.map(|(id, _)| id.clone()).collect();
         for id in open {
             if w.knows_call(&id) {

@@ -9,18 +9,18 @@ use std::collections::HashSet;
 use compact_str::CompactString;
 use indexmap::IndexMap;
 
-use super::calls::Calls;
-use super::texts::{Texts, Voice};
+use super::calls::AgUiCalls;
+use super::texts::{AgUiTexts, MessageVoice};
 use crate::Decoded;
-use crate::field::{Field, Fields};
-use crate::writer::Writer;
+use crate::field::{ForeignField, ForeignFields};
+use crate::writer::EventWriter;
 use model::ids::AgentId;
 use model::limits::MESSAGES_MAX;
-use model::print::Printer;
+use model::print::Fingerprint;
 
 /// What is known of the messages of others.
 #[derive(Debug, Default)]
-pub(super) struct History {
+pub(super) struct AgUiHistory {
     /// The messages that were told, by id, with the hash of each.
     told: IndexMap<CompactString, u64>,
     /// Hashes of all that was told, whatever its id: some producers make up new ids for each list.
@@ -32,9 +32,9 @@ pub(super) struct History {
 }
 
 /// A message of the list.
-struct Entry<'a> {
-    fields: Fields<'a>,
-    whole: Field<'a>,
+struct HistoryMessage<'a> {
+    fields: ForeignFields<'a>,
+    whole: ForeignField<'a>,
     id: String,
     role: String,
     text: String,
@@ -42,7 +42,7 @@ struct Entry<'a> {
     hash: u64,
 }
 
-impl History {
+impl AgUiHistory {
     /// A run begins.
     pub(super) fn begin(&mut self) {
         self.has_own = false;
@@ -55,12 +55,12 @@ impl History {
     #[expect(clippy::too_many_arguments, reason = "the parts of one decoder")]
     pub(super) fn tell(
         &mut self,
-        list: Field<'_>,
+        list: ForeignField<'_>,
         may_have_own: bool,
-        texts: &mut Texts,
-        calls: &mut Calls,
+        texts: &mut AgUiTexts,
+        calls: &mut AgUiCalls,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
         let entries = entries(list);
@@ -73,20 +73,22 @@ impl History {
             let is_own = may_have_own && at >= own;
             match entry.role.as_str() {
                 "assistant" if is_own => {
-                    let is_known = !texts.is_news(Voice::Text, &entry.id, &entry.text, w, out);
+                    let is_known = !texts.is_news(MessageVoice::Text, &entry.id, &entry.text, w, out);
                     if tells_own {
                         self.own(entry, is_known, texts, calls, agent, w, out);
                     }
                 }
                 "assistant" => {
-                    if !entry.text.is_empty() && texts.is_news(Voice::Text, &entry.id, &entry.text, w, out) {
+                    if !entry.text.is_empty()
+                        && texts.is_news(MessageVoice::Text, &entry.id, &entry.text, w, out)
+                    {
                         self.message(entry, w, out);
                     }
                 }
                 "reasoning" if is_own => {
-                    let is_news = texts.is_news(Voice::Thinking, &entry.id, &entry.text, w, out);
+                    let is_news = texts.is_news(MessageVoice::Thinking, &entry.id, &entry.text, w, out);
                     if tells_own && is_news && self.seen.insert(entry.hash) {
-                        texts.whole((Voice::Thinking, &entry.id), &entry.text, agent, w, out);
+                        texts.whole((MessageVoice::Thinking, &entry.id), &entry.text, agent, w, out);
                     }
                 }
                 "reasoning" => {}
@@ -105,21 +107,21 @@ impl History {
     #[expect(clippy::too_many_arguments, reason = "the parts of one decoder")]
     fn own(
         &mut self,
-        entry: &Entry<'_>,
+        entry: &HistoryMessage<'_>,
         is_known: bool,
-        texts: &mut Texts,
-        calls: &mut Calls,
+        texts: &mut AgUiTexts,
+        calls: &mut AgUiCalls,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
         self.has_own = true;
         if !is_known && !entry.text.is_empty() && self.seen.insert(entry.hash) {
-            texts.whole((Voice::Text, &entry.id), &entry.text, agent, w, out);
+            texts.whole((MessageVoice::Text, &entry.id), &entry.text, agent, w, out);
         }
         for call in entry.fields.get("toolCalls").list() {
-            let call = Fields::of(call);
-            let function = Fields::of(call.get("function"));
+            let call = ForeignFields::of(call);
+            let function = ForeignFields::of(call.get("function"));
             let id = call.get("id").words().unwrap_or_default();
             let hash = hash_of(&[&id, &entry.role]);
             if !calls.is_known(&id) && self.seen.insert(hash) {
@@ -131,7 +133,13 @@ impl History {
     }
 
     /// What a call gave back, which nobody may have told before: the caller executed it, or the producer streams none.
-    fn tool(&mut self, entry: &Entry<'_>, calls: &mut Calls, w: &mut Writer, out: &mut Decoded) {
+    fn tool(
+        &mut self,
+        entry: &HistoryMessage<'_>,
+        calls: &mut AgUiCalls,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
         let id = entry.fields.get("toolCallId").words().unwrap_or_default();
         if calls.is_waiting(&id) {
             let output = entry.fields.get("content").json();
@@ -142,7 +150,7 @@ impl History {
     }
 
     /// A message of somebody else, or of an earlier run.
-    fn message(&mut self, entry: &Entry<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn message(&mut self, entry: &HistoryMessage<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let mut id = CompactString::new(&entry.id);
         if self.told.get(&id) == Some(&entry.hash) {
             return;
@@ -163,30 +171,30 @@ impl History {
     }
 }
 
-fn entries(list: Field<'_>) -> Vec<Entry<'_>> {
+fn entries(list: ForeignField<'_>) -> Vec<HistoryMessage<'_>> {
     let mut times = IndexMap::new();
     let entries = list.list().into_iter().map(|whole| {
-        let fields = Fields::of(whole);
+        let fields = ForeignFields::of(whole);
         let role = fields.get("role").words().unwrap_or_default().into_owned();
         let text = text_of(fields.get("content"));
         let times: &mut u32 = times.entry(hash_of(&[&role, &text])).or_insert(0);
         *times = times.saturating_add(1);
         let hash = hash_of(&[&role, &text, &times.to_string()]);
         let id = fields.get("id").words().unwrap_or_default().into_owned();
-        Entry { fields, whole, id, role, text, hash }
+        HistoryMessage { fields, whole, id, role, text, hash }
     });
     entries.collect()
 }
 
 fn hash_of(words: &[&str]) -> u64 {
-    Printer::of(words)
+    Fingerprint::of(words)
 }
 
 /// The text of a message: a string, or the texts among its blocks.
-fn text_of(content: Field<'_>) -> String {
+fn text_of(content: ForeignField<'_>) -> String {
     if let Some(text) = content.text() {
         return text.into_owned();
     }
-    let texts = content.list().into_iter().map(|block| Fields::of(block).get("text").text());
+    let texts = content.list().into_iter().map(|block| ForeignFields::of(block).get("text").text());
     texts.flatten().collect()
 }

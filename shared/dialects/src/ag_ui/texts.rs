@@ -6,8 +6,8 @@ use compact_str::CompactString;
 use indexmap::IndexMap;
 
 use crate::Decoded;
-use crate::field::Fields;
-use crate::writer::{EndedPart, Told, WholePart, Writer};
+use crate::field::ForeignFields;
+use crate::writer::{EndedPart, EventWriter, TextDigest, WholePart};
 use model::anomaly::AnomalyCode;
 use model::event::PartKind;
 use model::ids::AgentId;
@@ -18,22 +18,22 @@ const OPEN_MAX: usize = 256;
 
 /// What a streamed message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Voice {
+pub(super) enum MessageVoice {
     /// An answer.
     Text,
     /// Reasoning.
     Thinking,
 }
 
-type Key = (Voice, CompactString);
+type AgUiTextKey = (MessageVoice, CompactString);
 
 /// The messages of a stream.
 #[derive(Debug, Default)]
-pub(super) struct Texts {
-    open: IndexMap<Key, Open>,
-    ended: IndexMap<Key, Ended>,
+pub(super) struct AgUiTexts {
+    open: IndexMap<AgUiTextKey, OpenMessage>,
+    ended: IndexMap<AgUiTextKey, EndedMessage>,
     /// The message in the short form that goes on.
-    chunk: Option<Key>,
+    chunk: Option<AgUiTextKey>,
     /// The run that goes on has streamed some text.
     has_text: bool,
     /// It has shown some reasoning, or said that it hides it.
@@ -42,11 +42,11 @@ pub(super) struct Texts {
 
 /// A message that goes on.
 #[derive(Debug)]
-struct Open {
+struct OpenMessage {
     agent: Option<AgentId>,
     /// Nothing before its first text, and while something stands between two pieces of it.
     part: Option<WholePart>,
-    told: Told,
+    told: TextDigest,
     /// The part before, and whether it was the only one.
     last: Option<(EndedPart, bool)>,
     /// The message of somebody else: its role, and its text so far.
@@ -55,13 +55,13 @@ struct Open {
 
 /// A message that has ended.
 #[derive(Debug)]
-struct Ended {
-    told: Told,
+struct EndedMessage {
+    told: TextDigest,
     /// Its last part, and whether it is the only one.
     last: Option<(EndedPart, bool)>,
 }
 
-impl Texts {
+impl AgUiTexts {
     /// A run begins.
     pub(super) fn begin(&mut self) {
         (self.has_text, self.has_thought, self.chunk) = (false, false, None);
@@ -77,10 +77,10 @@ impl Texts {
     /// `what` happens to a message.
     pub(super) fn event(
         &mut self,
-        (voice, what): (Voice, &str),
-        event: &Fields<'_>,
+        (voice, what): (MessageVoice, &str),
+        event: &ForeignFields<'_>,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
         let id = event.any(&["messageId", "id"]).words();
@@ -117,7 +117,7 @@ impl Texts {
     }
 
     /// The message that an event means: where it names none, the one that began last.
-    fn meant(&self, voice: Voice, id: Option<Cow<'_, str>>) -> Key {
+    fn meant(&self, voice: MessageVoice, id: Option<Cow<'_, str>>) -> AgUiTextKey {
         let last = || self.open.keys().rev().find(|(known, _)| *known == voice).map(|(_, id)| id.clone());
         let id = id.map(CompactString::new).or_else(last).unwrap_or_default();
         (voice, id)
@@ -125,10 +125,10 @@ impl Texts {
 
     fn start(
         &mut self,
-        key: Key,
-        event: &Fields<'_>,
+        key: AgUiTextKey,
+        event: &ForeignFields<'_>,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
         if self.open.contains_key(&key) {
@@ -140,14 +140,14 @@ impl Texts {
             self.end(&oldest, w, out);
         }
         let role = event.get("role").word().filter(|role| !matches!(&**role, "assistant" | "reasoning"));
-        let foreign = role.filter(|_| key.0 == Voice::Text);
+        let foreign = role.filter(|_| key.0 == MessageVoice::Text);
         let foreign = foreign.map(|role| (CompactString::new(&role), String::new()));
         let before = self.ended.swap_remove(&key);
         let (told, last) = before.map_or_else(Default::default, |ended| (ended.told, ended.last));
-        self.open.insert(key, Open { agent: agent.cloned(), part: None, told, last, foreign });
+        self.open.insert(key, OpenMessage { agent: agent.cloned(), part: None, told, last, foreign });
     }
 
-    fn add(&mut self, key: &Key, text: &str, w: &mut Writer, out: &mut Decoded) {
+    fn add(&mut self, key: &AgUiTextKey, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         let Some(open) = self.open.get_mut(key) else { return };
         if text.is_empty() {
             return;
@@ -159,8 +159,8 @@ impl Texts {
             return;
         }
         let kind = match key.0 {
-            Voice::Text => PartKind::Text,
-            Voice::Thinking => PartKind::Thinking,
+            MessageVoice::Text => PartKind::Text,
+            MessageVoice::Thinking => PartKind::Thinking,
         };
         if open.part.is_none() && w.has_room(out) {
             open.part = Some(WholePart::new(w.open_part(kind, open.agent.as_ref(), out)));
@@ -168,19 +168,19 @@ impl Texts {
         if let Some(part) = &mut open.part {
             open.told.add(text);
             part.delta(text, w, out);
-            self.has_text |= key.0 == Voice::Text;
-            self.has_thought |= key.0 == Voice::Thinking;
+            self.has_text |= key.0 == MessageVoice::Text;
+            self.has_thought |= key.0 == MessageVoice::Thinking;
         }
     }
 
     /// Something else happens in between: what follows of the open messages of `agent` stands below it.
-    pub(super) fn pause(&mut self, agent: Option<&AgentId>, w: &Writer, out: &mut Decoded) {
+    pub(super) fn pause(&mut self, agent: Option<&AgentId>, w: &EventWriter, out: &mut Decoded) {
         for open in self.open.values_mut().filter(|open| open.agent.as_ref() == agent) {
             open.pause(w, out);
         }
     }
 
-    fn end(&mut self, key: &Key, w: &mut Writer, out: &mut Decoded) {
+    fn end(&mut self, key: &AgUiTextKey, w: &mut EventWriter, out: &mut Decoded) {
         if self.chunk.as_ref() == Some(key) {
             self.chunk = None;
         }
@@ -190,12 +190,18 @@ impl Texts {
         }
         open.pause(w, out);
         if self.ended.len() <= ITEMS_PER_RUN_MAX {
-            self.ended.insert(key.clone(), Ended { told: open.told, last: open.last });
+            self.ended.insert(key.clone(), EndedMessage { told: open.told, last: open.last });
         }
     }
 
     /// The message in the short form ends with what is not more of it.
-    pub(super) fn end_chunk(&mut self, kind: &str, event: &Fields<'_>, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn end_chunk(
+        &mut self,
+        kind: &str,
+        event: &ForeignFields<'_>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
         let Some(key) = &self.chunk else { return };
         let id = event.any(&["messageId", "id"]).words();
         let goes_on = super::spoken(kind).is_some_and(|(voice, what)| voice == key.0 && what == "CHUNK")
@@ -207,16 +213,21 @@ impl Texts {
     }
 
     /// Whatever is reasoning ends.
-    pub(super) fn end_thinking(&mut self, w: &mut Writer, out: &mut Decoded) {
-        self.end_where(|key, _| key.0 == Voice::Thinking, w, out);
+    pub(super) fn end_thinking(&mut self, w: &mut EventWriter, out: &mut Decoded) {
+        self.end_where(|key, _| key.0 == MessageVoice::Thinking, w, out);
     }
 
     /// What `agent` has open ends; without an agent all.
-    pub(super) fn end_all(&mut self, agent: Option<&AgentId>, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn end_all(&mut self, agent: Option<&AgentId>, w: &mut EventWriter, out: &mut Decoded) {
         self.end_where(|_, open| agent.is_none() || open.agent.as_ref() == agent, w, out);
     }
 
-    fn end_where(&mut self, wanted: impl Fn(&Key, &Open) -> bool, w: &mut Writer, out: &mut Decoded) {
+    fn end_where(
+        &mut self,
+        wanted: impl Fn(&AgUiTextKey, &OpenMessage) -> bool,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
         let keys = self.open.iter().filter(|(key, open)| wanted(key, open));
         let keys: Vec<_> = keys.map(|(key, _)| key.clone()).collect();
         for key in keys {
@@ -227,9 +238,9 @@ impl Texts {
     /// Reasoning that the provider keeps to itself is worth a mark where no other is shown.
     pub(super) fn hidden(
         &mut self,
-        event: &Fields<'_>,
+        event: &ForeignFields<'_>,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
         let is_of_message = event.get("subtype").text().is_none_or(|subtype| subtype == "message");
@@ -242,10 +253,10 @@ impl Texts {
     /// this text or another, or not known at all, which is what comes back.
     pub(super) fn is_news(
         &mut self,
-        voice: Voice,
+        voice: MessageVoice,
         id: &str,
         text: &str,
-        w: &Writer,
+        w: &EventWriter,
         out: &mut Decoded,
     ) -> bool {
         let key = (voice, CompactString::new(id));
@@ -258,7 +269,7 @@ impl Texts {
         }
         if let Some((part, true)) = &mut known.last {
             part.set(text, w, out);
-            known.told = Told::default();
+            known.told = TextDigest::default();
             known.told.add(text);
         }
         // A message that was streamed without a text, or with none, has it now.
@@ -268,23 +279,23 @@ impl Texts {
     /// Tells a whole message of the agent.
     pub(super) fn whole(
         &mut self,
-        key: (Voice, &str),
+        key: (MessageVoice, &str),
         text: &str,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
         let had_text = self.has_text;
         let key = (key.0, CompactString::new(key.1));
-        self.start(key.clone(), &Fields::default(), agent, w, out);
+        self.start(key.clone(), &ForeignFields::default(), agent, w, out);
         self.add(&key, text, w, out);
         self.end(&key, w, out);
         self.has_text = had_text;
     }
 }
 
-impl Open {
-    fn pause(&mut self, w: &Writer, out: &mut Decoded) {
+impl OpenMessage {
+    fn pause(&mut self, w: &EventWriter, out: &mut Decoded) {
         if let Some(part) = self.part.take() {
             let is_only = self.last.is_none();
             self.last = Some((part.end(false, w, out), is_only));

@@ -7,18 +7,18 @@
 
 use serde::Deserialize;
 
-use super::Agno;
-use super::tools::{Stands, Wants};
-use super::wire::{Execution, Happening};
+use super::AgnoMeaning;
+use super::tools::{AgnoCallStage, AwaitedInput};
+use super::wire::{AgnoEvent, ToolExecution};
 use crate::Decoded;
-use crate::field::Field;
-use crate::writer::Outcome;
+use crate::field::ForeignField;
+use crate::writer::CallOutcome;
 use model::event::{Kind, RunStatus, ToolState};
 use model::ids::AgentId;
 
 /// Whether the run waits for a person, and what has told that.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Pause {
+pub(super) enum PauseState {
     #[default]
     No,
     /// An event. The output of the run, where it follows, says the same once more.
@@ -28,40 +28,40 @@ pub(super) enum Pause {
 }
 
 /// A person has said no to the call.
-pub(super) fn is_rejected(call: &Execution<'_>) -> bool {
+pub(super) fn is_rejected(call: &ToolExecution<'_>) -> bool {
     call.confirmed.as_json_text() == "false"
 }
 
-impl Agno {
+impl AgnoMeaning {
     /// The run waits for a person: for consent, for what a tool must know, or for somebody who executes it.
-    pub(super) fn ask(&mut self, it: &Happening<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
+    pub(super) fn ask(&mut self, it: &AgnoEvent<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
         let requirements = it.requirements.list().into_iter();
-        let required = requirements.map(|it| it.object::<Happening<'_>>().tool_execution);
+        let required = requirements.map(|it| it.object::<AgnoEvent<'_>>().tool_execution);
         let all = it.tools.list().into_iter().chain(required).filter(|it| it.is_object());
-        for execution in all.map(Field::object::<Execution<'_>>).collect::<Vec<_>>() {
+        for execution in all.map(ForeignField::object::<ToolExecution<'_>>).collect::<Vec<_>>() {
             let Some(id) = self.call(&execution, agent, out) else { continue };
             if is_rejected(&execution) {
                 self.reject(&id, &execution, out);
                 continue;
             }
             if execution.result.is_some() {
-                let outcome = Outcome::of(execution.result.json());
+                let outcome = CallOutcome::of(execution.result.json());
                 let is_error = execution.tool_call_error.is_true();
-                self.over(&id, &execution, Outcome { is_error, ..outcome }, out);
+                self.over(&id, &execution, CallOutcome { is_error, ..outcome }, out);
             }
             let Some(call) = self.calls.known.get_mut(&id).filter(|call| !call.stands.is_over()) else {
                 continue;
             };
             let wants = if execution.requires_confirmation.is_true() {
-                Wants::Consent
+                AwaitedInput::Consent
             } else if execution.requires_user_input.is_true() {
-                Wants::Input
+                AwaitedInput::Input
             } else if execution.external_execution_required.is_true() {
-                Wants::Execution
+                AwaitedInput::Execution
             } else {
                 continue;
             };
-            if call.wants.replace(wants) == Some(wants) || wants == Wants::Execution {
+            if call.wants.replace(wants) == Some(wants) || wants == AwaitedInput::Execution {
                 continue;
             }
             let agent = call.agent.clone();
@@ -75,12 +75,12 @@ impl Agno {
     }
 
     /// A person has said no to the call `id`.
-    pub(super) fn reject(&mut self, id: &str, execution: &Execution<'_>, out: &mut Decoded) {
+    pub(super) fn reject(&mut self, id: &str, execution: &ToolExecution<'_>, out: &mut Decoded) {
         let Some(call) = self.calls.known.get_mut(id) else { return };
         if call.stands.is_over() {
             return;
         }
-        call.stands = Stands::Over;
+        call.stands = AgnoCallStage::Over;
         let agent = call.agent.clone();
         let text = execution.confirmation_note.word().map(Into::into);
         let tool = self.w.tool_id(id);
@@ -88,7 +88,7 @@ impl Agno {
     }
 
     /// A run that paused goes on, if the event says so. One of another run ends it as paused.
-    pub(super) fn resume(&mut self, event: &str, it: &Happening<'_>, out: &mut Decoded) {
+    pub(super) fn resume(&mut self, event: &str, it: &AgnoEvent<'_>, out: &mut Decoded) {
         let is_more = matches!(
             event,
             "RunStarted"
@@ -100,7 +100,7 @@ impl Agno {
                 | "RunContent"
                 | "ToolCallStarted"
         );
-        if self.pause == Pause::No || !is_more {
+        if self.pause == PauseState::No || !is_more {
             return;
         }
         let run = it.run_id.words().unwrap_or_default();
@@ -110,25 +110,25 @@ impl Agno {
             return self.close(Some(RunStatus::Complete), None, out);
         }
         // Events of the continuation may count from the beginning again.
-        (self.pause, self.last_index) = (Pause::No, None);
+        (self.pause, self.last_index) = (PauseState::No, None);
         self.main.go_on();
-        self.others.values_mut().for_each(super::Voice::go_on);
+        self.others.values_mut().for_each(super::AgnoSpeaker::go_on);
     }
 
     /// The model is asked again: the calls of `agent` that waited for consent and have not started were rejected.
     pub(super) fn settle(&mut self, agent: Option<&AgentId>, out: &mut Decoded) {
-        let is_asked = |wants: Option<Wants>| wants == Some(Wants::Consent);
+        let is_asked = |wants: Option<AwaitedInput>| wants == Some(AwaitedInput::Consent);
         let rejected: Vec<_> = self
             .calls
             .known
             .iter()
             .filter(|(_, call)| {
-                is_asked(call.wants) && call.stands == Stands::Waiting && call.agent.as_ref() == agent
+                is_asked(call.wants) && call.stands == AgnoCallStage::Waiting && call.agent.as_ref() == agent
             })
             .map(|(id, _)| id.clone())
             .collect();
         for id in rejected {
-            self.reject(&id, &Execution::default(), out);
+            self.reject(&id, &ToolExecution::default(), out);
         }
     }
 
@@ -139,13 +139,13 @@ impl Agno {
             .calls
             .known
             .iter()
-            .filter(|(_, call)| call.stands == Stands::Waiting)
+            .filter(|(_, call)| call.stands == AgnoCallStage::Waiting)
             .filter_map(|(id, call)| Some((id.clone(), call.wants?, call.agent.clone())))
             .collect();
         for (id, wants, agent) in waiting {
             match wants {
-                Wants::Consent => self.reject(&id, &Execution::default(), out),
-                Wants::Input | Wants::Execution => {
+                AwaitedInput::Consent => self.reject(&id, &ToolExecution::default(), out),
+                AwaitedInput::Input | AwaitedInput::Execution => {
                     self.w.state(&id, ToolState::Complete, agent.as_ref(), out);
                 }
             }
@@ -157,5 +157,5 @@ impl Agno {
 #[serde(default)]
 struct InputField<'a> {
     #[serde(borrow)]
-    name: Field<'a>,
+    name: ForeignField<'a>,
 }

@@ -2,15 +2,15 @@
 
 use compact_str::CompactString;
 
-use super::asked::Pause;
-use super::wire::{Happening, Metrics};
-use super::{Agno, Ending, ErrorFact, Kind, RunStatus, Usage, Voice, fault};
+use super::asked::PauseState;
+use super::wire::{AgnoEvent, AgnoMetrics};
+use super::{AgnoMeaning, AgnoSpeaker, ErrorFact, Kind, RunEnding, RunStatus, Usage, fault};
 use crate::Decoded;
-use crate::field::Field;
+use crate::field::ForeignField;
 
-impl Agno {
+impl AgnoMeaning {
     /// A run is whole. A run that was cancelled is told as whole too, with what there is of it.
-    pub(super) fn completed(&mut self, key: &str, it: &Happening<'_>, out: &mut Decoded) {
+    pub(super) fn completed(&mut self, key: &str, it: &AgnoEvent<'_>, out: &mut Decoded) {
         let Self { w, main, others, .. } = self;
         let voice = others.get_mut(key).unwrap_or(main);
         voice.whole(it.reasoning_content, it.content, w, out);
@@ -20,7 +20,7 @@ impl Agno {
         if it.citations.is_truthy() {
             w.custom("citations", it.citations, voice.agent.as_ref(), out);
         }
-        let usage = it.metrics.object::<Metrics<'_>>().usage();
+        let usage = it.metrics.object::<AgnoMetrics<'_>>().usage();
         if let Some(agent) = &voice.agent {
             if let Some(total) = usage {
                 w.spent(agent, total, None);
@@ -32,9 +32,11 @@ impl Agno {
         self.close(Some(status), usage, out);
     }
 
-    pub(super) fn failed(&mut self, key: &str, it: &Happening<'_>, out: &mut Decoded) {
-        let text =
-            [it.content, it.error].into_iter().find_map(Field::words).unwrap_or_else(|| "failed".into());
+    pub(super) fn failed(&mut self, key: &str, it: &AgnoEvent<'_>, out: &mut Decoded) {
+        let text = [it.content, it.error]
+            .into_iter()
+            .find_map(ForeignField::words)
+            .unwrap_or_else(|| "failed".into());
         let code = it.error_type.word().unwrap_or_else(|| "error".into());
         let fact = ErrorFact {
             code: CompactString::new(&code),
@@ -52,7 +54,7 @@ impl Agno {
         self.close(Some(RunStatus::Error), None, out);
     }
 
-    pub(super) fn cancelled(&mut self, key: &str, it: &Happening<'_>, out: &mut Decoded) {
+    pub(super) fn cancelled(&mut self, key: &str, it: &AgnoEvent<'_>, out: &mut Decoded) {
         let Self { w, main, others, .. } = self;
         others.get_mut(key).unwrap_or(main).whole(it.reasoning_content, it.content, w, out);
         if self.voice(key).agent.is_some() {
@@ -83,15 +85,16 @@ impl Agno {
         for (_, voice) in others.iter_mut() {
             voice.pause(w, out);
         }
-        let is_paused = std::mem::take(&mut self.pause) != Pause::No && status == Some(RunStatus::Complete);
+        let is_paused =
+            std::mem::take(&mut self.pause) != PauseState::No && status == Some(RunStatus::Complete);
         let finish_reason = is_paused.then(|| CompactString::const_new("paused"));
         let counted = self.usage.take();
         let usage = usage.or(counted);
         let is_whole = status == Some(RunStatus::Complete);
         // Where the run waits for a person it goes on later, perhaps in another stream.
         let status = status.filter(|_| !is_paused && !self.w.has_failed());
-        self.w.end(Ending { is_whole, is_paused, status, finish_reason, usage }, out);
-        self.main = Voice::default();
+        self.w.end(RunEnding { is_whole, is_paused, status, finish_reason, usage }, out);
+        self.main = AgnoSpeaker::default();
         self.others.clear();
         self.calls.clear();
         self.tasks.clear();
@@ -99,7 +102,7 @@ impl Agno {
     }
 
     /// An object without a name: the output of a run, or an error from before any event.
-    pub(super) fn bare(&mut self, it: &Happening<'_>, whole: Field<'_>, out: &mut Decoded) {
+    pub(super) fn bare(&mut self, it: &AgnoEvent<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
         let is_output =
             it.run_id.is_some() && (it.status.is_some() || it.messages.is_some() || it.content.is_some());
         if is_output {
@@ -116,14 +119,14 @@ impl Agno {
     }
 
     /// The output of a whole run: what no event has told of is told now.
-    fn output(&mut self, it: &Happening<'_>, out: &mut Decoded) {
+    fn output(&mut self, it: &AgnoEvent<'_>, out: &mut Decoded) {
         let run = it.run_id.words().unwrap_or_default();
         let is_over = self.w.has_begun() && !self.w.is_running();
         let status = it.status.text().unwrap_or_default().to_ascii_uppercase();
         let is_paused = status == "PAUSED";
-        let goes_on = self.pause != Pause::No && run == self.root.as_str();
+        let goes_on = self.pause != PauseState::No && run == self.root.as_str();
         // Events have told the run, or its pause.
-        let is_told = is_over || (is_paused && self.pause == Pause::Event);
+        let is_told = is_over || (is_paused && self.pause == PauseState::Event);
         if is_told && run == self.root.as_str() {
             return;
         }
@@ -133,7 +136,7 @@ impl Agno {
         }
         self.w.begin(it.model.word().as_deref(), out);
         for message in it.messages.list().into_iter().filter(|_| !goes_on) {
-            let message: Happening<'_> = message.object();
+            let message: AgnoEvent<'_> = message.object();
             let role = message.role.text().unwrap_or_default();
             if matches!(&*role, "user" | "system" | "developer") && !message.from_history.is_true() {
                 self.w.message(&role, &message.content.words().unwrap_or_default(), out);
@@ -142,13 +145,13 @@ impl Agno {
         self.main.pause(&mut self.w, out);
         if is_paused {
             self.main.whole(it.reasoning_content, it.content, &mut self.w, out);
-            self.usage = it.metrics.object::<Metrics<'_>>().usage().or(self.usage);
+            self.usage = it.metrics.object::<AgnoMetrics<'_>>().usage().or(self.usage);
             self.ask(it, None, out);
-            self.pause = Pause::Output;
+            self.pause = PauseState::Output;
             return;
         }
         if it.tools.is_truthy() {
-            self.tool_over(&Happening { tools: it.tools, ..Happening::default() }, false, None, out);
+            self.tool_over(&AgnoEvent { tools: it.tools, ..AgnoEvent::default() }, false, None, out);
         }
         self.is_cancelled |= status == "CANCELLED";
         if status == "ERROR" {

@@ -4,12 +4,12 @@ use compact_str::CompactString;
 use indexmap::IndexMap;
 use serde::Deserialize;
 
-use super::Agno;
+use super::AgnoMeaning;
 use super::asked::is_rejected;
-use super::wire::{Execution, Happening, Metrics};
+use super::wire::{AgnoEvent, AgnoMetrics, ToolExecution};
 use crate::Decoded;
-use crate::field::Field;
-use crate::writer::{OpenCall, Outcome};
+use crate::field::ForeignField;
+use crate::writer::{CallOutcome, OpenCall};
 use model::event::{Kind, ToolState};
 use model::ids::AgentId;
 use model::json::Json;
@@ -25,9 +25,9 @@ const HAND_OVER: [&str; 4] =
 
 /// The calls of the run that goes on.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(super) struct AgnoCalls {
     /// By the id that the writer has for them.
-    pub(super) known: IndexMap<CompactString, Call>,
+    pub(super) known: IndexMap<CompactString, AgnoCall>,
     /// Those whose arguments grow, by what their pieces say of them: an id, else a place.
     writing: IndexMap<CompactString, OpenCall>,
     /// The call that a child run works for.
@@ -35,20 +35,20 @@ pub(super) struct Calls {
 }
 
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct AgnoCall {
     name: CompactString,
     pub(super) agent: Option<AgentId>,
     /// To whom it hands work over, if it does.
     member: CompactString,
     has_child: bool,
     /// What it waited for when its run paused.
-    pub(super) wants: Option<Wants>,
-    pub(super) stands: Stands,
+    pub(super) wants: Option<AwaitedInput>,
+    pub(super) stands: AgnoCallStage,
 }
 
 /// What a call of a paused run waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wants {
+pub(super) enum AwaitedInput {
     /// A person's consent.
     Consent,
     /// Values for its arguments.
@@ -59,14 +59,14 @@ pub(super) enum Wants {
 
 /// How far a call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stands {
+pub(super) enum AgnoCallStage {
     Waiting,
     Running,
     Over,
     Failed,
 }
 
-impl Stands {
+impl AgnoCallStage {
     pub(super) fn is_over(self) -> bool {
         matches!(self, Self::Over | Self::Failed)
     }
@@ -75,16 +75,16 @@ impl Stands {
 /// Arguments by which a team hands work to a member.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Errand<'a> {
+struct DelegationArguments<'a> {
     #[serde(borrow)]
-    member_id: Field<'a>,
+    member_id: ForeignField<'a>,
     #[serde(borrow)]
-    task: Field<'a>,
+    task: ForeignField<'a>,
     #[serde(borrow)]
-    task_description: Field<'a>,
+    task_description: ForeignField<'a>,
 }
 
-impl Calls {
+impl AgnoCalls {
     pub(super) fn clear(&mut self) {
         self.known.clear();
         self.writing.clear();
@@ -106,22 +106,22 @@ impl Calls {
 }
 
 /// What a call was told to do, for the agent that does it.
-pub(super) fn errand(args: Field<'_>) -> Option<String> {
-    let errand: Errand<'_> = args.object();
+pub(super) fn errand(args: ForeignField<'_>) -> Option<String> {
+    let errand: DelegationArguments<'_> = args.object();
     errand.task.word().or_else(|| errand.task_description.word()).map(std::borrow::Cow::into_owned)
 }
 
-impl Agno {
+impl AgnoMeaning {
     /// The calls that an event speaks of.
-    fn executions<'a>(it: &Happening<'a>) -> Vec<Execution<'a>> {
+    fn executions<'a>(it: &AgnoEvent<'a>) -> Vec<ToolExecution<'a>> {
         let one = if it.tool.is_object() { it.tool } else { it.tools };
-        one.list().into_iter().map(Field::object).collect()
+        one.list().into_iter().map(ForeignField::object).collect()
     }
 
     /// Makes sure that the call is told of; the id that it has here.
     pub(super) fn call(
         &mut self,
-        call: &Execution<'_>,
+        call: &ToolExecution<'_>,
         agent: Option<&AgentId>,
         out: &mut Decoded,
     ) -> Option<CompactString> {
@@ -151,21 +151,21 @@ impl Agno {
             let opened = self.w.whole_call(&given, &name, Some(&arguments(call)), agent, out);
             CompactString::new(opened.id())
         };
-        let member = call.tool_args.object::<Errand<'_>>().member_id.word().unwrap_or_default();
-        let known = Call {
+        let member = call.tool_args.object::<DelegationArguments<'_>>().member_id.word().unwrap_or_default();
+        let known = AgnoCall {
             name: CompactString::new(&name),
             agent: agent.cloned(),
             member: CompactString::new(&member),
             has_child: false,
             wants: None,
-            stands: Stands::Waiting,
+            stands: AgnoCallStage::Waiting,
         };
         self.calls.known.insert(id.clone(), known);
         Some(id)
     }
 
     /// More of a call's arguments.
-    pub(super) fn tool_grows(&mut self, it: &Happening<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
+    pub(super) fn tool_grows(&mut self, it: &AgnoEvent<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
         let (given, name) = (it.tool_call_id.words(), it.tool_call_name.word().unwrap_or_default());
         let place = match (&given, it.tool_call_index.count()) {
             (Some(id), _) => CompactString::new(id),
@@ -198,7 +198,7 @@ impl Agno {
         given: &str,
         name: &str,
         agent: Option<&AgentId>,
-        call: &Execution<'_>,
+        call: &ToolExecution<'_>,
         out: &mut Decoded,
     ) -> Option<CompactString> {
         let writing = &mut self.calls.writing;
@@ -219,28 +219,28 @@ impl Agno {
     }
 
     /// A call begins to run.
-    pub(super) fn tool_started(&mut self, it: &Happening<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
+    pub(super) fn tool_started(&mut self, it: &AgnoEvent<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
         for execution in Self::executions(it) {
             let Some(id) = self.call(&execution, agent, out) else { continue };
             self.note_child(&execution, &id);
             let Some(call) = self.calls.known.get_mut(&id) else { continue };
-            if call.stands != Stands::Waiting {
+            if call.stands != AgnoCallStage::Waiting {
                 continue;
             }
             if is_rejected(&execution) {
                 self.reject(&id, &execution, out);
                 continue;
             }
-            call.stands = Stands::Running;
+            call.stands = AgnoCallStage::Running;
             let (agent, wants) = (call.agent.clone(), call.wants);
             let tool = self.w.tool_id(&id);
-            if wants == Some(Wants::Input) {
+            if wants == Some(AwaitedInput::Input) {
                 // What the person gave stands in the arguments now.
                 let arguments = Some(arguments(&execution).into_owned());
                 let kind = Kind::ToolCall { tool: tool.clone(), name: None, arguments };
                 self.w.push_by(agent.as_ref(), kind, out);
             }
-            if execution.confirmed.is_true() || wants == Some(Wants::Input) {
+            if execution.confirmed.is_true() || wants == Some(AwaitedInput::Input) {
                 let answer = Kind::ApprovalAnswer { tool, approved: true, text: None };
                 self.w.push_by(agent.as_ref(), answer, out);
             }
@@ -248,7 +248,7 @@ impl Agno {
         }
     }
 
-    fn note_child(&mut self, execution: &Execution<'_>, id: &CompactString) {
+    fn note_child(&mut self, execution: &ToolExecution<'_>, id: &CompactString) {
         if let Some(child) = execution.child_run_id.word()
             && self.calls.children.len() < ITEMS_PER_RUN_MAX
         {
@@ -260,7 +260,7 @@ impl Agno {
     /// A call is over; `has_failed` where the event says so by its name.
     pub(super) fn tool_over(
         &mut self,
-        it: &Happening<'_>,
+        it: &AgnoEvent<'_>,
         has_failed: bool,
         agent: Option<&AgentId>,
         out: &mut Decoded,
@@ -275,37 +275,44 @@ impl Agno {
             let texts = [execution.result, execution.content, it.error, it.content];
             let output = texts.into_iter().find(|text| text.is_some()).unwrap_or_default();
             let is_error = has_failed || execution.tool_call_error.is_true();
-            let outcome = Outcome { is_error, files: media(it), ..Outcome::of(output.json()) };
+            let outcome = CallOutcome { is_error, files: media(it), ..CallOutcome::of(output.json()) };
             self.over(&id, &execution, outcome, out);
         }
     }
 
     /// The call `id` is over. That it failed is told twice: with the result, and once more as an error. One that was told
     /// as complete and then as an error has failed.
-    pub(super) fn over(&mut self, id: &str, execution: &Execution<'_>, outcome: Outcome, out: &mut Decoded) {
+    pub(super) fn over(
+        &mut self,
+        id: &str,
+        execution: &ToolExecution<'_>,
+        outcome: CallOutcome,
+        out: &mut Decoded,
+    ) {
         let Some(call) = self.calls.known.get_mut(id) else { return };
-        if call.stands == Stands::Failed || (call.stands == Stands::Over && !outcome.is_error) {
+        if call.stands == AgnoCallStage::Failed || (call.stands == AgnoCallStage::Over && !outcome.is_error) {
             return;
         }
-        call.stands = if outcome.is_error { Stands::Failed } else { Stands::Over };
+        call.stands = if outcome.is_error { AgnoCallStage::Failed } else { AgnoCallStage::Over };
         let hands_over = call.has_child
             || execution.child_run_id.word().is_some()
             || HAND_OVER.iter().any(|name| call.name.starts_with(name));
         let agent = call.agent.clone();
-        let measured = execution.metrics.object::<Metrics<'_>>().millis().filter(|_| !hands_over);
+        let measured = execution.metrics.object::<AgnoMetrics<'_>>().millis().filter(|_| !hands_over);
         self.w.result(id, outcome.took(measured), agent.as_ref(), out);
     }
 }
 
 /// The arguments as text.
-fn arguments<'a>(call: &Execution<'a>) -> std::borrow::Cow<'a, str> {
+fn arguments<'a>(call: &ToolExecution<'a>) -> std::borrow::Cow<'a, str> {
     let args = call.tool_args.text().unwrap_or_else(|| call.tool_args.as_json_text().into());
     if args.is_empty() || args == "null" { "{}".into() } else { args }
 }
 
 /// What came with a result beside its text.
-fn media(it: &Happening<'_>) -> Option<Json> {
+fn media(it: &AgnoEvent<'_>) -> Option<Json> {
     let lists = [it.images, it.videos, it.audio, it.files];
-    let items: Vec<&str> = lists.into_iter().flat_map(Field::list).map(Field::as_json_text).collect();
+    let items: Vec<&str> =
+        lists.into_iter().flat_map(ForeignField::list).map(ForeignField::as_json_text).collect();
     if items.is_empty() { None } else { Json::parse(&format!("[{}]", items.join(","))) }
 }

@@ -2,158 +2,158 @@
 
 use serde::Deserialize;
 
-use crate::field::Field;
+use crate::field::ForeignField;
 use model::event::Usage;
 
 /// An event of an agent, a team or a workflow, or the output of a whole run.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
-pub(super) struct Happening<'a> {
+pub(super) struct AgnoEvent<'a> {
     #[serde(borrow)]
-    pub(super) event: Field<'a>,
+    pub(super) event: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) created_at: Field<'a>,
+    pub(super) created_at: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) event_index: Field<'a>,
+    pub(super) event_index: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) agent_name: Field<'a>,
+    pub(super) agent_name: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) agent_id: Field<'a>,
+    pub(super) agent_id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) team_name: Field<'a>,
+    pub(super) team_name: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) team_id: Field<'a>,
+    pub(super) team_id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) run_id: Field<'a>,
+    pub(super) run_id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) parent_run_id: Field<'a>,
+    pub(super) parent_run_id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) workflow_run_id: Field<'a>,
+    pub(super) workflow_run_id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) workflow_agent: Field<'a>,
+    pub(super) workflow_agent: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) step_name: Field<'a>,
+    pub(super) step_name: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) model: Field<'a>,
+    pub(super) model: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) content: Field<'a>,
+    pub(super) content: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) reasoning_content: Field<'a>,
+    pub(super) reasoning_content: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) thinking: Field<'a>,
+    pub(super) thinking: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) citations: Field<'a>,
+    pub(super) citations: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) image: Field<'a>,
+    pub(super) image: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) images: Field<'a>,
+    pub(super) images: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) videos: Field<'a>,
+    pub(super) videos: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) audio: Field<'a>,
+    pub(super) audio: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) files: Field<'a>,
+    pub(super) files: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) tool: Field<'a>,
+    pub(super) tool: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) tools: Field<'a>,
+    pub(super) tools: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) requirements: Field<'a>,
+    pub(super) requirements: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) tool_execution: Field<'a>,
+    pub(super) tool_execution: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) error: Field<'a>,
+    pub(super) error: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) error_type: Field<'a>,
+    pub(super) error_type: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) detail: Field<'a>,
+    pub(super) detail: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) message: Field<'a>,
+    pub(super) message: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) metrics: Field<'a>,
+    pub(super) metrics: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) status: Field<'a>,
+    pub(super) status: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) messages: Field<'a>,
+    pub(super) messages: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) role: Field<'a>,
+    pub(super) role: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) from_history: Field<'a>,
+    pub(super) from_history: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) memories: Field<'a>,
+    pub(super) memories: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) session_summary: Field<'a>,
+    pub(super) session_summary: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) followups: Field<'a>,
+    pub(super) followups: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) tool_call_id: Field<'a>,
+    pub(super) tool_call_id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) tool_call_index: Field<'a>,
+    pub(super) tool_call_index: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) tool_call_name: Field<'a>,
+    pub(super) tool_call_name: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) arguments_delta: Field<'a>,
+    pub(super) arguments_delta: ForeignField<'a>,
 }
 
 /// A call and what became of it.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
-pub(super) struct Execution<'a> {
+pub(super) struct ToolExecution<'a> {
     #[serde(borrow)]
-    pub(super) tool_call_id: Field<'a>,
+    pub(super) tool_call_id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) parent_tool_call_id: Field<'a>,
+    pub(super) parent_tool_call_id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) tool_name: Field<'a>,
+    pub(super) tool_name: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) tool_args: Field<'a>,
+    pub(super) tool_args: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) tool_call_error: Field<'a>,
+    pub(super) tool_call_error: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) result: Field<'a>,
+    pub(super) result: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) content: Field<'a>,
+    pub(super) content: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) metrics: Field<'a>,
+    pub(super) metrics: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) child_run_id: Field<'a>,
+    pub(super) child_run_id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) requires_confirmation: Field<'a>,
+    pub(super) requires_confirmation: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) confirmed: Field<'a>,
+    pub(super) confirmed: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) confirmation_note: Field<'a>,
+    pub(super) confirmation_note: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) answered: Field<'a>,
+    pub(super) answered: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) requires_user_input: Field<'a>,
+    pub(super) requires_user_input: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) user_input_schema: Field<'a>,
+    pub(super) user_input_schema: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) external_execution_required: Field<'a>,
+    pub(super) external_execution_required: ForeignField<'a>,
 }
 
 /// What a run or a call has cost. Older versions tell counts as lists, one for each model call.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
-pub(super) struct Metrics<'a> {
+pub(super) struct AgnoMetrics<'a> {
     #[serde(borrow)]
-    duration: Field<'a>,
+    duration: ForeignField<'a>,
     #[serde(borrow)]
-    time: Field<'a>,
+    time: ForeignField<'a>,
     #[serde(borrow)]
-    input_tokens: Field<'a>,
+    input_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    output_tokens: Field<'a>,
+    output_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    reasoning_tokens: Field<'a>,
+    reasoning_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    cache_read_tokens: Field<'a>,
+    cache_read_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    cached_tokens: Field<'a>,
+    cached_tokens: ForeignField<'a>,
 }
 
-impl Metrics<'_> {
+impl AgnoMetrics<'_> {
     /// How long it took, in milliseconds.
     pub(super) fn millis(&self) -> Option<u64> {
         let seconds = if self.duration.is_some() { self.duration } else { self.time };
@@ -175,7 +175,7 @@ impl Metrics<'_> {
     }
 }
 
-fn sum(count: Field<'_>) -> Option<u64> {
+fn sum(count: ForeignField<'_>) -> Option<u64> {
     if !count.is_list() {
         return count.count();
     }

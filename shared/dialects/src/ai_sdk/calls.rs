@@ -6,16 +6,16 @@ use compact_str::CompactString;
 use indexmap::IndexMap;
 
 use crate::Decoded;
-use crate::field::{Field, Fields};
-use crate::writer::{OpenCall, Outcome, Told, Writer};
+use crate::field::{ForeignField, ForeignFields};
+use crate::writer::{CallOutcome, EventWriter, OpenCall, TextDigest};
 use model::event::{Kind, ToolState};
 use model::json::Json;
 use model::limits::ITEMS_PER_RUN_MAX;
 
 /// The calls of a message.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
-    told: IndexMap<CompactString, Call>,
+pub(super) struct AiSdkCalls {
+    told: IndexMap<CompactString, AiSdkCall>,
     /// The calls that wait for a person, by the id of the question.
     asked: HashMap<CompactString, CompactString>,
     /// The calls that the step has begun so far.
@@ -23,27 +23,33 @@ pub(super) struct Calls {
 }
 
 #[derive(Debug)]
-struct Call {
+struct AiSdkCall {
     writing: OpenCall,
-    stage: Stage,
+    stage: AiSdkCallStage,
     /// Its input was wrong, so it was never executed.
     is_refused: bool,
     /// What its preliminary outputs were.
-    printed: Told,
+    printed: TextDigest,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Stage {
+enum AiSdkCallStage {
     Writing,
     Written,
     Running,
     Over,
 }
 
-impl Calls {
+impl AiSdkCalls {
     /// Whether the part was about a call.
-    pub(super) fn part(&mut self, kind: &str, part: &Fields<'_>, w: &mut Writer, out: &mut Decoded) -> bool {
-        let inner = Fields::of(part.get("toolCall"));
+    pub(super) fn part(
+        &mut self,
+        kind: &str,
+        part: &ForeignFields<'_>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) -> bool {
+        let inner = ForeignFields::of(part.get("toolCall"));
         let id = part.any(&["toolCallId", "id"]).words().or_else(|| inner.get("toolCallId").words());
         let id = CompactString::new(id.unwrap_or_default());
         match kind {
@@ -57,7 +63,7 @@ impl Calls {
             "tool-input-available" | "tool-call" => self.written(&id, part, w, out),
             "tool-input-error" => {
                 self.written(&id, part, w, out);
-                self.gave_back(&id, Outcome::error(error_of(part)), w, out);
+                self.gave_back(&id, CallOutcome::error(error_of(part)), w, out);
                 if let Some(call) = self.told.get_mut(&id) {
                     call.is_refused = true;
                 }
@@ -68,13 +74,13 @@ impl Calls {
                     self.preliminary(&id, output, w, out);
                 } else {
                     let is_error = part.get("isError").is_true();
-                    self.gave_back(&id, Outcome { is_error, ..Outcome::of(output.json()) }, w, out);
+                    self.gave_back(&id, CallOutcome { is_error, ..CallOutcome::of(output.json()) }, w, out);
                 }
             }
             // A wrong input is told twice: as an error of the input, and as what the model gets for an output.
             "tool-output-error" if self.told.get(&id).is_some_and(|call| call.is_refused) => {}
             "tool-output-error" | "tool-error" => {
-                self.gave_back(&id, Outcome::error(error_of(part)), w, out);
+                self.gave_back(&id, CallOutcome::error(error_of(part)), w, out);
             }
             "tool-approval-request" => self.ask(&id, part, w, out),
             "tool-approval-response" => return self.answer(&id, part, w, out),
@@ -84,15 +90,20 @@ impl Calls {
         true
     }
 
-    fn start(&mut self, id: &str, part: &Fields<'_>, w: &mut Writer, out: &mut Decoded) {
-        let is_known = self.told.get(id).is_some_and(|call| call.stage != Stage::Over);
+    fn start(&mut self, id: &str, part: &ForeignFields<'_>, w: &mut EventWriter, out: &mut Decoded) {
+        let is_known = self.told.get(id).is_some_and(|call| call.stage != AiSdkCallStage::Over);
         if is_known && w.knows_call(id) || !w.has_room(out) {
             return;
         }
         let name = part.get("toolName").words().unwrap_or_default();
         let server = part.get("providerExecuted").is_true();
         let writing = w.open_call(id, &name, server, None, out);
-        let call = Call { writing, stage: Stage::Writing, is_refused: false, printed: Told::default() };
+        let call = AiSdkCall {
+            writing,
+            stage: AiSdkCallStage::Writing,
+            is_refused: false,
+            printed: TextDigest::default(),
+        };
         if self.told.len() >= ITEMS_PER_RUN_MAX {
             self.told.clear();
         }
@@ -100,55 +111,66 @@ impl Calls {
         self.step.push(CompactString::new(id));
     }
 
-    fn delta(&mut self, id: &str, text: &str, part: &Fields<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn delta(
+        &mut self,
+        id: &str,
+        text: &str,
+        part: &ForeignFields<'_>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
         if !self.told.contains_key(id) {
             self.start(id, part, w, out);
         }
-        if let Some(call) = self.told.get_mut(id).filter(|call| call.stage == Stage::Writing) {
+        if let Some(call) = self.told.get_mut(id).filter(|call| call.stage == AiSdkCallStage::Writing) {
             call.writing.args(text, w, out);
         }
     }
 
     /// The call is whole; many come without having been streamed.
-    fn written(&mut self, id: &str, part: &Fields<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn written(&mut self, id: &str, part: &ForeignFields<'_>, w: &mut EventWriter, out: &mut Decoded) {
         self.start(id, part, w, out);
-        let Some(call) = self.told.get_mut(id).filter(|call| call.stage == Stage::Writing) else { return };
+        let Some(call) = self.told.get_mut(id).filter(|call| call.stage == AiSdkCallStage::Writing) else {
+            return;
+        };
         if let Some(name) = part.get("toolName").word() {
             call.writing.set_name(&name);
         }
         let input = part.any(&["input", "args"]);
         let input = input.words().filter(|_| !call.writing.is_whole()).map(std::borrow::Cow::into_owned);
-        call.stage = Stage::Written;
+        call.stage = AiSdkCallStage::Written;
         call.writing.written(input, w, out);
     }
 
     /// The call, written if it was not; without one whose call was in another stream.
-    fn ready(&mut self, id: &str, w: &mut Writer, out: &mut Decoded) -> Option<&mut Call> {
+    fn ready(&mut self, id: &str, w: &mut EventWriter, out: &mut Decoded) -> Option<&mut AiSdkCall> {
         let call = self.told.get_mut(id)?;
-        if call.stage == Stage::Writing {
-            call.stage = Stage::Written;
+        if call.stage == AiSdkCallStage::Writing {
+            call.stage = AiSdkCallStage::Written;
             call.writing.written(None, w, out);
         }
         Some(call)
     }
 
-    fn gave_back(&mut self, id: &str, outcome: Outcome, w: &mut Writer, out: &mut Decoded) {
+    fn gave_back(&mut self, id: &str, outcome: CallOutcome, w: &mut EventWriter, out: &mut Decoded) {
         let Some(call) = self.ready(id, w, out) else {
             return w.message("tool", &outcome.output.to_text(), out);
         };
-        call.stage = Stage::Over;
+        call.stage = AiSdkCallStage::Over;
         w.result(id, outcome, None, out);
     }
 
     /// How far the output is: each replaces the one before. Where it only grows, what is new is told.
-    fn preliminary(&mut self, id: &str, output: Field<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn preliminary(&mut self, id: &str, output: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let text = output.words().unwrap_or_default();
-        let Some(call) = self.ready(id, w, out).filter(|call| call.stage != Stage::Over) else { return };
+        let Some(call) = self.ready(id, w, out).filter(|call| call.stage != AiSdkCallStage::Over) else {
+            return;
+        };
         if !w.knows_call(id) {
             return;
         }
-        if call.stage < Stage::Running {
-            call.stage = Stage::Running;
+        if call.stage < AiSdkCallStage::Running {
+            call.stage = AiSdkCallStage::Running;
             w.state(id, ToolState::Executing, None, out);
         }
         match call.printed.rest(&text).map(str::to_owned) {
@@ -160,7 +182,7 @@ impl Calls {
         }
     }
 
-    fn ask(&mut self, id: &str, part: &Fields<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn ask(&mut self, id: &str, part: &ForeignFields<'_>, w: &mut EventWriter, out: &mut Decoded) {
         if self.asked.len() < ITEMS_PER_RUN_MAX
             && let Some(question) = part.get("approvalId").words()
         {
@@ -169,16 +191,16 @@ impl Calls {
         if part.get("isAutomatic").is_true() {
             return;
         }
-        if self.ready(id, w, out).is_some_and(|call| call.stage != Stage::Over) && w.knows_call(id) {
+        if self.ready(id, w, out).is_some_and(|call| call.stage != AiSdkCallStage::Over) && w.knows_call(id) {
             w.push(Kind::ApprovalRequest { tool: w.tool_id(id), text: None }, out);
         }
     }
 
     /// Whether the answer is to a question of this stream.
-    fn answer(&mut self, id: &str, part: &Fields<'_>, w: &mut Writer, out: &mut Decoded) -> bool {
+    fn answer(&mut self, id: &str, part: &ForeignFields<'_>, w: &mut EventWriter, out: &mut Decoded) -> bool {
         let question = part.get("approvalId").words().unwrap_or_default();
         let id = self.asked.remove(&*question).unwrap_or_else(|| CompactString::new(id));
-        let Some(call) = self.told.get_mut(&id).filter(|call| call.stage != Stage::Over) else {
+        let Some(call) = self.told.get_mut(&id).filter(|call| call.stage != AiSdkCallStage::Over) else {
             return false;
         };
         if !w.knows_call(&id) {
@@ -186,50 +208,52 @@ impl Calls {
         }
         let approved = part.get("approved").is_true();
         if !approved {
-            call.stage = Stage::Over;
+            call.stage = AiSdkCallStage::Over;
         }
         let text = part.get("reason").word().map(std::borrow::Cow::into_owned);
         w.push(Kind::ApprovalAnswer { tool: w.tool_id(&id), approved, text }, out);
         true
     }
 
-    fn denied(&mut self, id: &str, w: &mut Writer, out: &mut Decoded) {
-        if let Some(call) = self.told.get_mut(id).filter(|call| call.stage != Stage::Over)
+    fn denied(&mut self, id: &str, w: &mut EventWriter, out: &mut Decoded) {
+        if let Some(call) = self.told.get_mut(id).filter(|call| call.stage != AiSdkCallStage::Over)
             && w.knows_call(id)
         {
-            call.stage = Stage::Over;
+            call.stage = AiSdkCallStage::Over;
             w.push(Kind::ApprovalAnswer { tool: w.tool_id(id), approved: false, text: None }, out);
         }
     }
 
     /// A step is over: what it has begun stays.
-    pub(super) fn finish_step(&mut self, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn finish_step(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         for id in std::mem::take(&mut self.step) {
-            let writing = self.told.get_mut(&id).filter(|call| call.stage == Stage::Writing);
+            let writing = self.told.get_mut(&id).filter(|call| call.stage == AiSdkCallStage::Writing);
             if let Some(call) = writing.filter(|call| call.writing.is_whole() && w.knows_call(&id)) {
-                call.stage = Stage::Written;
+                call.stage = AiSdkCallStage::Written;
                 call.writing.written(None, w, out);
             }
         }
     }
 
     /// The provider is asked again: what the step has begun to call is not called.
-    pub(super) fn reset(&mut self, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn reset(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         for id in std::mem::take(&mut self.step) {
             let Some(call) = self.told.get_mut(&id) else { continue };
-            if std::mem::replace(&mut call.stage, Stage::Over) != Stage::Over && w.knows_call(&id) {
+            if std::mem::replace(&mut call.stage, AiSdkCallStage::Over) != AiSdkCallStage::Over
+                && w.knows_call(&id)
+            {
                 w.state(&id, ToolState::Cancelled, None, out);
             }
         }
     }
 
     /// The message is over.
-    pub(super) fn end_all(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn end_all(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         self.step.clear();
-        for call in self.told.values_mut().filter(|call| call.stage == Stage::Writing) {
+        for call in self.told.values_mut().filter(|call| call.stage == AiSdkCallStage::Writing) {
             let may_end = is_whole || call.writing.is_whole();
             if may_end && w.knows_call(call.writing.id()) {
-                call.stage = Stage::Written;
+                call.stage = AiSdkCallStage::Written;
                 call.writing.written(None, w, out);
             }
         }
@@ -237,8 +261,8 @@ impl Calls {
 }
 
 /// What a call failed with.
-fn error_of(part: &Fields<'_>) -> Json {
+fn error_of(part: &ForeignFields<'_>) -> Json {
     let error = part.any(&["errorText", "error"]);
-    let message = Fields::of(error).get("message");
+    let message = ForeignFields::of(error).get("message");
     if message.is_some() { message.json() } else { error.json() }
 }

@@ -1,14 +1,14 @@
 //! The data stream of version 4: a line for each part, a letter for its type, then JSON.
 
-use super::Parts;
-use super::texts::Texts;
+use super::AiSdkMeaning;
+use super::texts::AiSdkTexts;
 use crate::Decoded;
-use crate::field::{Field, Fields};
+use crate::field::{ForeignField, ForeignFields};
 use crate::framing::excerpt;
 use model::anomaly::AnomalyCode;
 use model::event::PartKind;
 
-impl Parts {
+impl AiSdkMeaning {
     /// Whether `text` is a line of the data stream.
     pub(super) fn lettered(&mut self, line: u64, text: &str, out: &mut Decoded) -> bool {
         let Some((letter, value)) = text.split_once(':') else { return false };
@@ -18,7 +18,7 @@ impl Parts {
         ) {
             return false;
         }
-        let Some(value) = Field::parse(value) else {
+        let Some(value) = ForeignField::parse(value) else {
             let detail = format!("line {line}: no JSON: {}", excerpt(text));
             self.writer.anomaly(AnomalyCode::Malformed, detail, out);
             return true;
@@ -29,7 +29,7 @@ impl Parts {
         }
         self.writer.begin(None, out);
         self.has_content = true;
-        let part = Fields::of(value);
+        let part = ForeignFields::of(value);
         match letter {
             "0" => self.say(PartKind::Text, value, out),
             "g" => self.say(PartKind::Thinking, value, out),
@@ -48,7 +48,7 @@ impl Parts {
             "e" => self.finish_step(&part, out),
             "f" => self.texts.start_step(&self.writer, out),
             "h" => self.writer.custom("citation", value, None, out),
-            "i" => Texts::hidden(&mut self.writer, out),
+            "i" => AiSdkTexts::hidden(&mut self.writer, out),
             "k" => self.file(&part, value, out),
             // The signature of reasoning says nothing to readers.
             _ => {}
@@ -57,12 +57,12 @@ impl Parts {
     }
 
     /// More of a text; lines have no ids.
-    fn say(&mut self, kind: PartKind, text: Field<'_>, out: &mut Decoded) {
+    fn say(&mut self, kind: PartKind, text: ForeignField<'_>, out: &mut Decoded) {
         let key = (kind, compact_str::CompactString::const_new(""));
         self.texts.add(&key, &text.text().unwrap_or_default(), &mut self.writer, out);
     }
 
-    fn call(&mut self, kind: &str, part: &Fields<'_>, out: &mut Decoded) {
+    fn call(&mut self, kind: &str, part: &ForeignFields<'_>, out: &mut Decoded) {
         self.texts.pause(&self.writer, out);
         self.calls.part(kind, part, &mut self.writer, out);
     }

@@ -5,8 +5,8 @@ use indexmap::IndexMap;
 
 use super::voice;
 use crate::Decoded;
-use crate::field::Fields;
-use crate::writer::{EndedPart, WholePart, Writer};
+use crate::field::ForeignFields;
+use crate::writer::{EndedPart, EventWriter, WholePart};
 use model::anomaly::AnomalyCode;
 use model::event::PartKind;
 
@@ -16,20 +16,26 @@ const OPEN_MAX: usize = 256;
 /// Most parts of one step that a retry can take back.
 const STEP_PARTS_MAX: usize = 4096;
 
-type Key = (PartKind, CompactString);
+type AiSdkTextKey = (PartKind, CompactString);
 
 /// The texts of a message.
 #[derive(Debug, Default)]
-pub(super) struct Texts {
+pub(super) struct AiSdkTexts {
     /// Texts that have begun; with a part from their first word on, and while nothing else stands in between.
-    open: IndexMap<Key, Option<WholePart>>,
+    open: IndexMap<AiSdkTextKey, Option<WholePart>>,
     /// What the step has written so far, should it be taken back.
     step: Vec<EndedPart>,
 }
 
-impl Texts {
+impl AiSdkTexts {
     /// Whether the part was about a text.
-    pub(super) fn part(&mut self, kind: &str, part: &Fields<'_>, w: &mut Writer, out: &mut Decoded) -> bool {
+    pub(super) fn part(
+        &mut self,
+        kind: &str,
+        part: &ForeignFields<'_>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) -> bool {
         let (first, what) = kind.split_once('-').unwrap_or((kind, ""));
         let Some(voice) = voice(first) else { return false };
         let id = part.get("id").words();
@@ -53,7 +59,7 @@ impl Texts {
         true
     }
 
-    fn start(&mut self, key: Key, w: &mut Writer, out: &mut Decoded) {
+    fn start(&mut self, key: AiSdkTextKey, w: &mut EventWriter, out: &mut Decoded) {
         self.end(&key, w, out);
         if self.open.len() >= OPEN_MAX
             && let Some(oldest) = self.open.keys().next().cloned()
@@ -64,7 +70,7 @@ impl Texts {
     }
 
     /// More of a text.
-    pub(super) fn add(&mut self, key: &Key, text: &str, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn add(&mut self, key: &AiSdkTextKey, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         if text.is_empty() {
             return;
         }
@@ -85,14 +91,14 @@ impl Texts {
         }
     }
 
-    fn end_others(&mut self, key: &Key, w: &Writer, out: &mut Decoded) {
+    fn end_others(&mut self, key: &AiSdkTextKey, w: &EventWriter, out: &mut Decoded) {
         let others: Vec<_> = self.open.keys().filter(|known| *known != key).cloned().collect();
         for other in others {
             self.end(&other, w, out);
         }
     }
 
-    fn end(&mut self, key: &Key, w: &Writer, out: &mut Decoded) {
+    fn end(&mut self, key: &AiSdkTextKey, w: &EventWriter, out: &mut Decoded) {
         if let Some(Some(part)) = self.open.shift_remove(key) {
             self.keep(part.end(false, w, out));
         }
@@ -105,7 +111,7 @@ impl Texts {
     }
 
     /// Something else happens in between: what follows of the open texts stands below it.
-    pub(super) fn pause(&mut self, w: &Writer, out: &mut Decoded) {
+    pub(super) fn pause(&mut self, w: &EventWriter, out: &mut Decoded) {
         let parts: Vec<_> = self.open.values_mut().filter_map(Option::take).collect();
         for part in parts {
             self.keep(part.end(false, w, out));
@@ -113,7 +119,7 @@ impl Texts {
     }
 
     /// A file that the model made.
-    pub(super) fn file(&mut self, url: &str, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn file(&mut self, url: &str, w: &mut EventWriter, out: &mut Decoded) {
         if w.has_room(out) {
             let mut part = WholePart::new(w.open_part(PartKind::File, None, out));
             part.delta(url, w, out);
@@ -122,27 +128,27 @@ impl Texts {
     }
 
     /// Reasoning that the provider keeps to itself.
-    pub(super) fn hidden(w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn hidden(w: &mut EventWriter, out: &mut Decoded) {
         if w.has_room(out) {
             w.whole_part(PartKind::Thinking, "", true, None, out);
         }
     }
 
     /// A step begins; what it writes may be taken back.
-    pub(super) fn start_step(&mut self, w: &Writer, out: &mut Decoded) {
+    pub(super) fn start_step(&mut self, w: &EventWriter, out: &mut Decoded) {
         self.pause(w, out);
         self.step.clear();
     }
 
     /// A step is over, and with it all of its texts.
-    pub(super) fn finish_step(&mut self, w: &Writer, out: &mut Decoded) {
+    pub(super) fn finish_step(&mut self, w: &EventWriter, out: &mut Decoded) {
         self.pause(w, out);
         self.open.clear();
         self.step.clear();
     }
 
     /// The provider is asked again: the step has said nothing.
-    pub(super) fn reset(&mut self, w: &Writer, out: &mut Decoded) {
+    pub(super) fn reset(&mut self, w: &EventWriter, out: &mut Decoded) {
         self.pause(w, out);
         self.open.clear();
         for mut part in self.step.drain(..) {

@@ -1,16 +1,16 @@
 //! Content blocks: texts, thinking, calls of the caller's tools and of the provider's own, their results.
 
-use super::wire::{BlockBody, Delta};
+use super::wire::{AnthropicBlock, AnthropicDelta};
 use crate::Decoded;
-use crate::field::Field;
-use crate::writer::{EndedPart, OpenCall, Outcome, WholePart, Writer};
+use crate::field::ForeignField;
+use crate::writer::{CallOutcome, EndedPart, EventWriter, OpenCall, WholePart};
 use model::anomaly::AnomalyCode;
 use model::event::{PartKind, ToolState};
 use model::ids::AgentId;
 
 /// A block that has begun and not stopped.
 #[derive(Debug)]
-pub(crate) enum Block {
+pub(crate) enum OpenBlock {
     /// A text or thinking.
     Part {
         part: WholePart,
@@ -27,14 +27,14 @@ pub(crate) enum Block {
 
 /// A text or thinking that stopped before the stream told it once more.
 #[derive(Debug)]
-pub(crate) struct Stopped {
+pub(crate) struct StoppedBlock {
     kind: PartKind,
     part: EndedPart,
 }
 
-impl Stopped {
+impl StoppedBlock {
     /// The stream tells `body` as a whole: whether it is of the same kind. Then its text is the one that counts.
-    pub(crate) fn repeat(&mut self, body: &BlockBody<'_>, w: &Writer, out: &mut Decoded) -> bool {
+    pub(crate) fn repeat(&mut self, body: &AnthropicBlock<'_>, w: &EventWriter, out: &mut Decoded) -> bool {
         let Some((kind, text)) = body.told_text() else { return false };
         if kind == self.kind {
             self.part.set(&text, w, out);
@@ -43,15 +43,15 @@ impl Stopped {
     }
 }
 
-impl Block {
+impl OpenBlock {
     /// A block starts.
     pub(crate) fn start(
-        whole: Field<'_>,
+        whole: ForeignField<'_>,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) -> Self {
-        let body: BlockBody<'_> = whole.object();
+        let body: AnthropicBlock<'_> = whole.object();
         let kind = body.kind.text().unwrap_or_default();
         if !w.has_room(out) {
             return Self::Done;
@@ -85,14 +85,14 @@ impl Block {
     /// A block whose start was not seen.
     pub(super) fn without_start(
         index: u64,
-        delta: Field<'_>,
+        delta: ForeignField<'_>,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) -> Self {
-        let kind = delta.object::<Delta<'_>>().kind;
+        let kind = delta.object::<AnthropicDelta<'_>>().kind;
         let detail = format!("content block {index}");
-        let body = BlockBody::default();
+        let body = AnthropicBlock::default();
         match kind.text().as_deref() {
             Some("text_delta") => {
                 w.anomaly(AnomalyCode::PartWithoutStart, detail, out);
@@ -112,9 +112,9 @@ impl Block {
 
     fn part(
         kind: PartKind,
-        body: &BlockBody<'_>,
+        body: &AnthropicBlock<'_>,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) -> Self {
         let mut part = WholePart::new(w.open_part(kind, agent, out));
@@ -130,10 +130,10 @@ impl Block {
     }
 
     fn call(
-        body: &BlockBody<'_>,
+        body: &AnthropicBlock<'_>,
         server: bool,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) -> Self {
         let id = body.id.words().unwrap_or_default();
@@ -145,12 +145,12 @@ impl Block {
     /// More of the block.
     pub(super) fn delta(
         &mut self,
-        whole: Field<'_>,
+        whole: ForeignField<'_>,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
-        let delta: Delta<'_> = whole.object();
+        let delta: AnthropicDelta<'_> = whole.object();
         let kind = delta.kind.text().unwrap_or_default();
         match (&*kind, self) {
             ("text_delta", Self::Part { part, .. }) => {
@@ -174,7 +174,12 @@ impl Block {
     }
 
     /// The stream tells `body` as a whole: whether that is this block. Then it is told for the second time.
-    pub(super) fn repeat(&mut self, body: &BlockBody<'_>, w: &mut Writer, out: &mut Decoded) -> bool {
+    pub(super) fn repeat(
+        &mut self,
+        body: &AnthropicBlock<'_>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) -> bool {
         match self {
             Self::Part { part, is_signed, is_repeated } => {
                 let Some((kind, text)) = body.told_text() else { return false };
@@ -201,13 +206,13 @@ impl Block {
     }
 
     /// The block is whole, or as whole as it will ever be. Gives back what may still be told once more.
-    pub(crate) fn stop(self, is_whole: bool, w: &mut Writer, out: &mut Decoded) -> Option<Stopped> {
+    pub(crate) fn stop(self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) -> Option<StoppedBlock> {
         match self {
             Self::Part { part, is_signed, is_repeated } => {
                 let kind = part.part().kind();
                 let hidden = is_signed && kind == PartKind::Thinking && part.part().is_empty();
                 let part = part.end(hidden, w, out);
-                return (!is_repeated).then_some(Stopped { kind, part });
+                return (!is_repeated).then_some(StoppedBlock { kind, part });
             }
             Self::Call { mut call, input } => {
                 if is_whole || call.is_whole() {
@@ -221,7 +226,7 @@ impl Block {
     }
 
     /// The message is told anew: the block does not count, unless it has been told as a whole.
-    pub(super) fn discard(self, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn discard(self, w: &mut EventWriter, out: &mut Decoded) {
         match self {
             Self::Part { mut part, is_repeated: false, .. } => {
                 if !part.part().is_empty() {
@@ -240,10 +245,10 @@ impl Block {
 }
 
 /// The provider has executed one of its own tools: a block of the same message tells what came of it.
-fn result(body: &BlockBody<'_>, agent: Option<&AgentId>, w: &mut Writer, out: &mut Decoded) {
-    let inner = body.content.object::<BlockBody<'_>>().kind.text();
+fn result(body: &AnthropicBlock<'_>, agent: Option<&AgentId>, w: &mut EventWriter, out: &mut Decoded) {
+    let inner = body.content.object::<AnthropicBlock<'_>>().kind.text();
     let failed = inner.is_some_and(|kind| kind.ends_with("_error"));
     let id = body.tool_use_id.words().unwrap_or_default();
     let is_error = failed || body.is_error.is_true();
-    w.result(&id, Outcome { is_error, ..Outcome::of(body.content.json()) }, agent, out);
+    w.result(&id, CallOutcome { is_error, ..CallOutcome::of(body.content.json()) }, agent, out);
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::block::{Block, Stopped};
-use super::wire::{BlockBody, StreamEvent};
+use super::block::{OpenBlock, StoppedBlock};
+use super::wire::{AnthropicBlock, AnthropicStreamEvent};
 use crate::Decoded;
-use crate::writer::Writer;
+use crate::writer::EventWriter;
 use model::ids::AgentId;
 
 /// Most blocks that may be open at the same time. The dialect has one; the limit is for streams that never stop any.
@@ -13,19 +13,19 @@ pub(super) const OPEN_BLOCKS_MAX: usize = 1024;
 
 /// The open blocks of one message, by their index.
 #[derive(Debug, Default)]
-pub(crate) struct Blocks {
+pub(crate) struct OpenBlocks {
     agent: Option<AgentId>,
-    open: BTreeMap<u64, Block>,
+    open: BTreeMap<u64, OpenBlock>,
 }
 
-impl Blocks {
+impl OpenBlocks {
     /// The blocks of a message of `agent`.
     pub(crate) fn of(agent: Option<AgentId>) -> Self {
         Self { agent, open: BTreeMap::new() }
     }
 
-    /// `content_block_start`.
-    pub(crate) fn start(&mut self, event: &StreamEvent<'_>, w: &mut Writer, out: &mut Decoded) {
+    /// Reads a `content_block_start`: a part or a call begins.
+    pub(crate) fn start(&mut self, event: &AnthropicStreamEvent<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let index = event.index.count().unwrap_or(0);
         if let Some(unstopped) = self.open.remove(&index) {
             unstopped.stop(true, w, out);
@@ -35,15 +35,15 @@ impl Blocks {
         {
             oldest.stop(true, w, out);
         }
-        let block = Block::start(event.content_block, self.agent.as_ref(), w, out);
+        let block = OpenBlock::start(event.content_block, self.agent.as_ref(), w, out);
         self.open.insert(index, block);
     }
 
-    /// `content_block_delta`.
-    pub(crate) fn delta(&mut self, event: &StreamEvent<'_>, w: &mut Writer, out: &mut Decoded) {
+    /// Reads a `content_block_delta`: text, reasoning or arguments go on.
+    pub(crate) fn delta(&mut self, event: &AnthropicStreamEvent<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let index = event.index.count().unwrap_or(0);
         if !self.open.contains_key(&index) && self.open.len() < OPEN_BLOCKS_MAX {
-            let block = Block::without_start(index, event.delta, self.agent.as_ref(), w, out);
+            let block = OpenBlock::without_start(index, event.delta, self.agent.as_ref(), w, out);
             self.open.insert(index, block);
         }
         if let Some(block) = self.open.get_mut(&index) {
@@ -51,30 +51,35 @@ impl Blocks {
         }
     }
 
-    /// `content_block_stop`.
+    /// Reads a `content_block_stop`: the part or call is complete.
     pub(crate) fn stop(
         &mut self,
-        event: &StreamEvent<'_>,
-        w: &mut Writer,
+        event: &AnthropicStreamEvent<'_>,
+        w: &mut EventWriter,
         out: &mut Decoded,
-    ) -> Option<Stopped> {
+    ) -> Option<StoppedBlock> {
         self.open.remove(&event.index.count().unwrap_or(0))?.stop(true, w, out)
     }
 
     /// The stream tells a block as a whole that it may have told in deltas; whether it has, and the block is open.
-    pub(crate) fn repeat(&mut self, body: &BlockBody<'_>, w: &mut Writer, out: &mut Decoded) -> bool {
+    pub(crate) fn repeat(
+        &mut self,
+        body: &AnthropicBlock<'_>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) -> bool {
         self.open.values_mut().any(|block| block.repeat(body, w, out))
     }
 
     /// No more comes of the message.
-    pub(crate) fn close(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+    pub(crate) fn close(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         for (_, block) in std::mem::take(&mut self.open) {
             block.stop(is_whole, w, out);
         }
     }
 
     /// The message is given up and told anew: what there is of its texts does not count.
-    pub(crate) fn discard(&mut self, w: &mut Writer, out: &mut Decoded) {
+    pub(crate) fn discard(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         for (_, block) in std::mem::take(&mut self.open) {
             block.discard(w, out);
         }

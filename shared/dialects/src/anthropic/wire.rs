@@ -4,83 +4,83 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::field::Field;
+use crate::field::ForeignField;
 use model::event::{PartKind, Usage};
 
 /// One event of a stream; a whole message and an error body have the same outer shape.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct StreamEvent<'a> {
+pub(crate) struct AnthropicStreamEvent<'a> {
     #[serde(borrow, rename = "type")]
-    pub(crate) kind: Field<'a>,
+    pub(crate) kind: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) index: Field<'a>,
+    pub(crate) index: ForeignField<'a>,
     /// Of `message_start`.
     #[serde(borrow)]
-    pub(crate) message: Field<'a>,
+    pub(crate) message: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) content_block: Field<'a>,
+    pub(crate) content_block: ForeignField<'a>,
     /// Of `content_block_delta` and `message_delta`.
     #[serde(borrow)]
-    pub(crate) delta: Field<'a>,
+    pub(crate) delta: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) usage: Field<'a>,
+    pub(crate) usage: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) context_management: Field<'a>,
+    pub(crate) context_management: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) error: Field<'a>,
+    pub(crate) error: ForeignField<'a>,
     /// Of the error bodies of gateways.
     #[serde(borrow)]
-    pub(crate) detail: Field<'a>,
+    pub(crate) detail: ForeignField<'a>,
 }
 
 /// A message, at its start or whole.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct MessageBody<'a> {
+pub(crate) struct AnthropicMessageBody<'a> {
     #[serde(borrow)]
-    pub(crate) id: Field<'a>,
+    pub(crate) id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) model: Field<'a>,
+    pub(crate) model: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) content: Field<'a>,
+    pub(crate) content: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) usage: Field<'a>,
+    pub(crate) usage: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) stop_reason: Field<'a>,
+    pub(crate) stop_reason: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) stop_details: Field<'a>,
+    pub(crate) stop_details: ForeignField<'a>,
 }
 
 /// A content block.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct BlockBody<'a> {
+pub(crate) struct AnthropicBlock<'a> {
     #[serde(borrow, rename = "type")]
-    pub(crate) kind: Field<'a>,
+    pub(crate) kind: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) text: Field<'a>,
+    pub(crate) text: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) thinking: Field<'a>,
+    pub(crate) thinking: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) signature: Field<'a>,
+    pub(crate) signature: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) id: Field<'a>,
+    pub(crate) id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) name: Field<'a>,
+    pub(crate) name: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) input: Field<'a>,
+    pub(crate) input: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) tool_use_id: Field<'a>,
+    pub(crate) tool_use_id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) content: Field<'a>,
+    pub(crate) content: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) is_error: Field<'a>,
+    pub(crate) is_error: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) citations: Field<'a>,
+    pub(crate) citations: ForeignField<'a>,
 }
 
-impl<'a> BlockBody<'a> {
+impl<'a> AnthropicBlock<'a> {
     /// The text of a block that is one.
     pub(crate) fn told_text(&self) -> Option<(PartKind, Cow<'a, str>)> {
         match self.kind.text().as_deref() {
@@ -94,50 +94,50 @@ impl<'a> BlockBody<'a> {
 /// A delta of a block or of the message.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Delta<'a> {
+pub(crate) struct AnthropicDelta<'a> {
     #[serde(borrow, rename = "type")]
-    pub(crate) kind: Field<'a>,
+    pub(crate) kind: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) text: Field<'a>,
+    pub(crate) text: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) thinking: Field<'a>,
+    pub(crate) thinking: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) signature: Field<'a>,
+    pub(crate) signature: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) partial_json: Field<'a>,
+    pub(crate) partial_json: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) citation: Field<'a>,
+    pub(crate) citation: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) stop_reason: Field<'a>,
+    pub(crate) stop_reason: ForeignField<'a>,
     #[serde(borrow)]
-    pub(crate) stop_details: Field<'a>,
+    pub(crate) stop_details: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct UsageFields<'a> {
+struct AnthropicUsage<'a> {
     #[serde(borrow)]
-    input_tokens: Field<'a>,
+    input_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    output_tokens: Field<'a>,
+    output_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    cache_read_input_tokens: Field<'a>,
+    cache_read_input_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    cache_creation_input_tokens: Field<'a>,
+    cache_creation_input_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    output_tokens_details: Field<'a>,
+    output_tokens_details: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct OutputDetails<'a> {
+struct OutputTokenDetails<'a> {
     #[serde(borrow)]
-    thinking_tokens: Field<'a>,
+    thinking_tokens: ForeignField<'a>,
 }
 
 /// Tokens as they are told: first at the start, then cumulative, with fields left out or `null`.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Counts {
+pub(crate) struct AnthropicTokens {
     input: Option<u64>,
     cache_read: Option<u64>,
     cache_written: Option<u64>,
@@ -145,11 +145,11 @@ pub(crate) struct Counts {
     thinking: Option<u64>,
 }
 
-impl Counts {
+impl AnthropicTokens {
     /// What is told now supersedes; what is not told stays.
-    pub(crate) fn update(&mut self, field: Field<'_>) {
-        let told: UsageFields<'_> = field.object();
-        let details: OutputDetails<'_> = told.output_tokens_details.object();
+    pub(crate) fn update(&mut self, field: ForeignField<'_>) {
+        let told: AnthropicUsage<'_> = field.object();
+        let details: OutputTokenDetails<'_> = told.output_tokens_details.object();
         self.input = told.input_tokens.count().or(self.input);
         self.output = told.output_tokens.count().or(self.output);
         self.cache_read = told.cache_read_input_tokens.count().or(self.cache_read);
@@ -158,7 +158,7 @@ impl Counts {
     }
 
     /// What is told now counts where it is more.
-    pub(crate) fn raise(&mut self, field: Field<'_>) {
+    pub(crate) fn raise(&mut self, field: ForeignField<'_>) {
         let mut told = Self::default();
         told.update(field);
         self.input = self.input.max(told.input);

@@ -5,14 +5,14 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 
 use crate::Decoded;
-use crate::field::Field;
-use crate::writer::{OpenCall, Outcome, WholePart, Writer};
+use crate::field::ForeignField;
+use crate::writer::{CallOutcome, EventWriter, OpenCall, WholePart};
 use model::event::PartKind;
 use model::limits::ITEMS_PER_RUN_MAX;
 
 /// The messages of one run.
 #[derive(Debug, Default)]
-pub(super) struct Messages {
+pub(super) struct BernardMessages {
     /// The text that goes on, and the id of its message.
     part: Option<(CompactString, WholePart)>,
     /// Calls that are not written yet, by their ids, and their arguments as they were told last.
@@ -23,35 +23,35 @@ pub(super) struct Messages {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Message<'a> {
+struct BernardMessage<'a> {
     #[serde(borrow)]
-    id: Field<'a>,
+    id: ForeignField<'a>,
     #[serde(borrow)]
-    content: Field<'a>,
+    content: ForeignField<'a>,
     #[serde(borrow)]
-    tool_calls: Field<'a>,
+    tool_calls: ForeignField<'a>,
     #[serde(borrow)]
-    tool_call_id: Field<'a>,
+    tool_call_id: ForeignField<'a>,
     #[serde(borrow)]
-    status: Field<'a>,
+    status: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Call<'a> {
+struct BernardToolCall<'a> {
     #[serde(borrow)]
-    id: Field<'a>,
+    id: ForeignField<'a>,
     #[serde(borrow)]
-    name: Field<'a>,
+    name: ForeignField<'a>,
     #[serde(borrow)]
-    args: Field<'a>,
+    args: ForeignField<'a>,
 }
 
-impl Messages {
+impl BernardMessages {
     /// Messages of the model, whole so far.
-    pub(super) fn partial(&mut self, list: Field<'_>, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn partial(&mut self, list: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         for message in list.list() {
-            let message: Message<'_> = message.object();
+            let message: BernardMessage<'_> = message.object();
             let id = CompactString::new(message.id.words().unwrap_or_default());
             if let Some(text) = message.content.word() {
                 self.text(&id, &text, w, out);
@@ -63,17 +63,17 @@ impl Messages {
     }
 
     /// What calls gave back.
-    pub(super) fn results(&mut self, list: Field<'_>, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn results(&mut self, list: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         self.settle(w, out);
         for message in list.list() {
-            let message: Message<'_> = message.object();
+            let message: BernardMessage<'_> = message.object();
             let id = message.tool_call_id.words().unwrap_or_default();
             let is_error = message.status.text().is_some_and(|status| status == "error");
-            w.result(&id, Outcome { is_error, ..Outcome::of(message.content.json()) }, None, out);
+            w.result(&id, CallOutcome { is_error, ..CallOutcome::of(message.content.json()) }, None, out);
         }
     }
 
-    fn text(&mut self, id: &CompactString, text: &str, w: &mut Writer, out: &mut Decoded) {
+    fn text(&mut self, id: &CompactString, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         let len = u64::try_from(text.len()).unwrap_or(u64::MAX);
         if self.part.as_ref().is_some_and(|(open, _)| open != id) {
             self.close_part(w, out);
@@ -92,7 +92,7 @@ impl Messages {
         }
     }
 
-    fn call(&mut self, call: &Call<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn call(&mut self, call: &BernardToolCall<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let id = call.id.words().unwrap_or_default();
         let args = call.args.words().unwrap_or_default();
         if let Some((open, told)) = self.calls.get_mut(&*id) {
@@ -111,7 +111,7 @@ impl Messages {
     }
 
     /// Something else comes: the text and the calls so far are whole.
-    pub(super) fn settle(&mut self, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn settle(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         self.close_part(w, out);
         for (_, (mut call, args)) in std::mem::take(&mut self.calls) {
             call.written(Some(args), w, out);
@@ -119,7 +119,7 @@ impl Messages {
     }
 
     /// The stream is over.
-    pub(super) fn close(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn close(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         if is_whole {
             self.settle(w, out);
         }
@@ -127,7 +127,7 @@ impl Messages {
         *self = Self::default();
     }
 
-    fn close_part(&mut self, w: &Writer, out: &mut Decoded) {
+    fn close_part(&mut self, w: &EventWriter, out: &mut Decoded) {
         if let Some((_, part)) = self.part.take() {
             part.end(false, w, out);
         }

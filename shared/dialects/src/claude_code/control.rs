@@ -2,15 +2,20 @@
 
 use std::borrow::Cow;
 
-use super::Work;
+use super::ClaudeStream;
 use crate::Decoded;
-use crate::field::{Field, Fields};
+use crate::field::{ForeignField, ForeignFields};
 use model::event::Kind;
 
-impl Work {
+impl ClaudeStream {
     /// The program asks its host.
-    pub(super) fn control_request(&mut self, fields: &Fields<'_>, whole: Field<'_>, out: &mut Decoded) {
-        let request = Fields::of(fields.get("request"));
+    pub(super) fn control_request(
+        &mut self,
+        fields: &ForeignFields<'_>,
+        whole: ForeignField<'_>,
+        out: &mut Decoded,
+    ) {
+        let request = ForeignFields::of(fields.get("request"));
         match request.get("subtype").word().as_deref() {
             Some("can_use_tool") => self.ask(&request, out),
             // The lines around it tell the same.
@@ -24,7 +29,7 @@ impl Work {
     }
 
     /// A call waits for a person. It may be asked before the call is told.
-    fn ask(&mut self, request: &Fields<'_>, out: &mut Decoded) {
+    fn ask(&mut self, request: &ForeignFields<'_>, out: &mut Decoded) {
         self.begin(None, out);
         let name = request.get("tool_name").word().unwrap_or_default();
         let id = request.get("tool_use_id").word().or_else(|| {
@@ -46,9 +51,9 @@ impl Work {
     }
 
     /// The host answers, or the program answers its host. A call that may not run is told so by its result.
-    pub(super) fn control_response(&mut self, fields: &Fields<'_>, out: &mut Decoded) {
-        let response = Fields::of(fields.get("response"));
-        let inner = Fields::of(response.get("response"));
+    pub(super) fn control_response(&mut self, fields: &ForeignFields<'_>, out: &mut Decoded) {
+        let response = ForeignFields::of(fields.get("response"));
+        let inner = ForeignFields::of(response.get("response"));
         if !self.writer.is_running() {
             return;
         }

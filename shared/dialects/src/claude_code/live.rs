@@ -5,13 +5,16 @@ use std::collections::VecDeque;
 
 use compact_str::CompactString;
 
-use super::tally::Used;
-use super::work::{Line, Work};
+use super::tally::LineUsage;
+use super::work::{ClaudeLine, ClaudeStream};
 use crate::Decoded;
-use crate::anthropic::{BlockBody, Blocks, Counts, Delta, MessageBody, Stopped, StreamEvent};
+use crate::anthropic::{
+    AnthropicBlock, AnthropicDelta, AnthropicMessageBody, AnthropicStreamEvent, AnthropicTokens, OpenBlocks,
+    StoppedBlock,
+};
 use crate::fault::fault;
-use crate::field::Field;
-use crate::writer::Writer;
+use crate::field::ForeignField;
+use crate::writer::EventWriter;
 use model::event::{Kind, RunUpdate};
 use model::ids::AgentId;
 
@@ -20,21 +23,21 @@ const LIVES_MAX: usize = 256;
 
 /// A message that is told in deltas.
 #[derive(Debug)]
-pub(super) struct Live {
+pub(super) struct LiveMessage {
     id: CompactString,
-    blocks: Blocks,
+    blocks: OpenBlocks,
     /// Texts that stopped and may be told as a whole.
-    stopped: VecDeque<Stopped>,
-    counts: Counts,
+    stopped: VecDeque<StoppedBlock>,
+    counts: AnthropicTokens,
 }
 
-impl Live {
+impl LiveMessage {
     fn new(id: &str, agent: Option<AgentId>) -> Self {
         Self {
             id: CompactString::new(id),
-            blocks: Blocks::of(agent),
+            blocks: OpenBlocks::of(agent),
             stopped: VecDeque::new(),
-            counts: Counts::default(),
+            counts: AnthropicTokens::default(),
         }
     }
 
@@ -44,7 +47,12 @@ impl Live {
     }
 
     /// The stream tells a block as a whole; whether it was told in deltas.
-    pub(super) fn repeat(&mut self, body: &BlockBody<'_>, w: &mut Writer, out: &mut Decoded) -> bool {
+    pub(super) fn repeat(
+        &mut self,
+        body: &AnthropicBlock<'_>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) -> bool {
         let at = self.stopped.iter_mut().position(|stopped| stopped.repeat(body, w, out));
         if let Some(at) = at {
             self.stopped.remove(at);
@@ -53,15 +61,15 @@ impl Live {
         self.blocks.repeat(body, w, out)
     }
 
-    pub(super) fn close(mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn close(mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         self.blocks.close(is_whole, w, out);
     }
 }
 
-impl Work {
+impl ClaudeStream {
     /// A line that wraps an event of the model's API.
-    pub(super) fn stream_event(&mut self, line: Line<'_, '_>, out: &mut Decoded) {
-        let event: StreamEvent<'_> = line.fields.get("event").object();
+    pub(super) fn stream_event(&mut self, line: ClaudeLine<'_, '_>, out: &mut Decoded) {
+        let event: AnthropicStreamEvent<'_> = line.fields.get("event").object();
         let kind = event.kind.text().unwrap_or_default();
         if kind == "ping" {
             return;
@@ -72,7 +80,7 @@ impl Work {
             return self.message_start(event.message, line.by, agent, out);
         }
         if !self.lives.contains_key(line.by) {
-            self.add_live(line.by, Live::new("", agent.clone()), out);
+            self.add_live(line.by, LiveMessage::new("", agent.clone()), out);
         }
         let Some(live) = self.lives.get_mut(line.by) else { return };
         match &*kind {
@@ -89,11 +97,11 @@ impl Work {
             "message_delta" => {
                 live.counts.update(event.usage);
                 let id = live.id.clone();
-                let reason = event.delta.object::<Delta<'_>>().stop_reason.word();
+                let reason = event.delta.object::<AnthropicDelta<'_>>().stop_reason.word();
                 if let Some(reason) = reason.filter(|_| line.by.is_empty()) {
                     self.stop_reason = Some(CompactString::new(&reason));
                 }
-                self.used(line.by, Used { message: &id, model: None, usage: event.usage });
+                self.used(line.by, LineUsage { message: &id, model: None, usage: event.usage });
             }
             "message_stop" => {
                 live.blocks.close(true, &mut self.writer, out);
@@ -108,8 +116,14 @@ impl Work {
     }
 
     /// A message that had not come to its end is told anew.
-    fn message_start(&mut self, message: Field<'_>, by: &str, agent: Option<AgentId>, out: &mut Decoded) {
-        let body: MessageBody<'_> = message.object();
+    fn message_start(
+        &mut self,
+        message: ForeignField<'_>,
+        by: &str,
+        agent: Option<AgentId>,
+        out: &mut Decoded,
+    ) {
+        let body: AnthropicMessageBody<'_> = message.object();
         if by.is_empty() {
             self.begin(body.model.text().as_deref(), out);
         }
@@ -117,13 +131,13 @@ impl Work {
             old.blocks.discard(&mut self.writer, out);
         }
         let id = body.id.text().unwrap_or_default();
-        let mut live = Live::new(&id, agent);
+        let mut live = LiveMessage::new(&id, agent);
         live.counts.update(body.usage);
         self.add_live(by, live, out);
-        self.used(by, Used { message: &id, model: body.model.text().as_deref(), usage: body.usage });
+        self.used(by, LineUsage { message: &id, model: body.model.text().as_deref(), usage: body.usage });
     }
 
-    fn add_live(&mut self, by: &str, live: Live, out: &mut Decoded) {
+    fn add_live(&mut self, by: &str, live: LiveMessage, out: &mut Decoded) {
         if self.lives.len() >= LIVES_MAX
             && let Some((_, oldest)) = self.lives.shift_remove_index(0)
         {

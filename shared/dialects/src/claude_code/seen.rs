@@ -2,22 +2,22 @@
 
 use std::collections::HashSet;
 
-use model::print::Printer;
+use model::print::Fingerprint;
 
 /// Most lines that are remembered, twice: those of now and those of before.
 const REMEMBERED_MAX: usize = 32 << 10;
 
 /// Remembers the newest lines by their hash, in bounded memory.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct SeenLines {
     now: HashSet<u64>,
     before: HashSet<u64>,
 }
 
-impl Seen {
+impl SeenLines {
     /// Whether the same pieces came before. They are remembered.
     pub(crate) fn again(&mut self, pieces: &[&str]) -> bool {
-        let hash = Printer::of(pieces);
+        let hash = Fingerprint::of(pieces);
         if self.now.contains(&hash) || self.before.contains(&hash) {
             return true;
         }
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn a_line_that_was_made_to_look_like_another_one_is_not_taken_for_it() {
-        let mut seen = Seen::default();
+        let mut seen = SeenLines::default();
         // Both have the same FNV-1a 64.
         assert!(!seen.again(&["user", "8yn0iYCKYHlIj4-BwPqk"]));
         assert!(!seen.again(&["8yn0iYCKYHlIj4-BwPqk"]) && !seen.again(&["GReLUrM4wMqfg9yzV3KQ"]));

@@ -1,14 +1,14 @@
 //! System lines: what the program says about itself. Each release adds some.
 
-use super::{Line, Work};
+use super::{ClaudeLine, ClaudeStream};
 use crate::Decoded;
-use crate::field::{Field, Fields};
+use crate::field::{ForeignField, ForeignFields};
 use model::event::Kind;
 use model::json::Json;
 
-impl Work {
+impl ClaudeStream {
     /// A system line.
-    pub(crate) fn system(&mut self, line: Line<'_, '_>, whole: Field<'_>, out: &mut Decoded) {
+    pub(crate) fn system(&mut self, line: ClaudeLine<'_, '_>, whole: ForeignField<'_>, out: &mut Decoded) {
         let fields = line.fields;
         let subtype = fields.get("subtype").word().unwrap_or_default();
         if subtype == "init" {
@@ -22,7 +22,7 @@ impl Work {
             "task_started" => self.task_started(fields, out),
             "task_progress" => self.task_progress(fields, out),
             "task_notification" => self.task_ended(fields, fields, out),
-            "task_updated" => self.task_ended(fields, &Fields::of(fields.get("patch")), out),
+            "task_updated" => self.task_ended(fields, &ForeignFields::of(fields.get("patch")), out),
             "api_retry" | "api_error" => {
                 let text = retry(fields);
                 self.status(&text, out);
@@ -53,7 +53,7 @@ impl Work {
         }
     }
 
-    fn init(&mut self, fields: &Fields<'_>, out: &mut Decoded) {
+    fn init(&mut self, fields: &ForeignFields<'_>, out: &mut Decoded) {
         self.begin(fields.get("model").word().as_deref(), out);
         let said = fields.pick(&[
             "session_id",
@@ -69,7 +69,7 @@ impl Work {
         }
     }
 
-    fn hook(&mut self, fields: &Fields<'_>, out: &mut Decoded) {
+    fn hook(&mut self, fields: &ForeignFields<'_>, out: &mut Decoded) {
         let name = fields.any(&["hook_name", "hook_event"]).words().unwrap_or_default();
         let outcome = fields.any(&["outcome", "exit_code"]).words();
         let text =
@@ -79,7 +79,7 @@ impl Work {
 }
 
 /// The model's API failed and is asked again.
-fn retry(fields: &Fields<'_>) -> String {
+fn retry(fields: &ForeignFields<'_>) -> String {
     let word = |names: &[&str]| fields.any(names).words().unwrap_or_default();
     let (attempt, most) = (word(&["attempt", "retryAttempt"]), word(&["max_retries"]));
     let ms = fields.any(&["retry_delay_ms", "retryInMs"]).count().unwrap_or(0);

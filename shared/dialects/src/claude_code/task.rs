@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use compact_str::CompactString;
 
-use super::Work;
+use super::ClaudeStream;
 use crate::Decoded;
-use crate::field::Fields;
+use crate::field::ForeignFields;
 use model::event::{AgentStart, RunStatus};
 
-impl Work {
+impl ClaudeStream {
     /// The call or agent that a line about a task is about: the call that started it, else the task itself.
-    fn task_of(&mut self, fields: &Fields<'_>) -> String {
+    fn task_of(&mut self, fields: &ForeignFields<'_>) -> String {
         let id = fields.get("task_id").words().unwrap_or_default();
         match fields.get("tool_use_id").word() {
             Some(call) => {
@@ -22,8 +22,8 @@ impl Work {
         }
     }
 
-    /// `task_started`.
-    pub(super) fn task_started(&mut self, fields: &Fields<'_>, out: &mut Decoded) {
+    /// Reads a `task_started` line: a sub-agent begins.
+    pub(super) fn task_started(&mut self, fields: &ForeignFields<'_>, out: &mut Decoded) {
         let id = self.task_of(fields);
         let kind = fields.get("task_type").word().unwrap_or_default();
         let is_agent = kind.contains("agent") || fields.get("prompt").is_truthy();
@@ -39,7 +39,7 @@ impl Work {
     }
 
     /// `task_progress`. It comes before the line that it describes.
-    pub(super) fn task_progress(&mut self, fields: &Fields<'_>, out: &mut Decoded) {
+    pub(super) fn task_progress(&mut self, fields: &ForeignFields<'_>, out: &mut Decoded) {
         let id = self.task_of(fields);
         let text = fields.any(&["summary", "description", "last_tool_name"]).word().unwrap_or_default();
         if self.calls.contains_key(&*id) {
@@ -50,10 +50,15 @@ impl Work {
     }
 
     /// `task_notification`, and `task_updated` with a state. A task that was stopped may be told by either.
-    pub(super) fn task_ended(&mut self, fields: &Fields<'_>, state: &Fields<'_>, out: &mut Decoded) {
+    pub(super) fn task_ended(
+        &mut self,
+        fields: &ForeignFields<'_>,
+        state: &ForeignFields<'_>,
+        out: &mut Decoded,
+    ) {
         let id = self.task_of(fields);
         if let Some(call) = self.calls.get_mut(&*id) {
-            call.exec_ms = Fields::of(fields.get("usage")).get("duration_ms").count().or(call.exec_ms);
+            call.exec_ms = ForeignFields::of(fields.get("usage")).get("duration_ms").count().or(call.exec_ms);
         }
         let status = match state.get("status").word().as_deref() {
             Some("completed") => RunStatus::Complete,
@@ -67,7 +72,7 @@ impl Work {
     }
 
     /// `tool_progress`: the call runs.
-    pub(super) fn tool_progress(&mut self, fields: &Fields<'_>, out: &mut Decoded) {
+    pub(super) fn tool_progress(&mut self, fields: &ForeignFields<'_>, out: &mut Decoded) {
         let id = fields.get("tool_use_id").words().unwrap_or_default();
         if !self.writer.is_running() || !self.calls.contains_key(&*id) {
             return;

@@ -1,10 +1,10 @@
 //! Bounds of the decoder. What streams mean is tested on fixtures, in the package `tests`.
 
-use super::seen::Seen;
+use super::seen::SeenLines;
 
 #[test]
 fn what_came_before_is_known_and_what_came_long_before_is_forgotten() {
-    let mut seen = Seen::default();
+    let mut seen = SeenLines::default();
     assert!(!seen.again(&["a", "b"]));
     assert!(seen.again(&["a", "b"]));
     assert!(!seen.again(&["ab", ""]));

@@ -6,12 +6,12 @@ use std::borrow::Cow;
 use compact_str::CompactString;
 use indexmap::IndexMap;
 
-use super::live::Live;
-use super::seen::Seen;
-use super::tally::{Tally, Used};
-use crate::anthropic::{Block, BlockBody};
-use crate::field::{Field, Fields};
-use crate::writer::{Ending, Outcome, Writer};
+use super::live::LiveMessage;
+use super::seen::SeenLines;
+use super::tally::{AgentTokens, LineUsage};
+use crate::anthropic::{AnthropicBlock, OpenBlock};
+use crate::field::{ForeignField, ForeignFields};
+use crate::writer::{CallOutcome, EventWriter, RunEnding};
 use crate::{DecodeOptions, Decoded};
 use model::event::{AgentStart, ErrorFact, Kind, PartKind, RunStatus, ToolState};
 use model::ids::AgentId;
@@ -23,17 +23,17 @@ pub(super) const SYNTHETIC: &str = "<synthetic>";
 
 /// The state of one stream.
 #[derive(Debug)]
-pub(crate) struct Work {
-    pub(crate) writer: Writer,
+pub(crate) struct ClaudeStream {
+    pub(crate) writer: EventWriter,
     /// Calls of the run that goes on which have no result yet.
-    pub(crate) calls: IndexMap<CompactString, Call>,
+    pub(crate) calls: IndexMap<CompactString, ClaudeCall>,
     /// The agents, by the calls that started them.
-    pub(super) agents: IndexMap<CompactString, Agent>,
+    pub(super) agents: IndexMap<CompactString, ClaudeAgent>,
     /// Tasks that have an id of their own, and the calls that started them.
     pub(super) tasks: IndexMap<CompactString, CompactString>,
     /// Messages that come in deltas, by the calls of their agents.
-    pub(super) lives: IndexMap<CompactString, Live>,
-    pub(super) seen: Seen,
+    pub(super) lives: IndexMap<CompactString, LiveMessage>,
+    pub(super) seen: SeenLines,
     /// Runs that have begun.
     pub(super) runs: u64,
     /// A message about a failure that nothing came after.
@@ -48,7 +48,7 @@ pub(crate) struct Work {
 
 /// A call without a result.
 #[derive(Debug)]
-pub(crate) struct Call {
+pub(crate) struct ClaudeCall {
     pub(crate) name: CompactString,
     agent: Option<AgentId>,
     /// When it was made.
@@ -62,32 +62,32 @@ pub(crate) struct Call {
 }
 
 #[derive(Debug)]
-pub(super) struct Agent {
+pub(super) struct ClaudeAgent {
     pub(super) id: AgentId,
     name: Option<CompactString>,
     /// The run that knows it.
     pub(super) run: u64,
     is_open: bool,
-    pub(super) tally: Tally,
+    pub(super) tally: AgentTokens,
 }
 
 /// One line, and whose it is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Line<'l, 'a> {
-    pub(crate) fields: &'l Fields<'a>,
+pub(crate) struct ClaudeLine<'l, 'a> {
+    pub(crate) fields: &'l ForeignFields<'a>,
     /// The call that started the agent; empty for the main one.
     pub(crate) by: &'l str,
 }
 
-impl Work {
+impl ClaudeStream {
     pub(crate) fn new(dialect: &'static str, options: DecodeOptions) -> Self {
         Self {
-            writer: Writer::new(dialect, options),
+            writer: EventWriter::new(dialect, options),
             calls: IndexMap::new(),
             agents: IndexMap::new(),
             tasks: IndexMap::new(),
             lives: IndexMap::new(),
-            seen: Seen::default(),
+            seen: SeenLines::default(),
             runs: 0,
             trouble: None,
             stop_reason: None,
@@ -106,14 +106,14 @@ impl Work {
     }
 
     /// Whether the line came before, word for word.
-    pub(crate) fn is_repeated(&mut self, fields: &Fields<'_>) -> bool {
+    pub(crate) fn is_repeated(&mut self, fields: &ForeignFields<'_>) -> bool {
         let uuid = fields.get("uuid").words().unwrap_or_default();
         !uuid.is_empty() && self.seen.again(&[&uuid, fields.get("message").as_json_text()])
     }
 
     /// An assistant line: one content block of a message, or all of them.
-    pub(crate) fn assistant(&mut self, line: Line<'_, '_>, out: &mut Decoded) {
-        let message = Fields::of(line.fields.get("message"));
+    pub(crate) fn assistant(&mut self, line: ClaudeLine<'_, '_>, out: &mut Decoded) {
+        let message = ForeignFields::of(line.fields.get("message"));
         let model = message.get("model").word().filter(|model| *model != SYNTHETIC);
         self.begin(if line.by.is_empty() { model.as_deref() } else { None }, out);
         let agent = self.agent(line.by, None, out);
@@ -129,7 +129,7 @@ impl Work {
             self.writer.whole_part(PartKind::Text, &text, false, agent.as_ref(), out);
         }
         if !line.by.is_empty() {
-            let used = Used { message: &id, model: model.as_deref(), usage: message.get("usage") };
+            let used = LineUsage { message: &id, model: model.as_deref(), usage: message.get("usage") };
             return self.used(line.by, used);
         }
         if let Some(reason) = message.get("stop_reason").word() {
@@ -138,8 +138,15 @@ impl Work {
         self.trouble = failure(line.fields, content);
     }
 
-    fn block(&mut self, id: &str, block: Field<'_>, by: &str, agent: Option<&AgentId>, out: &mut Decoded) {
-        let body: BlockBody<'_> = block.object();
+    fn block(
+        &mut self,
+        id: &str,
+        block: ForeignField<'_>,
+        by: &str,
+        agent: Option<&AgentId>,
+        out: &mut Decoded,
+    ) {
+        let body: AnthropicBlock<'_> = block.object();
         let kind = body.kind.text().unwrap_or_default();
         let call = body.id.words().unwrap_or_default();
         let is_call = kind == "tool_use";
@@ -155,7 +162,7 @@ impl Work {
             if !id.is_empty() && self.seen.again(&told) {
                 return;
             }
-            Block::start(block, agent, &mut self.writer, out).stop(true, &mut self.writer, out);
+            OpenBlock::start(block, agent, &mut self.writer, out).stop(true, &mut self.writer, out);
         }
         if is_call {
             self.called(&call, &body.name.text().unwrap_or_default(), body.input, agent, out);
@@ -167,14 +174,14 @@ impl Work {
         &mut self,
         id: &str,
         name: &str,
-        input: Field<'_>,
+        input: ForeignField<'_>,
         agent: Option<&AgentId>,
         out: &mut Decoded,
     ) {
         if self.calls.contains_key(id) || self.calls.len() >= ITEMS_PER_RUN_MAX {
             return;
         }
-        let mut call = Call {
+        let mut call = ClaudeCall {
             name: CompactString::new(name),
             agent: agent.cloned(),
             at: self.now,
@@ -183,7 +190,7 @@ impl Work {
             prompt: None,
         };
         if matches!(name, "Agent" | "Task") {
-            let input = Fields::of(input);
+            let input = ForeignFields::of(input);
             call.prompt = input.get("prompt").word().map(Cow::into_owned);
             let name = input.any(&["subagent_type", "description"]).word();
             let start = AgentStart {
@@ -222,7 +229,13 @@ impl Work {
         let tool = self.writer.knows_call(id).then(|| self.writer.tool_id(id));
         let name = start.name.clone();
         let agent = self.writer.open_agent(id, AgentStart { tool, ..start }, out);
-        let known = Agent { id: agent.clone(), name, run: self.runs, is_open: true, tally: Tally::default() };
+        let known = ClaudeAgent {
+            id: agent.clone(),
+            name,
+            run: self.runs,
+            is_open: true,
+            tally: AgentTokens::default(),
+        };
         self.agents.insert(CompactString::new(id), known);
         agent
     }
@@ -237,18 +250,19 @@ impl Work {
     }
 
     /// A user line: results of calls, and texts, which are given back.
-    pub(crate) fn user(&mut self, line: Line<'_, '_>, out: &mut Decoded) -> String {
-        let content = Fields::of(line.fields.get("message")).get("content");
+    pub(crate) fn user(&mut self, line: ClaudeLine<'_, '_>, out: &mut Decoded) -> String {
+        let content = ForeignFields::of(line.fields.get("message")).get("content");
         if let Some(text) = content.word() {
             return text.into_owned();
         }
         let blocks = content.list();
-        let is_result = |block: &BlockBody<'_>| block.kind.text().is_some_and(|kind| kind == "tool_result");
-        let bodies: Vec<BlockBody<'_>> = blocks.iter().map(|block| block.object()).collect();
+        let is_result =
+            |block: &AnthropicBlock<'_>| block.kind.text().is_some_and(|kind| kind == "tool_result");
+        let bodies: Vec<AnthropicBlock<'_>> = blocks.iter().map(|block| block.object()).collect();
         let details = if bodies.iter().filter(|body| is_result(body)).count() == 1 {
-            Fields::of(line.fields.get("tool_use_result"))
+            ForeignFields::of(line.fields.get("tool_use_result"))
         } else {
-            Fields::default()
+            ForeignFields::default()
         };
         let mut texts = Vec::new();
         for body in &bodies {
@@ -266,7 +280,13 @@ impl Work {
         texts.join("\n")
     }
 
-    fn result(&mut self, body: &BlockBody<'_>, details: &Fields<'_>, by: &str, out: &mut Decoded) {
+    fn result(
+        &mut self,
+        body: &AnthropicBlock<'_>,
+        details: &ForeignFields<'_>,
+        by: &str,
+        out: &mut Decoded,
+    ) {
         let id = body.tool_use_id.words().unwrap_or_default();
         if !self.writer.knows_call(&id) {
             self.begin(None, out);
@@ -277,7 +297,7 @@ impl Work {
         let exec_ms = told_ms(details).or_else(|| call.as_ref().and_then(|call| call.exec_ms)).or(between);
         let is_error = body.is_error.is_true();
         let output = if body.content.is_some() { body.content.json() } else { Json::string("") };
-        let outcome = Outcome { is_error, ..Outcome::of(output).took(exec_ms) };
+        let outcome = CallOutcome { is_error, ..CallOutcome::of(output).took(exec_ms) };
         self.writer.result(&id, outcome, agent.as_ref(), out);
         let goes_on = details.get("isAsync").is_true()
             || details.get("status").word().is_some_and(|status| status == "async_launched");
@@ -311,7 +331,7 @@ impl Work {
     }
 
     /// The run is over. Calls without a result are given up, unless they are left to the caller.
-    pub(crate) fn close(&mut self, ending: Ending, leaves_calls: bool, out: &mut Decoded) {
+    pub(crate) fn close(&mut self, ending: RunEnding, leaves_calls: bool, out: &mut Decoded) {
         for (_, live) in std::mem::take(&mut self.lives) {
             live.close(ending.status == Some(RunStatus::Complete), &mut self.writer, out);
         }
@@ -331,25 +351,25 @@ impl Work {
         {
             self.writer.fail(fact, out);
         }
-        self.close(Ending::default(), false, out);
+        self.close(RunEnding::default(), false, out);
     }
 }
 
 /// The failure that an assistant line tells instead of an answer.
-fn failure(line: &Fields<'_>, content: Field<'_>) -> Option<ErrorFact> {
+fn failure(line: &ForeignFields<'_>, content: ForeignField<'_>) -> Option<ErrorFact> {
     let code = line.get("error").word();
     if code.is_none() && !line.get("isApiErrorMessage").is_true() {
         return None;
     }
-    let first = content.list().first().map(|block| block.object::<BlockBody<'_>>().text);
-    let message = first.and_then(Field::word).unwrap_or_default().into_owned();
+    let first = content.list().first().map(|block| block.object::<AnthropicBlock<'_>>().text);
+    let message = first.and_then(ForeignField::word).unwrap_or_default().into_owned();
     let code = code.unwrap_or(Cow::Borrowed("api_error"));
     let retryable = matches!(&*code, "rate_limit" | "overloaded" | "server_error").then_some(true);
     Some(ErrorFact { code: CompactString::new(&code), message, retryable, retry_after_ms: None })
 }
 
 /// How long a call was executed, in milliseconds, as its result says.
-fn told_ms(details: &Fields<'_>) -> Option<u64> {
+fn told_ms(details: &ForeignFields<'_>) -> Option<u64> {
     let ms = details.any(&["totalDurationMs", "durationMs"]).count();
     ms.or_else(|| details.get("durationSeconds").thousandths())
 }

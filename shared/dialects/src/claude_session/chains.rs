@@ -5,24 +5,24 @@ use std::collections::HashMap;
 
 use compact_str::CompactString;
 
-use crate::anthropic::BlockBody;
-use crate::claude_code::Work;
-use crate::field::{Field, Fields};
-use model::print::Printer;
+use crate::anthropic::AnthropicBlock;
+use crate::claude_code::ClaudeStream;
+use crate::field::{ForeignField, ForeignFields};
+use model::print::Fingerprint;
 
 /// Most lines that are remembered, twice: those of now and those of before.
 const REMEMBERED_MAX: usize = 16 << 10;
 
 /// The calls that the lines of side chains belong to, by the hash of the line's or the agent's id.
 #[derive(Debug, Default)]
-pub(super) struct Chains {
+pub(super) struct SideChains {
     now: HashMap<u64, CompactString>,
     before: HashMap<u64, CompactString>,
 }
 
-impl Chains {
+impl SideChains {
     /// The call whose agent wrote the line; empty for the main agent. An agent that no call is known of stands for itself.
-    pub(super) fn of(&mut self, line: &Fields<'_>, work: &Work) -> CompactString {
+    pub(super) fn of(&mut self, line: &ForeignFields<'_>, work: &ClaudeStream) -> CompactString {
         if !line.get("isSidechain").is_true() {
             return CompactString::default();
         }
@@ -41,10 +41,10 @@ impl Chains {
     }
 
     /// The call that asks for just what the first line of the chain says; of several the first that has no chain yet.
-    fn started_by(&self, line: &Fields<'_>, work: &Work) -> Option<CompactString> {
-        let content = Fields::of(line.get("message")).get("content");
-        let first = content.list().first().map(|block| block.object::<BlockBody<'_>>().text);
-        let text = content.word().or_else(|| first.and_then(Field::word))?;
+    fn started_by(&self, line: &ForeignFields<'_>, work: &ClaudeStream) -> Option<CompactString> {
+        let content = ForeignFields::of(line.get("message")).get("content");
+        let first = content.list().first().map(|block| block.object::<AnthropicBlock<'_>>().text);
+        let text = content.word().or_else(|| first.and_then(ForeignField::word))?;
         let mut asking = work.calls.iter().filter(|(_, call)| call.prompt.as_deref() == Some(&*text));
         asking.find(|(id, _)| !self.has(id)).map(|(id, _)| id.clone())
     }
@@ -70,5 +70,5 @@ impl Chains {
 }
 
 fn key(id: &str) -> u64 {
-    Printer::of(&[id])
+    Fingerprint::of(&[id])
 }

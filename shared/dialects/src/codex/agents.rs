@@ -5,33 +5,39 @@ use indexmap::IndexMap;
 
 use super::items::OPEN_ITEMS_MAX;
 use crate::Decoded;
-use crate::field::{Field, Fields};
-use crate::writer::Writer;
+use crate::field::{ForeignField, ForeignFields};
+use crate::writer::EventWriter;
 use model::event::{AgentStart, PartKind, RunStatus};
 use model::ids::AgentId;
 
 /// The agents of the turn that goes on, by their threads.
 #[derive(Debug, Default)]
-pub(super) struct Agents(IndexMap<CompactString, Agent>);
+pub(super) struct CodexAgents(IndexMap<CompactString, CodexAgent>);
 
 #[derive(Debug)]
-struct Agent {
+struct CodexAgent {
     id: AgentId,
     is_open: bool,
 }
 
-impl Agents {
+impl CodexAgents {
     /// The agent that makes the call; nothing for the main one.
-    pub(super) fn sender(&self, fields: &Fields<'_>) -> Option<AgentId> {
+    pub(super) fn sender(&self, fields: &ForeignFields<'_>) -> Option<AgentId> {
         let sender = fields.get("sender_thread_id").word()?;
         self.0.get(&*sender).map(|agent| agent.id.clone())
     }
 
     /// What the call `id` tells of agents.
-    pub(super) fn update(&mut self, id: &str, fields: &Fields<'_>, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn update(
+        &mut self,
+        id: &str,
+        fields: &ForeignFields<'_>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
         if fields.get("tool").word().as_deref() == Some("spawn_agent") {
-            let threads: Vec<Field<'_>> = fields.get("receiver_thread_ids").list();
-            for thread in threads.into_iter().filter_map(Field::word) {
+            let threads: Vec<ForeignField<'_>> = fields.get("receiver_thread_ids").list();
+            for thread in threads.into_iter().filter_map(ForeignField::word) {
                 self.start(&thread, id, fields, w, out);
             }
         }
@@ -43,13 +49,21 @@ impl Agents {
         if fields.get("tool").word().as_deref() == Some("close_agent")
             && fields.get("status").word().as_deref() == Some("completed")
         {
-            for thread in fields.get("receiver_thread_ids").list().into_iter().filter_map(Field::word) {
+            for thread in fields.get("receiver_thread_ids").list().into_iter().filter_map(ForeignField::word)
+            {
                 self.end(&thread, RunStatus::Complete, "", w, out);
             }
         }
     }
 
-    fn start(&mut self, thread: &str, call: &str, fields: &Fields<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn start(
+        &mut self,
+        thread: &str,
+        call: &str,
+        fields: &ForeignFields<'_>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
         if self.0.contains_key(thread) || self.0.len() >= OPEN_ITEMS_MAX || !w.has_room(out) {
             return;
         }
@@ -60,11 +74,11 @@ impl Agents {
             ..AgentStart::default()
         };
         let id = w.open_agent(thread, start, out);
-        self.0.insert(CompactString::new(thread), Agent { id, is_open: true });
+        self.0.insert(CompactString::new(thread), CodexAgent { id, is_open: true });
     }
 
     /// The last that an agent says comes with its end.
-    fn end(&mut self, thread: &str, status: RunStatus, said: &str, w: &mut Writer, out: &mut Decoded) {
+    fn end(&mut self, thread: &str, status: RunStatus, said: &str, w: &mut EventWriter, out: &mut Decoded) {
         let Some(agent) = self.0.get_mut(thread) else { return };
         if !std::mem::take(&mut agent.is_open) {
             return;

@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 
 use crate::Decoded;
-use crate::field::{Field, Fields};
-use crate::writer::{Outcome, WholeOutput, Writer};
+use crate::field::{ForeignField, ForeignFields};
+use crate::writer::{CallOutcome, EventWriter, WholeOutput};
 use model::event::{Kind, ToolState};
 use model::ids::AgentId;
 use model::json::Json;
 
 /// A call that goes on.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct CodexCall {
     id: String,
     agent: Option<AgentId>,
     arguments: String,
@@ -19,7 +19,7 @@ pub(super) struct Call {
 }
 
 /// The name of the tool that an item of `kind` calls; nothing when the item is no call.
-pub(super) fn name_of<'a>(kind: &'a str, fields: &Fields<'a>) -> Option<Cow<'a, str>> {
+pub(super) fn name_of<'a>(kind: &'a str, fields: &ForeignFields<'a>) -> Option<Cow<'a, str>> {
     match kind {
         "command_execution" | "file_change" | "web_search" => Some(Cow::Borrowed(kind)),
         "mcp_tool_call" => Some(fields.get("tool").word().unwrap_or(Cow::Borrowed(kind))),
@@ -29,7 +29,7 @@ pub(super) fn name_of<'a>(kind: &'a str, fields: &Fields<'a>) -> Option<Cow<'a, 
 }
 
 /// The arguments of a call, as JSON.
-pub(super) fn arguments(kind: &str, fields: &Fields<'_>) -> String {
+pub(super) fn arguments(kind: &str, fields: &ForeignFields<'_>) -> String {
     match kind {
         "mcp_tool_call" => {
             let arguments = fields.get("arguments");
@@ -43,19 +43,19 @@ pub(super) fn arguments(kind: &str, fields: &Fields<'_>) -> String {
 }
 
 /// A call, and what a line says about it.
-pub(super) struct Telling<'a, 'f> {
+pub(super) struct CallReport<'a, 'f> {
     pub(super) id: &'a str,
     pub(super) kind: &'a str,
-    pub(super) fields: &'a Fields<'f>,
+    pub(super) fields: &'a ForeignFields<'f>,
 }
 
-impl Call {
+impl CodexCall {
     /// A call that was not there before. It runs, unless all of it came at once.
     pub(super) fn start(
-        telling: &Telling<'_, '_>,
+        telling: &CallReport<'_, '_>,
         name: &str,
         agent: Option<AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) -> Self {
         let arguments = arguments(telling.kind, telling.fields);
@@ -80,7 +80,7 @@ impl Call {
     }
 
     /// More is known of it.
-    pub(super) fn update(&mut self, telling: &Telling<'_, '_>, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn update(&mut self, telling: &CallReport<'_, '_>, w: &mut EventWriter, out: &mut Decoded) {
         self.arguments(telling, w, out);
         if let Some(printed) = telling.fields.get("aggregated_output").word() {
             self.output.set(&self.id, &printed, self.agent.as_ref(), w, out);
@@ -88,7 +88,7 @@ impl Call {
     }
 
     /// What it is called with: searches tell what they look for when they are done.
-    pub(super) fn arguments(&mut self, telling: &Telling<'_, '_>, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn arguments(&mut self, telling: &CallReport<'_, '_>, w: &mut EventWriter, out: &mut Decoded) {
         let arguments = arguments(telling.kind, telling.fields);
         if arguments != self.arguments {
             self.arguments.clone_from(&arguments);
@@ -98,7 +98,7 @@ impl Call {
     }
 
     /// It is over.
-    pub(super) fn complete(self, telling: &Telling<'_, '_>, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn complete(self, telling: &CallReport<'_, '_>, w: &mut EventWriter, out: &mut Decoded) {
         let fields = telling.fields;
         let status = fields.get("status").word().unwrap_or_default();
         let exit_code = fields.get("exit_code").words();
@@ -124,12 +124,12 @@ impl Call {
             _ if fields.get("agents_states").is_truthy() => fields.get("agents_states").json(),
             _ => Json::string(&status),
         };
-        w.result(&self.id, Outcome { is_error, ..Outcome::of(output) }, self.agent.as_ref(), out);
+        w.result(&self.id, CallOutcome { is_error, ..CallOutcome::of(output) }, self.agent.as_ref(), out);
     }
 }
 
 /// What a tool of an MCP server gave back: its content, else the same as structure, else why it failed.
-fn mcp_output(result: Field<'_>, error: Field<'_>) -> Json {
+fn mcp_output(result: ForeignField<'_>, error: ForeignField<'_>) -> Json {
     if error.is_truthy() {
         let message = error.fields().get("message");
         return if message.is_some() { message.json() } else { error.json() };

@@ -3,11 +3,11 @@
 use compact_str::CompactString;
 use indexmap::IndexMap;
 
-use super::agents::Agents;
-use super::call::{Call, Telling, name_of};
+use super::agents::CodexAgents;
+use super::call::{CallReport, CodexCall, name_of};
 use crate::Decoded;
-use crate::field::Field;
-use crate::writer::{WholePart, Writer};
+use crate::field::ForeignField;
+use crate::writer::{EventWriter, WholePart};
 use model::event::{Kind, PartKind, ToolState};
 
 /// Most items that may be open at the same time. Agents have a few; the limit is for streams that complete none.
@@ -15,7 +15,7 @@ pub(super) const OPEN_ITEMS_MAX: usize = 1024;
 
 /// What a line says about an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum ItemPhase {
     Started,
     Updated,
     Completed,
@@ -23,24 +23,30 @@ pub(super) enum Phase {
 
 /// The items of the turn that goes on.
 #[derive(Debug, Default)]
-pub(super) struct Items {
-    open: IndexMap<CompactString, Open>,
-    agents: Agents,
+pub(super) struct CodexItems {
+    open: IndexMap<CompactString, OpenCodexItem>,
+    agents: CodexAgents,
     /// The question to a person that nothing shows the answer of.
     asked: Option<CompactString>,
 }
 
 #[derive(Debug)]
-enum Open {
+enum OpenCodexItem {
     Part(WholePart),
-    Call(Call),
+    Call(CodexCall),
     /// There was no room for it, or it says nothing until it is complete.
     Silent,
 }
 
-impl Items {
+impl CodexItems {
     /// A line about `item`.
-    pub(super) fn take(&mut self, phase: Phase, item: Field<'_>, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn take(
+        &mut self,
+        phase: ItemPhase,
+        item: ForeignField<'_>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
         let fields = item.fields();
         // Searches have an id of their own beside that of their item.
         let id = fields.last("id").words().unwrap_or_default();
@@ -65,7 +71,7 @@ impl Items {
             }
             _ => match name_of(&kind, &fields) {
                 Some(name) => {
-                    let telling = Telling { id: &id, kind: &kind, fields: &fields };
+                    let telling = CallReport { id: &id, kind: &kind, fields: &fields };
                     self.call(&telling, &name, phase, w, out);
                 }
                 None => w.raw(item, None, out),
@@ -74,22 +80,36 @@ impl Items {
     }
 
     /// More of the text of an item that need not have started.
-    pub(super) fn delta(&mut self, id: &str, kind: PartKind, text: &str, w: &mut Writer, out: &mut Decoded) {
-        if let Open::Part(part) = self.part(id, kind, w, out) {
+    pub(super) fn delta(
+        &mut self,
+        id: &str,
+        kind: PartKind,
+        text: &str,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
+        if let OpenCodexItem::Part(part) = self.part(id, kind, w, out) {
             part.delta(text, w, out);
         }
     }
 
-    fn text(&mut self, id: &str, kind: PartKind, text: Field<'_>, w: &mut Writer, out: &mut Decoded) {
-        if let Open::Part(part) = self.part(id, kind, w, out)
+    fn text(
+        &mut self,
+        id: &str,
+        kind: PartKind,
+        text: ForeignField<'_>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
+        if let OpenCodexItem::Part(part) = self.part(id, kind, w, out)
             && let Some(text) = text.word()
         {
             part.set(&text, w, out);
         }
     }
 
-    fn completed(&mut self, id: &str, phase: Phase, w: &mut Writer, out: &mut Decoded) {
-        if phase == Phase::Completed
+    fn completed(&mut self, id: &str, phase: ItemPhase, w: &mut EventWriter, out: &mut Decoded) {
+        if phase == ItemPhase::Completed
             && let Some(open) = self.open.shift_remove(id)
         {
             open.close(w, out);
@@ -97,30 +117,43 @@ impl Items {
     }
 
     /// The part of the item `id`, begun where it is not there.
-    fn part(&mut self, id: &str, kind: PartKind, w: &mut Writer, out: &mut Decoded) -> &mut Open {
+    fn part(
+        &mut self,
+        id: &str,
+        kind: PartKind,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) -> &mut OpenCodexItem {
         if !self.open.contains_key(id) {
             let open = if w.has_room(out) {
-                Open::Part(WholePart::new(w.open_part(kind, None, out)))
+                OpenCodexItem::Part(WholePart::new(w.open_part(kind, None, out)))
             } else {
-                Open::Silent
+                OpenCodexItem::Silent
             };
             self.add(id, open, w, out);
         }
-        self.open.entry(CompactString::new(id)).or_insert(Open::Silent)
+        self.open.entry(CompactString::new(id)).or_insert(OpenCodexItem::Silent)
     }
 
-    fn call(&mut self, told: &Telling<'_, '_>, name: &str, phase: Phase, w: &mut Writer, out: &mut Decoded) {
-        if !matches!(self.open.get(told.id), Some(Open::Call(_))) {
+    fn call(
+        &mut self,
+        told: &CallReport<'_, '_>,
+        name: &str,
+        phase: ItemPhase,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
+        if !matches!(self.open.get(told.id), Some(OpenCodexItem::Call(_))) {
             if !w.has_room(out) {
                 return;
             }
             let by = self.agents.sender(told.fields);
-            let call = Call::start(told, name, by, w, out);
-            self.add(told.id, Open::Call(call), w, out);
+            let call = CodexCall::start(told, name, by, w, out);
+            self.add(told.id, OpenCodexItem::Call(call), w, out);
         }
-        let Some(Open::Call(call)) = self.open.get_mut(told.id) else { return };
+        let Some(OpenCodexItem::Call(call)) = self.open.get_mut(told.id) else { return };
         // What came at once is in the result.
-        if phase != Phase::Completed || call.has_printed() {
+        if phase != ItemPhase::Completed || call.has_printed() {
             call.update(told, w, out);
         } else {
             call.arguments(told, w, out);
@@ -128,14 +161,14 @@ impl Items {
         if told.kind.starts_with("collab_") {
             self.agents.update(call.id(), told.fields, w, out);
         }
-        if phase == Phase::Completed
-            && let Some(Open::Call(call)) = self.open.shift_remove(told.id)
+        if phase == ItemPhase::Completed
+            && let Some(OpenCodexItem::Call(call)) = self.open.shift_remove(told.id)
         {
             call.complete(told, w, out);
         }
     }
 
-    fn add(&mut self, id: &str, open: Open, w: &mut Writer, out: &mut Decoded) {
+    fn add(&mut self, id: &str, open: OpenCodexItem, w: &mut EventWriter, out: &mut Decoded) {
         if self.open.len() >= OPEN_ITEMS_MAX
             && let Some((_, oldest)) = self.open.shift_remove_index(0)
         {
@@ -147,7 +180,13 @@ impl Items {
     }
 
     /// The agent asks a person and waits.
-    pub(super) fn ask(&mut self, id: &str, questions: Field<'_>, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn ask(
+        &mut self,
+        id: &str,
+        questions: ForeignField<'_>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
         if !w.has_room(out) {
             return;
         }
@@ -160,14 +199,14 @@ impl Items {
     }
 
     /// The turn is whole, so whatever a person was asked has been answered.
-    pub(super) fn answered(&mut self, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn answered(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         if let Some(id) = self.asked.take() {
             w.state(&id, ToolState::Complete, None, out);
         }
     }
 
     /// The turn is over.
-    pub(super) fn close(&mut self, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn close(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         for (_, open) in std::mem::take(&mut self.open) {
             open.close(w, out);
         }
@@ -176,9 +215,9 @@ impl Items {
     }
 }
 
-impl Open {
+impl OpenCodexItem {
     /// No more comes of it. Calls that gave nothing back end with their run.
-    fn close(self, w: &mut Writer, out: &mut Decoded) {
+    fn close(self, w: &mut EventWriter, out: &mut Decoded) {
         if let Self::Part(part) = self {
             part.end(false, w, out);
         }
@@ -186,8 +225,8 @@ impl Open {
 }
 
 /// How far the list is, and what comes next on it.
-fn next_todo(items: Field<'_>) -> String {
-    let all: Vec<_> = items.list().into_iter().map(Field::fields).collect();
+fn next_todo(items: ForeignField<'_>) -> String {
+    let all: Vec<_> = items.list().into_iter().map(ForeignField::fields).collect();
     let done = all.iter().filter(|item| item.get("completed").is_true()).count();
     let next = all.iter().find(|item| !item.get("completed").is_true());
     let next = next.and_then(|item| item.get("text").word()).unwrap_or_default();

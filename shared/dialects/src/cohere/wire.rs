@@ -2,108 +2,108 @@
 
 use serde::Deserialize;
 
-use crate::field::Field;
+use crate::field::ForeignField;
 use model::event::Usage;
 
 /// An event of a stream, or a whole answer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct StreamEvent<'a> {
+pub(super) struct CohereStreamEvent<'a> {
     #[serde(borrow, rename = "type")]
-    pub(super) kind: Field<'a>,
+    pub(super) kind: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) index: Field<'a>,
+    pub(super) index: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) delta: Field<'a>,
+    pub(super) delta: ForeignField<'a>,
     /// Of a whole answer: the message; of an error: what went wrong.
     #[serde(borrow)]
-    pub(super) message: Field<'a>,
+    pub(super) message: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) error: Field<'a>,
+    pub(super) error: ForeignField<'a>,
 }
 
 /// What is new with an event; a whole answer has the same fields at its end.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Delta<'a> {
+pub(super) struct CohereDelta<'a> {
     #[serde(borrow)]
-    pub(super) message: Field<'a>,
+    pub(super) message: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) finish_reason: Field<'a>,
+    pub(super) finish_reason: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) usage: Field<'a>,
+    pub(super) usage: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) error: Field<'a>,
+    pub(super) error: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Message<'a> {
+pub(super) struct CohereMessage<'a> {
     #[serde(borrow)]
-    pub(super) content: Field<'a>,
+    pub(super) content: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) tool_plan: Field<'a>,
+    pub(super) tool_plan: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) tool_calls: Field<'a>,
+    pub(super) tool_calls: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) citations: Field<'a>,
+    pub(super) citations: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Content<'a> {
+pub(super) struct CohereContent<'a> {
     #[serde(borrow)]
-    pub(super) text: Field<'a>,
+    pub(super) text: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) thinking: Field<'a>,
+    pub(super) thinking: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Call<'a> {
+pub(super) struct CohereToolCall<'a> {
     #[serde(borrow)]
-    pub(super) id: Field<'a>,
+    pub(super) id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) function: Field<'a>,
+    pub(super) function: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Function<'a> {
+pub(super) struct CohereFunction<'a> {
     #[serde(borrow)]
-    pub(super) name: Field<'a>,
+    pub(super) name: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) arguments: Field<'a>,
+    pub(super) arguments: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct UsageFields<'a> {
+struct CohereUsage<'a> {
     #[serde(borrow)]
-    tokens: Field<'a>,
+    tokens: ForeignField<'a>,
     #[serde(borrow)]
-    billed_units: Field<'a>,
+    billed_units: ForeignField<'a>,
     #[serde(borrow)]
-    cached_tokens: Field<'a>,
+    cached_tokens: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 #[expect(clippy::struct_field_names, reason = "the names of the dialect")]
-struct Counts<'a> {
+struct CohereTokens<'a> {
     #[serde(borrow)]
-    input_tokens: Field<'a>,
+    input_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    output_tokens: Field<'a>,
+    output_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    reasoning_tokens: Field<'a>,
+    reasoning_tokens: ForeignField<'a>,
 }
 
 /// Tokens as the model saw them; those that are paid for only where there are no others.
-pub(super) fn usage(field: Field<'_>) -> Option<Usage> {
-    let fields: UsageFields<'_> = field.object();
+pub(super) fn usage(field: ForeignField<'_>) -> Option<Usage> {
+    let fields: CohereUsage<'_> = field.object();
     let counted = if fields.tokens.is_truthy() { fields.tokens } else { fields.billed_units };
-    let counts: Counts<'_> = counted.object();
+    let counts: CohereTokens<'_> = counted.object();
     let (input, output) = (counts.input_tokens.count(), counts.output_tokens.count());
     if input.is_none() && output.is_none() {
         return None;

@@ -7,33 +7,33 @@ use serde_json::Value;
 use super::rules::CallRule;
 use super::{is_truthy, outcome};
 use crate::Decoded;
-use crate::agents::Parts;
-use crate::writer::{OpenCall, Writer};
+use crate::agents::AgentParts;
+use crate::writer::{EventWriter, OpenCall};
 
 /// The calls of one run that are still being written.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(super) struct CustomCalls {
     /// By place or id.
     open: IndexMap<CompactString, OpenCall>,
     ids: IndexMap<CompactString, CompactString>,
 }
 
 /// A call, or a piece of one.
-struct Piece<'v> {
+struct CustomCallPiece<'v> {
     id: &'v str,
     place: Option<String>,
     name: &'v str,
     arguments: Option<&'v Value>,
 }
 
-impl Calls {
+impl CustomCalls {
     /// Takes what `rule` finds in `value`; whether that was anything.
     pub(super) fn take(
         &mut self,
         rule: &CallRule,
         value: &Value,
-        parts: &mut Parts,
-        w: &mut Writer,
+        parts: &mut AgentParts,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) -> bool {
         let mut is_known = false;
@@ -47,7 +47,7 @@ impl Calls {
             is_known = true;
             parts.close_all(w, out);
             let place = rule.index.first(node).map(words);
-            self.piece(&Piece { id: &id, place, name, arguments }, w, out);
+            self.piece(&CustomCallPiece { id: &id, place, name, arguments }, w, out);
             let (result, error) = (rule.result.first(node), rule.error.first(node));
             if result.is_some() || error.is_some_and(is_truthy) {
                 self.written(true, w, out);
@@ -62,8 +62,8 @@ impl Calls {
         &mut self,
         rule: &CallRule,
         value: &Value,
-        parts: &mut Parts,
-        w: &mut Writer,
+        parts: &mut AgentParts,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) -> bool {
         let mut is_known = false;
@@ -81,8 +81,8 @@ impl Calls {
         is_known
     }
 
-    fn piece(&mut self, piece: &Piece<'_>, w: &mut Writer, out: &mut Decoded) {
-        let Piece { id, place, name, arguments } = piece;
+    fn piece(&mut self, piece: &CustomCallPiece<'_>, w: &mut EventWriter, out: &mut Decoded) {
+        let CustomCallPiece { id, place, name, arguments } = piece;
         let (id, name) = (*id, *name);
         let key = match (place, id) {
             (Some(place), _) => Some(compact_str::format_compact!("at {place}")),
@@ -122,7 +122,7 @@ impl Calls {
     }
 
     /// No more pieces come. At a stream that broke off only calls with whole arguments are written.
-    pub(super) fn written(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn written(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         for (_, mut call) in std::mem::take(&mut self.open) {
             if is_whole || call.is_whole() {
                 call.written(None, w, out);

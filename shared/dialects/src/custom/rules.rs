@@ -14,16 +14,16 @@ use model::limits::{JSON_PATH_BYTES_MAX, JSON_PATH_DEPTH_MAX};
 
 /// A description, read.
 #[derive(Debug)]
-pub(super) struct Described {
+pub(super) struct DialectDescription {
     pub(super) name: CompactString,
-    pub(super) format: Format,
-    pub(super) rules: Rules,
+    pub(super) format: CustomFormat,
+    pub(super) rules: ExtractionRules,
 }
 
 /// How a stream falls into objects.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Format {
+pub(super) enum CustomFormat {
     /// The data of server-sent events.
     #[default]
     Sse,
@@ -36,20 +36,20 @@ pub(super) enum Format {
 /// Where in an object things stand.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Rules {
-    pub(super) model: Paths,
-    pub(super) text: Paths,
+pub(super) struct ExtractionRules {
+    pub(super) model: PathAlternatives,
+    pub(super) text: PathAlternatives,
     #[serde(alias = "reasoning")]
-    pub(super) thinking: Paths,
+    pub(super) thinking: PathAlternatives,
     #[serde(deserialize_with = "one_or_many")]
     pub(super) tool_calls: Vec<CallRule>,
     #[serde(deserialize_with = "one_or_many")]
     pub(super) results: Vec<CallRule>,
-    pub(super) stop_reason: Paths,
-    pub(super) usage: Paths,
+    pub(super) stop_reason: PathAlternatives,
+    pub(super) usage: PathAlternatives,
     #[serde(alias = "error")]
-    pub(super) errors: Paths,
-    pub(super) done: Paths,
+    pub(super) errors: PathAlternatives,
+    pub(super) done: PathAlternatives,
 }
 
 /// Where calls stand, and in each of them its parts.
@@ -57,21 +57,22 @@ pub(super) struct Rules {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct CallRule {
     /// The calls; the whole object where it is left out.
-    pub(super) path: Paths,
-    pub(super) id: Paths,
-    pub(super) index: Paths,
-    pub(super) name: Paths,
-    pub(super) arguments: Paths,
+    pub(super) path: PathAlternatives,
+    pub(super) id: PathAlternatives,
+    pub(super) index: PathAlternatives,
+    pub(super) name: PathAlternatives,
+    pub(super) arguments: PathAlternatives,
     #[serde(alias = "output")]
-    pub(super) result: Paths,
-    pub(super) error: Paths,
+    pub(super) result: PathAlternatives,
+    pub(super) error: PathAlternatives,
 }
 
 impl CallRule {
     /// Calls at `path` with their parts under the names that most have.
-    fn usual(path: Paths) -> Result<Self, String> {
-        let paths =
-            |texts: &[&str]| texts.iter().map(|text| parse_path(text)).collect::<Result<_, _>>().map(Paths);
+    fn usual(path: PathAlternatives) -> Result<Self, String> {
+        let paths = |texts: &[&str]| {
+            texts.iter().map(|text| parse_path(text)).collect::<Result<_, _>>().map(PathAlternatives)
+        };
         Ok(Self {
             path,
             id: paths(&["$.id", "$.call_id", "$.tool_call_id", "$.tool_use_id"])?,
@@ -86,9 +87,9 @@ impl CallRule {
 
 /// Paths that are tried one after the other.
 #[derive(Debug, Default)]
-pub(super) struct Paths(Vec<JsonPath>);
+pub(super) struct PathAlternatives(Vec<JsonPath>);
 
-impl Paths {
+impl PathAlternatives {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -145,30 +146,30 @@ fn mend_filters(text: &str) -> String {
     mended.replace("==='", "=='")
 }
 
-impl<'de> Deserialize<'de> for Paths {
+impl<'de> Deserialize<'de> for PathAlternatives {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct OneOrMany;
         impl<'de> Visitor<'de> for OneOrMany {
-            type Value = Paths;
+            type Value = PathAlternatives;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSONPath or a list of them")
             }
 
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Paths, E> {
-                Ok(Paths(vec![parse_path(text).map_err(E::custom)?]))
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<PathAlternatives, E> {
+                Ok(PathAlternatives(vec![parse_path(text).map_err(E::custom)?]))
             }
 
-            fn visit_unit<E>(self) -> Result<Paths, E> {
-                Ok(Paths::default())
+            fn visit_unit<E>(self) -> Result<PathAlternatives, E> {
+                Ok(PathAlternatives::default())
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Paths, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<PathAlternatives, A::Error> {
                 let mut paths = Vec::new();
                 while let Some(text) = seq.next_element::<String>()? {
                     paths.push(parse_path(&text).map_err(A::Error::custom)?);
                 }
-                Ok(Paths(paths))
+                Ok(PathAlternatives(paths))
             }
         }
         deserializer.deserialize_any(OneOrMany)
@@ -186,7 +187,7 @@ fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<CallRul
         }
 
         fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
-            let path = Paths(vec![parse_path(text).map_err(E::custom)?]);
+            let path = PathAlternatives(vec![parse_path(text).map_err(E::custom)?]);
             Ok(vec![CallRule::usual(path).map_err(E::custom)?])
         }
 
@@ -202,24 +203,24 @@ fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<CallRul
 }
 
 #[derive(Debug, Deserialize)]
-struct File {
-    provider: Provider,
-    stream: Stream,
+struct DescriptionFile {
+    provider: ProviderName,
+    stream: StreamDescription,
 }
 
 /// Who speaks the dialect. Other keys are for those who call the provider.
 #[derive(Debug, Deserialize)]
-struct Provider {
+struct ProviderName {
     #[serde(deserialize_with = "name")]
     name: CompactString,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stream {
+struct StreamDescription {
     #[serde(default)]
-    format: Format,
-    extract: Rules,
+    format: CustomFormat,
+    extract: ExtractionRules,
     /// For those who call the provider.
     #[serde(default, rename = "enabled")]
     _enabled: IgnoredAny,
@@ -238,8 +239,8 @@ fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CompactString, D::
 }
 
 /// Reads a description.
-pub(super) fn parse(yaml: &str) -> Result<Described, UserDialectError> {
-    let file: File = serde_saphyr::from_str(yaml).map_err(|error| {
+pub(super) fn parse(yaml: &str) -> Result<DialectDescription, UserDialectError> {
+    let file: DescriptionFile = serde_saphyr::from_str(yaml).map_err(|error| {
         let line = error.location().map_or(1, |location| location.line());
         let at = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
         let text = yaml.lines().nth(at).unwrap_or_default().trim().trim_start_matches("- ");
@@ -247,5 +248,9 @@ pub(super) fn parse(yaml: &str) -> Result<Described, UserDialectError> {
         let why = error.without_snippet().to_string();
         UserDialectError { line, key, why: why.lines().next().unwrap_or_default().to_owned() }
     })?;
-    Ok(Described { name: file.provider.name, format: file.stream.format, rules: file.stream.extract })
+    Ok(DialectDescription {
+        name: file.provider.name,
+        format: file.stream.format,
+        rules: file.stream.extract,
+    })
 }

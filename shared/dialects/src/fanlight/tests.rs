@@ -1,6 +1,6 @@
 //! What a native stream gives beside its events. Whole streams are fixtures of the package `tests`.
 
-use super::Decoder;
+use super::NativeDecoder;
 use crate::{Decode as _, DecodeOptions, Decoded};
 use model::event::Kind;
 use model::ids::RunId;
@@ -8,7 +8,7 @@ use model::limits::LINE_BYTES_MAX;
 
 fn decoded(stream: &str) -> Decoded {
     let options = DecodeOptions { run: RunId::new("given"), ..DecodeOptions::default() };
-    let (mut decoder, mut out) = (Decoder::new(options), Decoded::default());
+    let (mut decoder, mut out) = (NativeDecoder::new(options), Decoded::default());
     decoder.feed(stream.as_bytes(), &mut out);
     decoder.end(&mut out);
     out

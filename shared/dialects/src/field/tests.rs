@@ -1,9 +1,9 @@
 //! What is read out of fields of unexpected types.
 
-use super::{Field, Fields};
+use super::{ForeignField, ForeignFields};
 
 fn text_of(json: &str) -> Option<String> {
-    Field::parse(json)?.text().map(std::borrow::Cow::into_owned)
+    ForeignField::parse(json)?.text().map(std::borrow::Cow::into_owned)
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn half_a_surrogate_pair_costs_only_itself() {
 
 #[test]
 fn counts_come_in_many_spellings() {
-    let count = |json| Field::parse(json).and_then(Field::count);
+    let count = |json| ForeignField::parse(json).and_then(ForeignField::count);
     assert_eq!(count("12"), Some(12));
     assert_eq!(count("\"12\""), Some(12));
     assert_eq!(count("12.7"), Some(12));
@@ -34,16 +34,17 @@ fn counts_come_in_many_spellings() {
 #[test]
 fn json_that_is_too_deep_is_handed_on_as_a_string() {
     let deep = format!("{}1{}", "[".repeat(100), "]".repeat(100));
-    let json = Field::parse(&deep).map(Field::json);
+    let json = ForeignField::parse(&deep).map(ForeignField::json);
     assert!(json.is_some_and(|json| json.as_str().starts_with("\"[[")));
 }
 
 #[test]
 fn fields_are_found_by_either_spelling_and_null_is_absent() {
-    let object = Field::parse(r#"{"message_id":null,"messageId":"m","RUN_ID":7,"x":[]}"#).unwrap_or_default();
-    let fields = Fields::of(object);
+    let object =
+        ForeignField::parse(r#"{"message_id":null,"messageId":"m","RUN_ID":7,"x":[]}"#).unwrap_or_default();
+    let fields = ForeignFields::of(object);
     assert_eq!(fields.get("messageId").text().as_deref(), Some("m"));
     assert_eq!(fields.any(&["absent", "runId"]).count(), Some(7));
     assert!(!fields.get("absent").is_some());
-    assert!(!Fields::of(Field::parse("[1]").unwrap_or_default()).get("x").is_some());
+    assert!(!ForeignFields::of(ForeignField::parse("[1]").unwrap_or_default()).get("x").is_some());
 }

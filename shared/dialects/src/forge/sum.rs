@@ -2,13 +2,13 @@
 //! taken, something was missed, and the sum counts.
 
 use crate::Decoded;
-use crate::writer::{OpenPart, Writer};
+use crate::writer::{EventWriter, OpenPart};
 use model::event::PartKind;
 use model::limits::PART_BYTES_MAX;
 
 /// All text of one kind in a run. It falls into parts, with calls between them.
 #[derive(Debug)]
-pub(super) struct Sum {
+pub(super) struct CumulativeText {
     kind: PartKind,
     /// The text so far; not kept on when it is over the limit, then nothing can be healed any more.
     told: String,
@@ -18,13 +18,13 @@ pub(super) struct Sum {
     open: Option<OpenPart>,
 }
 
-impl Sum {
+impl CumulativeText {
     pub(super) fn new(kind: PartKind) -> Self {
         Self { kind, told: String::new(), is_too_long: false, last: 0, open: None }
     }
 
     /// More text: a piece, and the text so far with it.
-    pub(super) fn add(&mut self, piece: &str, whole: Option<&str>, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn add(&mut self, piece: &str, whole: Option<&str>, w: &mut EventWriter, out: &mut Decoded) {
         let Some(whole) = whole.filter(|_| !self.is_too_long) else { return self.append(piece, w, out) };
         if let Some(rest) = whole.strip_prefix(self.told.as_str()) {
             return self.append(rest, w, out);
@@ -38,7 +38,7 @@ impl Sum {
     }
 
     /// The text is whole, and was `whole` all in all, or since the last call.
-    pub(super) fn finish(&mut self, whole: &str, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn finish(&mut self, whole: &str, w: &mut EventWriter, out: &mut Decoded) {
         let begin = self.begin();
         let (before, current) = self.told.split_at_checked(begin).unwrap_or((&self.told, ""));
         let last = self.told.get(self.last..).unwrap_or_default();
@@ -56,7 +56,7 @@ impl Sum {
     }
 
     /// The part is whole.
-    pub(super) fn close(&mut self, w: &Writer, out: &mut Decoded) {
+    pub(super) fn close(&mut self, w: &EventWriter, out: &mut Decoded) {
         if let Some(part) = self.open.take() {
             part.end(false, w, out);
         }
@@ -67,7 +67,7 @@ impl Sum {
         if self.open.is_some() { self.last } else { self.told.len() }
     }
 
-    fn append(&mut self, text: &str, w: &mut Writer, out: &mut Decoded) {
+    fn append(&mut self, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         if text.is_empty() || (self.open.is_none() && !w.has_room(out)) {
             return;
         }
@@ -86,7 +86,7 @@ impl Sum {
     }
 
     /// The text of the open part is another one.
-    fn replace(&mut self, text: &str, w: &mut Writer, out: &mut Decoded) {
+    fn replace(&mut self, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         let begin = self.begin();
         let Some(part) = &mut self.open else { return self.append(text, w, out) };
         part.replace(text, w, out);
@@ -95,7 +95,7 @@ impl Sum {
     }
 
     /// Something was missed: the sum `whole` does not begin with what was taken.
-    fn heal(&mut self, piece: &str, whole: &str, w: &mut Writer, out: &mut Decoded) {
+    fn heal(&mut self, piece: &str, whole: &str, w: &mut EventWriter, out: &mut Decoded) {
         let begin = self.begin();
         if common(&self.told, whole) >= begin
             && let Some(text) = whole.get(begin..)

@@ -2,69 +2,69 @@
 //! was not streamed, objects one after the other. The first byte that is no white space decides.
 
 use super::lines::BOM;
-use super::{Frame, Sse, Values};
+use super::{SseSplitter, StreamPiece, ValueSplitter};
 
 /// Splits a body into pieces.
 #[derive(Debug)]
-pub struct Body {
-    state: State,
+pub struct BodyFraming {
+    state: BodyFormat,
     /// How a JSON body falls into values, from its first line on.
-    values: fn(u64) -> Values,
+    values: fn(u64) -> ValueSplitter,
 }
 
 #[derive(Debug)]
-enum State {
+enum BodyFormat {
     /// Only white space so far; how many bytes of a byte order mark and how many lines there were.
     Undecided {
         bom: usize,
         lines: u64,
     },
-    Sse(Sse),
-    Json(Values),
+    Sse(SseSplitter),
+    Json(ValueSplitter),
 }
 
-impl Default for Body {
+impl Default for BodyFraming {
     fn default() -> Self {
-        Self { state: State::Undecided { bom: 0, lines: 0 }, values: Values::items }
+        Self { state: BodyFormat::Undecided { bom: 0, lines: 0 }, values: ValueSplitter::items }
     }
 }
 
-impl Body {
+impl BodyFraming {
     /// A body whose arrays are values like any other.
     pub fn keeping_arrays() -> Self {
-        Self { values: Values::whole, ..Self::default() }
+        Self { values: ValueSplitter::whole, ..Self::default() }
     }
 
     /// A body that may begin with a JSON object and go on as SSE, as messages of a WebSocket do when they are joined.
     pub fn of_objects() -> Self {
-        Self { values: Values::in_text, ..Self::default() }
+        Self { values: ValueSplitter::in_text, ..Self::default() }
     }
 
     /// Takes the next bytes and gives each piece that is whole.
-    pub fn feed(&mut self, bytes: &[u8], take: &mut dyn FnMut(Frame<'_>)) {
+    pub fn feed(&mut self, bytes: &[u8], take: &mut dyn FnMut(StreamPiece<'_>)) {
         let mut bytes = bytes;
-        if let State::Undecided { bom, lines } = &mut self.state {
+        if let BodyFormat::Undecided { bom, lines } = &mut self.state {
             let Some((first, rest)) = first_byte(bytes, bom, lines) else { return };
             bytes = rest;
             self.state = if matches!(first, b'{' | b'[') {
-                State::Json((self.values)(lines.saturating_add(1)))
+                BodyFormat::Json((self.values)(lines.saturating_add(1)))
             } else {
-                State::Sse(Sse::after(*lines))
+                BodyFormat::Sse(SseSplitter::after(*lines))
             };
         }
         match &mut self.state {
-            State::Sse(sse) => sse.feed(bytes, take),
-            State::Json(values) => values.feed(bytes, take),
-            State::Undecided { .. } => {}
+            BodyFormat::Sse(sse) => sse.feed(bytes, take),
+            BodyFormat::Json(values) => values.feed(bytes, take),
+            BodyFormat::Undecided { .. } => {}
         }
     }
 
     /// The stream is over.
-    pub fn end(&mut self, take: &mut dyn FnMut(Frame<'_>)) {
+    pub fn end(&mut self, take: &mut dyn FnMut(StreamPiece<'_>)) {
         match &mut self.state {
-            State::Sse(sse) => sse.end(take),
-            State::Json(values) => values.end(take),
-            State::Undecided { .. } => {}
+            BodyFormat::Sse(sse) => sse.end(take),
+            BodyFormat::Json(values) => values.end(take),
+            BodyFormat::Undecided { .. } => {}
         }
     }
 }

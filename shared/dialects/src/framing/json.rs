@@ -2,7 +2,7 @@
 //! without line ends, or as the items of one array. Only brackets and strings are looked at; whether a value is right
 //! is for its reader to say.
 
-use super::{Frame, FrameBody};
+use super::{PieceBody, StreamPiece};
 use model::limits::LINE_BYTES_MAX;
 
 /// Bytes of junk between values that are kept to be shown.
@@ -10,14 +10,14 @@ const JUNK_BYTES_MAX: usize = 256;
 
 /// Follows the brackets of JSON text, byte by byte.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Nesting {
+pub struct JsonNesting {
     depth: u32,
     deepest: u32,
     in_string: bool,
     escaped: bool,
 }
 
-impl Nesting {
+impl JsonNesting {
     /// What it is after `text`.
     pub fn of(text: &str) -> Self {
         let mut nesting = Self::default();
@@ -76,7 +76,7 @@ impl Nesting {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ValueState {
     Between,
     Inside,
     Junk,
@@ -84,15 +84,15 @@ enum State {
 
 /// Splits a stream into JSON objects and arrays.
 #[derive(Debug)]
-pub struct Values {
-    state: State,
+pub struct ValueSplitter {
+    state: ValueState,
     /// A top-level array is not a value, its items are.
     unwrap: bool,
     /// What stands between objects is no concern of anybody.
     in_text: bool,
     /// Inside such an array.
     in_array: bool,
-    nesting: Nesting,
+    nesting: JsonNesting,
     held: Vec<u8>,
     dropped: u64,
     line: u64,
@@ -100,16 +100,16 @@ pub struct Values {
     began: u64,
 }
 
-impl Values {
+impl ValueSplitter {
     /// Values that stand one after the other; an array at the top is taken apart into its items. The first byte stands
     /// on `line`.
     pub fn items(line: u64) -> Self {
         Self {
-            state: State::Between,
+            state: ValueState::Between,
             unwrap: true,
             in_text: false,
             in_array: false,
-            nesting: Nesting::default(),
+            nesting: JsonNesting::default(),
             held: Vec::new(),
             dropped: 0,
             line,
@@ -128,24 +128,24 @@ impl Values {
     }
 
     /// Takes the next bytes and gives each value that is whole.
-    pub fn feed(&mut self, mut bytes: &[u8], take: &mut dyn FnMut(Frame<'_>)) {
+    pub fn feed(&mut self, mut bytes: &[u8], take: &mut dyn FnMut(StreamPiece<'_>)) {
         while !bytes.is_empty() {
             let used = match self.state {
-                State::Between => self.between(bytes),
-                State::Inside => self.inside(bytes, take),
-                State::Junk => self.junk(bytes, take),
+                ValueState::Between => self.between(bytes),
+                ValueState::Inside => self.inside(bytes, take),
+                ValueState::Junk => self.junk(bytes, take),
             };
             bytes = bytes.get(used..).unwrap_or_default();
         }
     }
 
     /// The stream is over.
-    pub fn end(&mut self, take: &mut dyn FnMut(Frame<'_>)) {
+    pub fn end(&mut self, take: &mut dyn FnMut(StreamPiece<'_>)) {
         match self.state {
-            State::Inside if self.dropped == 0 => self.give(|text| FrameBody::Cut(text), take),
-            State::Between if !self.in_array => {}
-            State::Between => take(Frame { line: self.line, body: FrameBody::Cut("") }),
-            State::Inside | State::Junk => self.give(|text| FrameBody::Stray(text), take),
+            ValueState::Inside if self.dropped == 0 => self.give(|text| PieceBody::Cut(text), take),
+            ValueState::Between if !self.in_array => {}
+            ValueState::Between => take(StreamPiece { line: self.line, body: PieceBody::Cut("") }),
+            ValueState::Inside | ValueState::Junk => self.give(|text| PieceBody::Stray(text), take),
         }
     }
 
@@ -158,8 +158,9 @@ impl Values {
                 b'[' if self.unwrap && !self.in_array => self.in_array = true,
                 b']' if self.in_array => self.in_array = false,
                 _ => {
-                    self.state = if matches!(byte, b'{' | b'[') { State::Inside } else { State::Junk };
-                    self.nesting = Nesting::default();
+                    self.state =
+                        if matches!(byte, b'{' | b'[') { ValueState::Inside } else { ValueState::Junk };
+                    self.nesting = JsonNesting::default();
                     self.began = self.line;
                     return at;
                 }
@@ -168,7 +169,7 @@ impl Values {
         bytes.len()
     }
 
-    fn inside(&mut self, bytes: &[u8], take: &mut dyn FnMut(Frame<'_>)) -> usize {
+    fn inside(&mut self, bytes: &[u8], take: &mut dyn FnMut(StreamPiece<'_>)) -> usize {
         for (at, byte) in bytes.iter().enumerate() {
             self.nesting.push(*byte);
             if *byte == b'\n' {
@@ -177,7 +178,7 @@ impl Values {
             if self.nesting.is_whole() {
                 let used = at.saturating_add(1);
                 self.hold(bytes.get(..used).unwrap_or_default());
-                self.give(|text| FrameBody::Json(text), take);
+                self.give(|text| PieceBody::Json(text), take);
                 return used;
             }
         }
@@ -186,11 +187,11 @@ impl Values {
     }
 
     /// Something that is no object and no array: up to the end of its line or, in an array, of its item.
-    fn junk(&mut self, bytes: &[u8], take: &mut dyn FnMut(Frame<'_>)) -> usize {
+    fn junk(&mut self, bytes: &[u8], take: &mut dyn FnMut(StreamPiece<'_>)) -> usize {
         for (at, byte) in bytes.iter().enumerate() {
             let ends_item = self.in_array && !self.nesting.is_open() && matches!(byte, b',' | b']');
             if ends_item || *byte == b'\n' {
-                self.give(|text| FrameBody::Stray(text), take);
+                self.give(|text| PieceBody::Stray(text), take);
                 return at;
             }
             self.nesting.push(*byte);
@@ -211,13 +212,17 @@ impl Values {
         self.held = Vec::new();
     }
 
-    fn give(&mut self, body: impl for<'a> FnOnce(&'a str) -> FrameBody<'a>, take: &mut dyn FnMut(Frame<'_>)) {
+    fn give(
+        &mut self,
+        body: impl for<'a> FnOnce(&'a str) -> PieceBody<'a>,
+        take: &mut dyn FnMut(StreamPiece<'_>),
+    ) {
         if self.dropped > 0 {
-            take(Frame { line: self.began, body: FrameBody::TooLarge(self.dropped) });
+            take(StreamPiece { line: self.began, body: PieceBody::TooLarge(self.dropped) });
         } else {
-            take(Frame { line: self.began, body: body(&String::from_utf8_lossy(&self.held)) });
+            take(StreamPiece { line: self.began, body: body(&String::from_utf8_lossy(&self.held)) });
         }
-        self.state = State::Between;
+        self.state = ValueState::Between;
         self.dropped = 0;
         self.held.clear();
         if self.held.capacity() > super::lines::KEPT_BYTES_MAX {

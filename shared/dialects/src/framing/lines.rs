@@ -13,7 +13,7 @@ pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// A line without its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Line<'a> {
+pub enum StreamLine<'a> {
     /// Its text.
     Text(Cow<'a, str>),
     /// It was over [`LINE_BYTES_MAX`] and left out; its length in bytes.
@@ -22,7 +22,7 @@ pub enum Line<'a> {
 
 /// Splits a stream into lines.
 #[derive(Debug)]
-pub struct Lines {
+pub struct LineSplitter {
     /// `\r` alone ends a line too (SSE).
     lone_cr: bool,
     /// The last byte was a `\r` that ended a line: a `\n` right after it belongs to it.
@@ -34,7 +34,7 @@ pub struct Lines {
     number: u64,
 }
 
-impl Lines {
+impl LineSplitter {
     /// Lines as SSE has them: `\n`, `\r\n` or a lone `\r` end them.
     pub fn sse() -> Self {
         Self { lone_cr: true, after_cr: false, held: Vec::new(), dropped: 0, number: 0 }
@@ -53,7 +53,7 @@ impl Lines {
     }
 
     /// Takes the next bytes and gives each line that is whole, with its number from 1.
-    pub fn feed(&mut self, mut bytes: &[u8], take: &mut dyn FnMut(u64, Line<'_>)) {
+    pub fn feed(&mut self, mut bytes: &[u8], take: &mut dyn FnMut(u64, StreamLine<'_>)) {
         if std::mem::take(&mut self.after_cr) {
             match bytes.split_first() {
                 Some((b'\n', rest)) => bytes = rest,
@@ -74,7 +74,7 @@ impl Lines {
     }
 
     /// The stream is over: the last line may lack its end.
-    pub fn end(&mut self, take: &mut dyn FnMut(u64, Line<'_>)) {
+    pub fn end(&mut self, take: &mut dyn FnMut(u64, StreamLine<'_>)) {
         if !self.held.is_empty() || self.dropped > 0 {
             self.complete(&[], take);
         }
@@ -94,16 +94,16 @@ impl Lines {
         self.held = Vec::new();
     }
 
-    fn complete(&mut self, rest: &[u8], take: &mut dyn FnMut(u64, Line<'_>)) {
+    fn complete(&mut self, rest: &[u8], take: &mut dyn FnMut(u64, StreamLine<'_>)) {
         self.number = self.number.saturating_add(1);
         if self.held.is_empty() && self.dropped == 0 && rest.len() <= LINE_BYTES_MAX {
-            return take(self.number, Line::Text(self.text_of(rest)));
+            return take(self.number, StreamLine::Text(self.text_of(rest)));
         }
         self.hold(rest);
         if self.dropped > 0 {
-            take(self.number, Line::TooLong(self.dropped));
+            take(self.number, StreamLine::TooLong(self.dropped));
         } else {
-            take(self.number, Line::Text(self.text_of(&self.held)));
+            take(self.number, StreamLine::Text(self.text_of(&self.held)));
         }
         self.dropped = 0;
         self.held.clear();

@@ -3,88 +3,88 @@
 //! again, and a line that breaks off costs no other line.
 
 use super::body::first_byte;
-use super::lines::{KEPT_BYTES_MAX, Line};
-use super::{Frame, FrameBody, Lines, Nesting, Values};
+use super::lines::{KEPT_BYTES_MAX, StreamLine};
+use super::{JsonNesting, LineSplitter, PieceBody, StreamPiece, ValueSplitter};
 use model::limits::LINE_BYTES_MAX;
 
 /// Splits the output of a program into objects.
 #[derive(Debug)]
-pub struct Records(State);
+pub struct RecordSplitter(RecordFormat);
 
 #[derive(Debug)]
-enum State {
+enum RecordFormat {
     /// Only white space so far; how many bytes of a byte order mark and how many lines there were.
     Undecided {
         bom: usize,
         lines: u64,
     },
-    Lines(Lines, Joined),
+    Lines(LineSplitter, JoinedLines),
     /// All objects in one array, as printed at the end.
-    Array(Values),
+    Array(ValueSplitter),
 }
 
-impl Default for Records {
+impl Default for RecordSplitter {
     fn default() -> Self {
-        Self(State::Undecided { bom: 0, lines: 0 })
+        Self(RecordFormat::Undecided { bom: 0, lines: 0 })
     }
 }
 
-impl Records {
+impl RecordSplitter {
     /// Takes the next bytes and gives each piece that is whole.
-    pub fn feed(&mut self, bytes: &[u8], take: &mut dyn FnMut(Frame<'_>)) {
+    pub fn feed(&mut self, bytes: &[u8], take: &mut dyn FnMut(StreamPiece<'_>)) {
         let mut bytes = bytes;
-        if let State::Undecided { bom, lines } = &mut self.0 {
+        if let RecordFormat::Undecided { bom, lines } = &mut self.0 {
             let Some((first, rest)) = first_byte(bytes, bom, lines) else { return };
             bytes = rest;
             self.0 = if first == b'[' {
-                State::Array(Values::items(lines.saturating_add(1)))
+                RecordFormat::Array(ValueSplitter::items(lines.saturating_add(1)))
             } else {
-                State::Lines(Lines::ndjson().after(*lines), Joined::default())
+                RecordFormat::Lines(LineSplitter::ndjson().after(*lines), JoinedLines::default())
             };
         }
         match &mut self.0 {
-            State::Lines(lines, joined) => {
+            RecordFormat::Lines(lines, joined) => {
                 lines.feed(bytes, &mut |number, line| joined.line(number, line, take));
             }
-            State::Array(values) => values.feed(bytes, take),
-            State::Undecided { .. } => {}
+            RecordFormat::Array(values) => values.feed(bytes, take),
+            RecordFormat::Undecided { .. } => {}
         }
     }
 
     /// The stream is over.
-    pub fn end(&mut self, take: &mut dyn FnMut(Frame<'_>)) {
+    pub fn end(&mut self, take: &mut dyn FnMut(StreamPiece<'_>)) {
         match &mut self.0 {
-            State::Lines(lines, joined) => {
+            RecordFormat::Lines(lines, joined) => {
                 lines.end(&mut |number, line| joined.line(number, line, take));
                 joined.cut(take);
             }
-            State::Array(values) => values.end(take),
-            State::Undecided { .. } => {}
+            RecordFormat::Array(values) => values.end(take),
+            RecordFormat::Undecided { .. } => {}
         }
     }
 }
 
 /// An object that was not whole at the end of its line.
 #[derive(Debug, Default)]
-struct Joined {
+struct JoinedLines {
     text: String,
-    nesting: Nesting,
+    nesting: JsonNesting,
     /// The line that it began on.
     began: u64,
 }
 
-impl Joined {
-    fn line(&mut self, number: u64, line: Line<'_>, take: &mut dyn FnMut(Frame<'_>)) {
+impl JoinedLines {
+    fn line(&mut self, number: u64, line: StreamLine<'_>, take: &mut dyn FnMut(StreamPiece<'_>)) {
         match line {
-            Line::TooLong(bytes) => {
+            StreamLine::TooLong(bytes) => {
                 self.cut(take);
-                take(Frame { line: number, body: FrameBody::TooLarge(bytes) });
+                take(StreamPiece { line: number, body: PieceBody::TooLarge(bytes) });
             }
-            Line::Text(text) => self.text(number, &text, take),
+            StreamLine::Text(text) => self.text(number, &text, take),
         }
     }
 
-    fn text(&mut self, number: u64, line: &str, take: &mut dyn FnMut(Frame<'_>)) {
+    fn text(&mut self, number: u64, line: &str, take: &mut dyn FnMut(StreamPiece<'_>)) {
         let text = line.trim();
         let text = text.strip_prefix("data:").map_or(text, str::trim_start);
         if text.is_empty() {
@@ -95,13 +95,13 @@ impl Joined {
         if begins {
             self.cut(take);
             self.began = number;
-            self.nesting = Nesting::of(text);
+            self.nesting = JsonNesting::of(text);
             if !self.nesting.is_open() {
-                return take(Frame { line: number, body: FrameBody::Json(text) });
+                return take(StreamPiece { line: number, body: PieceBody::Json(text) });
             }
             self.text.push_str(text);
         } else if self.text.is_empty() {
-            take(Frame { line: number, body: FrameBody::Stray(text) });
+            take(StreamPiece { line: number, body: PieceBody::Stray(text) });
         } else if self.text.len().saturating_add(text.len()) > LINE_BYTES_MAX {
             self.cut(take);
         } else {
@@ -110,16 +110,16 @@ impl Joined {
             self.nesting.scan(text);
             self.text.push_str(text);
             if !self.nesting.is_open() {
-                take(Frame { line: self.began, body: FrameBody::Json(&self.text) });
+                take(StreamPiece { line: self.began, body: PieceBody::Json(&self.text) });
                 self.clear();
             }
         }
     }
 
     /// The object is not whole and will not be.
-    fn cut(&mut self, take: &mut dyn FnMut(Frame<'_>)) {
+    fn cut(&mut self, take: &mut dyn FnMut(StreamPiece<'_>)) {
         if !self.text.is_empty() {
-            take(Frame { line: self.began, body: FrameBody::Cut(&self.text) });
+            take(StreamPiece { line: self.began, body: PieceBody::Cut(&self.text) });
             self.clear();
         }
     }

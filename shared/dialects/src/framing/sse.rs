@@ -1,19 +1,19 @@
 //! Server-sent events by the WHATWG rules, and what real servers do beside them: JSON in a field called `error`,
 //! pretty-printed JSON whose later lines lack `data:`, white space before a field, no blank line at the end.
 
-use super::{Frame, FrameBody, Line, Lines, Nesting};
+use super::{JsonNesting, LineSplitter, PieceBody, StreamLine, StreamPiece};
 use model::limits::LINE_BYTES_MAX;
 
 /// Splits a stream into events.
 #[derive(Debug)]
-pub struct Sse {
-    lines: Lines,
-    pending: Pending,
+pub struct SseSplitter {
+    lines: LineSplitter,
+    pending: PendingEvent,
 }
 
 /// The event that goes on.
 #[derive(Debug, Default)]
-struct Pending {
+struct PendingEvent {
     line: u64,
     name: String,
     data: String,
@@ -22,49 +22,49 @@ struct Pending {
     /// Bytes of an event that is too large to keep.
     dropped: u64,
     /// The brackets of `data`; followed only from the first line on that lacks its `data:`.
-    nesting: Option<Nesting>,
+    nesting: Option<JsonNesting>,
 }
 
-impl Default for Sse {
+impl Default for SseSplitter {
     fn default() -> Self {
         Self::after(0)
     }
 }
 
-impl Sse {
+impl SseSplitter {
     /// Events of a stream of which `lines` lines have been taken already.
     pub fn after(lines: u64) -> Self {
-        Self { lines: Lines::sse().after(lines), pending: Pending::default() }
+        Self { lines: LineSplitter::sse().after(lines), pending: PendingEvent::default() }
     }
 
     /// Takes the next bytes and gives each event that is whole.
-    pub fn feed(&mut self, bytes: &[u8], take: &mut dyn FnMut(Frame<'_>)) {
+    pub fn feed(&mut self, bytes: &[u8], take: &mut dyn FnMut(StreamPiece<'_>)) {
         let Self { lines, pending } = self;
         lines.feed(bytes, &mut |number, line| pending.line(number, line, take));
     }
 
     /// The stream is over. An event that lacks its blank line is given all the same: servers do that, and a client
     /// that drops it would miss the end of an answer.
-    pub fn end(&mut self, take: &mut dyn FnMut(Frame<'_>)) {
+    pub fn end(&mut self, take: &mut dyn FnMut(StreamPiece<'_>)) {
         let Self { lines, pending } = self;
         lines.end(&mut |number, line| pending.line(number, line, take));
         pending.dispatch(take);
     }
 }
 
-impl Pending {
-    fn line(&mut self, number: u64, line: Line<'_>, take: &mut dyn FnMut(Frame<'_>)) {
+impl PendingEvent {
+    fn line(&mut self, number: u64, line: StreamLine<'_>, take: &mut dyn FnMut(StreamPiece<'_>)) {
         match line {
-            Line::TooLong(bytes) => {
+            StreamLine::TooLong(bytes) => {
                 self.begin(number);
                 self.drop_bytes(bytes);
             }
-            Line::Text(text) if text.is_empty() => self.dispatch(take),
-            Line::Text(text) => self.field(number, &text, take),
+            StreamLine::Text(text) if text.is_empty() => self.dispatch(take),
+            StreamLine::Text(text) => self.field(number, &text, take),
         }
     }
 
-    fn field(&mut self, number: u64, line: &str, take: &mut dyn FnMut(Frame<'_>)) {
+    fn field(&mut self, number: u64, line: &str, take: &mut dyn FnMut(StreamPiece<'_>)) {
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         // A field name with white space before it is another field by the standard, but no server means one.
@@ -81,10 +81,10 @@ impl Pending {
             "id" | "retry" => {}
             "error" if value.starts_with(['{', '"']) => {
                 self.dispatch(take);
-                take(Frame { line: number, body: FrameBody::ErrorField(value) });
+                take(StreamPiece { line: number, body: PieceBody::ErrorField(value) });
             }
             _ if self.goes_on() => self.add(line),
-            _ => take(Frame { line: number, body: FrameBody::Stray(line) }),
+            _ => take(StreamPiece { line: number, body: PieceBody::Stray(line) }),
         }
     }
 
@@ -99,7 +99,7 @@ impl Pending {
         if !self.data.starts_with(['{', '[']) {
             return false;
         }
-        self.nesting.get_or_insert_with(|| Nesting::of(&self.data)).is_open()
+        self.nesting.get_or_insert_with(|| JsonNesting::of(&self.data)).is_open()
     }
 
     fn add(&mut self, value: &str) {
@@ -124,11 +124,14 @@ impl Pending {
         self.has_data = false;
     }
 
-    fn dispatch(&mut self, take: &mut dyn FnMut(Frame<'_>)) {
+    fn dispatch(&mut self, take: &mut dyn FnMut(StreamPiece<'_>)) {
         if self.dropped > 0 {
-            take(Frame { line: self.line, body: FrameBody::TooLarge(self.dropped) });
+            take(StreamPiece { line: self.line, body: PieceBody::TooLarge(self.dropped) });
         } else if self.has_data {
-            take(Frame { line: self.line, body: FrameBody::Event { name: &self.name, data: &self.data } });
+            take(StreamPiece {
+                line: self.line,
+                body: PieceBody::Event { name: &self.name, data: &self.data },
+            });
         }
         let mut data = std::mem::take(&mut self.data);
         let mut name = std::mem::take(&mut self.name);

@@ -1,30 +1,30 @@
 //! The rules of each framing. That cuts do not matter is tested on whole streams, with the decoders (I11).
 
-use super::{Body, Frame, FrameBody, Records, Sse, Values, excerpt};
+use super::{BodyFraming, PieceBody, RecordSplitter, SseSplitter, StreamPiece, ValueSplitter, excerpt};
 use model::limits::LINE_BYTES_MAX;
 
 /// What a frame is, as one line.
-fn told(frame: Frame<'_>) -> String {
-    let Frame { line, body } = frame;
+fn told(frame: StreamPiece<'_>) -> String {
+    let StreamPiece { line, body } = frame;
     match body {
-        FrameBody::Event { name, data } => format!("{line} event {name:?} {data:?}"),
-        FrameBody::Json(text) => format!("{line} json {text}"),
-        FrameBody::ErrorField(text) => format!("{line} error {text}"),
-        FrameBody::Stray(text) => format!("{line} stray {text:?}"),
-        FrameBody::TooLarge(bytes) => format!("{line} too large {bytes}"),
-        FrameBody::Cut(text) => format!("{line} cut {text}"),
+        PieceBody::Event { name, data } => format!("{line} event {name:?} {data:?}"),
+        PieceBody::Json(text) => format!("{line} json {text}"),
+        PieceBody::ErrorField(text) => format!("{line} error {text}"),
+        PieceBody::Stray(text) => format!("{line} stray {text:?}"),
+        PieceBody::TooLarge(bytes) => format!("{line} too large {bytes}"),
+        PieceBody::Cut(text) => format!("{line} cut {text}"),
     }
 }
 
 fn sse(stream: &[u8]) -> Vec<String> {
-    let (mut splitter, mut frames) = (Sse::default(), Vec::new());
+    let (mut splitter, mut frames) = (SseSplitter::default(), Vec::new());
     splitter.feed(stream, &mut |frame| frames.push(told(frame)));
     splitter.end(&mut |frame| frames.push(told(frame)));
     frames
 }
 
 fn body(stream: &[u8]) -> Vec<String> {
-    let (mut splitter, mut frames) = (Body::default(), Vec::new());
+    let (mut splitter, mut frames) = (BodyFraming::default(), Vec::new());
     for piece in stream.chunks(3) {
         splitter.feed(piece, &mut |frame| frames.push(told(frame)));
     }
@@ -32,7 +32,7 @@ fn body(stream: &[u8]) -> Vec<String> {
     frames
 }
 
-fn values(mut splitter: Values, stream: &[u8]) -> Vec<String> {
+fn values(mut splitter: ValueSplitter, stream: &[u8]) -> Vec<String> {
     let mut frames = Vec::new();
     splitter.feed(stream, &mut |frame| frames.push(told(frame)));
     splitter.end(&mut |frame| frames.push(told(frame)));
@@ -50,7 +50,7 @@ fn any_line_end_will_do() {
 
 #[test]
 fn an_r_at_the_end_of_a_piece_and_the_n_after_it_are_one_line_end() {
-    let (mut splitter, mut frames) = (Sse::default(), Vec::new());
+    let (mut splitter, mut frames) = (SseSplitter::default(), Vec::new());
     for piece in [&b"data: a\r"[..], b"", b"\ndata: b\r", b"\r", b"\ndata: c\r\n\r", b"\n"] {
         splitter.feed(piece, &mut |frame| frames.push(told(frame)));
     }
@@ -95,23 +95,23 @@ fn an_event_over_the_limit_costs_only_itself() {
     let frames = sse(format!("{}\ndata: after\n\n", line.repeat(5)).as_bytes());
     assert_eq!(frames.len(), 2, "{frames:?}");
     assert!(frames.first().is_some_and(|frame| frame.starts_with("1 too large")));
-    let frames = values(Values::items(1), format!("{{\"a\":\"{long}\"}}{{\"b\":1}}").as_bytes());
+    let frames = values(ValueSplitter::items(1), format!("{{\"a\":\"{long}\"}}{{\"b\":1}}").as_bytes());
     assert_eq!(frames, [format!("1 too large {}", long.len() + 8), "1 json {\"b\":1}".to_owned()]);
 }
 
 #[test]
 fn json_falls_into_values_with_or_without_line_ends() {
     assert_eq!(
-        values(Values::items(1), b"{\"a\":\"}\\\"{\"}{\n \"b\": [1]\n}\n\n[]{}"),
+        values(ValueSplitter::items(1), b"{\"a\":\"}\\\"{\"}{\n \"b\": [1]\n}\n\n[]{}"),
         ["1 json {\"a\":\"}\\\"{\"}", "1 json {\n \"b\": [1]\n}", "5 json {}"]
     );
     assert_eq!(
-        values(Values::items(1), b"[{\"a\":1},\n[2], 3, \"x,]\" ]"),
+        values(ValueSplitter::items(1), b"[{\"a\":1},\n[2], 3, \"x,]\" ]"),
         ["1 json {\"a\":1}", "2 json [2]", "2 stray \"3\"", "2 stray \"\\\"x,]\\\" \""]
     );
-    assert_eq!(values(Values::whole(1), b"[1]\n[2,{}]"), ["1 json [1]", "2 json [2,{}]"]);
+    assert_eq!(values(ValueSplitter::whole(1), b"[1]\n[2,{}]"), ["1 json [1]", "2 json [2,{}]"]);
     assert_eq!(
-        values(Values::items(1), b"{\"a\":1}\nnoise {\n{\"b\":2"),
+        values(ValueSplitter::items(1), b"{\"a\":1}\nnoise {\n{\"b\":2"),
         ["1 json {\"a\":1}", "2 stray \"noise {\"", "3 cut {\"b\":2"]
     );
 }
@@ -125,7 +125,7 @@ fn the_first_byte_decides_what_a_body_is() {
 }
 
 fn records(stream: &str) -> Vec<String> {
-    let (mut splitter, mut frames) = (Records::default(), Vec::new());
+    let (mut splitter, mut frames) = (RecordSplitter::default(), Vec::new());
     for piece in stream.as_bytes().chunks(3) {
         splitter.feed(piece, &mut |frame| frames.push(told(frame)));
     }

@@ -6,11 +6,11 @@ use std::hash::Hasher as _;
 
 use compact_str::CompactString;
 
-use super::partial::PartialArgs;
-use super::wire::{CallBody, CandidateBody, Content, FileBody, PartBody, Rating};
+use super::partial::PartialArguments;
+use super::wire::{GeminiCallFields, GeminiCandidate, GeminiContent, GeminiFile, GeminiPart, SafetyRating};
 use crate::Decoded;
-use crate::field::Field;
-use crate::writer::{OpenCall, OpenPart, Outcome, Writer};
+use crate::field::ForeignField;
+use crate::writer::{CallOutcome, EventWriter, OpenCall, OpenPart};
 use model::event::{Kind, PartKind, RunStatus};
 use model::ids::AgentId;
 
@@ -19,13 +19,13 @@ const CODE_EXECUTION: &str = "code_execution";
 
 /// A candidate that goes on.
 #[derive(Debug)]
-pub(super) struct Candidate {
+pub(super) struct OpenCandidate {
     agent: Option<AgentId>,
     part: Option<OpenPart>,
     /// Something was said already.
     has_begun: bool,
     /// The call whose arguments are streamed.
-    call: Option<Streamed>,
+    call: Option<StreamedCall>,
     /// Calls without a result, by name: results may come without an id.
     unanswered: VecDeque<(CompactString, CompactString)>,
     /// Hashes of the notes that were told last: servers repeat them.
@@ -35,12 +35,12 @@ pub(super) struct Candidate {
 
 /// A call whose arguments come in pieces.
 #[derive(Debug)]
-struct Streamed {
+struct StreamedCall {
     call: OpenCall,
-    args: PartialArgs,
+    args: PartialArguments,
 }
 
-impl Candidate {
+impl OpenCandidate {
     pub(super) fn new(agent: Option<AgentId>) -> Self {
         Self {
             agent,
@@ -58,8 +58,8 @@ impl Candidate {
     }
 
     /// Goes on with a piece of the candidate, or with the whole.
-    pub(super) fn take(&mut self, body: &CandidateBody<'_>, w: &mut Writer, out: &mut Decoded) {
-        let content: Content<'_> = body.content.object();
+    pub(super) fn take(&mut self, body: &GeminiCandidate<'_>, w: &mut EventWriter, out: &mut Decoded) {
+        let content: GeminiContent<'_> = body.content.object();
         for part in content.parts.list() {
             self.take_part(part, w, out);
         }
@@ -77,7 +77,7 @@ impl Candidate {
     }
 
     /// The stream is over.
-    pub(super) fn end(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn end(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         self.close_part(w, out);
         self.close_call(is_whole, w, out);
         if let Some(agent) = &self.agent {
@@ -86,8 +86,8 @@ impl Candidate {
         }
     }
 
-    fn take_part(&mut self, whole: Field<'_>, w: &mut Writer, out: &mut Decoded) {
-        let part: PartBody<'_> = whole.object();
+    fn take_part(&mut self, whole: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
+        let part: GeminiPart<'_> = whole.object();
         let is_thought = part.thought.is_true();
         if part.thought_signature.is_truthy() && !self.has_begun && !is_thought {
             // Thinking went before, and the provider keeps it to itself.
@@ -114,13 +114,13 @@ impl Candidate {
         } else if part.code_execution_result.is_object() {
             self.code_result(&part.code_execution_result.object(), w, out);
         } else if part.tool_call.is_object() {
-            let body: CallBody<'_> = part.tool_call.object();
+            let body: GeminiCallFields<'_> = part.tool_call.object();
             let name = body.tool_type.word().or_else(|| body.name.word()).unwrap_or_default();
             self.server_call(&name, part.tool_call, body.args, w, out);
         } else if part.tool_response.is_object() {
-            let body: CallBody<'_> = part.tool_response.object();
+            let body: GeminiCallFields<'_> = part.tool_response.object();
             let id = body.id.words().unwrap_or_default();
-            w.result(&id, Outcome::of(body.response.json()), self.agent.as_ref(), out);
+            w.result(&id, CallOutcome::of(body.response.json()), self.agent.as_ref(), out);
         } else if part.function_response.is_object() {
             self.function_response(&part.function_response.object(), w, out);
         } else if part.inline_data.is_object() || part.file_data.is_object() {
@@ -131,7 +131,7 @@ impl Candidate {
     }
 
     /// A call of the caller's tools: whole, or the next piece of one whose arguments are streamed.
-    fn function_call(&mut self, body: &CallBody<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn function_call(&mut self, body: &GeminiCallFields<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let (id, name) = (body.id.words().unwrap_or_default(), body.name.word());
         let pieces = body.partial_args.list();
         let is_same = self.call.as_ref().is_some_and(|open| !id.is_empty() && open.call.id() == id);
@@ -144,7 +144,7 @@ impl Candidate {
             let name = name.unwrap_or_default();
             let call = w.open_call(&id, &name, false, self.agent.as_ref(), out);
             self.unanswered.push_back((CompactString::new(&name), CompactString::new(call.id())));
-            self.call = Some(Streamed { call, args: PartialArgs::default() });
+            self.call = Some(StreamedCall { call, args: PartialArguments::default() });
         }
         let Some(open) = &mut self.call else { return };
         if body.args.is_truthy() {
@@ -162,28 +162,28 @@ impl Candidate {
     fn server_call(
         &mut self,
         name: &str,
-        whole: Field<'_>,
-        args: Field<'_>,
-        w: &mut Writer,
+        whole: ForeignField<'_>,
+        args: ForeignField<'_>,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
         if !w.has_room(out) {
             return;
         }
-        let id = whole.object::<CallBody<'_>>().id;
+        let id = whole.object::<GeminiCallFields<'_>>().id;
         let mut call = w.open_call(&id.words().unwrap_or_default(), name, true, self.agent.as_ref(), out);
         call.written(args.is_truthy().then(|| args.as_json_text().to_owned()), w, out);
     }
 
-    fn code_result(&mut self, body: &CallBody<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn code_result(&mut self, body: &GeminiCallFields<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let has_failed = body.outcome.word().is_some_and(|outcome| outcome != "OUTCOME_OK");
         let output = if body.output.is_some() { body.output } else { body.outcome }.json();
-        let outcome = if has_failed { Outcome::error(output) } else { Outcome::of(output) };
+        let outcome = if has_failed { CallOutcome::error(output) } else { CallOutcome::of(output) };
         w.result(&body.id.words().unwrap_or_default(), outcome, self.agent.as_ref(), out);
     }
 
     /// What one of the caller's tools gave back. Without an id it is the oldest call of that name.
-    fn function_response(&mut self, body: &CallBody<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn function_response(&mut self, body: &GeminiCallFields<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let (id, name) = (body.id.words().unwrap_or_default(), body.name.text().unwrap_or_default());
         let place = self
             .unanswered
@@ -191,14 +191,14 @@ impl Candidate {
             .position(|(called, known)| if id.is_empty() { *called == *name } else { *known == *id });
         let known = place.and_then(|place| self.unanswered.remove(place));
         let id = known.map_or_else(|| CompactString::new(&id), |(_, id)| id);
-        w.result(&id, Outcome::of(body.response.json()), self.agent.as_ref(), out);
+        w.result(&id, CallOutcome::of(body.response.json()), self.agent.as_ref(), out);
     }
 
-    fn file(&mut self, part: &PartBody<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn file(&mut self, part: &GeminiPart<'_>, w: &mut EventWriter, out: &mut Decoded) {
         if !w.has_room(out) {
             return;
         }
-        let file: FileBody<'_> =
+        let file: GeminiFile<'_> =
             if part.inline_data.is_object() { part.inline_data.object() } else { part.file_data.object() };
         let url = match file.file_uri.word() {
             Some(address) => address.into_owned(),
@@ -210,15 +210,15 @@ impl Candidate {
     }
 
     /// Where the answer comes from, and what the vendor's filters think of it.
-    fn notes(&mut self, body: &CandidateBody<'_>, w: &mut Writer, out: &mut Decoded) {
-        let blocked = |rating: &Field<'_>| rating.object::<Rating<'_>>().blocked.is_true();
+    fn notes(&mut self, body: &GeminiCandidate<'_>, w: &mut EventWriter, out: &mut Decoded) {
+        let blocked = |rating: &ForeignField<'_>| rating.object::<SafetyRating<'_>>().blocked.is_true();
         let blocked = body.safety_ratings.list().iter().any(blocked);
         let notes = [
             ("grounding", body.grounding_metadata),
             ("citations", body.citation_metadata),
             ("url_context", body.url_context_metadata),
             // Ratings come with each piece; only one that blocks is worth a note.
-            ("safety_ratings", if blocked { body.safety_ratings } else { Field::default() }),
+            ("safety_ratings", if blocked { body.safety_ratings } else { ForeignField::default() }),
         ];
         for ((name, note), told) in notes.into_iter().zip(&mut self.told) {
             let mut hasher = fnv::FnvHasher::default();
@@ -232,15 +232,15 @@ impl Candidate {
         }
     }
 
-    fn close_part(&mut self, w: &mut Writer, out: &mut Decoded) {
+    fn close_part(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         if let Some(part) = self.part.take() {
             part.end(false, w, out);
         }
     }
 
     /// The streamed call is over; without its own end it is written only where the answer is whole.
-    fn close_call(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
-        if let Some(Streamed { mut call, mut args }) = self.call.take()
+    fn close_call(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
+        if let Some(StreamedCall { mut call, mut args }) = self.call.take()
             && is_whole
         {
             let instead = args.end(&mut call, w, out);

@@ -8,18 +8,18 @@ use serde_json::{Map, Value};
 
 use super::wire::PartialArg;
 use crate::Decoded;
-use crate::writer::{OpenCall, Writer};
+use crate::writer::{EventWriter, OpenCall};
 use model::anomaly::AnomalyCode;
 use model::limits::{JSON_DEPTH_MAX, PART_BYTES_MAX};
 
 /// The arguments so far.
 #[derive(Debug, Default)]
-pub(super) struct PartialArgs {
+pub(super) struct PartialArguments {
     /// Arguments that came as a whole.
     whole: Option<String>,
     tree: Value,
     /// Where the last value stands.
-    last: Vec<Step>,
+    last: Vec<PathStep>,
     /// The last value is a string, and the quote at its end is not written yet.
     in_string: bool,
     /// A value came out of order: what was written cannot be gone on with.
@@ -31,12 +31,12 @@ pub(super) struct PartialArgs {
 
 /// A step from a value to one inside of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
+enum PathStep {
     Key(String),
     Index(usize),
 }
 
-impl PartialArgs {
+impl PartialArguments {
     /// The arguments come as a whole after all.
     pub(super) fn set_whole(&mut self, json: &str) {
         self.whole = Some(json.to_owned());
@@ -47,7 +47,7 @@ impl PartialArgs {
         &mut self,
         piece: &PartialArg<'_>,
         call: &mut OpenCall,
-        w: &Writer,
+        w: &EventWriter,
         out: &mut Decoded,
     ) {
         let path = piece.json_path.text().unwrap_or_default();
@@ -58,7 +58,7 @@ impl PartialArgs {
             let detail = format!("{}: streamed arguments of more than {PART_BYTES_MAX} bytes", call.id());
             return self.odd(AnomalyCode::TooLarge, detail, w, out);
         }
-        let steps = steps(&path).filter(|steps| matches!(steps.first(), Some(Step::Key(_))));
+        let steps = steps(&path).filter(|steps| matches!(steps.first(), Some(PathStep::Key(_))));
         let Some(steps) = steps else {
             let detail = format!("{}: no place in the arguments: {path:?}", call.id());
             return self.odd(AnomalyCode::BadArguments, detail, w, out);
@@ -95,7 +95,7 @@ impl PartialArgs {
     }
 
     /// There is no more. The whole arguments, where they are not the ones that went out in pieces.
-    pub(super) fn end(&mut self, call: &mut OpenCall, w: &Writer, out: &mut Decoded) -> Option<String> {
+    pub(super) fn end(&mut self, call: &mut OpenCall, w: &EventWriter, out: &mut Decoded) -> Option<String> {
         if let Some(whole) = self.whole.take() {
             return Some(whole);
         }
@@ -107,14 +107,14 @@ impl PartialArgs {
         None
     }
 
-    fn write(&self, json: &str, call: &mut OpenCall, w: &Writer, out: &mut Decoded) {
+    fn write(&self, json: &str, call: &mut OpenCall, w: &EventWriter, out: &mut Decoded) {
         if !self.is_out_of_order {
             call.args(json, w, out);
         }
     }
 
     /// The JSON between the last value and the one at `steps`; nothing when it stands before that or inside of it.
-    fn way_to(&self, steps: &[Step]) -> Option<String> {
+    fn way_to(&self, steps: &[PathStep]) -> Option<String> {
         if self.is_out_of_order {
             return None;
         }
@@ -123,11 +123,13 @@ impl PartialArgs {
         let mut json = self.closing(common.saturating_add(1));
         match (self.last.get(common), ahead.first()?) {
             (None, _) if self.last.is_empty() => open(ahead, &mut json)?,
-            (Some(Step::Index(last)), Step::Index(next)) if *next == last.checked_add(1)? => {
+            (Some(PathStep::Index(last)), PathStep::Index(next)) if *next == last.checked_add(1)? => {
                 json.push(',');
                 open_rest(ahead, &mut json)?;
             }
-            (Some(Step::Key(_)), Step::Key(_)) if get(&self.tree, steps.get(..=common)?).is_none() => {
+            (Some(PathStep::Key(_)), PathStep::Key(_))
+                if get(&self.tree, steps.get(..=common)?).is_none() =>
+            {
                 json.push(',');
                 open_rest(ahead, &mut json)?;
             }
@@ -143,11 +145,11 @@ impl PartialArgs {
             json.push('"');
         }
         let inner = self.last.get(depth..).unwrap_or_default();
-        json.extend(inner.iter().rev().map(|step| if matches!(step, Step::Key(_)) { '}' } else { ']' }));
+        json.extend(inner.iter().rev().map(|step| if matches!(step, PathStep::Key(_)) { '}' } else { ']' }));
         json
     }
 
-    fn odd(&mut self, code: AnomalyCode, detail: String, w: &Writer, out: &mut Decoded) {
+    fn odd(&mut self, code: AnomalyCode, detail: String, w: &EventWriter, out: &mut Decoded) {
         if !std::mem::replace(&mut self.is_odd, true) {
             w.anomaly(code, detail, out);
         }
@@ -155,19 +157,19 @@ impl PartialArgs {
 }
 
 /// Opens what holds the first of `steps`, and all that follow.
-fn open(steps: &[Step], json: &mut String) -> Option<()> {
+fn open(steps: &[PathStep], json: &mut String) -> Option<()> {
     json.push(match steps.first()? {
-        Step::Key(_) => '{',
-        Step::Index(0) => '[',
-        Step::Index(_) => return None,
+        PathStep::Key(_) => '{',
+        PathStep::Index(0) => '[',
+        PathStep::Index(_) => return None,
     });
     open_rest(steps, json)
 }
 
 /// Goes along `steps`, the first of which stands in something that is open.
-fn open_rest(steps: &[Step], json: &mut String) -> Option<()> {
+fn open_rest(steps: &[PathStep], json: &mut String) -> Option<()> {
     let (first, rest) = steps.split_first()?;
-    if let Step::Key(key) = first {
+    if let PathStep::Key(key) = first {
         json.push_str(&Value::from(key.as_str()).to_string());
         json.push(':');
     }
@@ -180,30 +182,30 @@ fn escaped(text: &str) -> String {
     quoted.strip_prefix('"').and_then(|quoted| quoted.strip_suffix('"')).unwrap_or_default().to_owned()
 }
 
-fn get<'a>(tree: &'a Value, steps: &[Step]) -> Option<&'a Value> {
+fn get<'a>(tree: &'a Value, steps: &[PathStep]) -> Option<&'a Value> {
     steps.iter().try_fold(tree, |value, step| match step {
-        Step::Key(key) => value.get(key),
-        Step::Index(index) => value.get(index),
+        PathStep::Key(key) => value.get(key),
+        PathStep::Index(index) => value.get(index),
     })
 }
 
-fn find<'a>(tree: &'a mut Value, steps: &[Step]) -> Option<&'a mut Value> {
+fn find<'a>(tree: &'a mut Value, steps: &[PathStep]) -> Option<&'a mut Value> {
     steps.iter().try_fold(tree, |value, step| match step {
-        Step::Key(key) => value.get_mut(key),
-        Step::Index(index) => value.get_mut(index),
+        PathStep::Key(key) => value.get_mut(key),
+        PathStep::Index(index) => value.get_mut(index),
     })
 }
 
 /// Puts `value` at `steps` and makes what it stands in. False when something else is there, or a list would get a hole.
-fn put(tree: &mut Value, steps: &[Step], value: Value) -> bool {
+fn put(tree: &mut Value, steps: &[PathStep], value: Value) -> bool {
     let place = steps.iter().try_fold(tree, |at, step| match step {
-        Step::Key(key) => {
+        PathStep::Key(key) => {
             if at.is_null() {
                 *at = Value::Object(Map::new());
             }
             Some(at.as_object_mut()?.entry(key.as_str()).or_insert(Value::Null))
         }
-        Step::Index(index) => {
+        PathStep::Index(index) => {
             if at.is_null() {
                 *at = Value::Array(Vec::new());
             }
@@ -220,7 +222,7 @@ fn put(tree: &mut Value, steps: &[Step], value: Value) -> bool {
 }
 
 /// The steps of a JSON path that names one place: `$.a['b c'][0]`. Nothing for any other, or one that goes too deep.
-fn steps(path: &str) -> Option<Vec<Step>> {
+fn steps(path: &str) -> Option<Vec<PathStep>> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();
     while !rest.is_empty() {
@@ -230,14 +232,14 @@ fn steps(path: &str) -> Option<Vec<Step>> {
         if let Some(name) = rest.strip_prefix('.') {
             let end = name.find(['.', '[']).unwrap_or(name.len());
             let (name, after) = name.split_at_checked(end)?;
-            steps.push(Step::Key(Some(name).filter(|name| !name.is_empty())?.to_owned()));
+            steps.push(PathStep::Key(Some(name).filter(|name| !name.is_empty())?.to_owned()));
             rest = after;
         } else if let Some((name, after)) = quoted(rest, "['", "']").or_else(|| quoted(rest, "[\"", "\"]")) {
-            steps.push(Step::Key(name.to_owned()));
+            steps.push(PathStep::Key(name.to_owned()));
             rest = after;
         } else {
             let (index, after) = rest.strip_prefix('[')?.split_once(']')?;
-            steps.push(Step::Index(index.parse().ok()?));
+            steps.push(PathStep::Index(index.parse().ok()?));
             rest = after;
         }
     }

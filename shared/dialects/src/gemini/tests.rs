@@ -2,7 +2,7 @@
 
 use super::wire::failure;
 use super::{CANDIDATES_MAX, decoder};
-use crate::field::Field;
+use crate::field::ForeignField;
 use crate::{DecodeOptions, Decoded};
 use model::event::Kind;
 
@@ -25,9 +25,10 @@ fn the_vendors_errors_name_their_status_and_the_wait() {
     let text = r#"{"error":{"code":429,"message":"quota","status":"RESOURCE_EXHAUSTED","details":[
         {"@type":"type.googleapis.com/google.rpc.QuotaFailure"},
         {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.07s"}]}}"#;
-    let fact = failure(Field::parse(text).unwrap());
+    let fact = failure(ForeignField::parse(text).unwrap());
     assert_eq!((fact.code.as_str(), fact.message.as_str()), ("RESOURCE_EXHAUSTED", "quota"));
     assert_eq!((fact.retryable, fact.retry_after_ms), (Some(true), Some(34_070)));
-    let odd = failure(Field::parse(r#"{"error":{"code":500,"details":[{"retryDelay":"s"}]}}"#).unwrap());
+    let odd =
+        failure(ForeignField::parse(r#"{"error":{"code":500,"details":[{"retryDelay":"s"}]}}"#).unwrap());
     assert_eq!((odd.code.as_str(), odd.retry_after_ms), ("500", None));
 }

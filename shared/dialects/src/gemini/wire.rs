@@ -4,38 +4,38 @@ use compact_str::CompactString;
 use serde::Deserialize;
 
 use crate::fault::fault;
-use crate::field::Field;
+use crate::field::ForeignField;
 use model::event::{ErrorFact, Usage};
 
 /// A response object: a piece of a stream, or the whole.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Answer<'a> {
+pub(super) struct GenerateResponse<'a> {
     #[serde(borrow)]
-    pub(super) candidates: Field<'a>,
+    pub(super) candidates: ForeignField<'a>,
     #[serde(borrow, alias = "usage_metadata")]
-    pub(super) usage_metadata: Field<'a>,
+    pub(super) usage_metadata: ForeignField<'a>,
     #[serde(borrow, alias = "model_version")]
-    pub(super) model_version: Field<'a>,
+    pub(super) model_version: ForeignField<'a>,
     #[serde(borrow, alias = "response_id")]
-    pub(super) response_id: Field<'a>,
+    pub(super) response_id: ForeignField<'a>,
     #[serde(borrow, alias = "prompt_feedback")]
-    pub(super) prompt_feedback: Field<'a>,
+    pub(super) prompt_feedback: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) error: Field<'a>,
+    pub(super) error: ForeignField<'a>,
     /// Of gateways' error bodies.
     #[serde(borrow)]
-    pub(super) message: Field<'a>,
+    pub(super) message: ForeignField<'a>,
     /// A response in a wrapper.
     #[serde(borrow, rename = "response")]
-    pub(super) wrapped: Field<'a>,
+    pub(super) wrapped: ForeignField<'a>,
 }
 
-impl Answer<'_> {
+impl GenerateResponse<'_> {
     /// It is one, not just any object.
     pub(super) fn is_known(&self) -> bool {
         let fields = [self.candidates, self.usage_metadata, self.prompt_feedback, self.response_id];
-        fields.into_iter().any(Field::is_some) || self.error.is_truthy()
+        fields.into_iter().any(ForeignField::is_some) || self.error.is_truthy()
     }
 
     /// There is nothing in it but how many tokens it took, or not even that.
@@ -47,93 +47,93 @@ impl Answer<'_> {
 /// What came of one of the answers that were asked for.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct CandidateBody<'a> {
+pub(super) struct GeminiCandidate<'a> {
     #[serde(borrow)]
-    pub(super) content: Field<'a>,
+    pub(super) content: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) index: Field<'a>,
+    pub(super) index: ForeignField<'a>,
     #[serde(borrow, alias = "finish_reason")]
-    pub(super) finish_reason: Field<'a>,
+    pub(super) finish_reason: ForeignField<'a>,
     #[serde(borrow, alias = "finish_message")]
-    pub(super) finish_message: Field<'a>,
+    pub(super) finish_message: ForeignField<'a>,
     #[serde(borrow, alias = "grounding_metadata")]
-    pub(super) grounding_metadata: Field<'a>,
+    pub(super) grounding_metadata: ForeignField<'a>,
     #[serde(borrow, alias = "citation_metadata")]
-    pub(super) citation_metadata: Field<'a>,
+    pub(super) citation_metadata: ForeignField<'a>,
     #[serde(borrow, alias = "url_context_metadata")]
-    pub(super) url_context_metadata: Field<'a>,
+    pub(super) url_context_metadata: ForeignField<'a>,
     #[serde(borrow, alias = "safety_ratings")]
-    pub(super) safety_ratings: Field<'a>,
+    pub(super) safety_ratings: ForeignField<'a>,
 }
 
 /// What a filter thinks of a candidate.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Rating<'a> {
+pub(super) struct SafetyRating<'a> {
     #[serde(borrow)]
-    pub(super) blocked: Field<'a>,
+    pub(super) blocked: ForeignField<'a>,
 }
 
 /// What a candidate says.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Content<'a> {
+pub(super) struct GeminiContent<'a> {
     #[serde(borrow)]
-    pub(super) parts: Field<'a>,
+    pub(super) parts: ForeignField<'a>,
 }
 
 /// A part: one of its fields is there, and perhaps a mark or a signature beside it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct PartBody<'a> {
+pub(super) struct GeminiPart<'a> {
     #[serde(borrow)]
-    pub(super) text: Field<'a>,
+    pub(super) text: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) thought: Field<'a>,
+    pub(super) thought: ForeignField<'a>,
     #[serde(borrow, alias = "thought_signature")]
-    pub(super) thought_signature: Field<'a>,
+    pub(super) thought_signature: ForeignField<'a>,
     #[serde(borrow, alias = "function_call")]
-    pub(super) function_call: Field<'a>,
+    pub(super) function_call: ForeignField<'a>,
     #[serde(borrow, alias = "function_response")]
-    pub(super) function_response: Field<'a>,
+    pub(super) function_response: ForeignField<'a>,
     #[serde(borrow, alias = "executable_code")]
-    pub(super) executable_code: Field<'a>,
+    pub(super) executable_code: ForeignField<'a>,
     #[serde(borrow, alias = "code_execution_result")]
-    pub(super) code_execution_result: Field<'a>,
+    pub(super) code_execution_result: ForeignField<'a>,
     #[serde(borrow, alias = "tool_call")]
-    pub(super) tool_call: Field<'a>,
+    pub(super) tool_call: ForeignField<'a>,
     #[serde(borrow, alias = "tool_response")]
-    pub(super) tool_response: Field<'a>,
+    pub(super) tool_response: ForeignField<'a>,
     #[serde(borrow, alias = "inline_data")]
-    pub(super) inline_data: Field<'a>,
+    pub(super) inline_data: ForeignField<'a>,
     #[serde(borrow, alias = "file_data")]
-    pub(super) file_data: Field<'a>,
+    pub(super) file_data: ForeignField<'a>,
 }
 
 /// A call, or what came back from one.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct CallBody<'a> {
+pub(super) struct GeminiCallFields<'a> {
     #[serde(borrow)]
-    pub(super) id: Field<'a>,
+    pub(super) id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) name: Field<'a>,
+    pub(super) name: ForeignField<'a>,
     /// The vendor's own tools have a type in the place of a name.
     #[serde(borrow, alias = "tool_type")]
-    pub(super) tool_type: Field<'a>,
+    pub(super) tool_type: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) args: Field<'a>,
+    pub(super) args: ForeignField<'a>,
     #[serde(borrow, alias = "partial_args")]
-    pub(super) partial_args: Field<'a>,
+    pub(super) partial_args: ForeignField<'a>,
     #[serde(borrow, alias = "will_continue")]
-    pub(super) will_continue: Field<'a>,
+    pub(super) will_continue: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) response: Field<'a>,
+    pub(super) response: ForeignField<'a>,
     /// Of code that was executed.
     #[serde(borrow)]
-    pub(super) outcome: Field<'a>,
+    pub(super) outcome: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) output: Field<'a>,
+    pub(super) output: ForeignField<'a>,
 }
 
 /// A piece of streamed arguments.
@@ -141,25 +141,25 @@ pub(super) struct CallBody<'a> {
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct PartialArg<'a> {
     #[serde(borrow, alias = "json_path")]
-    pub(super) json_path: Field<'a>,
+    pub(super) json_path: ForeignField<'a>,
     #[serde(borrow, alias = "string_value")]
-    pub(super) string_value: Field<'a>,
+    pub(super) string_value: ForeignField<'a>,
     #[serde(borrow, alias = "number_value")]
-    pub(super) number_value: Field<'a>,
+    pub(super) number_value: ForeignField<'a>,
     #[serde(borrow, alias = "bool_value")]
-    pub(super) bool_value: Field<'a>,
+    pub(super) bool_value: ForeignField<'a>,
 }
 
 /// A file, as its content or its address.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct FileBody<'a> {
+pub(super) struct GeminiFile<'a> {
     #[serde(borrow, alias = "mime_type")]
-    pub(super) mime_type: Field<'a>,
+    pub(super) mime_type: ForeignField<'a>,
     #[serde(borrow, rename = "data")]
-    pub(super) content: Field<'a>,
+    pub(super) content: ForeignField<'a>,
     #[serde(borrow, alias = "file_uri")]
-    pub(super) file_uri: Field<'a>,
+    pub(super) file_uri: ForeignField<'a>,
 }
 
 /// Why a prompt was not answered.
@@ -167,30 +167,30 @@ pub(super) struct FileBody<'a> {
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct PromptFeedback<'a> {
     #[serde(borrow, alias = "block_reason")]
-    pub(super) block_reason: Field<'a>,
+    pub(super) block_reason: ForeignField<'a>,
     #[serde(borrow, alias = "block_reason_message")]
-    pub(super) block_reason_message: Field<'a>,
+    pub(super) block_reason_message: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct UsageFields<'a> {
+struct GeminiUsage<'a> {
     #[serde(borrow, rename = "promptTokenCount", alias = "prompt_token_count")]
-    prompt: Field<'a>,
+    prompt: ForeignField<'a>,
     #[serde(borrow, rename = "toolUsePromptTokenCount", alias = "tool_use_prompt_token_count")]
-    tool_use: Field<'a>,
+    tool_use: ForeignField<'a>,
     #[serde(borrow, rename = "cachedContentTokenCount", alias = "cached_content_token_count")]
-    cached: Field<'a>,
+    cached: ForeignField<'a>,
     #[serde(borrow, rename = "candidatesTokenCount", alias = "candidates_token_count")]
-    candidates: Field<'a>,
+    candidates: ForeignField<'a>,
     #[serde(borrow, rename = "thoughtsTokenCount", alias = "thoughts_token_count")]
-    thoughts: Field<'a>,
+    thoughts: ForeignField<'a>,
 }
 
 /// The tokens that an object tells; nothing where it counts none. What the dialect tells is cumulative, so the last counts.
 /// It counts thinking, and what its own tools fed back, apart from the rest; we do not.
-pub(super) fn usage(field: Field<'_>) -> Option<Usage> {
-    let told: UsageFields<'_> = field.object();
+pub(super) fn usage(field: ForeignField<'_>) -> Option<Usage> {
+    let told: GeminiUsage<'_> = field.object();
     let (prompt, candidates) = (told.prompt.count(), told.candidates.count());
     let thoughts = told.thoughts.count();
     if prompt.is_none() && candidates.is_none() && thoughts.is_none() {
@@ -208,27 +208,27 @@ pub(super) fn usage(field: Field<'_>) -> Option<Usage> {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Failure<'a> {
+struct GeminiError<'a> {
     #[serde(borrow)]
-    error: Field<'a>,
+    error: ForeignField<'a>,
     #[serde(borrow)]
-    status: Field<'a>,
+    status: ForeignField<'a>,
     #[serde(borrow)]
-    details: Field<'a>,
+    details: ForeignField<'a>,
     #[serde(borrow)]
-    retry_delay: Field<'a>,
+    retry_delay: ForeignField<'a>,
 }
 
 /// What failed. The vendor's errors have a number in `code`, a telling name in `status` and the wait among `details`.
-pub(crate) fn failure(whole: Field<'_>) -> ErrorFact {
+pub(crate) fn failure(whole: ForeignField<'_>) -> ErrorFact {
     let mut fact = fault(whole);
-    let outer: Failure<'_> = whole.object();
-    let error: Failure<'_> = if outer.error.is_object() { outer.error.object() } else { outer };
+    let outer: GeminiError<'_> = whole.object();
+    let error: GeminiError<'_> = if outer.error.is_object() { outer.error.object() } else { outer };
     if let Some(status) = error.status.word() {
         fact.code = CompactString::new(&status);
     }
     let details = error.details.list().into_iter();
-    let waits = details.filter_map(|detail| millis(&detail.object::<Failure<'_>>().retry_delay.text()?));
+    let waits = details.filter_map(|detail| millis(&detail.object::<GeminiError<'_>>().retry_delay.text()?));
     fact.retry_after_ms = fact.retry_after_ms.or(waits.max());
     fact
 }

@@ -2,29 +2,29 @@
 
 use compact_str::CompactString;
 
-use super::wire::Body;
+use super::wire::InteractionContent;
 use crate::Decoded;
-use crate::field::Field;
+use crate::field::ForeignField;
 use crate::gemini::data_url;
-use crate::writer::{OpenCall, OpenPart, Outcome, Writer};
+use crate::writer::{CallOutcome, EventWriter, OpenCall, OpenPart};
 use model::event::PartKind;
 use model::json::Json;
 
 /// A step that has begun and not stopped. What it is shows only in what comes.
 #[derive(Debug, Default)]
-pub(super) struct Step {
+pub(super) struct OpenStep {
     part: Option<OpenPart>,
     /// A signature came: a thought without text is hidden, not empty.
     is_signed: bool,
     /// It said something.
     has_told: bool,
-    call: Option<Call>,
-    result: Option<Given>,
+    call: Option<InteractionCall>,
+    result: Option<InteractionResult>,
 }
 
 /// A call as far as it is known. It begins with its id, or without one when the step stops.
 #[derive(Debug)]
-struct Call {
+struct InteractionCall {
     id: CompactString,
     name: CompactString,
     server: bool,
@@ -35,20 +35,20 @@ struct Call {
 
 /// What a call gave back, as far as it is known.
 #[derive(Debug)]
-struct Given {
+struct InteractionResult {
     call_id: CompactString,
     output: Option<Json>,
     is_error: bool,
 }
 
-impl Step {
+impl OpenStep {
     /// The step as it begins, a delta of it, or a piece of its content.
-    pub(super) fn take(&mut self, whole: Field<'_>, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn take(&mut self, whole: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         self.take_nested(whole, 0, w, out);
     }
 
-    fn take_nested(&mut self, whole: Field<'_>, depth: u8, w: &mut Writer, out: &mut Decoded) {
-        let body: Body<'_> = whole.object();
+    fn take_nested(&mut self, whole: ForeignField<'_>, depth: u8, w: &mut EventWriter, out: &mut Decoded) {
+        let body: InteractionContent<'_> = whole.object();
         let kind = body.kind.text().unwrap_or_default();
         match &*kind {
             "text" => {
@@ -73,7 +73,7 @@ impl Step {
     }
 
     /// The step is whole, or as whole as it will ever be.
-    pub(super) fn stop(mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn stop(mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         if let Some(part) = self.part.take() {
             part.end(false, w, out);
         } else if self.is_signed && !self.has_told && w.has_room(out) {
@@ -82,26 +82,26 @@ impl Step {
         self.close_call(is_whole, w, out);
         if let Some(result) = self.result {
             let output = result.output.unwrap_or_else(|| Json::of(&()));
-            let outcome = if result.is_error { Outcome::error(output) } else { Outcome::of(output) };
+            let outcome = if result.is_error { CallOutcome::error(output) } else { CallOutcome::of(output) };
             w.result(&result.call_id, outcome, None, out);
         }
     }
 
-    fn write(&mut self, kind: PartKind, text: &str, w: &mut Writer, out: &mut Decoded) {
+    fn write(&mut self, kind: PartKind, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         self.has_told |= !text.is_empty();
         OpenPart::go_on(&mut self.part, kind, text, None, w, out);
     }
 
-    fn think(&mut self, body: &Body<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn think(&mut self, body: &InteractionContent<'_>, w: &mut EventWriter, out: &mut Decoded) {
         self.is_signed |= body.signature.word().is_some();
         let pieces = body.summary.list().into_iter().chain(body.content.list());
-        let texts = pieces.map(|piece| piece.object::<Body<'_>>().text).chain([body.text]);
-        for text in texts.filter_map(Field::word) {
+        let texts = pieces.map(|piece| piece.object::<InteractionContent<'_>>().text).chain([body.text]);
+        for text in texts.filter_map(ForeignField::word) {
             self.write(PartKind::Thinking, &text, w, out);
         }
     }
 
-    fn file(&mut self, body: &Body<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn file(&mut self, body: &InteractionContent<'_>, w: &mut EventWriter, out: &mut Decoded) {
         if let Some(part) = self.part.take() {
             part.end(false, w, out);
         }
@@ -118,7 +118,7 @@ impl Step {
         }
     }
 
-    fn call(&mut self, kind: &str, body: &Body<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn call(&mut self, kind: &str, body: &InteractionContent<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let id = body.id.words().unwrap_or_default();
         let is_another =
             self.call.as_ref().is_some_and(|call| !id.is_empty() && !call.id.is_empty() && call.id != *id);
@@ -130,7 +130,7 @@ impl Step {
             .name
             .word()
             .or_else(|| if server { kind.strip_suffix("_call").map(Into::into) } else { None });
-        let call = self.call.get_or_insert_with(|| Call {
+        let call = self.call.get_or_insert_with(|| InteractionCall {
             id: CompactString::default(),
             name: CompactString::default(),
             server,
@@ -156,7 +156,7 @@ impl Step {
     }
 
     /// A piece of the text of the arguments.
-    fn arguments(&mut self, body: &Body<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn arguments(&mut self, body: &InteractionContent<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let text = body.arguments.text().unwrap_or_default();
         if let Some(call) = &mut self.call
             && let Some(open) = call.opened(w, out)
@@ -165,8 +165,8 @@ impl Step {
         }
     }
 
-    fn result(&mut self, body: &Body<'_>) {
-        let result = self.result.get_or_insert_with(|| Given {
+    fn result(&mut self, body: &InteractionContent<'_>) {
+        let result = self.result.get_or_insert_with(|| InteractionResult {
             call_id: CompactString::default(),
             output: None,
             is_error: false,
@@ -180,7 +180,7 @@ impl Step {
         result.is_error |= body.is_error.is_true();
     }
 
-    fn close_call(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+    fn close_call(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         let Some(mut call) = self.call.take() else { return };
         let input = call.input.take();
         if let Some(open) = call.opened(w, out)
@@ -192,9 +192,9 @@ impl Step {
     }
 }
 
-impl Call {
+impl InteractionCall {
     /// The call, begun if it is not; nothing when there is no room for it.
-    fn opened(&mut self, w: &mut Writer, out: &mut Decoded) -> Option<&mut OpenCall> {
+    fn opened(&mut self, w: &mut EventWriter, out: &mut Decoded) -> Option<&mut OpenCall> {
         if self.open.is_none() && w.has_room(out) {
             self.open = Some(w.open_call(&self.id, &self.name, self.server, None, out));
         }
@@ -206,7 +206,7 @@ impl Call {
     }
 }
 
-fn annotate(annotations: Field<'_>, w: &mut Writer, out: &mut Decoded) {
+fn annotate(annotations: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
     for annotation in annotations.list() {
         if w.has_room(out) {
             w.custom("citation", annotation, None, out);
@@ -215,10 +215,10 @@ fn annotate(annotations: Field<'_>, w: &mut Writer, out: &mut Decoded) {
 }
 
 /// What the user said, told again.
-fn user_input(body: &Body<'_>, w: &mut Writer, out: &mut Decoded) {
+fn user_input(body: &InteractionContent<'_>, w: &mut EventWriter, out: &mut Decoded) {
     let mut text: String = body.content.text().unwrap_or_default().into();
     for piece in body.content.list() {
-        text.push_str(&piece.object::<Body<'_>>().text.text().unwrap_or_default());
+        text.push_str(&piece.object::<InteractionContent<'_>>().text.text().unwrap_or_default());
     }
     if !text.is_empty() && w.has_room(out) {
         w.message("user", &text, out);

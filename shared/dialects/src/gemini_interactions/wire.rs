@@ -2,44 +2,44 @@
 
 use serde::Deserialize;
 
-use crate::field::Field;
+use crate::field::ForeignField;
 use model::event::Usage;
 
 /// One event of a stream. An interaction that was not streamed and an error body have the same outer shape.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct StreamEvent<'a> {
+pub(super) struct InteractionsStreamEvent<'a> {
     #[serde(borrow)]
-    pub(super) event_type: Field<'a>,
+    pub(super) event_type: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) index: Field<'a>,
+    pub(super) index: ForeignField<'a>,
     #[serde(borrow, alias = "content")]
-    pub(super) step: Field<'a>,
+    pub(super) step: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) delta: Field<'a>,
+    pub(super) delta: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) interaction: Field<'a>,
+    pub(super) interaction: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) status: Field<'a>,
+    pub(super) status: ForeignField<'a>,
     /// What is told beside the event: how many tokens so far.
     #[serde(borrow)]
-    pub(super) metadata: Field<'a>,
+    pub(super) metadata: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) usage: Field<'a>,
+    pub(super) usage: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) error: Field<'a>,
+    pub(super) error: ForeignField<'a>,
     /// Of gateways' error bodies.
     #[serde(borrow)]
-    pub(super) message: Field<'a>,
+    pub(super) message: ForeignField<'a>,
     #[serde(borrow)]
-    object: Field<'a>,
+    object: ForeignField<'a>,
     #[serde(borrow)]
-    steps: Field<'a>,
+    steps: ForeignField<'a>,
     #[serde(borrow)]
-    outputs: Field<'a>,
+    outputs: ForeignField<'a>,
 }
 
-impl StreamEvent<'_> {
+impl InteractionsStreamEvent<'_> {
     /// It is no event but an interaction as a whole.
     pub(super) fn is_interaction(&self) -> bool {
         let is_named = self.object.text().is_some_and(|object| object == "interaction");
@@ -50,84 +50,84 @@ impl StreamEvent<'_> {
 /// An interaction, at its begin, at its end or whole.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct InteractionBody<'a> {
+pub(super) struct InteractionFields<'a> {
     #[serde(borrow)]
-    pub(super) model: Field<'a>,
+    pub(super) model: ForeignField<'a>,
     /// In the place of a model where an agent of the vendor's answers.
     #[serde(borrow)]
-    pub(super) agent: Field<'a>,
+    pub(super) agent: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) status: Field<'a>,
+    pub(super) status: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) usage: Field<'a>,
+    pub(super) usage: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) steps: Field<'a>,
+    pub(super) steps: ForeignField<'a>,
     /// The first version's name for the steps.
     #[serde(borrow)]
-    pub(super) outputs: Field<'a>,
+    pub(super) outputs: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) error: Field<'a>,
+    pub(super) error: ForeignField<'a>,
 }
 
 /// A step, a delta of one, or a piece of content: they share their types.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Body<'a> {
+pub(super) struct InteractionContent<'a> {
     #[serde(borrow, rename = "type")]
-    pub(super) kind: Field<'a>,
+    pub(super) kind: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) text: Field<'a>,
+    pub(super) text: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) annotations: Field<'a>,
+    pub(super) annotations: ForeignField<'a>,
     /// One piece or a list of them.
     #[serde(borrow)]
-    pub(super) content: Field<'a>,
+    pub(super) content: ForeignField<'a>,
     /// Of thoughts: a list of texts.
     #[serde(borrow)]
-    pub(super) summary: Field<'a>,
+    pub(super) summary: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) signature: Field<'a>,
+    pub(super) signature: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) id: Field<'a>,
+    pub(super) id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) name: Field<'a>,
+    pub(super) name: ForeignField<'a>,
     /// An object, or a piece of its text.
     #[serde(borrow, alias = "partial_arguments")]
-    pub(super) arguments: Field<'a>,
+    pub(super) arguments: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) call_id: Field<'a>,
+    pub(super) call_id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) result: Field<'a>,
+    pub(super) result: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) is_error: Field<'a>,
+    pub(super) is_error: ForeignField<'a>,
     /// Of files.
     #[serde(borrow)]
-    pub(super) mime_type: Field<'a>,
+    pub(super) mime_type: ForeignField<'a>,
     #[serde(borrow, rename = "data")]
-    pub(super) base64: Field<'a>,
+    pub(super) base64: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) uri: Field<'a>,
+    pub(super) uri: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct UsageFields<'a> {
+struct InteractionUsage<'a> {
     #[serde(borrow, rename = "total_input_tokens")]
-    input: Field<'a>,
+    input: ForeignField<'a>,
     #[serde(borrow, rename = "total_tool_use_tokens")]
-    tool_use: Field<'a>,
+    tool_use: ForeignField<'a>,
     #[serde(borrow, rename = "total_output_tokens")]
-    output: Field<'a>,
+    output: ForeignField<'a>,
     #[serde(borrow, rename = "total_thought_tokens")]
-    thoughts: Field<'a>,
+    thoughts: ForeignField<'a>,
     #[serde(borrow, rename = "total_cached_tokens")]
-    cached: Field<'a>,
+    cached: ForeignField<'a>,
 }
 
 /// The tokens that an object tells; nothing where it counts none. The dialect counts thinking, and what its own tools fed
 /// back, apart from the rest; we do not.
-pub(super) fn usage(field: Field<'_>) -> Option<Usage> {
-    let told: UsageFields<'_> = field.object();
+pub(super) fn usage(field: ForeignField<'_>) -> Option<Usage> {
+    let told: InteractionUsage<'_> = field.object();
     let (input, output) = (told.input.count(), told.output.count());
     if input.is_none() && output.is_none() {
         return None;

@@ -3,13 +3,13 @@
 
 use compact_str::CompactString;
 
-use super::stage::{Call, Stage};
+use super::stage::{LangGraphCall, LangGraphWriter};
 use crate::Decoded;
 use model::event::{AgentStart, RunStatus};
 use model::ids::AgentId;
 use serde::Deserialize;
 
-use crate::field::Field;
+use crate::field::ForeignField;
 
 /// What stands between the steps of a namespace.
 const BETWEEN: char = '|';
@@ -23,14 +23,14 @@ const DELEGATING_TOOL: &str = "task";
 /// The arguments of a call that starts a sub-agent.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Errand<'a> {
+struct SubAgentArguments<'a> {
     #[serde(borrow)]
-    description: Field<'a>,
+    description: ForeignField<'a>,
     #[serde(borrow)]
-    subagent_type: Field<'a>,
+    subagent_type: ForeignField<'a>,
 }
 
-impl Stage {
+impl LangGraphWriter {
     /// The sub-agent whose graph runs in the namespace `path`; nothing for the main one. `name` and `task` are what the
     /// stream says of it, where it does.
     pub(super) fn agent(
@@ -61,7 +61,7 @@ impl Stage {
             self.run(id, None, out);
         }
         let errand = call.as_ref().map(|call| call.1.clone()).unwrap_or_default();
-        let errand: Errand<'_> = Field::parse(&errand).unwrap_or_default().object();
+        let errand: SubAgentArguments<'_> = ForeignField::parse(&errand).unwrap_or_default().object();
         let name =
             name.map(CompactString::new).or_else(|| errand.subagent_type.word().map(CompactString::from));
         let tool = call.as_ref().map(|(id, _)| self.w.tool_id(id));
@@ -92,9 +92,9 @@ impl Stage {
         task: Option<&str>,
         parent: Option<&AgentId>,
     ) -> Option<(CompactString, String)> {
-        let may_be = |call: &&mut Call| !call.has_agent && call.agent.as_ref() == parent;
-        let says = |call: &Call| {
-            let errand: Errand<'_> = Field::parse(&call.args).unwrap_or_default().object();
+        let may_be = |call: &&mut LangGraphCall| !call.has_agent && call.agent.as_ref() == parent;
+        let says = |call: &LangGraphCall| {
+            let errand: SubAgentArguments<'_> = ForeignField::parse(&call.args).unwrap_or_default().object();
             task.is_some() && errand.description.text().as_deref() == task
         };
         let place = if let Some(call) = self.call(step) {

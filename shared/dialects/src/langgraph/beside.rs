@@ -3,30 +3,36 @@
 
 use compact_str::{CompactString, format_compact};
 
-use super::calls::ChatCall;
-use super::messages::{About, Place};
-use super::spoken::CallPiece;
-use super::wire::{Block, Message, usage};
-use super::{Graph, hash_of};
+use super::calls::OpenAiShapedCall;
+use super::messages::{MessageMetadata, MessageSource};
+use super::spoken::CallChunk;
+use super::wire::{LangChainBlock, LangChainMessage, usage};
+use super::{LangGraphMeaning, hash_of};
 use crate::Decoded;
-use crate::field::Field;
-use crate::report::Report;
+use crate::field::ForeignField;
+use crate::report::ProgressReport;
 use model::flow::GRAPH_STEP;
 use model::limits::ITEMS_PER_RUN_MAX;
 
 /// The fields that name a step.
 const STEP: [&str; 4] = ["langgraph_node", "langgraph_step", "langgraph_path", "tags"];
 
-impl Graph {
+impl LangGraphMeaning {
     /// Tells which step a message comes from, each step once. `whole` is all that `about` was read from.
-    pub(super) fn step_of(&mut self, about: &About<'_>, whole: Field<'_>, place: &Place, out: &mut Decoded) {
+    pub(super) fn step_of(
+        &mut self,
+        about: &MessageMetadata<'_>,
+        whole: ForeignField<'_>,
+        place: &MessageSource,
+        out: &mut Decoded,
+    ) {
         if !about.langgraph_node.is_some() && !about.langgraph_step.is_some() {
             return;
         }
         let step = whole.fields().pick(&STEP);
         let hash = hash_of(&format!("{}|{step}", about.namespace()));
         if self.steps.len() < ITEMS_PER_RUN_MAX && self.steps.insert(hash) {
-            let step = Field::parse(&step).unwrap_or_default();
+            let step = ForeignField::parse(&step).unwrap_or_default();
             self.stage.w.custom(GRAPH_STEP, step, place.agent.as_ref(), out);
         }
     }
@@ -35,14 +41,14 @@ impl Graph {
     /// them better.
     pub(super) fn said_beside(
         &mut self,
-        about: &About<'_>,
-        message: Option<&Message<'_>>,
-        place: &Place,
+        about: &MessageMetadata<'_>,
+        message: Option<&LangChainMessage<'_>>,
+        place: &MessageSource,
         out: &mut Decoded,
     ) {
         let key = message.map_or_else(|| place.key.clone(), |message| Self::key(message, &place.key));
         let beside = format_compact!("|{key}");
-        let is_own = message.is_some_and(Message::has_calls)
+        let is_own = message.is_some_and(LangChainMessage::has_calls)
             || self.open.get(&key).is_some_and(|spoken| spoken.has_calls);
         let pieces = about.tool_calls.list();
         if !is_own && !pieces.is_empty() {
@@ -67,13 +73,19 @@ impl Graph {
     }
 
     /// Pieces of calls of the message `key`, which are joined by the ids of their calls.
-    fn calls_beside(&mut self, key: &CompactString, pieces: &[Field<'_>], place: &Place, out: &mut Decoded) {
+    fn calls_beside(
+        &mut self,
+        key: &CompactString,
+        pieces: &[ForeignField<'_>],
+        place: &MessageSource,
+        out: &mut Decoded,
+    ) {
         self.stage.w.begin(None, out);
         self.has_state = true;
         self.open_message(key, place, out);
         let Some(spoken) = self.open.get_mut(key) else { return };
         for piece in pieces {
-            let call: ChatCall<'_> = piece.object();
+            let call: OpenAiShapedCall<'_> = piece.object();
             let id = call.id.words().unwrap_or_default();
             // Arguments that are whole are told again by servers that repeat all calls with each piece.
             let is_whole =
@@ -81,12 +93,12 @@ impl Graph {
             if !id.is_empty() && (is_whole || self.stage.knows(&id)) {
                 continue;
             }
-            let function: Block<'_> = call.function.object();
-            let piece = CallPiece {
+            let function: LangChainBlock<'_> = call.function.object();
+            let piece = CallChunk {
                 id: call.id,
                 name: function.name,
                 args: function.arguments,
-                ..CallPiece::default()
+                ..CallChunk::default()
             };
             spoken.call_piece(&piece, &mut self.stage, out);
         }
@@ -94,8 +106,8 @@ impl Graph {
     }
 
     /// What a tool reports, at the call that it is about. False where it is no report, or no such call goes on.
-    pub(super) fn report(&mut self, value: Field<'_>, out: &mut Decoded) -> bool {
-        let Some(report) = Report::read(value) else { return false };
+    pub(super) fn report(&mut self, value: ForeignField<'_>, out: &mut Decoded) -> bool {
+        let Some(report) = ProgressReport::read(value) else { return false };
         let (id, tool) = (report.call(), report.tool());
         let id = if !id.is_empty() && self.ensure_written(&id, out) {
             Some(CompactString::new(&id))

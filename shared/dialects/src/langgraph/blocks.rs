@@ -1,24 +1,24 @@
 //! Blocks of a message in the typed protocol. Their end is what counts, whatever was streamed before it.
 
 use super::pieces::thinking;
-use super::spoken::{Entry, Spoken};
-use super::stage::Stage;
-use super::wire::Block;
+use super::spoken::{CallEntry, StreamedMessage};
+use super::stage::LangGraphWriter;
+use super::wire::LangChainBlock;
 use crate::Decoded;
-use crate::field::Field;
+use crate::field::ForeignField;
 use model::anomaly::AnomalyCode;
 use model::event::PartKind;
 
-impl Spoken {
+impl StreamedMessage {
     /// The block `index` begins with `content`.
     pub(super) fn block_start(
         &mut self,
         index: u64,
-        content: Field<'_>,
-        stage: &mut Stage,
+        content: ForeignField<'_>,
+        stage: &mut LangGraphWriter,
         out: &mut Decoded,
     ) {
-        let block: Block<'_> = content.object();
+        let block: LangChainBlock<'_> = content.object();
         if is_call(&block) {
             if let Some(entry) = self.block_call(index, &block, stage, out) {
                 let args = entry.1.args.text().or_else(|| entry.1.input.text()).unwrap_or_default();
@@ -33,8 +33,14 @@ impl Spoken {
     }
 
     /// The block `index` goes on with `delta`.
-    pub(super) fn block_delta(&mut self, index: u64, delta: Field<'_>, stage: &mut Stage, out: &mut Decoded) {
-        let block: Block<'_> = delta.object();
+    pub(super) fn block_delta(
+        &mut self,
+        index: u64,
+        delta: ForeignField<'_>,
+        stage: &mut LangGraphWriter,
+        out: &mut Decoded,
+    ) {
+        let block: LangChainBlock<'_> = delta.object();
         match &*block.kind.text().unwrap_or_default() {
             "text-delta" => {
                 self.delta((PartKind::Text, index), &block.text.text().unwrap_or_default(), stage, out);
@@ -45,7 +51,7 @@ impl Spoken {
             }
             "tool-call-delta" => self.call_delta(index, &block, stage, out),
             "block-delta" => {
-                let fields: Block<'_> = block.fields.object();
+                let fields: LangChainBlock<'_> = block.fields.object();
                 self.call_delta(index, &fields, stage, out);
             }
             // Encrypted or binary: whole in the block's end.
@@ -53,7 +59,13 @@ impl Spoken {
         }
     }
 
-    fn call_delta(&mut self, index: u64, block: &Block<'_>, stage: &mut Stage, out: &mut Decoded) {
+    fn call_delta(
+        &mut self,
+        index: u64,
+        block: &LangChainBlock<'_>,
+        stage: &mut LangGraphWriter,
+        out: &mut Decoded,
+    ) {
         let kind = block.kind.text().unwrap_or_default();
         if !is_call(block) && kind != "tool-call-delta" {
             return;
@@ -64,7 +76,8 @@ impl Spoken {
             entry.is_cumulative = true;
             entry.set_args(&block.args.text().unwrap_or_default(), stage, out);
         } else if !entry.is_cumulative {
-            let piece = [block.args, block.input, block.partial_json].into_iter().find_map(Field::text);
+            let piece =
+                [block.args, block.input, block.partial_json].into_iter().find_map(ForeignField::text);
             entry.args(&piece.unwrap_or_default(), stage, out);
         }
     }
@@ -73,10 +86,10 @@ impl Spoken {
     fn block_call<'a, 'b>(
         &'a mut self,
         index: u64,
-        block: &'b Block<'b>,
-        stage: &mut Stage,
+        block: &'b LangChainBlock<'b>,
+        stage: &mut LangGraphWriter,
         out: &mut Decoded,
-    ) -> Option<(&'a mut Entry, &'b Block<'b>)> {
+    ) -> Option<(&'a mut CallEntry, &'b LangChainBlock<'b>)> {
         let key = compact_str::format_compact!("{index}");
         let known = self.calls.iter().position(|entry| entry.key == key);
         let at = if let Some(at) = known {
@@ -99,11 +112,11 @@ impl Spoken {
     pub(super) fn block_finish(
         &mut self,
         index: u64,
-        content: Field<'_>,
-        stage: &mut Stage,
+        content: ForeignField<'_>,
+        stage: &mut LangGraphWriter,
         out: &mut Decoded,
     ) {
-        let block: Block<'_> = content.object();
+        let block: LangChainBlock<'_> = content.object();
         if is_call(&block) {
             if let Some((entry, block)) = self.block_call(index, &block, stage, out) {
                 match block.args.text() {
@@ -129,14 +142,14 @@ impl Spoken {
         let text: String = if kind == PartKind::Text {
             block.text.text().unwrap_or_default().into_owned()
         } else {
-            thinking(&block).into_iter().filter_map(Field::text).collect()
+            thinking(&block).into_iter().filter_map(ForeignField::text).collect()
         };
         self.set((kind, index), &text, stage, out);
         self.end_place(index, stage, out);
     }
 }
 
-fn is_call(block: &Block<'_>) -> bool {
+fn is_call(block: &LangChainBlock<'_>) -> bool {
     matches!(
         &*block.kind.text().unwrap_or_default(),
         "tool_call"

@@ -2,30 +2,35 @@
 
 use serde::Deserialize;
 
-use super::spoken::{CallPiece, Entry, Spoken};
-use super::stage::Stage;
-use super::wire::{Block, Message};
+use super::spoken::{CallChunk, CallEntry, StreamedMessage};
+use super::stage::LangGraphWriter;
+use super::wire::{LangChainBlock, LangChainMessage};
 use crate::Decoded;
-use crate::field::Field;
+use crate::field::ForeignField;
 use crate::writer::WholeCall;
 
 /// A call as providers of the chat API spell it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct ChatCall<'a> {
+pub(super) struct OpenAiShapedCall<'a> {
     #[serde(borrow)]
-    pub(super) id: Field<'a>,
+    pub(super) id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) function: Field<'a>,
+    pub(super) function: ForeignField<'a>,
 }
 
-impl Spoken {
+impl StreamedMessage {
     /// A piece of a call: the first has its name and mostly its id, later ones only more of the arguments.
-    pub(super) fn call_piece(&mut self, piece: &CallPiece<'_>, stage: &mut Stage, out: &mut Decoded) {
+    pub(super) fn call_piece(
+        &mut self,
+        piece: &CallChunk<'_>,
+        stage: &mut LangGraphWriter,
+        out: &mut Decoded,
+    ) {
         let (index, id) = (piece.index.words(), piece.id.words().unwrap_or_default());
         let key = index.unwrap_or_else(|| id.clone());
         let name = piece.name.word().unwrap_or_default();
-        let is_same = |entry: &Entry| id.is_empty() || entry.id.is_empty() || entry.id == *id;
+        let is_same = |entry: &CallEntry| id.is_empty() || entry.id.is_empty() || entry.id == *id;
         let known = if key.is_empty() {
             self.calls.len().checked_sub(1).filter(|_| name.is_empty())
         } else {
@@ -55,22 +60,27 @@ impl Spoken {
         key: &str,
         id: &str,
         name: &str,
-        stage: &mut Stage,
+        stage: &mut LangGraphWriter,
         out: &mut Decoded,
     ) -> Option<usize> {
         if !stage.w.has_room(out) {
             return None;
         }
         let call = stage.w.open_call(id, name, false, self.agent.as_ref(), out);
-        self.calls.push(Entry::new(key, id, WholeCall::new(call)));
+        self.calls.push(CallEntry::new(key, id, WholeCall::new(call)));
         self.calls.len().checked_sub(1)
     }
 
     /// The calls of a message of which all so far is told.
-    pub(super) fn grow_calls(&mut self, message: &Message<'_>, stage: &mut Stage, out: &mut Decoded) {
+    pub(super) fn grow_calls(
+        &mut self,
+        message: &LangChainMessage<'_>,
+        stage: &mut LangGraphWriter,
+        out: &mut Decoded,
+    ) {
         let calls = message.body.tool_calls.list().into_iter();
         for call in calls.chain(message.body.invalid_tool_calls.list()) {
-            let piece: CallPiece<'_> = call.object();
+            let piece: CallChunk<'_> = call.object();
             let id = piece.id.words().unwrap_or_default();
             let name = piece.name.word().unwrap_or_default();
             if name.is_empty() || id.is_empty() || stage.knows(&id) {
@@ -94,18 +104,19 @@ impl Spoken {
 }
 
 /// The text of the arguments of the call `id` as the model wrote them so far.
-fn written_args(message: &Message<'_>, id: &str, piece: &CallPiece<'_>) -> Option<String> {
-    let blocks = message.body.content.list().into_iter().map(Field::object::<Block<'_>>);
+fn written_args(message: &LangChainMessage<'_>, id: &str, piece: &CallChunk<'_>) -> Option<String> {
+    let blocks = message.body.content.list().into_iter().map(ForeignField::object::<LangChainBlock<'_>>);
     let mut texts = blocks
         .filter(|block| block.id.text().is_some_and(|known| known == id))
         .flat_map(|block| [block.partial_json, block.arguments, block.input, block.args])
-        .filter_map(Field::text);
+        .filter_map(ForeignField::text);
     if let Some(text) = texts.next() {
         return Some(text.into_owned());
     }
-    let calls = message.extra().tool_calls.list().into_iter().map(Field::object::<ChatCall<'_>>);
+    let calls =
+        message.extra().tool_calls.list().into_iter().map(ForeignField::object::<OpenAiShapedCall<'_>>);
     let mut texts = calls
         .filter(|call| call.id.text().is_some_and(|known| known == id))
-        .filter_map(|call| call.function.object::<Block<'_>>().arguments.text());
+        .filter_map(|call| call.function.object::<LangChainBlock<'_>>().arguments.text());
     texts.next().or_else(|| piece.args.text()).map(std::borrow::Cow::into_owned)
 }

@@ -4,58 +4,58 @@
 use compact_str::CompactString;
 use serde::Deserialize;
 
-use super::messages::{About, Place};
-use super::stage::{Call, Given};
-use super::wire::{Block, Message, Speaker, usage};
-use super::{Graph, Tagged};
+use super::messages::{MessageMetadata, MessageSource};
+use super::stage::{CallResult, LangGraphCall};
+use super::wire::{LangChainBlock, LangChainMessage, MessageSpeaker, usage};
+use super::{LangGraphMeaning, TaggedObject};
 use crate::Decoded;
 use crate::fault::fault;
-use crate::field::Field;
+use crate::field::ForeignField;
 use model::event::PartKind;
 
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
 struct RunnableEvent<'a> {
     #[serde(borrow)]
-    event: Field<'a>,
+    event: ForeignField<'a>,
     #[serde(borrow)]
-    name: Field<'a>,
+    name: ForeignField<'a>,
     #[serde(borrow)]
-    run_id: Field<'a>,
+    run_id: ForeignField<'a>,
     #[serde(borrow)]
-    metadata: Field<'a>,
+    metadata: ForeignField<'a>,
     #[serde(borrow)]
-    parent_ids: Field<'a>,
+    parent_ids: ForeignField<'a>,
     #[serde(borrow)]
-    data: Field<'a>,
+    data: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
-struct Payload<'a> {
+struct RunnableEventData<'a> {
     #[serde(borrow)]
-    input: Field<'a>,
+    input: ForeignField<'a>,
     #[serde(borrow)]
-    output: Field<'a>,
+    output: ForeignField<'a>,
     #[serde(borrow)]
-    chunk: Field<'a>,
+    chunk: ForeignField<'a>,
     #[serde(borrow)]
-    error: Field<'a>,
+    error: ForeignField<'a>,
     #[serde(borrow)]
-    tool_call_id: Field<'a>,
+    tool_call_id: ForeignField<'a>,
 }
 
-impl Graph {
+impl LangGraphMeaning {
     /// An event of a runnable.
-    pub(super) fn runnable_event(&mut self, whole: Field<'_>, out: &mut Decoded) {
+    pub(super) fn runnable_event(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         let it: RunnableEvent<'_> = whole.object();
         let (event, run) = (it.event.text().unwrap_or_default(), it.run_id.words().unwrap_or_default());
         if self.stage.w.has_begun() && !self.stage.w.is_running() && !event.ends_with("_start") {
             return; // What is left to say of a run that was told as over.
         }
-        let payload: Payload<'_> = it.data.object();
+        let payload: RunnableEventData<'_> = it.data.object();
         let is_first = !self.stage.w.is_running();
-        let mut place = self.place(&[], &it.metadata.object::<About<'_>>(), out);
+        let mut place = self.place(&[], &it.metadata.object::<MessageMetadata<'_>>(), out);
         place.key = CompactString::new(&run);
         if event.ends_with("_start") && is_first && it.parent_ids.list().is_empty() {
             self.root.run.clone_from(&place.key);
@@ -89,24 +89,25 @@ impl Graph {
     }
 
     /// What a graph or a model is asked.
-    fn question(&mut self, input: Field<'_>, place: &Place, out: &mut Decoded) {
-        let messages = input.object::<Tagged<'_>>().messages;
+    fn question(&mut self, input: ForeignField<'_>, place: &MessageSource, out: &mut Decoded) {
+        let messages = input.object::<TaggedObject<'_>>().messages;
         for message in messages.list() {
             // A model may be asked several things at once.
             let batch = if message.is_list() { message.list() } else { vec![message] };
-            for message in batch.into_iter().filter_map(Message::read) {
-                if let Speaker::Other(role) = message.speaker {
+            for message in batch.into_iter().filter_map(LangChainMessage::read) {
+                if let MessageSpeaker::Other(role) = message.speaker {
                     self.history(role, &message, place, out);
                 }
             }
         }
     }
 
-    fn model_piece(&mut self, piece: Field<'_>, place: &Place, out: &mut Decoded) {
-        if let Some(message) = Message::read(piece) {
+    fn model_piece(&mut self, piece: ForeignField<'_>, place: &MessageSource, out: &mut Decoded) {
+        if let Some(message) = LangChainMessage::read(piece) {
             return self.piece_of(&place.key, &message, place, out);
         }
-        let text = piece.text().or_else(|| piece.object::<Block<'_>>().text.text()).unwrap_or_default();
+        let text =
+            piece.text().or_else(|| piece.object::<LangChainBlock<'_>>().text.text()).unwrap_or_default();
         self.open_message(&place.key, place, out);
         if let Some(spoken) = self.open.get_mut(&place.key) {
             self.is_mid_air = true;
@@ -114,8 +115,8 @@ impl Graph {
         }
     }
 
-    fn model_end(&mut self, output: Field<'_>, place: &Place, out: &mut Decoded) {
-        let message = Message::read(output);
+    fn model_end(&mut self, output: ForeignField<'_>, place: &MessageSource, out: &mut Decoded) {
+        let message = LangChainMessage::read(output);
         if let (Some(spoken), Some(message)) = (self.open.get_mut(&place.key), &message) {
             spoken.usage = spoken.usage.or(usage(message.body.usage_metadata));
             spoken.id = message.body.id.word().map(CompactString::from).unwrap_or_default();
@@ -128,10 +129,10 @@ impl Graph {
     }
 
     /// What a node of the graph changed in the state.
-    fn root_stream(&mut self, change: Field<'_>, out: &mut Decoded) {
+    fn root_stream(&mut self, change: ForeignField<'_>, out: &mut Decoded) {
         let entries = change.entries();
         let is_update = entries.iter().all(|(_, value)| value.is_object() || value.is_list());
-        if is_update && Message::read(change).is_none() && !entries.is_empty() {
+        if is_update && LangChainMessage::read(change).is_none() && !entries.is_empty() {
             self.updates(&[], change, out);
         }
     }
@@ -139,16 +140,16 @@ impl Graph {
     fn tool_start(
         &mut self,
         it: &RunnableEvent<'_>,
-        payload: &Payload<'_>,
-        place: &Place,
+        payload: &RunnableEventData<'_>,
+        place: &MessageSource,
         out: &mut Decoded,
     ) {
         let name = it.name.word().unwrap_or_default();
-        let given = it.metadata.object::<Payload<'_>>().tool_call_id.words();
+        let given = it.metadata.object::<RunnableEventData<'_>>().tool_call_id.words();
         let given = given.or_else(|| payload.tool_call_id.words());
         let id = match given {
             Some(id) if self.ensure_written(&id, out) => Some(CompactString::new(&id)),
-            _ => self.find_call(&name, payload.input, Call::is_waiting, out),
+            _ => self.find_call(&name, payload.input, LangGraphCall::is_waiting, out),
         };
         let id = match id {
             Some(id) => id,
@@ -163,8 +164,15 @@ impl Graph {
         self.stage.run(&id, None, out);
     }
 
-    fn tool_end(&mut self, it: &RunnableEvent<'_>, payload: &Payload<'_>, place: &Place, out: &mut Decoded) {
-        let message = Message::read(payload.output).or_else(|| Message::read(payload.error));
+    fn tool_end(
+        &mut self,
+        it: &RunnableEvent<'_>,
+        payload: &RunnableEventData<'_>,
+        place: &MessageSource,
+        out: &mut Decoded,
+    ) {
+        let message =
+            LangChainMessage::read(payload.output).or_else(|| LangChainMessage::read(payload.error));
         let id = message.as_ref().and_then(|message| message.body.tool_call_id.words());
         let known = self.stage.call_of_run(&place.key);
         let id = id.map(CompactString::from).or(known).unwrap_or_else(|| place.key.clone());
@@ -173,7 +181,7 @@ impl Graph {
             return self.outcome(&id, payload.output, None, out);
         }
         let name = it.name.word().unwrap_or_default();
-        let given = Given {
+        let given = CallResult {
             id: &id,
             name: &name,
             output: payload.error,

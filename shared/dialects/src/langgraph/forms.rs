@@ -4,16 +4,22 @@
 use compact_str::CompactString;
 
 use super::agents::steps;
-use super::{Graph, Tagged, is_runnable_event, wire};
+use super::{LangGraphMeaning, TaggedObject, is_runnable_event, wire};
 use crate::Decoded;
 use crate::fault::fault;
-use crate::field::Field;
-use crate::objects::Meaning as _;
+use crate::field::ForeignField;
+use crate::objects::ObjectMeaning as _;
 use model::event::Kind;
 
-impl Graph {
+impl LangGraphMeaning {
     /// What came in `mode` from the graph in the namespace `path`.
-    pub(super) fn mode(&mut self, mode: &str, path: &[CompactString], value: Field<'_>, out: &mut Decoded) {
+    pub(super) fn mode(
+        &mut self,
+        mode: &str,
+        path: &[CompactString],
+        value: ForeignField<'_>,
+        out: &mut Decoded,
+    ) {
         match mode {
             "end" => return self.close(true, out),
             "error" => return self.fail(value, out),
@@ -57,7 +63,7 @@ impl Graph {
     }
 
     /// An object or array without a name: tuples, parts, or the bare value of a single mode.
-    pub(super) fn unnamed(&mut self, whole: Field<'_>, tagged: &Tagged<'_>, out: &mut Decoded) {
+    pub(super) fn unnamed(&mut self, whole: ForeignField<'_>, tagged: &TaggedObject<'_>, out: &mut Decoded) {
         if whole.is_list() {
             return self.array(&whole.list(), out);
         }
@@ -87,7 +93,7 @@ impl Graph {
         }
     }
 
-    fn array(&mut self, items: &[Field<'_>], out: &mut Decoded) {
+    fn array(&mut self, items: &[ForeignField<'_>], out: &mut Decoded) {
         match items {
             [mode, value] if mode.word().is_some() => {
                 self.mode(&mode.text().unwrap_or_default(), &[], *value, out);
@@ -100,14 +106,14 @@ impl Graph {
             {
                 self.spaced(&path_of(*path), *value, out);
             }
-            [message, about] if wire::Message::read(*message).is_some() && about.is_object() => {
+            [message, about] if wire::LangChainMessage::read(*message).is_some() && about.is_object() => {
                 self.stage.w.begin(None, out);
                 self.message_tuple(&[], *message, *about, out);
             }
             // The items of a whole recording.
             items => {
                 for item in items {
-                    let tagged: Tagged<'_> = item.object();
+                    let tagged: TaggedObject<'_> = item.object();
                     if is_runnable_event(&tagged) {
                         self.runnable_event(*item, out);
                     } else if item.is_object() {
@@ -121,12 +127,13 @@ impl Graph {
     }
 
     /// A value of a single mode with the namespace of its graph.
-    fn spaced(&mut self, path: &[CompactString], value: Field<'_>, out: &mut Decoded) {
+    fn spaced(&mut self, path: &[CompactString], value: ForeignField<'_>, out: &mut Decoded) {
         let pair = value.list();
-        let is_message = value.is_list() && pair.first().is_some_and(|it| wire::Message::read(*it).is_some());
+        let is_message =
+            value.is_list() && pair.first().is_some_and(|it| wire::LangChainMessage::read(*it).is_some());
         let mode = if is_message {
             "messages"
-        } else if value.object::<Tagged<'_>>().messages.is_list() {
+        } else if value.object::<TaggedObject<'_>>().messages.is_list() {
             "values"
         } else {
             "updates"
@@ -136,7 +143,7 @@ impl Graph {
 }
 
 /// A namespace as a list of its steps, or as one string.
-pub(super) fn path_of(path: Field<'_>) -> Vec<CompactString> {
+pub(super) fn path_of(path: ForeignField<'_>) -> Vec<CompactString> {
     match path.text() {
         Some(text) => steps(&text),
         None => path.list().into_iter().filter_map(|step| step.word().map(CompactString::from)).collect(),
@@ -144,6 +151,6 @@ pub(super) fn path_of(path: Field<'_>) -> Vec<CompactString> {
 }
 
 /// Whether it is a list of the steps of a namespace.
-fn is_path(path: Field<'_>) -> bool {
+fn is_path(path: ForeignField<'_>) -> bool {
     path.is_list() && path.list().iter().all(|step| step.text().is_some_and(|step| step.contains(':')))
 }

@@ -4,12 +4,12 @@ use compact_str::CompactString;
 use serde::Deserialize;
 
 use super::agents::steps;
-use super::spoken::Spoken;
-use super::stage::Given;
-use super::wire::{Message, Speaker, text_of, usage};
-use super::{Graph, hash_of};
+use super::spoken::StreamedMessage;
+use super::stage::CallResult;
+use super::wire::{LangChainMessage, MessageSpeaker, text_of, usage};
+use super::{LangGraphMeaning, hash_of};
 use crate::Decoded;
-use crate::field::Field;
+use crate::field::ForeignField;
 use model::ids::AgentId;
 use model::limits::{ITEMS_PER_RUN_MAX, MESSAGES_MAX};
 
@@ -19,38 +19,38 @@ const OPEN_MESSAGES_MAX: usize = 64;
 /// What the graph says beside a message.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
-pub(super) struct About<'a> {
+pub(super) struct MessageMetadata<'a> {
     #[serde(borrow)]
-    langgraph_checkpoint_ns: Field<'a>,
+    langgraph_checkpoint_ns: ForeignField<'a>,
     #[serde(borrow)]
-    checkpoint_ns: Field<'a>,
+    checkpoint_ns: ForeignField<'a>,
     #[serde(borrow)]
-    lc_agent_name: Field<'a>,
+    lc_agent_name: ForeignField<'a>,
     #[serde(borrow)]
-    ls_model_name: Field<'a>,
+    ls_model_name: ForeignField<'a>,
     #[serde(borrow)]
-    run_id: Field<'a>,
+    run_id: ForeignField<'a>,
     #[serde(borrow)]
-    metadata: Field<'a>,
+    metadata: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) langgraph_node: Field<'a>,
+    pub(super) langgraph_node: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) langgraph_step: Field<'a>,
+    pub(super) langgraph_step: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) tool_calls: Field<'a>,
+    pub(super) tool_calls: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) usage: Field<'a>,
+    pub(super) usage: ForeignField<'a>,
 }
 
 /// Where a message comes from.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Place {
+pub(super) struct MessageSource {
     pub(super) agent: Option<AgentId>,
     /// Names the source of messages that have no id.
     pub(super) key: CompactString,
 }
 
-impl About<'_> {
+impl MessageMetadata<'_> {
     /// The namespace of the node, written as one string.
     pub(super) fn namespace(&self) -> CompactString {
         let namespace = self.langgraph_checkpoint_ns.word().or_else(|| self.checkpoint_ns.word());
@@ -58,14 +58,19 @@ impl About<'_> {
     }
 }
 
-impl Graph {
+impl LangGraphMeaning {
     /// The sub-agent whose graph has the namespace `path`.
     pub(super) fn agent_at(&mut self, path: &[CompactString], out: &mut Decoded) -> Option<AgentId> {
         if path.is_empty() { None } else { self.stage.agent(path, None, None, out) }
     }
 
     /// Where a node stands that `about` speaks of, in an event of the namespace `path`.
-    pub(super) fn place(&mut self, path: &[CompactString], about: &About<'_>, out: &mut Decoded) -> Place {
+    pub(super) fn place(
+        &mut self,
+        path: &[CompactString],
+        about: &MessageMetadata<'_>,
+        out: &mut Decoded,
+    ) -> MessageSource {
         self.stage.w.begin(about.ls_model_name.text().as_deref(), out);
         let key = about.namespace();
         let full = steps(&key);
@@ -80,22 +85,22 @@ impl Graph {
         };
         let name = about.lc_agent_name.word();
         let agent = if path.is_empty() { None } else { self.stage.agent(path, name.as_deref(), None, out) };
-        Place { agent, key }
+        MessageSource { agent, key }
     }
 
     /// A message with what the graph says beside it.
     pub(super) fn message_tuple(
         &mut self,
         path: &[CompactString],
-        message: Field<'_>,
-        about: Field<'_>,
+        message: ForeignField<'_>,
+        about: ForeignField<'_>,
         out: &mut Decoded,
     ) {
-        let (beside, about) = (about, about.object::<About<'_>>());
+        let (beside, about) = (about, about.object::<MessageMetadata<'_>>());
         let mut place = self.place(path, &about, out);
-        let read = Message::read(message);
+        let read = LangChainMessage::read(message);
         // A model that a tool asks by itself speaks for the call, not for the agent that made it.
-        if place.agent.is_none() && read.is_none_or(|it| matches!(it.speaker, Speaker::Model { .. })) {
+        if place.agent.is_none() && read.is_none_or(|it| matches!(it.speaker, MessageSpeaker::Model { .. })) {
             place.agent = self.agent_at(&steps(&place.key), out);
         }
         self.step_of(&about, beside, &place, out);
@@ -118,23 +123,28 @@ impl Graph {
     }
 
     /// A message or a piece of one.
-    pub(super) fn message(&mut self, message: &Message<'_>, place: &Place, out: &mut Decoded) {
+    pub(super) fn message(
+        &mut self,
+        message: &LangChainMessage<'_>,
+        place: &MessageSource,
+        out: &mut Decoded,
+    ) {
         self.has_state = true;
         match message.speaker {
-            Speaker::Model { is_piece: true } => self.piece(message, place, out),
-            Speaker::Model { is_piece: false } => self.whole(message, place, out),
-            Speaker::Tool => self.tool_message(message, place, out),
-            Speaker::Other(role) => self.history(role, message, place, out),
-            Speaker::Nobody => {}
+            MessageSpeaker::Model { is_piece: true } => self.piece(message, place, out),
+            MessageSpeaker::Model { is_piece: false } => self.whole(message, place, out),
+            MessageSpeaker::Tool => self.tool_message(message, place, out),
+            MessageSpeaker::Other(role) => self.history(role, message, place, out),
+            MessageSpeaker::Nobody => {}
         }
     }
 
     /// How a message is known again: by its id, else by `instead`.
-    pub(super) fn key(message: &Message<'_>, instead: &str) -> CompactString {
+    pub(super) fn key(message: &LangChainMessage<'_>, instead: &str) -> CompactString {
         message.body.id.word().map_or_else(|| CompactString::new(instead), CompactString::from)
     }
 
-    fn piece(&mut self, message: &Message<'_>, place: &Place, out: &mut Decoded) {
+    fn piece(&mut self, message: &LangChainMessage<'_>, place: &MessageSource, out: &mut Decoded) {
         let key = Self::key(message, &place.key);
         self.piece_of(&key, message, place, out);
     }
@@ -143,8 +153,8 @@ impl Graph {
     pub(super) fn piece_of(
         &mut self,
         key: &CompactString,
-        message: &Message<'_>,
-        place: &Place,
+        message: &LangChainMessage<'_>,
+        place: &MessageSource,
         out: &mut Decoded,
     ) {
         self.stage.w.begin(message.model().as_deref(), out);
@@ -172,7 +182,7 @@ impl Graph {
     }
 
     /// Makes sure that the message `key` goes on, and that not too many do.
-    pub(super) fn open_message(&mut self, key: &CompactString, place: &Place, out: &mut Decoded) {
+    pub(super) fn open_message(&mut self, key: &CompactString, place: &MessageSource, out: &mut Decoded) {
         if self.open.contains_key(key) {
             return;
         }
@@ -190,25 +200,25 @@ impl Graph {
         if place.agent.is_none() {
             self.stage.begin_turn();
         }
-        self.open.insert(key.clone(), Spoken::of(place.agent.clone()));
+        self.open.insert(key.clone(), StreamedMessage::of(place.agent.clone()));
     }
 
     /// All of some messages so far.
     pub(super) fn growing(
         &mut self,
         path: &[CompactString],
-        messages: Field<'_>,
+        messages: ForeignField<'_>,
         is_complete: bool,
         out: &mut Decoded,
     ) {
-        for message in Message::list(messages) {
+        for message in LangChainMessage::list(messages) {
             let key = Self::key(&message, "");
             let namespace = self.namespaces.get(&key).cloned().unwrap_or_default();
             let full = steps(&namespace);
             let inside = full.split_last().map(|(_, inside)| inside.to_vec()).unwrap_or_default();
             let path = if path.is_empty() { inside } else { path.to_vec() };
-            let place = Place { agent: self.agent_at(&path, out), key: key.clone() };
-            if !matches!(message.speaker, Speaker::Model { .. }) {
+            let place = MessageSource { agent: self.agent_at(&path, out), key: key.clone() };
+            if !matches!(message.speaker, MessageSpeaker::Model { .. }) {
                 self.message(&message, &place, out);
                 continue;
             }
@@ -232,9 +242,9 @@ impl Graph {
     }
 
     /// Remembers where the messages come from that are told from now on.
-    pub(super) fn note_namespaces(&mut self, value: Field<'_>) {
+    pub(super) fn note_namespaces(&mut self, value: ForeignField<'_>) {
         for (id, about) in value.entries() {
-            let about: About<'_> = about.object::<About<'_>>().metadata.object();
+            let about: MessageMetadata<'_> = about.object::<MessageMetadata<'_>>().metadata.object();
             if self.namespaces.len() < MESSAGES_MAX {
                 self.namespaces.insert(CompactString::from(id), about.namespace());
             }
@@ -242,7 +252,7 @@ impl Graph {
     }
 
     /// A message of the model as a whole. Often it was streamed before.
-    pub(super) fn whole(&mut self, message: &Message<'_>, place: &Place, out: &mut Decoded) {
+    pub(super) fn whole(&mut self, message: &LangChainMessage<'_>, place: &MessageSource, out: &mut Decoded) {
         let content = message.whole.as_json_text();
         let key = Self::key(message, content);
         self.is_mid_air = false;
@@ -278,7 +288,7 @@ impl Graph {
         if place.agent.is_none() {
             self.stage.begin_turn();
         }
-        let mut spoken = Spoken::of(place.agent.clone());
+        let mut spoken = StreamedMessage::of(place.agent.clone());
         spoken.whole(message, &mut self.stage, out);
         spoken.end(true, &mut self.stage, out);
         self.count(spoken.usage, spoken.agent.as_ref());
@@ -328,7 +338,7 @@ impl Graph {
         self.stage.knows(id)
     }
 
-    fn tool_message(&mut self, message: &Message<'_>, place: &Place, out: &mut Decoded) {
+    fn tool_message(&mut self, message: &LangChainMessage<'_>, place: &MessageSource, out: &mut Decoded) {
         let hash = hash_of(&Self::key(message, message.whole.as_json_text()));
         if self.told.contains_key(&hash) {
             return;
@@ -338,7 +348,7 @@ impl Graph {
         self.ensure_written(&id, out);
         self.is_mid_air = false;
         let name = message.body.name.word().unwrap_or_default();
-        let given = Given {
+        let given = CallResult {
             id: &id,
             name: &name,
             output: message.body.content,
@@ -349,7 +359,13 @@ impl Graph {
     }
 
     /// What somebody else said. What a sub-agent is told stands at its call.
-    pub(super) fn history(&mut self, role: &str, message: &Message<'_>, place: &Place, out: &mut Decoded) {
+    pub(super) fn history(
+        &mut self,
+        role: &str,
+        message: &LangChainMessage<'_>,
+        place: &MessageSource,
+        out: &mut Decoded,
+    ) {
         let hash = hash_of(&Self::key(message, message.whole.as_json_text()));
         if place.agent.is_some() || self.told.contains_key(&hash) {
             return;
@@ -362,23 +378,23 @@ impl Graph {
     }
 
     /// A message of an earlier run.
-    pub(super) fn earlier(&mut self, message: &Message<'_>, out: &mut Decoded) {
+    pub(super) fn earlier(&mut self, message: &LangChainMessage<'_>, out: &mut Decoded) {
         let role = match message.speaker {
-            Speaker::Model { .. } => "assistant",
-            Speaker::Tool => "tool",
-            Speaker::Other(role) => role,
-            Speaker::Nobody => return,
+            MessageSpeaker::Model { .. } => "assistant",
+            MessageSpeaker::Tool => "tool",
+            MessageSpeaker::Other(role) => role,
+            MessageSpeaker::Nobody => return,
         };
-        self.history(role, message, &Place::default(), out);
+        self.history(role, message, &MessageSource::default(), out);
     }
 }
 
 /// Whether it is about a block of a message, in the words of the typed protocol.
-fn is_block_event(value: Field<'_>) -> bool {
-    let event = value.object::<super::Tagged<'_>>().event.text().unwrap_or_default();
+fn is_block_event(value: ForeignField<'_>) -> bool {
+    let event = value.object::<super::TaggedObject<'_>>().event.text().unwrap_or_default();
     event.starts_with("message-") || event.starts_with("content-block-")
 }
 
-fn call_id(call: Field<'_>) -> Option<String> {
-    call.object::<super::spoken::CallPiece<'_>>().id.words().map(std::borrow::Cow::into_owned)
+fn call_id(call: ForeignField<'_>) -> Option<String> {
+    call.object::<super::spoken::CallChunk<'_>>().id.words().map(std::borrow::Cow::into_owned)
 }

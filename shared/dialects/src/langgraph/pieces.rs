@@ -2,35 +2,35 @@
 
 use std::borrow::Cow;
 
-use super::wire::{Block, Message};
-use crate::field::Field;
+use super::wire::{LangChainBlock, LangChainMessage};
+use crate::field::ForeignField;
 use model::event::PartKind;
 
 /// A piece of a message. Calls of the caller's tools are no pieces, see [`super::calls`].
 #[derive(Debug)]
-pub(super) enum Piece<'a> {
+pub(super) enum LangChainPiece<'a> {
     /// Text of a part; pieces with the same kind and place are one part.
     Text { kind: PartKind, place: u64, text: Cow<'a, str> },
     /// Thinking that the provider keeps to itself.
     Hidden { place: u64 },
     /// A call that the provider executes itself.
-    Call { id: Cow<'a, str>, name: Cow<'a, str>, input: Field<'a> },
+    Call { id: Cow<'a, str>, name: Cow<'a, str>, input: ForeignField<'a> },
     /// What came of one.
-    Result { id: Cow<'a, str>, output: Field<'a>, is_error: bool },
+    Result { id: Cow<'a, str>, output: ForeignField<'a>, is_error: bool },
     /// Something that readers know by a name.
-    Custom { name: &'static str, value: Field<'a> },
+    Custom { name: &'static str, value: ForeignField<'a> },
     /// Something else.
-    Raw(Field<'a>),
+    Raw(ForeignField<'a>),
 }
 
 /// The pieces of `message` in order. Blocks without an index stand where they stand in the list.
-pub(super) fn pieces<'a>(message: &Message<'a>) -> Vec<Piece<'a>> {
+pub(super) fn pieces<'a>(message: &LangChainMessage<'a>) -> Vec<LangChainPiece<'a>> {
     let mut pieces = Vec::new();
     let extra = message.extra();
     add_text(PartKind::Thinking, 0, extra.reasoning_content, &mut pieces);
-    let reasoning: Block<'a> = extra.reasoning.object();
+    let reasoning: LangChainBlock<'a> = extra.reasoning.object();
     for (at, summary) in (0_u64..).zip(reasoning.summary.list()) {
-        let summary: Block<'a> = summary.object();
+        let summary: LangChainBlock<'a> = summary.object();
         add_text(PartKind::Thinking, summary.index.count().unwrap_or(at), summary.text, &mut pieces);
     }
     add_text(PartKind::Text, 0, message.body.content, &mut pieces);
@@ -41,25 +41,25 @@ pub(super) fn pieces<'a>(message: &Message<'a>) -> Vec<Piece<'a>> {
     pieces
 }
 
-fn add_text<'a>(kind: PartKind, place: u64, text: Field<'a>, pieces: &mut Vec<Piece<'a>>) {
+fn add_text<'a>(kind: PartKind, place: u64, text: ForeignField<'a>, pieces: &mut Vec<LangChainPiece<'a>>) {
     if let Some(text) = text.word() {
-        pieces.push(Piece::Text { kind, place, text });
+        pieces.push(LangChainPiece::Text { kind, place, text });
     }
 }
 
 /// Adds what the block says that stands at `at`.
-pub(super) fn add_block<'a>(at: u64, whole: Field<'a>, pieces: &mut Vec<Piece<'a>>) {
+pub(super) fn add_block<'a>(at: u64, whole: ForeignField<'a>, pieces: &mut Vec<LangChainPiece<'a>>) {
     if whole.text().is_some() {
         return add_text(PartKind::Text, at, whole, pieces);
     }
-    let block: Block<'a> = whole.object();
+    let block: LangChainBlock<'a> = whole.object();
     let place = block.index.count().unwrap_or(at);
     let kind = block.kind.text().unwrap_or_default();
     match &*kind {
         "text" | "output_text" | "text_delta" | "" => {
             add_text(PartKind::Text, place, block.text, pieces);
             for citation in block.annotations.list().into_iter().chain(block.citations.list()) {
-                pieces.push(Piece::Custom { name: "citation", value: citation });
+                pieces.push(LangChainPiece::Custom { name: "citation", value: citation });
             }
         }
         "thinking" | "reasoning" | "reasoning_content" | "thinking_delta" | "signature" => {
@@ -67,14 +67,14 @@ pub(super) fn add_block<'a>(at: u64, whole: Field<'a>, pieces: &mut Vec<Piece<'a
                 add_text(PartKind::Thinking, place, text, pieces);
             }
         }
-        "redacted_thinking" => pieces.push(Piece::Hidden { place }),
+        "redacted_thinking" => pieces.push(LangChainPiece::Hidden { place }),
         "refusal" => add_text(PartKind::Refusal, place, block.refusal, pieces),
         "image_url" | "image" | "file" | "audio" | "video" => {
-            let url = block.image_url.object::<Block<'a>>().url;
+            let url = block.image_url.object::<LangChainBlock<'a>>().url;
             let url = [url, block.image_url, block.url].into_iter().find(|url| url.word().is_some());
             match url {
                 Some(url) => add_text(PartKind::File, place, url, pieces),
-                None => pieces.push(Piece::Raw(whole)),
+                None => pieces.push(LangChainPiece::Raw(whole)),
             }
         }
         // Told by `tool_calls` and `tool_call_chunks` too, for all providers alike.
@@ -83,22 +83,22 @@ pub(super) fn add_block<'a>(at: u64, whole: Field<'a>, pieces: &mut Vec<Piece<'a
         kind if kind.ends_with("_tool_use") || kind == "server_tool_call" => {
             let id = block.id.words().unwrap_or_default();
             let input = if block.input.is_some() { block.input } else { block.args };
-            pieces.push(Piece::Call { id, name: block.name.text().unwrap_or_default(), input });
+            pieces.push(LangChainPiece::Call { id, name: block.name.text().unwrap_or_default(), input });
         }
         kind if kind.ends_with("_tool_result") => {
             let id = block.tool_use_id.words().unwrap_or_default();
-            let inner = block.content.object::<Block<'a>>().kind.text();
+            let inner = block.content.object::<LangChainBlock<'a>>().kind.text();
             let is_error = inner.is_some_and(|kind| kind.ends_with("_error"));
-            pieces.push(Piece::Result { id, output: block.content, is_error });
+            pieces.push(LangChainPiece::Result { id, output: block.content, is_error });
         }
-        _ => pieces.push(Piece::Raw(whole)),
+        _ => pieces.push(LangChainPiece::Raw(whole)),
     }
 }
 
 /// The texts of a block of thinking, wherever the provider has put them.
-pub(super) fn thinking<'a>(block: &Block<'a>) -> Vec<Field<'a>> {
-    let inner: Block<'a> = block.reasoning_content.object();
+pub(super) fn thinking<'a>(block: &LangChainBlock<'a>) -> Vec<ForeignField<'a>> {
+    let inner: LangChainBlock<'a> = block.reasoning_content.object();
     let mut texts = vec![block.thinking, block.reasoning, block.reasoning_content, inner.text];
-    texts.extend(block.summary.list().into_iter().map(|item| item.object::<Block<'a>>().text));
+    texts.extend(block.summary.list().into_iter().map(|item| item.object::<LangChainBlock<'a>>().text));
     texts
 }

@@ -5,96 +5,102 @@ use compact_str::CompactString;
 use serde::Deserialize;
 
 use super::forms::path_of;
-use super::messages::Place;
-use super::stage::Given;
-use super::wire::{Block, Message, usage};
-use super::{Graph, Tagged};
+use super::messages::MessageSource;
+use super::stage::CallResult;
+use super::wire::{LangChainBlock, LangChainMessage, usage};
+use super::{LangGraphMeaning, TaggedObject};
 use crate::Decoded;
 use crate::fault::fault;
-use crate::field::Field;
+use crate::field::ForeignField;
 
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
-struct Params<'a> {
+struct ProtocolParams<'a> {
     #[serde(borrow)]
-    namespace: Field<'a>,
+    namespace: ForeignField<'a>,
     #[serde(borrow)]
-    timestamp: Field<'a>,
+    timestamp: ForeignField<'a>,
     #[serde(borrow)]
-    node: Field<'a>,
+    node: ForeignField<'a>,
     #[serde(borrow)]
-    data: Field<'a>,
+    data: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
-pub(super) struct Content<'a> {
+pub(super) struct ProtocolEventData<'a> {
     #[serde(borrow)]
-    event: Field<'a>,
+    event: ForeignField<'a>,
     #[serde(borrow)]
-    id: Field<'a>,
+    id: ForeignField<'a>,
     #[serde(borrow)]
-    run_id: Field<'a>,
+    run_id: ForeignField<'a>,
     #[serde(borrow)]
-    role: Field<'a>,
+    role: ForeignField<'a>,
     #[serde(borrow)]
-    tool_call_id: Field<'a>,
+    tool_call_id: ForeignField<'a>,
     #[serde(borrow, rename = "toolCallId")]
-    tool_call_id_js: Field<'a>,
+    tool_call_id_js: ForeignField<'a>,
     #[serde(borrow)]
-    tool_name: Field<'a>,
+    tool_name: ForeignField<'a>,
     #[serde(borrow)]
-    name: Field<'a>,
+    name: ForeignField<'a>,
     #[serde(borrow)]
-    index: Field<'a>,
+    index: ForeignField<'a>,
     #[serde(borrow, rename = "content")]
-    block: Field<'a>,
+    block: ForeignField<'a>,
     #[serde(borrow)]
-    delta: Field<'a>,
+    delta: ForeignField<'a>,
     #[serde(borrow)]
-    usage: Field<'a>,
+    usage: ForeignField<'a>,
     #[serde(borrow)]
-    reason: Field<'a>,
+    reason: ForeignField<'a>,
     #[serde(borrow)]
-    input: Field<'a>,
+    input: ForeignField<'a>,
     #[serde(borrow)]
-    output: Field<'a>,
+    output: ForeignField<'a>,
     #[serde(borrow)]
-    error: Field<'a>,
+    error: ForeignField<'a>,
     #[serde(borrow)]
-    message: Field<'a>,
+    message: ForeignField<'a>,
     #[serde(borrow)]
-    data: Field<'a>,
+    data: ForeignField<'a>,
     #[serde(borrow)]
-    metadata: Field<'a>,
+    metadata: ForeignField<'a>,
     #[serde(borrow)]
-    model: Field<'a>,
+    model: ForeignField<'a>,
     #[serde(borrow)]
-    node: Field<'a>,
+    node: ForeignField<'a>,
     #[serde(borrow)]
-    values: Field<'a>,
+    values: ForeignField<'a>,
     #[serde(borrow)]
-    payload: Field<'a>,
+    payload: ForeignField<'a>,
     #[serde(borrow)]
-    graph_name: Field<'a>,
+    graph_name: ForeignField<'a>,
     #[serde(borrow)]
-    namespace: Field<'a>,
+    namespace: ForeignField<'a>,
     #[serde(borrow)]
-    model_name: Field<'a>,
+    model_name: ForeignField<'a>,
     #[serde(borrow)]
-    finish_reason: Field<'a>,
+    finish_reason: ForeignField<'a>,
     #[serde(borrow)]
-    cause: Field<'a>,
+    cause: ForeignField<'a>,
 }
 
-impl Graph {
+impl LangGraphMeaning {
     /// An event of the protocol; `whole` is all of it.
-    pub(super) fn protocol(&mut self, method: &str, params: Field<'_>, whole: Field<'_>, out: &mut Decoded) {
-        let params: Params<'_> = params.object();
+    pub(super) fn protocol(
+        &mut self,
+        method: &str,
+        params: ForeignField<'_>,
+        whole: ForeignField<'_>,
+        out: &mut Decoded,
+    ) {
+        let params: ProtocolParams<'_> = params.object();
         let path = path_of(params.namespace);
         let time = params.timestamp.count();
         self.stage.w.set_time(time);
-        let content: Content<'_> = params.data.object();
+        let content: ProtocolEventData<'_> = params.data.object();
         let begins = method == "lifecycle" || method == "messages" || method == "tools";
         if !begins && self.stage.w.has_begun() && !self.stage.w.is_running() {
             return; // What is left to say of a run that was told as over.
@@ -113,7 +119,7 @@ impl Graph {
                 let is_result = content.role.text().as_deref() == Some("tool");
                 let is_agents = !is_result && !self.tool_messages.contains_key(&key);
                 let agent = if is_agents { self.agent_at(&path, out) } else { None };
-                let place = Place { agent, key };
+                let place = MessageSource { agent, key };
                 self.block_event(&place, &content, params.data, out);
             }
             "tools" => self.tool_event(&path, params.data, time, out),
@@ -121,7 +127,7 @@ impl Graph {
                 let node = content.node.word().or_else(|| params.node.word()).unwrap_or_default();
                 let text =
                     format!("{{{}:{}}}", model::Json::string(&node).as_str(), content.values.as_json_text());
-                self.mode("updates", &path, Field::parse(&text).unwrap_or_default(), out);
+                self.mode("updates", &path, ForeignField::parse(&text).unwrap_or_default(), out);
             }
             "custom" if content.payload.is_some() => {
                 let agent = self.agent_at(&path, out);
@@ -142,14 +148,20 @@ impl Graph {
         }
     }
 
-    fn lifecycle(&mut self, path: &[CompactString], it: &Content<'_>, whole: Field<'_>, out: &mut Decoded) {
+    fn lifecycle(
+        &mut self,
+        path: &[CompactString],
+        it: &ProtocolEventData<'_>,
+        whole: ForeignField<'_>,
+        out: &mut Decoded,
+    ) {
         let event = it.event.text().unwrap_or_default();
         if !path.is_empty() {
             if self.stage.w.has_begun() && !self.stage.w.is_running() {
                 return;
             }
             self.stage.w.begin(None, out);
-            let cause: Content<'_> = it.cause.object();
+            let cause: ProtocolEventData<'_> = it.cause.object();
             if let Some(id) = cause.tool_call_id.word() {
                 self.ensure_written(&id, out);
                 self.stage.note_cause(path, &id);
@@ -179,14 +191,14 @@ impl Graph {
     /// An event about a block of a message that goes on at `place`.
     pub(super) fn block_event(
         &mut self,
-        place: &Place,
-        it: &Content<'_>,
-        whole: Field<'_>,
+        place: &MessageSource,
+        it: &ProtocolEventData<'_>,
+        whole: ForeignField<'_>,
         out: &mut Decoded,
     ) {
         let key = place.key.clone();
         let event = it.event.text().unwrap_or_default();
-        let about: Content<'_> = it.metadata.object();
+        let about: ProtocolEventData<'_> = it.metadata.object();
         let model = about.model.word().or_else(|| about.model_name.word());
         self.stage.w.begin(model.as_deref(), out);
         self.has_state = true;
@@ -230,11 +242,17 @@ impl Graph {
     }
 
     /// What a tool gave back, told as a message. It counts where nothing else told it.
-    fn tool_message_event(&mut self, key: &CompactString, event: &str, it: &Content<'_>, out: &mut Decoded) {
+    fn tool_message_event(
+        &mut self,
+        key: &CompactString,
+        event: &str,
+        it: &ProtocolEventData<'_>,
+        out: &mut Decoded,
+    ) {
         let Some(id) = self.tool_messages.get(key).cloned() else { return };
         if event == "content-block-finish" && self.stage.call(&id).is_some() {
-            let output = it.block.object::<Block<'_>>().text;
-            let given = Given { id: &id, name: "", output, is_error: false, agent: None };
+            let output = it.block.object::<LangChainBlock<'_>>().text;
+            let given = CallResult { id: &id, name: "", output, is_error: false, agent: None };
             self.stage.result(&given, None, out);
         }
         if event == "message-finish" {
@@ -246,12 +264,12 @@ impl Graph {
     pub(super) fn tool_event(
         &mut self,
         path: &[CompactString],
-        data: Field<'_>,
+        data: ForeignField<'_>,
         time: Option<u64>,
         out: &mut Decoded,
     ) {
         self.stage.w.begin(None, out);
-        let it: Content<'_> = data.object();
+        let it: ProtocolEventData<'_> = data.object();
         let id = it.tool_call_id.words().or_else(|| it.tool_call_id_js.words()).unwrap_or_default();
         let name = it.tool_name.word().or_else(|| it.name.word()).unwrap_or_default();
         let agent = path.split_last().and_then(|(_, inside)| self.agent_at(inside, out));
@@ -271,7 +289,7 @@ impl Graph {
             "tool-finished" | "on_tool_end" => self.outcome(&id, it.output, time, out),
             "tool-error" | "on_tool_error" => {
                 let output = if it.message.is_some() { it.message } else { it.error };
-                let given = Given { id: &id, name: &name, output, is_error: true, agent: None };
+                let given = CallResult { id: &id, name: &name, output, is_error: true, agent: None };
                 self.stage.result(&given, time, out);
             }
             _ => self.stage.w.raw(data, agent.as_ref(), out),
@@ -279,23 +297,29 @@ impl Graph {
     }
 
     /// What the call `id` gave back: a message, messages inside of a command, or anything.
-    pub(super) fn outcome(&mut self, id: &str, output: Field<'_>, time: Option<u64>, out: &mut Decoded) {
-        let update = output.object::<Command<'_>>().update;
-        let inside = Message::list(update.object::<Tagged<'_>>().messages);
-        let message = Message::read(output).or_else(|| {
+    pub(super) fn outcome(
+        &mut self,
+        id: &str,
+        output: ForeignField<'_>,
+        time: Option<u64>,
+        out: &mut Decoded,
+    ) {
+        let update = output.object::<GraphCommand<'_>>().update;
+        let inside = LangChainMessage::list(update.object::<TaggedObject<'_>>().messages);
+        let message = LangChainMessage::read(output).or_else(|| {
             inside.into_iter().find(|it| it.body.tool_call_id.words().is_some_and(|known| known == id))
         });
         let (output, is_error) = match &message {
             Some(message) => (message.body.content, message.has_failed()),
             None => (output, false),
         };
-        self.stage.result(&Given { id, name: "", output, is_error, agent: None }, time, out);
+        self.stage.result(&CallResult { id, name: "", output, is_error, agent: None }, time, out);
     }
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Command<'a> {
+struct GraphCommand<'a> {
     #[serde(borrow)]
-    update: Field<'a>,
+    update: ForeignField<'a>,
 }

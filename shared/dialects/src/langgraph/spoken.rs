@@ -6,26 +6,26 @@ use compact_str::CompactString;
 use fnv::FnvHasher;
 use serde::Deserialize;
 
-use super::pieces::{Piece, add_block, pieces};
-use super::stage::{ARGUMENTS_KEPT_BYTES_MAX, Stage};
-use super::wire::{Message, usage};
+use super::pieces::{LangChainPiece, add_block, pieces};
+use super::stage::{ARGUMENTS_KEPT_BYTES_MAX, LangGraphWriter};
+use super::wire::{LangChainMessage, usage};
 use crate::Decoded;
-use crate::field::Field;
-use crate::writer::{Outcome, WholeCall, WholePart};
+use crate::field::ForeignField;
+use crate::writer::{CallOutcome, WholeCall, WholePart};
 use model::event::{PartKind, Usage};
 use model::ids::AgentId;
 
 /// A message that goes on.
 #[derive(Debug, Default)]
-pub(super) struct Spoken {
+pub(super) struct StreamedMessage {
     pub(super) agent: Option<AgentId>,
     /// Its own id, where the stream has another name for it; empty otherwise.
     pub(super) id: CompactString,
     /// The text of it, as far as it was told.
-    said: Said,
+    said: ToldText,
     /// Open parts, by what they are and where they stand.
     parts: Vec<((PartKind, u64), WholePart)>,
-    pub(super) calls: Vec<Entry>,
+    pub(super) calls: Vec<CallEntry>,
     /// Pieces that are no text, of a message that is told again and again.
     others: usize,
     pub(super) usage: Option<Usage>,
@@ -39,9 +39,9 @@ pub(super) struct Spoken {
 
 /// A hash of the text that was told; nothing before the first.
 #[derive(Debug, Default)]
-struct Said(Option<u64>);
+struct ToldText(Option<u64>);
 
-impl Said {
+impl ToldText {
     fn add(&mut self, text: &str) {
         let mut hasher = self.0.map_or_else(FnvHasher::default, FnvHasher::with_key);
         hasher.write(text.as_bytes());
@@ -51,7 +51,7 @@ impl Said {
 
 /// A call in a message.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct CallEntry {
     /// How the pieces of the message name it.
     pub(super) key: CompactString,
     /// Its own id; empty when none was given.
@@ -66,27 +66,32 @@ pub(super) struct Entry {
 /// A piece of a call.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct CallPiece<'a> {
+pub(super) struct CallChunk<'a> {
     #[serde(borrow)]
-    pub(super) index: Field<'a>,
+    pub(super) index: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) id: Field<'a>,
+    pub(super) id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) name: Field<'a>,
+    pub(super) name: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) args: Field<'a>,
+    pub(super) args: ForeignField<'a>,
 }
 
-impl Spoken {
+impl StreamedMessage {
     pub(super) fn of(agent: Option<AgentId>) -> Self {
         Self { agent, ..Self::default() }
     }
 
     /// A piece of the message.
-    pub(super) fn piece(&mut self, message: &Message<'_>, stage: &mut Stage, out: &mut Decoded) {
+    pub(super) fn piece(
+        &mut self,
+        message: &LangChainMessage<'_>,
+        stage: &mut LangGraphWriter,
+        out: &mut Decoded,
+    ) {
         for piece in pieces(message) {
             match piece {
-                Piece::Text { kind, place, text } => {
+                LangChainPiece::Text { kind, place, text } => {
                     self.end_parts_but((kind, place), stage, out);
                     self.delta((kind, place), &text, stage, out);
                 }
@@ -107,10 +112,15 @@ impl Spoken {
     }
 
     /// The whole message, which nothing was told of.
-    pub(super) fn whole(&mut self, message: &Message<'_>, stage: &mut Stage, out: &mut Decoded) {
+    pub(super) fn whole(
+        &mut self,
+        message: &LangChainMessage<'_>,
+        stage: &mut LangGraphWriter,
+        out: &mut Decoded,
+    ) {
         for piece in pieces(message) {
             match piece {
-                Piece::Text { kind, place, text } => self.delta((kind, place), &text, stage, out),
+                LangChainPiece::Text { kind, place, text } => self.delta((kind, place), &text, stage, out),
                 other => self.other(&other, stage, out),
             }
         }
@@ -118,9 +128,14 @@ impl Spoken {
         self.usage = usage(message.body.usage_metadata).or(self.usage);
     }
 
-    fn whole_calls(&mut self, message: &Message<'_>, stage: &mut Stage, out: &mut Decoded) {
+    fn whole_calls(
+        &mut self,
+        message: &LangChainMessage<'_>,
+        stage: &mut LangGraphWriter,
+        out: &mut Decoded,
+    ) {
         for call in message.body.tool_calls.list() {
-            let call: CallPiece<'_> = call.object();
+            let call: CallChunk<'_> = call.object();
             let id = call.id.words().unwrap_or_default();
             let Some(name) = call.name.word() else { continue };
             let is_told =
@@ -135,7 +150,7 @@ impl Spoken {
             return;
         }
         for call in message.body.invalid_tool_calls.list() {
-            let piece: CallPiece<'_> = call.object();
+            let piece: CallChunk<'_> = call.object();
             let id = piece.id.words().unwrap_or_default();
             if !id.is_empty() && !stage.knows(&id) && piece.name.word().is_some() {
                 self.call_piece(&piece, stage, out);
@@ -144,13 +159,18 @@ impl Spoken {
     }
 
     /// All of the message so far.
-    pub(super) fn grow(&mut self, message: &Message<'_>, stage: &mut Stage, out: &mut Decoded) {
+    pub(super) fn grow(
+        &mut self,
+        message: &LangChainMessage<'_>,
+        stage: &mut LangGraphWriter,
+        out: &mut Decoded,
+    ) {
         self.is_stopped |= message.stopped().is_some();
         let pieces = pieces(message);
         let last = pieces.len().saturating_sub(1);
         let mut others = 0_usize;
         for (at, piece) in pieces.into_iter().enumerate() {
-            if let Piece::Text { kind, place, text } = piece {
+            if let LangChainPiece::Text { kind, place, text } = piece {
                 self.set((kind, place), &text, stage, out);
                 continue;
             }
@@ -165,30 +185,36 @@ impl Spoken {
     }
 
     /// A block that is no text, thinking or call, as a whole.
-    pub(super) fn block_piece(&mut self, at: u64, block: Field<'_>, stage: &mut Stage, out: &mut Decoded) {
+    pub(super) fn block_piece(
+        &mut self,
+        at: u64,
+        block: ForeignField<'_>,
+        stage: &mut LangGraphWriter,
+        out: &mut Decoded,
+    ) {
         let mut pieces = Vec::new();
         add_block(at, block, &mut pieces);
         for piece in pieces {
             match piece {
-                Piece::Text { kind, place, text } => self.set((kind, place), &text, stage, out),
+                LangChainPiece::Text { kind, place, text } => self.set((kind, place), &text, stage, out),
                 other => self.other(&other, stage, out),
             }
         }
         self.end_place(at, stage, out);
     }
 
-    fn other(&mut self, piece: &Piece<'_>, stage: &mut Stage, out: &mut Decoded) {
+    fn other(&mut self, piece: &LangChainPiece<'_>, stage: &mut LangGraphWriter, out: &mut Decoded) {
         let agent = self.agent.clone();
         let agent = agent.as_ref();
         match piece {
-            Piece::Text { .. } => {}
-            Piece::Hidden { place } => {
+            LangChainPiece::Text { .. } => {}
+            LangChainPiece::Hidden { place } => {
                 self.end_parts_but((PartKind::Thinking, *place), stage, out);
                 if stage.w.has_room(out) {
                     stage.w.whole_part(PartKind::Thinking, "", true, agent, out);
                 }
             }
-            Piece::Call { id, name, input } => {
+            LangChainPiece::Call { id, name, input } => {
                 if !stage.knows(id) && stage.w.has_room(out) {
                     let mut call = stage.w.open_call(id, name, true, agent, out);
                     let input = input.text().unwrap_or_else(|| input.as_json_text().into());
@@ -196,17 +222,23 @@ impl Spoken {
                     call.written(None, &mut stage.w, out);
                 }
             }
-            Piece::Result { id, output, is_error } => {
-                let outcome = Outcome { is_error: *is_error, ..Outcome::of(output.json()) };
+            LangChainPiece::Result { id, output, is_error } => {
+                let outcome = CallOutcome { is_error: *is_error, ..CallOutcome::of(output.json()) };
                 stage.w.result(id, outcome, agent, out);
             }
-            Piece::Custom { name, value } => stage.w.custom(name, *value, agent, out),
-            Piece::Raw(value) => stage.w.raw(*value, agent, out),
+            LangChainPiece::Custom { name, value } => stage.w.custom(name, *value, agent, out),
+            LangChainPiece::Raw(value) => stage.w.raw(*value, agent, out),
         }
     }
 
     /// More text of a part.
-    pub(super) fn delta(&mut self, key: (PartKind, u64), text: &str, stage: &mut Stage, out: &mut Decoded) {
+    pub(super) fn delta(
+        &mut self,
+        key: (PartKind, u64),
+        text: &str,
+        stage: &mut LangGraphWriter,
+        out: &mut Decoded,
+    ) {
         if text.is_empty() {
             return;
         }
@@ -219,12 +251,18 @@ impl Spoken {
     }
 
     /// The text of a part is `whole` now.
-    pub(super) fn set(&mut self, key: (PartKind, u64), whole: &str, stage: &mut Stage, out: &mut Decoded) {
+    pub(super) fn set(
+        &mut self,
+        key: (PartKind, u64),
+        whole: &str,
+        stage: &mut LangGraphWriter,
+        out: &mut Decoded,
+    ) {
         if whole.is_empty() && !self.parts.iter().any(|(known, _)| *known == key) {
             return;
         }
         if key.0 == PartKind::Text {
-            self.said = Said::default();
+            self.said = ToldText::default();
             self.said.add(whole);
         }
         if let Some(part) = self.part(key, stage, out) {
@@ -232,7 +270,12 @@ impl Spoken {
         }
     }
 
-    fn part(&mut self, key: (PartKind, u64), stage: &mut Stage, out: &mut Decoded) -> Option<&mut WholePart> {
+    fn part(
+        &mut self,
+        key: (PartKind, u64),
+        stage: &mut LangGraphWriter,
+        out: &mut Decoded,
+    ) -> Option<&mut WholePart> {
         let known = self.parts.iter().position(|(known, _)| *known == key);
         let at = if let Some(at) = known {
             at
@@ -253,21 +296,21 @@ impl Spoken {
         others.filter(|key| key.1 == place && key.0 != kind).map(|key| key.0).collect()
     }
 
-    fn end_parts_but(&mut self, key: (PartKind, u64), stage: &Stage, out: &mut Decoded) {
+    fn end_parts_but(&mut self, key: (PartKind, u64), stage: &LangGraphWriter, out: &mut Decoded) {
         for (_, part) in self.parts.extract_if(.., |(known, _)| *known != key) {
             part.end(false, &stage.w, out);
         }
     }
 
     /// The parts of a place are whole.
-    pub(super) fn end_place(&mut self, place: u64, stage: &Stage, out: &mut Decoded) {
+    pub(super) fn end_place(&mut self, place: u64, stage: &LangGraphWriter, out: &mut Decoded) {
         for (_, part) in self.parts.extract_if(.., |((_, known), _)| *known == place) {
             part.end(false, &stage.w, out);
         }
     }
 
     /// The calls are written as they stand.
-    pub(super) fn write_calls(&mut self, is_whole: bool, stage: &mut Stage, out: &mut Decoded) {
+    pub(super) fn write_calls(&mut self, is_whole: bool, stage: &mut LangGraphWriter, out: &mut Decoded) {
         for mut entry in std::mem::take(&mut self.calls) {
             if is_whole || entry.call.call().is_whole() {
                 entry.written(self.agent.as_ref(), stage, out);
@@ -276,7 +319,7 @@ impl Spoken {
     }
 
     /// One of the calls is written.
-    pub(super) fn write_call(&mut self, index: u64, stage: &mut Stage, out: &mut Decoded) {
+    pub(super) fn write_call(&mut self, index: u64, stage: &mut LangGraphWriter, out: &mut Decoded) {
         let key = compact_str::format_compact!("{index}");
         let agent = self.agent.clone();
         for mut entry in self.calls.extract_if(.., |entry| entry.key == key) {
@@ -290,7 +333,7 @@ impl Spoken {
     }
 
     /// The message is over; whole or broken off.
-    pub(super) fn end(&mut self, is_whole: bool, stage: &mut Stage, out: &mut Decoded) {
+    pub(super) fn end(&mut self, is_whole: bool, stage: &mut LangGraphWriter, out: &mut Decoded) {
         for (_, part) in std::mem::take(&mut self.parts) {
             part.end(false, &stage.w, out);
         }
@@ -298,14 +341,14 @@ impl Spoken {
     }
 }
 
-impl Entry {
+impl CallEntry {
     pub(super) fn new(key: &str, id: &str, call: WholeCall) -> Self {
         let (key, id) = (CompactString::new(key), CompactString::new(id));
         Self { key, id, call, args: String::new(), is_cumulative: false }
     }
 
     /// More of the arguments.
-    pub(super) fn args(&mut self, text: &str, stage: &Stage, out: &mut Decoded) {
+    pub(super) fn args(&mut self, text: &str, stage: &LangGraphWriter, out: &mut Decoded) {
         if self.args.len() <= ARGUMENTS_KEPT_BYTES_MAX {
             self.args.push_str(text);
         }
@@ -313,7 +356,7 @@ impl Entry {
     }
 
     /// The arguments are `whole` now.
-    pub(super) fn set_args(&mut self, whole: &str, stage: &Stage, out: &mut Decoded) {
+    pub(super) fn set_args(&mut self, whole: &str, stage: &LangGraphWriter, out: &mut Decoded) {
         self.args.clear();
         if whole.len() <= ARGUMENTS_KEPT_BYTES_MAX {
             self.args.push_str(whole);
@@ -322,7 +365,12 @@ impl Entry {
     }
 
     /// The call is written.
-    pub(super) fn written(&mut self, agent: Option<&AgentId>, stage: &mut Stage, out: &mut Decoded) {
+    pub(super) fn written(
+        &mut self,
+        agent: Option<&AgentId>,
+        stage: &mut LangGraphWriter,
+        out: &mut Decoded,
+    ) {
         self.call.written(&mut stage.w, out);
         let call = self.call.call();
         let (id, name) = (CompactString::new(call.id()), CompactString::new(call.name()));

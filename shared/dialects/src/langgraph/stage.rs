@@ -8,9 +8,9 @@ use indexmap::{IndexMap, IndexSet};
 use serde_json::Value;
 
 use crate::Decoded;
-use crate::field::Field;
-use crate::report::Report;
-use crate::writer::{Outcome, Writer};
+use crate::field::ForeignField;
+use crate::report::ProgressReport;
+use crate::writer::{CallOutcome, EventWriter};
 use model::event::{Kind, ToolState};
 use model::ids::AgentId;
 use model::limits::ITEMS_PER_RUN_MAX;
@@ -23,10 +23,10 @@ pub(super) const LOOKED_AT_MAX: usize = 256;
 
 /// Where things are told.
 #[derive(Debug)]
-pub(super) struct Stage {
-    pub(super) w: Writer,
+pub(super) struct LangGraphWriter {
+    pub(super) w: EventWriter,
     /// Calls that are not over, oldest first.
-    pub(super) open: BTreeMap<u64, Call>,
+    pub(super) open: BTreeMap<u64, LangGraphCall>,
     /// The place of each call in `open`; 0 when it is over.
     places: IndexMap<CompactString, u64>,
     last_place: u64,
@@ -44,7 +44,7 @@ pub(super) struct Stage {
 
 /// A call that is written and not over.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct LangGraphCall {
     pub(super) id: CompactString,
     pub(super) name: CompactString,
     /// Its arguments; empty when they are too long to be kept.
@@ -58,8 +58,8 @@ pub(super) struct Call {
     pub(super) has_agent: bool,
 }
 
-impl Stage {
-    pub(super) fn new(w: Writer) -> Self {
+impl LangGraphWriter {
+    pub(super) fn new(w: EventWriter) -> Self {
         Self {
             w,
             open: BTreeMap::new(),
@@ -101,7 +101,7 @@ impl Stage {
         self.places.contains_key(id)
     }
 
-    pub(super) fn call(&mut self, id: &str) -> Option<&mut Call> {
+    pub(super) fn call(&mut self, id: &str) -> Option<&mut LangGraphCall> {
         self.open.get_mut(self.places.get(id)?)
     }
 
@@ -112,7 +112,7 @@ impl Stage {
         }
         self.last_place = self.last_place.saturating_add(1);
         let args = if args.len() > ARGUMENTS_KEPT_BYTES_MAX { "" } else { args };
-        let call = Call {
+        let call = LangGraphCall {
             id: CompactString::new(id),
             name: CompactString::new(name),
             args: args.to_owned(),
@@ -143,7 +143,12 @@ impl Stage {
     }
 
     /// The oldest call of `name` that fits: best with the same arguments, else any. `fits` says which may be meant.
-    pub(super) fn find(&self, name: &str, args: Field<'_>, fits: fn(&Call) -> bool) -> Option<CompactString> {
+    pub(super) fn find(
+        &self,
+        name: &str,
+        args: ForeignField<'_>,
+        fits: fn(&LangGraphCall) -> bool,
+    ) -> Option<CompactString> {
         let wanted: Option<Value> = serde_json::from_str(args.as_json_text()).ok().map(unwrapped);
         let named = || self.open.values().take(LOOKED_AT_MAX).filter(|call| call.name == name && fits(call));
         let same = named().find(|call| {
@@ -189,8 +194,8 @@ impl Stage {
     }
 
     /// What a call gave back, told once. A call that nobody has told of is told now. `time` is the stream's own clock.
-    pub(super) fn result(&mut self, given: &Given<'_>, time: Option<u64>, out: &mut Decoded) {
-        let Given { id, name, output, is_error, agent } = *given;
+    pub(super) fn result(&mut self, given: &CallResult<'_>, time: Option<u64>, out: &mut Decoded) {
+        let CallResult { id, name, output, is_error, agent } = *given;
         if !self.knows(id) {
             if !self.w.has_room(out) {
                 return;
@@ -201,7 +206,7 @@ impl Stage {
         let Some(place) = self.places.get_mut(id).map(std::mem::take) else { return };
         let Some(call) = self.open.remove(&place) else { return };
         let took = call.began.zip(time).map(|(began, time)| time.saturating_sub(began));
-        let outcome = Outcome { is_error, ..Outcome::of(output.json()).took(took) };
+        let outcome = CallOutcome { is_error, ..CallOutcome::of(output.json()).took(took) };
         self.w.result(&call.id, outcome, call.agent.as_ref(), out);
         if call.has_agent {
             self.end_agents_of(&call.id, is_error, out);
@@ -209,7 +214,7 @@ impl Stage {
     }
 
     /// The tool of the call reports how it goes on. A call whose tool has said last that it failed has failed.
-    pub(super) fn report(&mut self, id: &str, report: &Report<'_>, out: &mut Decoded) {
+    pub(super) fn report(&mut self, id: &str, report: &ProgressReport<'_>, out: &mut Decoded) {
         self.run(id, None, out);
         let Some(call) = self.call(id) else { return };
         let (id, agent) = (call.id.clone(), call.agent.clone());
@@ -248,15 +253,15 @@ impl Stage {
 
 /// What a call gave back.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Given<'a> {
+pub(super) struct CallResult<'a> {
     pub(super) id: &'a str,
     pub(super) name: &'a str,
-    pub(super) output: Field<'a>,
+    pub(super) output: ForeignField<'a>,
     pub(super) is_error: bool,
     pub(super) agent: Option<&'a AgentId>,
 }
 
-impl Call {
+impl LangGraphCall {
     pub(super) fn is_waiting(&self) -> bool {
         !self.is_running
     }

@@ -3,13 +3,13 @@
 use compact_str::CompactString;
 use serde::Deserialize;
 
-use super::messages::Place;
-use super::spoken::CallPiece;
-use super::stage::Call;
-use super::wire::{Message, Speaker};
-use super::{Graph, hash_of};
+use super::messages::MessageSource;
+use super::spoken::CallChunk;
+use super::stage::LangGraphCall;
+use super::wire::{LangChainMessage, MessageSpeaker};
+use super::{LangGraphMeaning, hash_of};
 use crate::Decoded;
-use crate::field::Field;
+use crate::field::ForeignField;
 use model::json::Json;
 
 /// The field of a state that holds its messages.
@@ -24,45 +24,45 @@ const LOOKED_BACK_MAX: usize = 8;
 /// A question to a person, in the shapes of several versions.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
-struct Interrupt<'a> {
+struct GraphInterrupt<'a> {
     #[serde(borrow)]
-    value: Field<'a>,
+    value: ForeignField<'a>,
     #[serde(borrow)]
-    payload: Field<'a>,
+    payload: ForeignField<'a>,
     #[serde(borrow)]
-    id: Field<'a>,
+    id: ForeignField<'a>,
     #[serde(borrow, rename = "interrupt_id")]
-    long_id: Field<'a>,
+    long_id: ForeignField<'a>,
 }
 
 /// What a person is asked to look at.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
-struct Request<'a> {
+struct InterruptRequest<'a> {
     #[serde(borrow, rename = "action_requests")]
-    all: Field<'a>,
+    all: ForeignField<'a>,
     #[serde(borrow, rename = "actionRequests")]
-    all_js: Field<'a>,
+    all_js: ForeignField<'a>,
     #[serde(borrow, rename = "action_request")]
-    single: Field<'a>,
+    single: ForeignField<'a>,
     #[serde(borrow, rename = "actionRequest")]
-    single_js: Field<'a>,
+    single_js: ForeignField<'a>,
     #[serde(borrow)]
-    name: Field<'a>,
+    name: ForeignField<'a>,
     #[serde(borrow)]
-    action: Field<'a>,
+    action: ForeignField<'a>,
     #[serde(borrow)]
-    args: Field<'a>,
+    args: ForeignField<'a>,
     #[serde(borrow)]
-    description: Field<'a>,
+    description: ForeignField<'a>,
 }
 
-impl Graph {
+impl LangGraphMeaning {
     /// The whole state of the graph in the namespace `path`.
-    pub(super) fn values(&mut self, path: &[CompactString], value: Field<'_>, out: &mut Decoded) {
+    pub(super) fn values(&mut self, path: &[CompactString], value: ForeignField<'_>, out: &mut Decoded) {
         let entries = value.entries();
         let messages = entries.iter().find(|(name, _)| name == MESSAGES).map(|(_, value)| *value);
-        let messages = Message::list(messages.unwrap_or_default());
+        let messages = LangChainMessage::list(messages.unwrap_or_default());
         if path.is_empty() && !std::mem::replace(&mut self.has_state, true) {
             for message in &messages {
                 self.earlier(message, out);
@@ -77,11 +77,11 @@ impl Graph {
     }
 
     /// Calls of an earlier run that wait for their results: this run goes on with them.
-    fn left_open(&mut self, messages: &[Message<'_>], out: &mut Decoded) {
+    fn left_open(&mut self, messages: &[LangChainMessage<'_>], out: &mut Decoded) {
         let answered: Vec<_> = messages.iter().filter_map(|it| it.body.tool_call_id.words()).collect();
         let calls = messages.iter().rev().take(LOOKED_BACK_MAX).flat_map(|it| it.body.tool_calls.list());
         for call in calls {
-            let call: CallPiece<'_> = call.object();
+            let call: CallChunk<'_> = call.object();
             let (id, name) = (call.id.words().unwrap_or_default(), call.name.word().unwrap_or_default());
             if !id.is_empty()
                 && !answered.contains(&id)
@@ -94,27 +94,27 @@ impl Graph {
     }
 
     /// What the messages of a state tell of that nobody has told.
-    fn told_by(&mut self, path: &[CompactString], messages: &[Message<'_>], out: &mut Decoded) {
+    fn told_by(&mut self, path: &[CompactString], messages: &[LangChainMessage<'_>], out: &mut Decoded) {
         let agent = if path.is_empty() {
             None
         } else {
             // What the sub-agent was told to do tells which call it works for.
-            let task = messages.iter().find(|message| message.speaker == Speaker::Other("user"));
-            let task = task.map(Message::text);
+            let task = messages.iter().find(|message| message.speaker == MessageSpeaker::Other("user"));
+            let task = task.map(LangChainMessage::text);
             self.stage.agent(path, None, task.as_deref(), out)
         };
-        let place = Place { agent, key: CompactString::default() };
+        let place = MessageSource { agent, key: CompactString::default() };
         for message in messages {
             match message.speaker {
                 // In a state all messages are whole, whatever they are called.
-                Speaker::Model { .. } => self.whole(message, &place, out),
+                MessageSpeaker::Model { .. } => self.whole(message, &place, out),
                 _ => self.message(message, &place, out),
             }
         }
     }
 
     /// What a step changed in the state, by node.
-    pub(super) fn updates(&mut self, path: &[CompactString], value: Field<'_>, out: &mut Decoded) {
+    pub(super) fn updates(&mut self, path: &[CompactString], value: ForeignField<'_>, out: &mut Decoded) {
         self.is_mid_air = false;
         self.has_state = true;
         let nodes = value.entries();
@@ -123,7 +123,7 @@ impl Graph {
             for change in change.list() {
                 let entries = change.entries();
                 let messages = entries.iter().find(|(name, _)| name == MESSAGES).map(|(_, value)| *value);
-                self.told_by(path, &Message::list(messages.unwrap_or_default()), out);
+                self.told_by(path, &LangChainMessage::list(messages.unwrap_or_default()), out);
                 let name = format!("state.{node}");
                 self.rest(&name, path, &entries, out);
             }
@@ -142,7 +142,7 @@ impl Graph {
         &mut self,
         name: &str,
         path: &[CompactString],
-        entries: &[(String, Field<'_>)],
+        entries: &[(String, ForeignField<'_>)],
         out: &mut Decoded,
     ) {
         let rest = entries.iter().filter(|(name, value)| {
@@ -160,13 +160,13 @@ impl Graph {
             return;
         }
         let agent = self.agent_at(path, out);
-        self.stage.w.custom(name, Field::parse(&text).unwrap_or_default(), agent.as_ref(), out);
+        self.stage.w.custom(name, ForeignField::parse(&text).unwrap_or_default(), agent.as_ref(), out);
     }
 
     /// The graph stops for a person, with one or more questions.
-    pub(super) fn ask_all(&mut self, interrupts: Field<'_>, out: &mut Decoded) {
+    pub(super) fn ask_all(&mut self, interrupts: ForeignField<'_>, out: &mut Decoded) {
         for item in interrupts.list() {
-            let interrupt: Interrupt<'_> = item.object();
+            let interrupt: GraphInterrupt<'_> = item.object();
             let id = interrupt.id.word().or_else(|| interrupt.long_id.word());
             let key = id.unwrap_or_else(|| item.as_json_text().into());
             if self.interrupts.insert(hash_of(&key)) {
@@ -176,16 +176,16 @@ impl Graph {
         }
     }
 
-    fn ask(&mut self, whole: Field<'_>, value: Field<'_>, out: &mut Decoded) {
+    fn ask(&mut self, whole: ForeignField<'_>, value: ForeignField<'_>, out: &mut Decoded) {
         self.stage.w.begin(None, out);
         self.is_asked = true;
         self.is_mid_air = false;
         // Whoever answers needs it to the letter; the calls that it asks about come behind it, in its order.
         self.stage.w.custom("interrupt", whole, None, out);
         for (item, beside) in requests(value) {
-            let request: Request<'_> = item.object();
+            let request: InterruptRequest<'_> = item.object();
             let name = request.name.word().or_else(|| request.action.word()).unwrap_or_default();
-            let waiting = self.find_call(&name, request.args, Call::is_unasked, out);
+            let waiting = self.find_call(&name, request.args, LangGraphCall::is_unasked, out);
             // A tool may also ask while it runs.
             let Some(id) = waiting.or_else(|| self.stage.find(&name, request.args, |_| true)) else {
                 continue;
@@ -200,8 +200,8 @@ impl Graph {
     pub(super) fn find_call(
         &mut self,
         name: &str,
-        args: Field<'_>,
-        fits: fn(&Call) -> bool,
+        args: ForeignField<'_>,
+        fits: fn(&LangGraphCall) -> bool,
         out: &mut Decoded,
     ) -> Option<CompactString> {
         if name.is_empty() {
@@ -219,16 +219,16 @@ impl Graph {
     }
 }
 
-fn interrupts<'a>(entries: &[(String, Field<'a>)]) -> Field<'a> {
+fn interrupts<'a>(entries: &[(String, ForeignField<'a>)]) -> ForeignField<'a> {
     entries.iter().find(|(name, _)| name == INTERRUPT).map(|(_, value)| *value).unwrap_or_default()
 }
 
 /// The calls that a person is asked about, with what stands beside each.
-fn requests(value: Field<'_>) -> Vec<(Field<'_>, Field<'_>)> {
+fn requests(value: ForeignField<'_>) -> Vec<(ForeignField<'_>, ForeignField<'_>)> {
     let items = value.list().into_iter().flat_map(|item| {
-        let request: Request<'_> = item.object();
+        let request: InterruptRequest<'_> = item.object();
         let lists = [request.all, request.all_js];
-        let mut requests: Vec<Field<'_>> = lists.into_iter().flat_map(Field::list).collect();
+        let mut requests: Vec<ForeignField<'_>> = lists.into_iter().flat_map(ForeignField::list).collect();
         if requests.is_empty() {
             // Some servers say the same in both forms.
             requests.extend([request.single, request.single_js].into_iter().filter(|it| it.is_object()));

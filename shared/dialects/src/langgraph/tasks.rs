@@ -9,11 +9,11 @@
 use compact_str::CompactString;
 use serde::Deserialize;
 
-use super::Graph;
-use super::spoken::CallPiece;
-use super::stage::Given;
+use super::LangGraphMeaning;
+use super::spoken::CallChunk;
+use super::stage::CallResult;
 use crate::Decoded;
-use crate::field::Field;
+use crate::field::ForeignField;
 use model::event::ErrorFact;
 
 /// Most calls that one task is remembered to execute.
@@ -22,41 +22,41 @@ const CALLS_PER_TASK_MAX: usize = 64;
 /// A task that begins or is over.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Task<'a> {
+struct GraphTask<'a> {
     #[serde(borrow)]
-    id: Field<'a>,
+    id: ForeignField<'a>,
     #[serde(borrow)]
-    input: Field<'a>,
+    input: ForeignField<'a>,
     #[serde(borrow)]
-    error: Field<'a>,
+    error: ForeignField<'a>,
     #[serde(borrow)]
-    interrupts: Field<'a>,
+    interrupts: ForeignField<'a>,
     /// The task, in the mode `debug`.
     #[serde(borrow)]
-    payload: Field<'a>,
+    payload: ForeignField<'a>,
 }
 
 /// A call beside the state that its tool may look at.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct WithContext<'a> {
+struct CallWithState<'a> {
     #[serde(borrow)]
-    tool_call: Field<'a>,
+    tool_call: ForeignField<'a>,
 }
 
 /// An exception, as LangChain's `dumps` writes what it cannot write.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Exception<'a> {
+struct DumpedException<'a> {
     #[serde(borrow)]
-    repr: Field<'a>,
+    repr: ForeignField<'a>,
 }
 
-impl Graph {
+impl LangGraphMeaning {
     /// A task of the graph in the namespace `path` begins or is over.
-    pub(super) fn task(&mut self, path: &[CompactString], value: Field<'_>, out: &mut Decoded) {
-        let outer: Task<'_> = value.object();
-        let task: Task<'_> = if outer.payload.is_object() { outer.payload.object() } else { outer };
+    pub(super) fn task(&mut self, path: &[CompactString], value: ForeignField<'_>, out: &mut Decoded) {
+        let outer: GraphTask<'_> = value.object();
+        let task: GraphTask<'_> = if outer.payload.is_object() { outer.payload.object() } else { outer };
         let Some(id) = task.id.word() else { return };
         if task.input.is_some() {
             self.begin_calls(&id, task.input, out);
@@ -68,12 +68,12 @@ impl Graph {
     }
 
     /// The calls that the task executes, where its input says so.
-    fn begin_calls(&mut self, task: &str, input: Field<'_>, out: &mut Decoded) {
+    fn begin_calls(&mut self, task: &str, input: ForeignField<'_>, out: &mut Decoded) {
         let mut only = None;
         let mut count = 0_usize;
         for item in input.list().into_iter().take(CALLS_PER_TASK_MAX) {
-            let inner = item.object::<WithContext<'_>>().tool_call;
-            let call: CallPiece<'_> = if inner.is_object() { inner.object() } else { item.object() };
+            let inner = item.object::<CallWithState<'_>>().tool_call;
+            let call: CallChunk<'_> = if inner.is_object() { inner.object() } else { item.object() };
             let Some(id) = call.id.words().filter(|id| !id.is_empty()) else { continue };
             if call.name.is_some() && self.ensure_written(&id, out) {
                 self.stage.run(&id, None, out);
@@ -87,11 +87,11 @@ impl Graph {
         }
     }
 
-    fn fail_task(&mut self, task: &str, path: &[CompactString], error: Field<'_>, out: &mut Decoded) {
-        let repr = error.object::<Exception<'_>>().repr;
+    fn fail_task(&mut self, task: &str, path: &[CompactString], error: ForeignField<'_>, out: &mut Decoded) {
+        let repr = error.object::<DumpedException<'_>>().repr;
         let said = if repr.is_some() { repr } else { error };
         if let Some(id) = self.stage.call_of_run(task) {
-            let given = Given { id: &id, name: "", output: said, is_error: true, agent: None };
+            let given = CallResult { id: &id, name: "", output: said, is_error: true, agent: None };
             self.stage.result(&given, None, out);
         }
         // What fails inside of a call may be caught there; where it is not, the task of the call fails as well.

@@ -5,50 +5,50 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::field::Field;
+use crate::field::ForeignField;
 use model::event::Usage;
 
 /// The fields of a message.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
-pub(super) struct Body<'a> {
+pub(super) struct LangChainMessageFields<'a> {
     #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
+    kind: ForeignField<'a>,
     #[serde(borrow)]
-    role: Field<'a>,
+    role: ForeignField<'a>,
     #[serde(borrow)]
-    kwargs: Field<'a>,
+    kwargs: ForeignField<'a>,
     #[serde(borrow)]
-    data: Field<'a>,
+    data: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) id: Field<'a>,
+    pub(super) id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) name: Field<'a>,
+    pub(super) name: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) content: Field<'a>,
+    pub(super) content: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) tool_call_chunks: Field<'a>,
+    pub(super) tool_call_chunks: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) tool_calls: Field<'a>,
+    pub(super) tool_calls: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) invalid_tool_calls: Field<'a>,
+    pub(super) invalid_tool_calls: ForeignField<'a>,
     #[serde(borrow)]
-    additional_kwargs: Field<'a>,
+    additional_kwargs: ForeignField<'a>,
     #[serde(borrow)]
-    response_metadata: Field<'a>,
+    response_metadata: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) usage_metadata: Field<'a>,
+    pub(super) usage_metadata: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) tool_call_id: Field<'a>,
+    pub(super) tool_call_id: ForeignField<'a>,
     #[serde(borrow)]
-    status: Field<'a>,
+    status: ForeignField<'a>,
     #[serde(borrow)]
-    chunk_position: Field<'a>,
+    chunk_position: ForeignField<'a>,
 }
 
 /// Who speaks in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Speaker {
+pub(super) enum MessageSpeaker {
     /// The model; a piece of its message or the whole.
     Model {
         is_piece: bool,
@@ -60,57 +60,57 @@ pub(super) enum Speaker {
     Nobody,
 }
 
-/// A message.
+/// A message of LangChain, whole or a piece of one.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Message<'a> {
-    pub(super) speaker: Speaker,
-    pub(super) body: Body<'a>,
+pub(super) struct LangChainMessage<'a> {
+    pub(super) speaker: MessageSpeaker,
+    pub(super) body: LangChainMessageFields<'a>,
     /// All of it, as it came.
-    pub(super) whole: Field<'a>,
-    extra: Extra<'a>,
-    about: About<'a>,
+    pub(super) whole: ForeignField<'a>,
+    extra: ProviderFields<'a>,
+    about: ResponseMetadata<'a>,
 }
 
 /// What providers add to a message.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
-pub(super) struct Extra<'a> {
+pub(super) struct ProviderFields<'a> {
     #[serde(borrow)]
-    pub(super) reasoning_content: Field<'a>,
+    pub(super) reasoning_content: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) reasoning: Field<'a>,
+    pub(super) reasoning: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) refusal: Field<'a>,
+    pub(super) refusal: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) tool_calls: Field<'a>,
+    pub(super) tool_calls: ForeignField<'a>,
     #[serde(borrow)]
-    stop_reason: Field<'a>,
+    stop_reason: ForeignField<'a>,
     #[serde(borrow)]
-    finish_reason: Field<'a>,
+    finish_reason: ForeignField<'a>,
 }
 
 /// What is known of the model's answer.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
-struct About<'a> {
+struct ResponseMetadata<'a> {
     #[serde(borrow)]
-    model_name: Field<'a>,
+    model_name: ForeignField<'a>,
     #[serde(borrow)]
-    model: Field<'a>,
+    model: ForeignField<'a>,
     #[serde(borrow)]
-    finish_reason: Field<'a>,
+    finish_reason: ForeignField<'a>,
     #[serde(borrow)]
-    stop_reason: Field<'a>,
+    stop_reason: ForeignField<'a>,
     #[serde(borrow)]
-    done_reason: Field<'a>,
+    done_reason: ForeignField<'a>,
     #[serde(borrow)]
-    status: Field<'a>,
+    status: ForeignField<'a>,
 }
 
-impl<'a> Message<'a> {
+impl<'a> LangChainMessage<'a> {
     /// The message that `whole` is, when it is one.
-    pub(super) fn read(whole: Field<'a>) -> Option<Self> {
-        let outer: Body<'a> = whole.object();
+    pub(super) fn read(whole: ForeignField<'a>) -> Option<Self> {
+        let outer: LangChainMessageFields<'a> = whole.object();
         let (class, body) = if outer.kwargs.is_object() {
             (outer.id.list().last()?.text()?, outer.kwargs.object())
         } else if outer.data.is_object() && !outer.content.is_some() {
@@ -126,11 +126,11 @@ impl<'a> Message<'a> {
     }
 
     /// All messages of a list.
-    pub(super) fn list(list: Field<'a>) -> Vec<Self> {
+    pub(super) fn list(list: ForeignField<'a>) -> Vec<Self> {
         list.list().into_iter().filter_map(Self::read).collect()
     }
 
-    pub(super) fn extra(&self) -> &Extra<'a> {
+    pub(super) fn extra(&self) -> &ProviderFields<'a> {
         &self.extra
     }
 
@@ -143,7 +143,7 @@ impl<'a> Message<'a> {
         let Self { body, extra, .. } = self;
         [body.tool_call_chunks, body.tool_calls, body.invalid_tool_calls, extra.tool_calls]
             .into_iter()
-            .any(Field::is_truthy)
+            .any(ForeignField::is_truthy)
     }
 
     /// No more of the message comes.
@@ -156,7 +156,7 @@ impl<'a> Message<'a> {
         let Self { about, extra, .. } = self;
         [about.finish_reason, about.stop_reason, about.done_reason, extra.stop_reason, extra.finish_reason]
             .into_iter()
-            .find_map(Field::word)
+            .find_map(ForeignField::word)
             .or_else(|| about.status.word().filter(|status| status == "completed" || status == "incomplete"))
     }
 
@@ -171,24 +171,28 @@ impl<'a> Message<'a> {
 }
 
 /// The text of a content: a string, or the texts in a list of blocks.
-pub(super) fn text_of(content: Field<'_>) -> String {
+pub(super) fn text_of(content: ForeignField<'_>) -> String {
     if let Some(text) = content.text() {
         return text.into_owned();
     }
     let blocks = content.list().into_iter();
-    blocks.filter_map(|block| block.text().or_else(|| block.object::<Block<'_>>().text.text())).collect()
+    blocks
+        .filter_map(|block| block.text().or_else(|| block.object::<LangChainBlock<'_>>().text.text()))
+        .collect()
 }
 
-fn speaker(class: &str, body: &Body<'_>) -> Option<Speaker> {
+fn speaker(class: &str, body: &LangChainMessageFields<'_>) -> Option<MessageSpeaker> {
     Some(match class {
-        "AIMessageChunk" => Speaker::Model { is_piece: true },
-        "AIMessage" | "ai" | "assistant" => Speaker::Model { is_piece: body.tool_call_chunks.is_list() },
-        "ToolMessage" | "ToolMessageChunk" | "tool" | "FunctionMessage" | "function" => Speaker::Tool,
-        "HumanMessage" | "HumanMessageChunk" | "human" | "user" => Speaker::Other("user"),
-        "SystemMessage" | "SystemMessageChunk" | "system" => Speaker::Other("system"),
-        "developer" => Speaker::Other("developer"),
-        "ChatMessage" | "ChatMessageChunk" | "chat" | "generic" => Speaker::Other("assistant"),
-        "RemoveMessage" | "remove" => Speaker::Nobody,
+        "AIMessageChunk" => MessageSpeaker::Model { is_piece: true },
+        "AIMessage" | "ai" | "assistant" => {
+            MessageSpeaker::Model { is_piece: body.tool_call_chunks.is_list() }
+        }
+        "ToolMessage" | "ToolMessageChunk" | "tool" | "FunctionMessage" | "function" => MessageSpeaker::Tool,
+        "HumanMessage" | "HumanMessageChunk" | "human" | "user" => MessageSpeaker::Other("user"),
+        "SystemMessage" | "SystemMessageChunk" | "system" => MessageSpeaker::Other("system"),
+        "developer" => MessageSpeaker::Other("developer"),
+        "ChatMessage" | "ChatMessageChunk" | "chat" | "generic" => MessageSpeaker::Other("assistant"),
+        "RemoveMessage" | "remove" => MessageSpeaker::Nobody,
         _ => return None,
     })
 }
@@ -196,83 +200,83 @@ fn speaker(class: &str, body: &Body<'_>) -> Option<Speaker> {
 /// A block of content, or a piece of one. Every provider names the fields of its own.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
-pub(super) struct Block<'a> {
+pub(super) struct LangChainBlock<'a> {
     #[serde(borrow, rename = "type")]
-    pub(super) kind: Field<'a>,
+    pub(super) kind: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) index: Field<'a>,
+    pub(super) index: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) text: Field<'a>,
+    pub(super) text: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) thinking: Field<'a>,
+    pub(super) thinking: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) reasoning: Field<'a>,
+    pub(super) reasoning: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) reasoning_content: Field<'a>,
+    pub(super) reasoning_content: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) summary: Field<'a>,
+    pub(super) summary: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) refusal: Field<'a>,
+    pub(super) refusal: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) annotations: Field<'a>,
+    pub(super) annotations: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) citations: Field<'a>,
+    pub(super) citations: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) id: Field<'a>,
+    pub(super) id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) name: Field<'a>,
+    pub(super) name: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) input: Field<'a>,
+    pub(super) input: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) args: Field<'a>,
+    pub(super) args: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) partial_json: Field<'a>,
+    pub(super) partial_json: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) arguments: Field<'a>,
+    pub(super) arguments: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) function: Field<'a>,
+    pub(super) function: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) tool_use_id: Field<'a>,
+    pub(super) tool_use_id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) content: Field<'a>,
+    pub(super) content: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) image_url: Field<'a>,
+    pub(super) image_url: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) url: Field<'a>,
+    pub(super) url: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) fields: Field<'a>,
+    pub(super) fields: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Counts<'a> {
+struct LangChainTokens<'a> {
     #[serde(borrow)]
-    input_tokens: Field<'a>,
+    input_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    output_tokens: Field<'a>,
+    output_tokens: ForeignField<'a>,
     /// As models of the chat API count.
     #[serde(borrow)]
-    prompt_tokens: Field<'a>,
+    prompt_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    completion_tokens: Field<'a>,
+    completion_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    input_token_details: Field<'a>,
+    input_token_details: ForeignField<'a>,
     #[serde(borrow)]
-    output_token_details: Field<'a>,
+    output_token_details: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Details<'a> {
+struct TokenDetails<'a> {
     #[serde(borrow)]
-    cache_read: Field<'a>,
+    cache_read: ForeignField<'a>,
     #[serde(borrow)]
-    reasoning: Field<'a>,
+    reasoning: ForeignField<'a>,
 }
 
 /// The tokens of a message or of a piece of it.
-pub(super) fn usage(field: Field<'_>) -> Option<Usage> {
-    let counts: Counts<'_> = field.object();
+pub(super) fn usage(field: ForeignField<'_>) -> Option<Usage> {
+    let counts: LangChainTokens<'_> = field.object();
     let input_tokens = counts.input_tokens.count().or(counts.prompt_tokens.count());
     let output_tokens = counts.output_tokens.count().or(counts.completion_tokens.count());
     input_tokens.or(output_tokens)?;
@@ -280,8 +284,8 @@ pub(super) fn usage(field: Field<'_>) -> Option<Usage> {
     Some(Usage {
         input_tokens: count(input_tokens),
         output_tokens: count(output_tokens),
-        reasoning_tokens: count(counts.output_token_details.object::<Details<'_>>().reasoning.count()),
-        cached_tokens: count(counts.input_token_details.object::<Details<'_>>().cache_read.count()),
+        reasoning_tokens: count(counts.output_token_details.object::<TokenDetails<'_>>().reasoning.count()),
+        cached_tokens: count(counts.input_token_details.object::<TokenDetails<'_>>().cache_read.count()),
         cost: None,
     })
 }

@@ -3,11 +3,11 @@
 
 use std::borrow::Cow;
 
-use super::page::{Page, ToldCall};
+use super::page::{MessageCall, OpenWebUiMessage};
 use crate::Decoded;
-use crate::field::{Field, json_within_depth};
+use crate::field::{ForeignField, json_within_depth};
 use crate::markup::{attribute, unescape};
-use crate::writer::{Outcome, Writer};
+use crate::writer::{CallOutcome, EventWriter};
 use model::json::Json;
 
 /// How the result of a call begins that failed.
@@ -15,13 +15,13 @@ const FAILED: &str = "Error: ";
 
 /// An opening tag.
 #[derive(Debug)]
-pub(super) struct Block<'a> {
+pub(super) struct DetailsTag<'a> {
     tag: &'a str,
-    kind: BlockKind,
+    kind: DetailsKind,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum BlockKind {
+enum DetailsKind {
     Call,
     Reasoning,
     Code,
@@ -29,28 +29,34 @@ enum BlockKind {
 
 /// Whether the tag is that of a block, and not of any `<details>` that a text may have.
 pub(super) fn is_block(tag: &str) -> bool {
-    Block::read(tag).is_some()
+    DetailsTag::read(tag).is_some()
 }
 
-impl<'a> Block<'a> {
+impl<'a> DetailsTag<'a> {
     pub(super) fn read(tag: &'a str) -> Option<Self> {
         let kind = match &*attribute(tag, "type")? {
-            "tool_calls" => BlockKind::Call,
-            "reasoning" => BlockKind::Reasoning,
-            "code_interpreter" => BlockKind::Code,
+            "tool_calls" => DetailsKind::Call,
+            "reasoning" => DetailsKind::Reasoning,
+            "code_interpreter" => DetailsKind::Code,
             _ => return None,
         };
         Some(Self { tag, kind })
     }
 
     /// Tells what the block with this body says.
-    pub(super) fn tell(&self, body: &str, page: &mut Page, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn tell(
+        &self,
+        body: &str,
+        page: &mut OpenWebUiMessage,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
         let is_done = attribute(self.tag, "done").is_none_or(|done| done == "true");
         let body = without_summary(body);
         match self.kind {
-            BlockKind::Call => page.call(self.call(is_done, body), w, out),
-            BlockKind::Reasoning => page.thought(&quoted(body), is_done, w, out),
-            BlockKind::Code => page.call(self.code(is_done, body), w, out),
+            DetailsKind::Call => page.call(self.call(is_done, body), w, out),
+            DetailsKind::Reasoning => page.thought(&quoted(body), is_done, w, out),
+            DetailsKind::Code => page.call(self.code(is_done, body), w, out),
         }
     }
 
@@ -58,7 +64,7 @@ impl<'a> Block<'a> {
         attribute(self.tag, name).unwrap_or_default()
     }
 
-    fn call(&self, is_done: bool, body: &'a str) -> ToldCall<'a> {
+    fn call(&self, is_done: bool, body: &'a str) -> MessageCall<'a> {
         let result = attribute(self.tag, "result").filter(|result| !result.is_empty());
         let result = result.unwrap_or_else(|| unescape(body.trim()));
         let json = |name| {
@@ -66,8 +72,8 @@ impl<'a> Block<'a> {
                 .and_then(|value| Json::parse(&value))
                 .filter(|json| json.as_str() != "\"\"")
         };
-        let outcome = Outcome { files: json("files"), embeds: json("embeds"), ..outcome_of(&result) };
-        ToldCall {
+        let outcome = CallOutcome { files: json("files"), embeds: json("embeds"), ..outcome_of(&result) };
+        MessageCall {
             id: self.attribute("id"),
             name: self.attribute("name"),
             arguments: plain(self.attribute("arguments")),
@@ -75,33 +81,33 @@ impl<'a> Block<'a> {
         }
     }
 
-    fn code(&self, is_done: bool, body: &'a str) -> ToldCall<'a> {
+    fn code(&self, is_done: bool, body: &'a str) -> MessageCall<'a> {
         let (lang, code) = fenced(body);
         let arguments = serde_json::json!({ "lang": lang, "code": unescape(code) }).to_string();
         let output = self.attribute("output");
-        ToldCall {
+        MessageCall {
             id: self.attribute("id"),
             name: Cow::Borrowed("code_interpreter"),
             arguments: Cow::Owned(arguments),
-            outcome: is_done.then(|| Outcome::of(json_or_text(&output))),
+            outcome: is_done.then(|| CallOutcome::of(json_or_text(&output))),
         }
     }
 }
 
 /// Arguments may be written as JSON twice.
 fn plain(arguments: Cow<'_, str>) -> Cow<'_, str> {
-    match Field::parse(&arguments).and_then(Field::text) {
+    match ForeignField::parse(&arguments).and_then(ForeignField::text) {
         Some(inner) => Cow::Owned(inner.into_owned()),
         None => arguments,
     }
 }
 
 /// What a block says of a call that is over. Pipes write a failure as a result with a word before it.
-fn outcome_of(result: &str) -> Outcome {
+fn outcome_of(result: &str) -> CallOutcome {
     let output = json_or_text(result);
     match output.to_text().strip_prefix(FAILED) {
-        Some(why) => Outcome::error(Json::string(why)),
-        None => Outcome::of(output),
+        Some(why) => CallOutcome::error(Json::string(why)),
+        None => CallOutcome::of(output),
     }
 }
 

@@ -2,14 +2,19 @@
 
 use std::borrow::Cow;
 
-use super::page::{Page, ToldCall};
+use super::page::{MessageCall, OpenWebUiMessage};
 use crate::Decoded;
-use crate::field::{Field, Fields};
-use crate::writer::{Outcome, Writer};
+use crate::field::{ForeignField, ForeignFields};
+use crate::writer::{CallOutcome, EventWriter};
 use model::json::Json;
 
 /// The message consists of these items now.
-pub(super) fn set(items: Field<'_>, page: &mut Page, w: &mut Writer, out: &mut Decoded) {
+pub(super) fn set(
+    items: ForeignField<'_>,
+    page: &mut OpenWebUiMessage,
+    w: &mut EventWriter,
+    out: &mut Decoded,
+) {
     page.begin_again();
     for item in items.list() {
         tell(item, page, w, out);
@@ -17,8 +22,8 @@ pub(super) fn set(items: Field<'_>, page: &mut Page, w: &mut Writer, out: &mut D
     page.end_again(w, out);
 }
 
-fn tell(item: Field<'_>, page: &mut Page, w: &mut Writer, out: &mut Decoded) {
-    let fields = Fields::of(item);
+fn tell(item: ForeignField<'_>, page: &mut OpenWebUiMessage, w: &mut EventWriter, out: &mut Decoded) {
+    let fields = ForeignFields::of(item);
     let status = fields.get("status").text();
     let is_over = status.as_deref() != Some("in_progress");
     match fields.get("type").text().as_deref().unwrap_or_default() {
@@ -36,7 +41,7 @@ fn tell(item: Field<'_>, page: &mut Page, w: &mut Writer, out: &mut Decoded) {
         "function_call" => {
             let told = call(&fields);
             // Arguments that are still being written come again, whole.
-            if is_over || Field::parse(&told.arguments).is_some() {
+            if is_over || ForeignField::parse(&told.arguments).is_some() {
                 page.call(told, w, out);
             }
         }
@@ -45,13 +50,13 @@ fn tell(item: Field<'_>, page: &mut Page, w: &mut Writer, out: &mut Decoded) {
             let output = fields.get("output");
             let value = if output.is_list() { Json::string(&texts(output)) } else { output.json() };
             let is_error = matches!(status.as_deref(), Some("failed" | "error"));
-            page.result(&id, Outcome { is_error, ..Outcome::of(value) }, w, out);
+            page.result(&id, CallOutcome { is_error, ..CallOutcome::of(value) }, w, out);
         }
         "open_webui:code_interpreter" | "code_interpreter_call" => {
             let arguments = fields.pick(&["lang", "code"]);
             let output = fields.any(&["output", "outputs"]);
-            let outcome = (is_over && output.is_some()).then(|| Outcome::of(output.json()));
-            let told = ToldCall {
+            let outcome = (is_over && output.is_some()).then(|| CallOutcome::of(output.json()));
+            let told = MessageCall {
                 id: fields.get("id").words().unwrap_or_default(),
                 name: Cow::Borrowed("code_interpreter"),
                 arguments: Cow::Owned(arguments),
@@ -63,8 +68,8 @@ fn tell(item: Field<'_>, page: &mut Page, w: &mut Writer, out: &mut Decoded) {
     }
 }
 
-fn call<'a>(fields: &Fields<'a>) -> ToldCall<'a> {
-    ToldCall {
+fn call<'a>(fields: &ForeignFields<'a>) -> MessageCall<'a> {
+    MessageCall {
         id: fields.any(&["call_id", "id"]).words().unwrap_or_default(),
         name: fields.get("name").words().unwrap_or_default(),
         arguments: fields.get("arguments").words().unwrap_or_default(),
@@ -73,11 +78,13 @@ fn call<'a>(fields: &Fields<'a>) -> ToldCall<'a> {
 }
 
 /// The text of a string, or of the pieces of a list.
-fn texts(content: Field<'_>) -> String {
+fn texts(content: ForeignField<'_>) -> String {
     if let Some(text) = content.text() {
         return text.into_owned();
     }
-    let pieces =
-        content.list().into_iter().filter_map(|piece| Fields::of(piece).any(&["text", "content"]).text());
+    let pieces = content
+        .list()
+        .into_iter()
+        .filter_map(|piece| ForeignFields::of(piece).any(&["text", "content"]).text());
     pieces.map(Cow::into_owned).collect()
 }

@@ -7,22 +7,22 @@ use compact_str::CompactString;
 use indexmap::IndexMap;
 
 use crate::Decoded;
-use crate::writer::{EndedPart, Outcome, WholePart, Writer};
+use crate::writer::{CallOutcome, EndedPart, EventWriter, WholePart};
 use model::event::{PartKind, ToolState};
 
-/// The message.
+/// What a message of Open WebUI has told so far: its texts, its reasoning and its calls.
 #[derive(Debug, Default)]
-pub(super) struct Page {
-    texts: Pieces,
-    thoughts: Pieces,
+pub(super) struct OpenWebUiMessage {
+    texts: PartList,
+    thoughts: PartList,
     /// By their ids, or by their places where they have none. Whether each has its result.
-    calls: IndexMap<CompactString, Call>,
+    calls: IndexMap<CompactString, OpenWebUiCall>,
     /// Calls without an id that came since the top.
     nameless: usize,
 }
 
 #[derive(Debug)]
-struct Call {
+struct OpenWebUiCall {
     id: CompactString,
     is_over: bool,
     has_failed: bool,
@@ -30,29 +30,29 @@ struct Call {
 
 /// A call as the message has it.
 #[derive(Debug, Default)]
-pub(super) struct ToldCall<'a> {
+pub(super) struct MessageCall<'a> {
     pub(super) id: Cow<'a, str>,
     pub(super) name: Cow<'a, str>,
     pub(super) arguments: Cow<'a, str>,
-    pub(super) outcome: Option<Outcome>,
+    pub(super) outcome: Option<CallOutcome>,
 }
 
 /// Parts of one kind.
 #[derive(Debug, Default)]
-struct Pieces {
-    all: Vec<Piece>,
+struct PartList {
+    all: Vec<PartProgress>,
     at: usize,
     /// Something was told at this place since the top.
     is_told: bool,
 }
 
 #[derive(Debug)]
-enum Piece {
+enum PartProgress {
     Open(WholePart),
     Over(EndedPart),
 }
 
-impl Page {
+impl OpenWebUiMessage {
     /// The message is told again, from its top.
     pub(super) fn begin_again(&mut self) {
         for pieces in [&mut self.texts, &mut self.thoughts] {
@@ -62,7 +62,7 @@ impl Page {
     }
 
     /// That was all of it: what is left from before is taken back.
-    pub(super) fn end_again(&mut self, w: &Writer, out: &mut Decoded) {
+    pub(super) fn end_again(&mut self, w: &EventWriter, out: &mut Decoded) {
         for pieces in [&mut self.texts, &mut self.thoughts] {
             let at = pieces.at.saturating_add(usize::from(pieces.is_told));
             for piece in pieces.all.iter_mut().skip(at) {
@@ -72,29 +72,29 @@ impl Page {
     }
 
     /// More of the text at this place, which is `whole` with it.
-    pub(super) fn text(&mut self, more: &str, whole: &str, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn text(&mut self, more: &str, whole: &str, w: &mut EventWriter, out: &mut Decoded) {
         self.thoughts.next(w, out);
         self.texts.delta(PartKind::Text, more, whole, w, out);
     }
 
     /// The text at this place is `whole`.
-    pub(super) fn set_text(&mut self, whole: &str, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn set_text(&mut self, whole: &str, w: &mut EventWriter, out: &mut Decoded) {
         self.texts.set(PartKind::Text, whole, w, out);
     }
 
     /// The text at this place is over.
-    pub(super) fn next_text(&mut self, w: &Writer, out: &mut Decoded) {
+    pub(super) fn next_text(&mut self, w: &EventWriter, out: &mut Decoded) {
         self.texts.next(w, out);
     }
 
-    /// More reasoning.
-    pub(super) fn think(&mut self, more: &str, w: &mut Writer, out: &mut Decoded) {
+    /// Appends reasoning, and begins its part where none is open.
+    pub(super) fn think(&mut self, more: &str, w: &mut EventWriter, out: &mut Decoded) {
         self.texts.next(w, out);
         self.thoughts.delta(PartKind::Thinking, more, more, w, out);
     }
 
     /// The reasoning at this place.
-    pub(super) fn thought(&mut self, whole: &str, is_over: bool, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn thought(&mut self, whole: &str, is_over: bool, w: &mut EventWriter, out: &mut Decoded) {
         self.thoughts.set(PartKind::Thinking, whole, w, out);
         if is_over {
             self.thoughts.next(w, out);
@@ -102,7 +102,7 @@ impl Page {
     }
 
     /// A call at this place.
-    pub(super) fn call(&mut self, told: ToldCall<'_>, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn call(&mut self, told: MessageCall<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let key = if told.id.is_empty() {
             self.nameless = self.nameless.saturating_add(1);
             compact_str::format_compact!("#{}", self.nameless)
@@ -118,7 +118,10 @@ impl Page {
             if told.outcome.is_none() {
                 w.state(open.id(), ToolState::Executing, None, out);
             }
-            self.calls.insert(key.clone(), Call { id: open.id().into(), is_over: false, has_failed: false });
+            self.calls.insert(
+                key.clone(),
+                OpenWebUiCall { id: open.id().into(), is_over: false, has_failed: false },
+            );
         }
         let Some(call) = self.calls.get_mut(&key) else { return };
         let Some(outcome) = told.outcome else { return };
@@ -130,13 +133,15 @@ impl Page {
     }
 
     /// What a call gave back, told apart from it.
-    pub(super) fn result(&mut self, id: &str, outcome: Outcome, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn result(&mut self, id: &str, outcome: CallOutcome, w: &mut EventWriter, out: &mut Decoded) {
         if !self.calls.contains_key(id) {
             if !w.has_room(out) {
                 return;
             }
-            self.calls
-                .insert(CompactString::new(id), Call { id: id.into(), is_over: false, has_failed: false });
+            self.calls.insert(
+                CompactString::new(id),
+                OpenWebUiCall { id: id.into(), is_over: false, has_failed: false },
+            );
         }
         if let Some(call) = self.calls.get_mut(id)
             && !std::mem::replace(&mut call.is_over, true)
@@ -146,25 +151,25 @@ impl Page {
     }
 
     /// The message is over.
-    pub(super) fn close(mut self, w: &Writer, out: &mut Decoded) {
+    pub(super) fn close(mut self, w: &EventWriter, out: &mut Decoded) {
         for piece in self.texts.all.drain(..).chain(self.thoughts.all.drain(..)) {
             piece.end(w, out);
         }
     }
 }
 
-impl Pieces {
-    fn delta(&mut self, kind: PartKind, more: &str, whole: &str, w: &mut Writer, out: &mut Decoded) {
+impl PartList {
+    fn delta(&mut self, kind: PartKind, more: &str, whole: &str, w: &mut EventWriter, out: &mut Decoded) {
         if self.has(kind, more, w, out) {
             match self.all.get_mut(self.at) {
-                Some(Piece::Open(part)) => part.delta(more, w, out),
-                Some(Piece::Over(part)) => part.set(whole, w, out),
+                Some(PartProgress::Open(part)) => part.delta(more, w, out),
+                Some(PartProgress::Over(part)) => part.set(whole, w, out),
                 None => {}
             }
         }
     }
 
-    fn set(&mut self, kind: PartKind, whole: &str, w: &mut Writer, out: &mut Decoded) {
+    fn set(&mut self, kind: PartKind, whole: &str, w: &mut EventWriter, out: &mut Decoded) {
         if self.has(kind, whole, w, out)
             && let Some(piece) = self.all.get_mut(self.at)
         {
@@ -173,7 +178,7 @@ impl Pieces {
     }
 
     /// Makes sure that there is a part at this place, if there is something to say.
-    fn has(&mut self, kind: PartKind, text: &str, w: &mut Writer, out: &mut Decoded) -> bool {
+    fn has(&mut self, kind: PartKind, text: &str, w: &mut EventWriter, out: &mut Decoded) -> bool {
         if self.at < self.all.len() {
             self.is_told = true;
             return true;
@@ -182,33 +187,33 @@ impl Pieces {
             return false;
         }
         (self.at, self.is_told) = (self.all.len(), true);
-        self.all.push(Piece::Open(WholePart::new(w.open_part(kind, None, out))));
+        self.all.push(PartProgress::Open(WholePart::new(w.open_part(kind, None, out))));
         true
     }
 
     /// What stands at this place is over.
-    fn next(&mut self, w: &Writer, out: &mut Decoded) {
+    fn next(&mut self, w: &EventWriter, out: &mut Decoded) {
         if !std::mem::take(&mut self.is_told) {
             return;
         }
-        if matches!(self.all.get(self.at), Some(Piece::Open(_)))
-            && let Piece::Open(part) = self.all.remove(self.at)
+        if matches!(self.all.get(self.at), Some(PartProgress::Open(_)))
+            && let PartProgress::Open(part) = self.all.remove(self.at)
         {
-            self.all.insert(self.at, Piece::Over(part.end(false, w, out)));
+            self.all.insert(self.at, PartProgress::Over(part.end(false, w, out)));
         }
         self.at = self.at.saturating_add(1);
     }
 }
 
-impl Piece {
-    fn set(&mut self, whole: &str, w: &Writer, out: &mut Decoded) {
+impl PartProgress {
+    fn set(&mut self, whole: &str, w: &EventWriter, out: &mut Decoded) {
         match self {
             Self::Open(part) => part.set(whole, w, out),
             Self::Over(part) => part.set(whole, w, out),
         }
     }
 
-    fn end(self, w: &Writer, out: &mut Decoded) {
+    fn end(self, w: &EventWriter, out: &mut Decoded) {
         if let Self::Open(part) = self {
             part.end(false, w, out);
         }

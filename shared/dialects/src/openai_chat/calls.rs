@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use compact_str::CompactString;
 use indexmap::IndexMap;
 
-use super::wire::{CallFragment, Function};
+use super::wire::{CallFragment, ChatFunction};
 use crate::Decoded;
-use crate::field::Field;
-use crate::writer::{OpenCall, Writer};
+use crate::field::ForeignField;
+use crate::writer::{EventWriter, OpenCall};
 use model::ids::AgentId;
 use model::limits::PART_BYTES_MAX;
 
@@ -19,8 +19,8 @@ const LEGACY_INDEX: u64 = u64::MAX;
 
 /// The calls of one choice.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
-    slots: Vec<Slot>,
+pub(super) struct ChoiceCalls {
+    slots: Vec<CallSlot>,
     by_index: BTreeMap<u64, usize>,
     by_id: IndexMap<CompactString, usize>,
     /// Slots whose call is not written yet. Servers repeat the end of a message: each end costs only what is open.
@@ -28,7 +28,7 @@ pub(super) struct Calls {
 }
 
 #[derive(Debug, Default)]
-struct Slot {
+struct CallSlot {
     /// The dialect's id; empty when there was none.
     id: CompactString,
     /// Nothing until a fragment says more than that a call will come.
@@ -41,7 +41,7 @@ struct Slot {
 }
 
 /// A fragment, read.
-struct Fragment<'a> {
+struct ReadFragment<'a> {
     index: Option<u64>,
     id: Cow<'a, str>,
     name: Cow<'a, str>,
@@ -50,12 +50,12 @@ struct Fragment<'a> {
     is_custom: bool,
 }
 
-impl<'a> Fragment<'a> {
-    fn read(field: Field<'a>) -> Self {
+impl<'a> ReadFragment<'a> {
+    fn read(field: ForeignField<'a>) -> Self {
         let call: CallFragment<'_> = field.object();
         let is_custom = call.custom.is_some() && !call.function.is_some();
         let body = if is_custom { call.custom } else { call.function };
-        let function: Function<'_> = body.object();
+        let function: ChatFunction<'_> = body.object();
         let arguments = function.arguments.words().or_else(|| function.input.words());
         Self {
             index: call.index.count(),
@@ -71,28 +71,28 @@ impl<'a> Fragment<'a> {
     }
 }
 
-impl Calls {
+impl ChoiceCalls {
     /// Takes one fragment.
     pub(super) fn fragment(
         &mut self,
-        field: Field<'_>,
+        field: ForeignField<'_>,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
-        self.take(&Fragment::read(field), agent, w, out);
+        self.take(&ReadFragment::read(field), agent, w, out);
     }
 
     /// The legacy form: one call without index and id.
     pub(super) fn legacy(
         &mut self,
-        field: Field<'_>,
+        field: ForeignField<'_>,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
-        let function: Function<'_> = field.object();
-        let fragment = Fragment {
+        let function: ChatFunction<'_> = field.object();
+        let fragment = ReadFragment {
             index: Some(LEGACY_INDEX),
             id: Cow::Borrowed(""),
             name: function.name.word().unwrap_or_default(),
@@ -102,7 +102,13 @@ impl Calls {
         self.take(&fragment, agent, w, out);
     }
 
-    fn take(&mut self, fragment: &Fragment<'_>, agent: Option<&AgentId>, w: &mut Writer, out: &mut Decoded) {
+    fn take(
+        &mut self,
+        fragment: &ReadFragment<'_>,
+        agent: Option<&AgentId>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
         let at = match self.slot_of(fragment) {
             Some(at) => at,
             None if fragment.index.is_none() && fragment.is_blank() => return,
@@ -121,7 +127,7 @@ impl Calls {
 
     /// No more fragments should come: the calls are written. At a stream that broke off only those with whole arguments
     /// are.
-    pub(super) fn finish(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn finish(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         for at in std::mem::take(&mut self.open) {
             if let Some(slot) = self.slots.get_mut(at) {
                 slot.finish(is_whole, w, out);
@@ -129,7 +135,7 @@ impl Calls {
         }
     }
 
-    fn slot_of(&self, fragment: &Fragment<'_>) -> Option<usize> {
+    fn slot_of(&self, fragment: &ReadFragment<'_>) -> Option<usize> {
         let at = match fragment.index {
             Some(index) => *self.by_index.get(&index)?,
             None if !fragment.id.is_empty() => return self.by_id.get(&*fragment.id).copied(),
@@ -140,17 +146,17 @@ impl Calls {
 
     /// Something else begins, so the call before is written, if its arguments are whole. Fragments of parallel calls may
     /// also interleave, so one that is not whole stays open.
-    pub(super) fn pause(&mut self, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn pause(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         if let Some(last) = self.slots.last_mut() {
             last.finish(false, w, out);
         }
     }
 
-    fn new_slot(&mut self, fragment: &Fragment<'_>, w: &mut Writer, out: &mut Decoded) -> usize {
+    fn new_slot(&mut self, fragment: &ReadFragment<'_>, w: &mut EventWriter, out: &mut Decoded) -> usize {
         self.pause(w, out);
         if !w.has_room(out) {
             if self.slots.last().is_none_or(|last| !last.is_refused) {
-                self.slots.push(Slot { is_refused: true, ..Slot::default() });
+                self.slots.push(CallSlot { is_refused: true, ..CallSlot::default() });
             }
             return self.slots.len().saturating_sub(1);
         }
@@ -161,14 +167,14 @@ impl Calls {
         if !id.is_empty() {
             self.by_id.insert(id.clone(), at);
         }
-        self.slots.push(Slot { id, ..Slot::default() });
+        self.slots.push(CallSlot { id, ..CallSlot::default() });
         at
     }
 }
 
-impl Slot {
+impl CallSlot {
     /// Whether the fragment begins another call although it says that it belongs here.
-    fn is_other(&self, fragment: &Fragment<'_>) -> bool {
+    fn is_other(&self, fragment: &ReadFragment<'_>) -> bool {
         let Some(call) = &self.call else { return false };
         if fragment.name.is_empty() {
             return false;
@@ -182,7 +188,13 @@ impl Slot {
         starts_anew || (fragment.index.is_none() && is_renamed)
     }
 
-    fn take(&mut self, fragment: &Fragment<'_>, agent: Option<&AgentId>, w: &mut Writer, out: &mut Decoded) {
+    fn take(
+        &mut self,
+        fragment: &ReadFragment<'_>,
+        agent: Option<&AgentId>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
         if self.is_refused || (self.call.is_none() && fragment.is_blank()) {
             return;
         }
@@ -200,7 +212,7 @@ impl Slot {
         }
     }
 
-    fn finish(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+    fn finish(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         let Some(call) = &mut self.call else { return };
         if call.is_written() || !(is_whole || (call.is_whole() && !self.is_custom)) {
             return;

@@ -3,34 +3,34 @@
 
 use compact_str::CompactString;
 
-use super::calls::Calls;
-use super::think::{ThinkTags, Thought};
-use super::wire::{Delta, Piece};
+use super::calls::ChoiceCalls;
+use super::think::{ThinkTags, ThinkToken};
+use super::wire::{ChatContentPart, ChatDelta};
 use crate::Decoded;
-use crate::field::Field;
-use crate::writer::{OpenPart, Outcome, Writer};
+use crate::field::ForeignField;
+use crate::writer::{CallOutcome, EventWriter, OpenPart};
 use model::event::{AgentEnd, Kind, PartKind, RunStatus};
 use model::ids::AgentId;
 
 mod extras;
 
-use extras::Extras;
+use extras::ChoiceExtras;
 
 /// A choice that goes on.
 #[derive(Debug)]
-pub(super) struct Choice {
+pub(super) struct OpenChoice {
     agent: Option<AgentId>,
     part: Option<OpenPart>,
     text: ThinkTags,
     reasoning: ThinkTags,
     /// Some reasoning was shown, or said to be hidden.
     has_thought: bool,
-    calls: Calls,
-    extras: Extras,
+    calls: ChoiceCalls,
+    extras: ChoiceExtras,
     finish: Option<CompactString>,
 }
 
-impl Choice {
+impl OpenChoice {
     pub(super) fn new(agent: Option<AgentId>) -> Self {
         Self {
             agent,
@@ -38,8 +38,8 @@ impl Choice {
             text: ThinkTags::in_text(),
             reasoning: ThinkTags::in_reasoning(),
             has_thought: false,
-            calls: Calls::default(),
-            extras: Extras::default(),
+            calls: ChoiceCalls::default(),
+            extras: ChoiceExtras::default(),
             finish: None,
         }
     }
@@ -49,7 +49,7 @@ impl Choice {
     }
 
     /// Goes on with a delta, or with a whole message.
-    pub(super) fn delta(&mut self, delta: &Delta<'_>, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn delta(&mut self, delta: &ChatDelta<'_>, w: &mut EventWriter, out: &mut Decoded) {
         if delta.role.text().is_some_and(|role| role == "tool") {
             return self.tool_result(delta, w, out);
         }
@@ -58,7 +58,7 @@ impl Choice {
         if let Some(text) = delta.refusal.word() {
             self.write(PartKind::Refusal, &text, w, out);
         }
-        let transcript = delta.audio.object::<Piece<'_>>().transcript;
+        let transcript = delta.audio.object::<ChatContentPart<'_>>().transcript;
         if let Some(text) = transcript.word() {
             self.write(PartKind::Text, &text, w, out);
         }
@@ -79,13 +79,13 @@ impl Choice {
     }
 
     /// The model said why it stopped. More may still come: vendors repeat themselves.
-    pub(super) fn finish(&mut self, reason: &str, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn finish(&mut self, reason: &str, w: &mut EventWriter, out: &mut Decoded) {
         self.settle(w, out);
         self.finish = Some(CompactString::new(reason));
     }
 
     /// The stream is over.
-    pub(super) fn end(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn end(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         self.close_part(w, out);
         self.calls.finish(is_whole, w, out);
         if let Some(agent) = &self.agent {
@@ -95,7 +95,7 @@ impl Choice {
     }
 
     /// Text as the legacy completions API has it, and content that is a plain string.
-    pub(super) fn write_text(&mut self, text: &str, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn write_text(&mut self, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         if text.is_empty() {
             return;
         }
@@ -103,18 +103,18 @@ impl Choice {
         let Self { text: tags, part, agent, has_thought, .. } = self;
         flush(&mut self.reasoning, part, agent.as_ref(), w, out);
         tags.push(text, &mut |thought| match thought {
-            Thought::Piece(kind, text) => {
+            ThinkToken::Piece(kind, text) => {
                 *has_thought |= kind == PartKind::Thinking;
                 OpenPart::go_on(part, kind, text, agent.as_ref(), w, out);
             }
-            Thought::Retract(text) => {
+            ThinkToken::Retract(text) => {
                 *has_thought = true;
                 retract(part, text, agent.as_ref(), w, out);
             }
         });
     }
 
-    fn write_thinking(&mut self, text: &str, w: &mut Writer, out: &mut Decoded) {
+    fn write_thinking(&mut self, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         if text.is_empty() {
             return;
         }
@@ -122,20 +122,20 @@ impl Choice {
         let Self { reasoning: tags, part, agent, .. } = self;
         flush(&mut self.text, part, agent.as_ref(), w, out);
         tags.push(text, &mut |thought| {
-            if let Thought::Piece(_, text) = thought {
+            if let ThinkToken::Piece(_, text) = thought {
                 OpenPart::go_on(part, PartKind::Thinking, text, agent.as_ref(), w, out);
             }
         });
     }
 
     /// Text that is never looked at for tags.
-    fn write(&mut self, kind: PartKind, text: &str, w: &mut Writer, out: &mut Decoded) {
+    fn write(&mut self, kind: PartKind, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         flush(&mut self.reasoning, &mut self.part, self.agent.as_ref(), w, out);
         flush(&mut self.text, &mut self.part, self.agent.as_ref(), w, out);
         OpenPart::go_on(&mut self.part, kind, text, self.agent.as_ref(), w, out);
     }
 
-    fn close_part(&mut self, w: &mut Writer, out: &mut Decoded) {
+    fn close_part(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         flush(&mut self.reasoning, &mut self.part, self.agent.as_ref(), w, out);
         flush(&mut self.text, &mut self.part, self.agent.as_ref(), w, out);
         if let Some(part) = self.part.take() {
@@ -144,13 +144,13 @@ impl Choice {
     }
 
     /// The same reasoning may come in several fields: the first that says something counts.
-    fn take_reasoning(&mut self, delta: &Delta<'_>, w: &mut Writer, out: &mut Decoded) {
-        let plain = [delta.reasoning_content, delta.reasoning].into_iter().find_map(Field::word);
+    fn take_reasoning(&mut self, delta: &ChatDelta<'_>, w: &mut EventWriter, out: &mut Decoded) {
+        let plain = [delta.reasoning_content, delta.reasoning].into_iter().find_map(ForeignField::word);
         if let Some(text) = &plain {
             self.write_thinking(text, w, out);
         }
         for detail in delta.reasoning_details.list() {
-            let piece: Piece<'_> = detail.object();
+            let piece: ChatContentPart<'_> = detail.object();
             let text = piece.text.word().or_else(|| piece.summary.word());
             match text {
                 Some(text) if plain.is_none() => self.write_thinking(&text, w, out),
@@ -161,7 +161,7 @@ impl Choice {
     }
 
     /// Encrypted reasoning is worth a mark only where no other reasoning is shown.
-    fn note_hidden(&mut self, piece: &Piece<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn note_hidden(&mut self, piece: &ChatContentPart<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let is_hidden = piece.kind.text().is_some_and(|kind| kind.ends_with("encrypted"));
         if is_hidden && !std::mem::replace(&mut self.has_thought, true) {
             self.close_part(w, out);
@@ -169,7 +169,7 @@ impl Choice {
         }
     }
 
-    fn take_content(&mut self, content: Field<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn take_content(&mut self, content: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         if let Some(text) = content.text() {
             return self.write_text(&text, w, out);
         }
@@ -179,18 +179,18 @@ impl Choice {
     }
 
     /// An item of content that is a list (Mistral).
-    fn take_item(&mut self, item: Field<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn take_item(&mut self, item: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         if let Some(text) = item.text() {
             return self.write_text(&text, w, out);
         }
-        let piece: Piece<'_> = item.object();
+        let piece: ChatContentPart<'_> = item.object();
         match piece.kind.text().as_deref() {
             Some("thinking" | "reasoning") => {
                 if let Some(text) = piece.thinking.word().or_else(|| piece.text.word()) {
                     self.write_thinking(&text, w, out);
                 }
                 for inner in piece.thinking.list() {
-                    let text = inner.object::<Piece<'_>>().text;
+                    let text = inner.object::<ChatContentPart<'_>>().text;
                     self.write_thinking(&text.text().unwrap_or_default(), w, out);
                 }
             }
@@ -209,16 +209,16 @@ impl Choice {
     }
 
     /// Something else comes than text or calls: those so far are whole.
-    pub(super) fn settle(&mut self, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn settle(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         self.close_part(w, out);
         self.calls.finish(true, w, out);
     }
 
     /// A server that runs its tools itself tells the results as deltas too (Bernard).
-    fn tool_result(&mut self, delta: &Delta<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn tool_result(&mut self, delta: &ChatDelta<'_>, w: &mut EventWriter, out: &mut Decoded) {
         self.settle(w, out);
         let id = delta.tool_call_id.words().unwrap_or_default();
-        w.result(&id, Outcome::of(delta.content.json()), self.agent.as_ref(), out);
+        w.result(&id, CallOutcome::of(delta.content.json()), self.agent.as_ref(), out);
     }
 }
 
@@ -226,11 +226,11 @@ fn flush(
     tags: &mut ThinkTags,
     part: &mut Option<OpenPart>,
     agent: Option<&AgentId>,
-    w: &mut Writer,
+    w: &mut EventWriter,
     out: &mut Decoded,
 ) {
     tags.flush(&mut |thought| {
-        if let Thought::Piece(kind, text) = thought {
+        if let ThinkToken::Piece(kind, text) = thought {
             OpenPart::go_on(part, kind, text, agent, w, out);
         }
     });
@@ -241,7 +241,7 @@ fn retract(
     part: &mut Option<OpenPart>,
     text: &str,
     agent: Option<&AgentId>,
-    w: &mut Writer,
+    w: &mut EventWriter,
     out: &mut Decoded,
 ) {
     if let Some(mut wrong) = part.take() {

@@ -14,7 +14,7 @@ const BLANK_BYTES_MAX: usize = 4 << 10;
 
 /// A piece of what was written.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Thought<'a> {
+pub(super) enum ThinkToken<'a> {
     /// Text of this kind.
     Piece(PartKind, &'a str),
     /// This was reasoning: all the text so far, including what was given as text before.
@@ -22,7 +22,7 @@ pub(super) enum Thought<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ThinkState {
     /// Nothing but white space so far: an opening tag may come.
     Start,
     /// Between the tags.
@@ -34,7 +34,7 @@ enum State {
 /// Takes the tags out of one text.
 #[derive(Debug)]
 pub(super) struct ThinkTags {
-    state: State,
+    state: ThinkState,
     /// What everything outside of the tags is.
     kind: PartKind,
     /// The end of what came, which may be the beginning of a tag.
@@ -48,7 +48,7 @@ impl ThinkTags {
     /// For an answer.
     pub(super) fn in_text() -> Self {
         let lead = Some(String::new());
-        Self { state: State::Start, kind: PartKind::Text, held: String::new(), trim: false, lead }
+        Self { state: ThinkState::Start, kind: PartKind::Text, held: String::new(), trim: false, lead }
     }
 
     /// For reasoning, where the tags are only noise.
@@ -57,7 +57,7 @@ impl ThinkTags {
     }
 
     /// Goes on with `text`.
-    pub(super) fn push(&mut self, text: &str, take: &mut dyn FnMut(Thought<'_>)) {
+    pub(super) fn push(&mut self, text: &str, take: &mut dyn FnMut(ThinkToken<'_>)) {
         let joined = if self.held.is_empty() {
             std::borrow::Cow::Borrowed(text)
         } else {
@@ -68,52 +68,52 @@ impl ThinkTags {
         let mut rest: &str = &joined;
         loop {
             rest = match self.state {
-                State::Start => match self.start(rest) {
+                ThinkState::Start => match self.start(rest) {
                     Some(rest) => rest,
                     None => return,
                 },
-                State::Inside => match self.inside(rest, take) {
+                ThinkState::Inside => match self.inside(rest, take) {
                     Some(rest) => rest,
                     None => return,
                 },
-                State::Answer => return self.answer(rest, take),
+                ThinkState::Answer => return self.answer(rest, take),
             };
         }
     }
 
     /// Something else comes, or nothing more: what was held back is text.
-    pub(super) fn flush(&mut self, take: &mut dyn FnMut(Thought<'_>)) {
+    pub(super) fn flush(&mut self, take: &mut dyn FnMut(ThinkToken<'_>)) {
         self.lead = None;
         let held = std::mem::take(&mut self.held);
         if held.is_empty() {
             return;
         }
-        let kind = if self.state == State::Inside { PartKind::Thinking } else { self.kind };
-        if self.state == State::Start {
-            self.state = State::Answer;
+        let kind = if self.state == ThinkState::Inside { PartKind::Thinking } else { self.kind };
+        if self.state == ThinkState::Start {
+            self.state = ThinkState::Answer;
         }
-        take(Thought::Piece(kind, &held));
+        take(ThinkToken::Piece(kind, &held));
     }
 
     /// Decides what the text begins with; nothing when that is still open.
     fn start<'a>(&mut self, text: &'a str) -> Option<&'a str> {
         let begun = text.trim_start();
         if let Some(rest) = begun.strip_prefix(OPEN) {
-            (self.state, self.trim, self.lead) = (State::Inside, true, None);
+            (self.state, self.trim, self.lead) = (ThinkState::Inside, true, None);
             return Some(rest);
         }
         if OPEN.starts_with(begun) && text.len() <= BLANK_BYTES_MAX {
             text.clone_into(&mut self.held);
             return None;
         }
-        self.state = State::Answer;
+        self.state = ThinkState::Answer;
         Some(text)
     }
 
-    fn inside<'a>(&mut self, text: &'a str, take: &mut dyn FnMut(Thought<'_>)) -> Option<&'a str> {
+    fn inside<'a>(&mut self, text: &'a str, take: &mut dyn FnMut(ThinkToken<'_>)) -> Option<&'a str> {
         if let Some((thought, rest)) = text.split_once(CLOSE) {
             self.give(PartKind::Thinking, thought, take);
-            (self.state, self.trim) = (State::Answer, true);
+            (self.state, self.trim) = (ThinkState::Answer, true);
             return Some(rest);
         }
         let safe = text.len().saturating_sub(tag_begun(text, CLOSE));
@@ -123,13 +123,13 @@ impl ThinkTags {
         None
     }
 
-    fn answer(&mut self, text: &str, take: &mut dyn FnMut(Thought<'_>)) {
+    fn answer(&mut self, text: &str, take: &mut dyn FnMut(ThinkToken<'_>)) {
         let Some(mut lead) = self.lead.take() else { return self.give(self.kind, text, take) };
         // Only a closing tag on a line of its own counts: an answer may well talk about tags.
         if let Some(at) = lone_tag(&lead, text) {
             let (thought, rest) = text.split_at(at);
             lead.push_str(thought);
-            take(Thought::Retract(lead.trim_end_matches('\n')));
+            take(ThinkToken::Retract(lead.trim_end_matches('\n')));
             self.trim = true;
             return self.give(self.kind, rest.strip_prefix(CLOSE).unwrap_or(rest), take);
         }
@@ -143,11 +143,11 @@ impl ThinkTags {
         self.give(self.kind, sure, take);
     }
 
-    fn give(&mut self, kind: PartKind, text: &str, take: &mut dyn FnMut(Thought<'_>)) {
+    fn give(&mut self, kind: PartKind, text: &str, take: &mut dyn FnMut(ThinkToken<'_>)) {
         let text = if self.trim { text.trim_start_matches(['\n', '\r']) } else { text };
         if !text.is_empty() {
             self.trim = false;
-            take(Thought::Piece(kind, text));
+            take(ThinkToken::Piece(kind, text));
         }
     }
 }

@@ -2,93 +2,93 @@
 
 use serde::Deserialize;
 
-use crate::field::Field;
+use crate::field::ForeignField;
 use model::event::Usage;
 
 /// A chunk of a stream, a whole answer, or an error in the place of either.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Chunk<'a> {
+pub(super) struct ChatChunk<'a> {
     #[serde(borrow)]
-    pub(super) object: Field<'a>,
+    pub(super) object: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) model: Field<'a>,
+    pub(super) model: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) choices: Field<'a>,
+    pub(super) choices: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) usage: Field<'a>,
+    pub(super) usage: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) error: Field<'a>,
+    pub(super) error: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) x_groq: Field<'a>,
+    pub(super) x_groq: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) detail: Field<'a>,
+    pub(super) detail: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) message: Field<'a>,
+    pub(super) message: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) citations: Field<'a>,
+    pub(super) citations: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) search_results: Field<'a>,
+    pub(super) search_results: ForeignField<'a>,
 }
 
 /// Groq's own corner of a chunk.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct XGroq<'a> {
+pub(super) struct GroqFields<'a> {
     #[serde(borrow)]
-    pub(super) usage: Field<'a>,
+    pub(super) usage: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) error: Field<'a>,
+    pub(super) error: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ChoiceChunk<'a> {
     #[serde(borrow)]
-    pub(super) index: Field<'a>,
+    pub(super) index: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) delta: Field<'a>,
+    pub(super) delta: ForeignField<'a>,
     /// The whole message of an answer that is not streamed. Some vendors repeat it beside each delta.
     #[serde(borrow)]
-    pub(super) message: Field<'a>,
+    pub(super) message: ForeignField<'a>,
     /// The legacy completions API. Some vendors repeat the delta's content here.
     #[serde(borrow)]
-    pub(super) text: Field<'a>,
+    pub(super) text: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) finish_reason: Field<'a>,
+    pub(super) finish_reason: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) usage: Field<'a>,
+    pub(super) usage: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Delta<'a> {
+pub(super) struct ChatDelta<'a> {
     #[serde(borrow)]
-    pub(super) role: Field<'a>,
+    pub(super) role: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) content: Field<'a>,
+    pub(super) content: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) refusal: Field<'a>,
+    pub(super) refusal: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) reasoning_content: Field<'a>,
+    pub(super) reasoning_content: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) reasoning: Field<'a>,
+    pub(super) reasoning: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) reasoning_details: Field<'a>,
+    pub(super) reasoning_details: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) tool_calls: Field<'a>,
+    pub(super) tool_calls: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) function_call: Field<'a>,
+    pub(super) function_call: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) tool_call_id: Field<'a>,
+    pub(super) tool_call_id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) executed_tools: Field<'a>,
+    pub(super) executed_tools: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) annotations: Field<'a>,
+    pub(super) annotations: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) images: Field<'a>,
+    pub(super) images: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) audio: Field<'a>,
+    pub(super) audio: ForeignField<'a>,
 }
 
 /// A fragment of a tool call, or what a legacy `function_call` holds.
@@ -96,109 +96,109 @@ pub(super) struct Delta<'a> {
 #[serde(default)]
 pub(super) struct CallFragment<'a> {
     #[serde(borrow)]
-    pub(super) index: Field<'a>,
+    pub(super) index: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) id: Field<'a>,
+    pub(super) id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) function: Field<'a>,
+    pub(super) function: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) custom: Field<'a>,
+    pub(super) custom: ForeignField<'a>,
 }
 
 /// What is called, and with what.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Function<'a> {
+pub(super) struct ChatFunction<'a> {
     #[serde(borrow)]
-    pub(super) name: Field<'a>,
+    pub(super) name: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) arguments: Field<'a>,
+    pub(super) arguments: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) input: Field<'a>,
+    pub(super) input: ForeignField<'a>,
 }
 
 /// A tool that the provider has executed itself.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Executed<'a> {
+pub(super) struct ExecutedTool<'a> {
     #[serde(borrow)]
-    pub(super) index: Field<'a>,
+    pub(super) index: ForeignField<'a>,
     #[serde(borrow, rename = "type")]
-    pub(super) kind: Field<'a>,
+    pub(super) kind: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) name: Field<'a>,
+    pub(super) name: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) arguments: Field<'a>,
+    pub(super) arguments: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) output: Field<'a>,
+    pub(super) output: ForeignField<'a>,
 }
 
 /// An item of a list of content, reasoning, images or annotations.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Piece<'a> {
+pub(super) struct ChatContentPart<'a> {
     #[serde(borrow, rename = "type")]
-    pub(super) kind: Field<'a>,
+    pub(super) kind: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) text: Field<'a>,
+    pub(super) text: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) thinking: Field<'a>,
+    pub(super) thinking: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) summary: Field<'a>,
+    pub(super) summary: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) refusal: Field<'a>,
+    pub(super) refusal: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) image_url: Field<'a>,
+    pub(super) image_url: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) url: Field<'a>,
+    pub(super) url: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) transcript: Field<'a>,
+    pub(super) transcript: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct UsageFields<'a> {
+struct ChatUsage<'a> {
     #[serde(borrow)]
-    prompt_tokens: Field<'a>,
+    prompt_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    completion_tokens: Field<'a>,
+    completion_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    input_tokens: Field<'a>,
+    input_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    output_tokens: Field<'a>,
+    output_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    prompt_tokens_details: Field<'a>,
+    prompt_tokens_details: ForeignField<'a>,
     #[serde(borrow)]
-    completion_tokens_details: Field<'a>,
+    completion_tokens_details: ForeignField<'a>,
     #[serde(borrow)]
-    reasoning_tokens: Field<'a>,
+    reasoning_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    cached_tokens: Field<'a>,
+    cached_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    prompt_cache_hit_tokens: Field<'a>,
+    prompt_cache_hit_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    cost: Field<'a>,
+    cost: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct UsageDetails<'a> {
+struct ChatUsageDetails<'a> {
     #[serde(borrow)]
-    reasoning_tokens: Field<'a>,
+    reasoning_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    cached_tokens: Field<'a>,
+    cached_tokens: ForeignField<'a>,
 }
 
 /// Tokens, by whatever names; nothing when `field` is no object or counts none.
-pub(crate) fn usage(field: Field<'_>) -> Option<Usage> {
-    let fields: UsageFields<'_> = field.object();
+pub(crate) fn usage(field: ForeignField<'_>) -> Option<Usage> {
+    let fields: ChatUsage<'_> = field.object();
     let input = fields.prompt_tokens.count().or_else(|| fields.input_tokens.count());
     let output = fields.completion_tokens.count().or_else(|| fields.output_tokens.count());
     if input.is_none() && output.is_none() {
         return None;
     }
-    let read: UsageDetails<'_> = fields.prompt_tokens_details.object();
-    let written: UsageDetails<'_> = fields.completion_tokens_details.object();
+    let read: ChatUsageDetails<'_> = fields.prompt_tokens_details.object();
+    let written: ChatUsageDetails<'_> = fields.completion_tokens_details.object();
     let cached = read.cached_tokens.count().or_else(|| fields.prompt_cache_hit_tokens.count());
     Some(Usage {
         input_tokens: input.unwrap_or(0),

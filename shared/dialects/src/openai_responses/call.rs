@@ -2,16 +2,16 @@
 
 use compact_str::CompactString;
 
-use super::tools::{self, Tool};
-use super::wire::{ItemBody, Piece, StreamEvent};
+use super::tools::{self, ResponsesTool};
+use super::wire::{OutputItem, ResponsesObject, ResponsesStreamEvent};
 use crate::Decoded;
-use crate::field::Field;
-use crate::writer::{WholeCall, Writer};
+use crate::field::ForeignField;
+use crate::writer::{EventWriter, WholeCall};
 use model::event::{Kind, PartKind};
 
 /// A call that goes on.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct ResponsesCall {
     open: WholeCall,
     /// The type of its item.
     kind: CompactString,
@@ -24,10 +24,15 @@ pub(super) struct Call {
     is_jumbled: bool,
 }
 
-impl Call {
+impl ResponsesCall {
     /// A call begins.
-    pub(super) fn start(kind: &str, body: &ItemBody<'_>, w: &mut Writer, out: &mut Decoded) -> Option<Self> {
-        let tool = Tool::of(kind, body)?;
+    pub(super) fn start(
+        kind: &str,
+        body: &OutputItem<'_>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) -> Option<Self> {
+        let tool = ResponsesTool::of(kind, body)?;
         let call = w.open_call(&tool.id, &tool.name, tool.server, None, out);
         let mut open = WholeCall::new(call);
         if kind == "custom_tool_call" {
@@ -48,8 +53,8 @@ impl Call {
     pub(super) fn fact(
         &mut self,
         fact: &str,
-        event: &StreamEvent<'_>,
-        w: &mut Writer,
+        event: &ResponsesStreamEvent<'_>,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) -> bool {
         if self.open.call().is_written() {
@@ -68,7 +73,7 @@ impl Call {
             }
             "code_interpreter_call_code.delta" => self.string(tools::CODE_START, event.delta, w, out),
             "code_interpreter_call_code.done" => {
-                let body = ItemBody { code: event.code, ..ItemBody::default() };
+                let body = OutputItem { code: event.code, ..OutputItem::default() };
                 self.write(&body, w, out);
             }
             "apply_patch_call_operation_diff.delta" if !self.patch_start.is_empty() => {
@@ -83,7 +88,13 @@ impl Call {
     }
 
     /// What is also told of calls that are written.
-    fn later_fact(&mut self, fact: &str, event: &StreamEvent<'_>, w: &mut Writer, out: &mut Decoded) -> bool {
+    fn later_fact(
+        &mut self,
+        fact: &str,
+        event: &ResponsesStreamEvent<'_>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) -> bool {
         let (about, word) = fact.rsplit_once('.').unwrap_or(("", fact));
         match word {
             "partial_image" => {
@@ -103,7 +114,7 @@ impl Call {
         true
     }
 
-    fn name(&mut self, name: Field<'_>) {
+    fn name(&mut self, name: ForeignField<'_>) {
         if let Some(name) = name.word() {
             self.open.call().set_name(&name);
         }
@@ -111,7 +122,7 @@ impl Call {
 
     /// The arguments as the stream says they are in the end. Those that are no whole object wait for the end of the item,
     /// which knows whether they were broken off.
-    fn arguments(&mut self, arguments: Field<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn arguments(&mut self, arguments: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let any_text = self.kind == "custom_tool_call";
         let Some(arguments) = arguments.text() else { return };
         self.open.set_args(&arguments, w, out);
@@ -121,7 +132,7 @@ impl Call {
     }
 
     /// More of a text that the arguments hold in a string.
-    fn string(&mut self, start: &str, delta: Field<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn string(&mut self, start: &str, delta: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         if self.open.call().is_empty() {
             self.open.args(start, w, out);
         }
@@ -129,7 +140,7 @@ impl Call {
     }
 
     /// A command begins, or goes on.
-    fn command(&mut self, event: &StreamEvent<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn command(&mut self, event: &ResponsesStreamEvent<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let index = event.command_index.count().unwrap_or(0);
         let next = self.command.map_or(0, |last| last.saturating_add(1));
         self.is_jumbled |= self.command != Some(index) && index != next;
@@ -144,7 +155,7 @@ impl Call {
     }
 
     /// Takes the arguments out of `body`, and writes the call unless they were broken off.
-    fn write(&mut self, body: &ItemBody<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn write(&mut self, body: &OutputItem<'_>, w: &mut EventWriter, out: &mut Decoded) {
         if self.open.call().is_written() {
             return;
         }
@@ -171,19 +182,21 @@ impl Call {
     }
 
     /// Before some calls the caller has to ask a person.
-    fn safety_checks(&mut self, body: &ItemBody<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn safety_checks(&mut self, body: &OutputItem<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let checks = body.pending_safety_checks.list();
         if checks.is_empty() {
             return;
         }
-        let lines: Vec<_> =
-            checks.into_iter().filter_map(|check| check.object::<Piece<'_>>().message.word()).collect();
+        let lines: Vec<_> = checks
+            .into_iter()
+            .filter_map(|check| check.object::<ResponsesObject<'_>>().message.word())
+            .collect();
         let text = Some(lines.join("\n")).filter(|text| !text.is_empty());
         w.push(Kind::ApprovalRequest { tool: w.tool_id(self.open.call().id()), text }, out);
     }
 
     /// The item is whole.
-    pub(super) fn whole(&mut self, body: &ItemBody<'_>, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn whole(&mut self, body: &OutputItem<'_>, w: &mut EventWriter, out: &mut Decoded) {
         self.name(body.name);
         self.write(body, w, out);
         if let Some(url) = tools::picture(&self.kind, body)
@@ -200,7 +213,7 @@ impl Call {
     }
 
     /// Nothing more comes, and the item was not said to be whole.
-    pub(super) fn stop(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn stop(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         if !self.is_asking() && (is_whole || self.open.call().is_whole()) {
             self.open.written(w, out);
         }
@@ -209,19 +222,19 @@ impl Call {
 
 /// What comes of a call that another item began.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct ToldResult {
     /// The id of the call.
     id: CompactString,
 }
 
-impl Told {
-    pub(super) fn start(body: &ItemBody<'_>) -> Self {
+impl ToldResult {
+    pub(super) fn start(body: &OutputItem<'_>) -> Self {
         let id = body.call_id.words().or_else(|| body.id.words()).unwrap_or_default();
         Self { id: CompactString::new(&id) }
     }
 
     /// Whether the call was in this stream.
-    pub(super) fn is_known(&self, w: &Writer) -> bool {
+    pub(super) fn is_known(&self, w: &EventWriter) -> bool {
         w.knows_call(&self.id)
     }
 
@@ -229,14 +242,14 @@ impl Told {
     pub(super) fn fact(
         &self,
         fact: &str,
-        event: &StreamEvent<'_>,
-        w: &mut Writer,
+        event: &ResponsesStreamEvent<'_>,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) -> bool {
         let Some(word) = fact.strip_prefix("shell_call_output_content.") else { return false };
         if word == "delta" && w.knows_call(&self.id) {
-            let printed: Piece<'_> = event.delta.object();
-            for text in [printed.stdout, printed.stderr].into_iter().filter_map(Field::word) {
+            let printed: ResponsesObject<'_> = event.delta.object();
+            for text in [printed.stdout, printed.stderr].into_iter().filter_map(ForeignField::word) {
                 w.output(&self.id, &text, None, out);
             }
         }
@@ -244,7 +257,7 @@ impl Told {
     }
 
     /// The item is whole.
-    pub(super) fn whole(&self, body: &ItemBody<'_>, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn whole(&self, body: &OutputItem<'_>, w: &mut EventWriter, out: &mut Decoded) {
         w.result(&self.id, tools::told_outcome(body), None, out);
     }
 }

@@ -1,22 +1,22 @@
 //! The items of an output, each with the events that make it.
 
-use super::call::{Call, Told};
-use super::prose::{Prose, Voice};
-use super::wire::{ItemBody, StreamEvent};
+use super::call::{ResponsesCall, ToldResult};
+use super::prose::{ProseItem, SectionKind};
+use super::wire::{OutputItem, ResponsesStreamEvent};
 use crate::Decoded;
-use crate::field::Field;
-use crate::writer::Writer;
+use crate::field::ForeignField;
+use crate::writer::EventWriter;
 use model::anomaly::AnomalyCode;
 
 /// An item that has begun.
 #[derive(Debug)]
-pub(super) enum Item {
+pub(super) enum OpenItem {
     /// A message, or reasoning.
-    Prose(Prose),
+    Prose(ProseItem),
     /// A call.
-    Call(Call),
+    Call(ResponsesCall),
     /// What came of a call.
-    Told(Told),
+    Told(ToldResult),
     /// Only its end says what it is.
     Late {
         /// What is said about it meanwhile stands at its end again.
@@ -26,9 +26,9 @@ pub(super) enum Item {
     Done,
 }
 
-impl Item {
+impl OpenItem {
     /// An item begins.
-    pub(super) fn start(body: &ItemBody<'_>, w: &mut Writer, out: &mut Decoded) -> Self {
+    pub(super) fn start(body: &OutputItem<'_>, w: &mut EventWriter, out: &mut Decoded) -> Self {
         let kind = body.kind.text().unwrap_or_default();
         match &*kind {
             // The caller has to find the tools, and the id of the call may still change.
@@ -39,13 +39,13 @@ impl Item {
         }
     }
 
-    fn start_at_once(kind: &str, body: &ItemBody<'_>, w: &mut Writer, out: &mut Decoded) -> Self {
+    fn start_at_once(kind: &str, body: &OutputItem<'_>, w: &mut EventWriter, out: &mut Decoded) -> Self {
         match kind {
             _ if !w.has_room(out) => Self::Done,
-            "message" => Self::Prose(Prose::default()),
-            "reasoning" => Self::Prose(Prose::reasoning(w, out)),
-            _ if kind.ends_with("_output") => Self::Told(Told::start(body)),
-            _ => Call::start(kind, body, w, out).map_or(Self::Late { is_known: false }, Self::Call),
+            "message" => Self::Prose(ProseItem::default()),
+            "reasoning" => Self::Prose(ProseItem::reasoning(w, out)),
+            _ if kind.ends_with("_output") => Self::Told(ToldResult::start(body)),
+            _ => ResponsesCall::start(kind, body, w, out).map_or(Self::Late { is_known: false }, Self::Call),
         }
     }
 
@@ -53,8 +53,8 @@ impl Item {
     pub(super) fn without_start(
         index: u64,
         fact: &str,
-        event: &StreamEvent<'_>,
-        w: &mut Writer,
+        event: &ResponsesStreamEvent<'_>,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) -> Self {
         let about = fact.split_once('.').map_or(fact, |(about, _)| about);
@@ -80,7 +80,7 @@ impl Item {
         if !is_named || matches!(kind, "shell_call" | "tool_search_call") {
             return Self::Late { is_known };
         }
-        let body = ItemBody { id: event.item_id, ..ItemBody::default() };
+        let body = OutputItem { id: event.item_id, ..OutputItem::default() };
         Self::start_at_once(kind, &body, w, out)
     }
 
@@ -88,8 +88,8 @@ impl Item {
     pub(super) fn fact(
         &mut self,
         fact: &str,
-        event: &StreamEvent<'_>,
-        w: &mut Writer,
+        event: &ResponsesStreamEvent<'_>,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) -> bool {
         match self {
@@ -103,7 +103,13 @@ impl Item {
     }
 
     /// The item is whole: `whole` has all of it.
-    pub(super) fn whole(&mut self, whole: Field<'_>, body: &ItemBody<'_>, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn whole(
+        &mut self,
+        whole: ForeignField<'_>,
+        body: &OutputItem<'_>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
         if matches!(self, Self::Late { .. }) {
             let kind = body.kind.text().unwrap_or_default();
             *self = Self::start_at_once(&kind, body, w, out);
@@ -126,7 +132,7 @@ impl Item {
     }
 
     /// The response is over, and the item was not said to be whole.
-    pub(super) fn stop(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn stop(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         match std::mem::replace(self, Self::Done) {
             Self::Prose(mut prose) => prose.stop(is_whole, w, out),
             Self::Call(mut call) => call.stop(is_whole, w, out),
@@ -141,10 +147,10 @@ impl Item {
 }
 
 fn prose_fact(
-    prose: &mut Prose,
+    prose: &mut ProseItem,
     fact: &str,
-    event: &StreamEvent<'_>,
-    w: &mut Writer,
+    event: &ResponsesStreamEvent<'_>,
+    w: &mut EventWriter,
     out: &mut Decoded,
 ) -> bool {
     let (about, word) = fact.rsplit_once('.').unwrap_or(("", fact));
@@ -154,7 +160,7 @@ fn prose_fact(
         }
         ("output_text.annotation" | "output_text_annotation", "added") => prose.annotation(event, w, out),
         (_, "delta" | "done") => {
-            let Some(voice) = Voice::of_event(about) else { return false };
+            let Some(voice) = SectionKind::of_event(about) else { return false };
             if word == "delta" {
                 prose.delta(voice, event, w, out);
             } else {

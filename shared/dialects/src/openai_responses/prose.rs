@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::wire::{ItemBody, Piece, StreamEvent};
+use super::wire::{OutputItem, ResponsesObject, ResponsesStreamEvent};
 use crate::Decoded;
-use crate::field::Field;
-use crate::writer::{OpenPart, WholePart, Writer};
+use crate::field::ForeignField;
+use crate::writer::{EventWriter, OpenPart, WholePart};
 use model::anomaly::AnomalyCode;
 use model::event::PartKind;
 
 /// What a part says. With its index it is the key of the part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Voice {
+pub(super) enum SectionKind {
     Text,
     Refusal,
     Reasoning,
@@ -19,7 +19,7 @@ pub(super) enum Voice {
     Summary,
 }
 
-impl Voice {
+impl SectionKind {
     /// By the type of a content part.
     fn of_part(kind: &str) -> Option<Self> {
         Some(match kind {
@@ -51,18 +51,18 @@ impl Voice {
     }
 
     /// The index of its part in `event`.
-    fn index(self, event: &StreamEvent<'_>) -> u64 {
+    fn index(self, event: &ResponsesStreamEvent<'_>) -> u64 {
         let index = if self == Self::Summary { event.summary_index } else { event.content_index };
         index.count().unwrap_or(0)
     }
 }
 
 /// What a part says, and its number among the parts that say so.
-type Place = (Voice, u64);
+type SectionKey = (SectionKind, u64);
 
 /// A part of the item.
 #[derive(Debug, Default)]
-struct Section {
+struct ProseSection {
     has_begun: bool,
     /// Nothing before it began, once it is whole, and when there was no room for it.
     part: Option<WholePart>,
@@ -74,35 +74,41 @@ struct Section {
 
 /// A message, or reasoning.
 #[derive(Debug, Default)]
-pub(super) struct Prose {
-    sections: BTreeMap<Place, Section>,
+pub(super) struct ProseItem {
+    sections: BTreeMap<SectionKey, ProseSection>,
     /// Reasoning that says nothing yet. If it never does, the provider keeps it to itself.
     silent: Option<OpenPart>,
 }
 
-impl Prose {
+impl ProseItem {
     /// Reasoning begins: readers should see that, even if they never see what is thought.
-    pub(super) fn reasoning(w: &mut Writer, out: &mut Decoded) -> Self {
+    pub(super) fn reasoning(w: &mut EventWriter, out: &mut Decoded) -> Self {
         Self { silent: Some(w.open_part(PartKind::Thinking, None, out)), ..Self::default() }
     }
 
     /// A part begins or is whole: `event` holds it.
     pub(super) fn part(
         &mut self,
-        event: &StreamEvent<'_>,
+        event: &ResponsesStreamEvent<'_>,
         is_whole: bool,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
-        let piece: Piece<'_> = event.part.object();
-        if let Some(voice) = Voice::of_part(&piece.kind.text().unwrap_or_default()) {
+        let piece: ResponsesObject<'_> = event.part.object();
+        if let Some(voice) = SectionKind::of_part(&piece.kind.text().unwrap_or_default()) {
             self.piece((voice, voice.index(event)), &piece, is_whole, w, out);
         }
     }
 
     /// More of a part.
-    pub(super) fn delta(&mut self, voice: Voice, event: &StreamEvent<'_>, w: &mut Writer, out: &mut Decoded) {
-        let inner: Piece<'_> = event.delta.object();
+    pub(super) fn delta(
+        &mut self,
+        voice: SectionKind,
+        event: &ResponsesStreamEvent<'_>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
+        let inner: ResponsesObject<'_> = event.delta.object();
         let Some(text) = event.delta.word().or_else(|| inner.text.word()) else { return };
         if let Some(part) = self.open((voice, voice.index(event)), w, out) {
             part.delta(&text, w, out);
@@ -110,29 +116,41 @@ impl Prose {
     }
 
     /// The text of a part is whole.
-    pub(super) fn done(&mut self, voice: Voice, event: &StreamEvent<'_>, w: &mut Writer, out: &mut Decoded) {
-        let text = if voice == Voice::Refusal { event.refusal } else { event.text };
+    pub(super) fn done(
+        &mut self,
+        voice: SectionKind,
+        event: &ResponsesStreamEvent<'_>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
+        let text = if voice == SectionKind::Refusal { event.refusal } else { event.text };
         self.close((voice, voice.index(event)), text, w, out);
     }
 
     /// A remark about a part: where something was found.
-    pub(super) fn annotation(&mut self, event: &StreamEvent<'_>, w: &mut Writer, out: &mut Decoded) {
-        let section = self.sections.entry((Voice::Text, Voice::Text.index(event))).or_default();
+    pub(super) fn annotation(
+        &mut self,
+        event: &ResponsesStreamEvent<'_>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
+        let section = self.sections.entry((SectionKind::Text, SectionKind::Text.index(event))).or_default();
         section.annotations = section.annotations.saturating_add(1);
         w.custom("citation", event.annotation, None, out);
     }
 
     /// The item is whole: `body` has all of it, or nothing but its end.
-    pub(super) fn whole(&mut self, body: &ItemBody<'_>, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn whole(&mut self, body: &OutputItem<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let is_silent = self.sections.is_empty();
-        for (field, default) in [(body.summary, Voice::Summary), (body.content, Voice::Text)] {
+        for (field, default) in [(body.summary, SectionKind::Summary), (body.content, SectionKind::Text)] {
             let parts = field.list();
             let is_only = parts.len() == 1;
             for (index, part) in (0_u64..).zip(parts) {
-                let piece: Piece<'_> = part.object();
-                match Voice::of_part(&piece.kind.text().unwrap_or_default()) {
+                let piece: ResponsesObject<'_> = part.object();
+                match SectionKind::of_part(&piece.kind.text().unwrap_or_default()) {
                     // What streamed in one voice is not said again in another.
-                    Some(Voice::Reasoning | Voice::Summary) if !is_silent && !self.has(default) => {}
+                    Some(SectionKind::Reasoning | SectionKind::Summary)
+                        if !is_silent && !self.has(default) => {}
                     Some(voice) => {
                         let index = if is_only { self.only(voice) } else { index };
                         self.piece((voice, index), &piece, true, w, out);
@@ -145,7 +163,7 @@ impl Prose {
     }
 
     /// Nothing more comes.
-    pub(super) fn stop(&mut self, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn stop(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         for section in self.sections.values_mut() {
             if let Some(part) = section.part.take() {
                 part.end(false, w, out);
@@ -157,18 +175,25 @@ impl Prose {
     }
 
     /// Whether a part of the list streamed in which `voice` stands.
-    fn has(&self, voice: Voice) -> bool {
-        let in_summary = voice == Voice::Summary;
-        self.sections.keys().any(|(known, _)| (*known == Voice::Summary) == in_summary)
+    fn has(&self, voice: SectionKind) -> bool {
+        let in_summary = voice == SectionKind::Summary;
+        self.sections.keys().any(|(known, _)| (*known == SectionKind::Summary) == in_summary)
     }
 
     /// The index of the only part there is. Some servers count from another number on when they stream.
-    fn only(&self, voice: Voice) -> u64 {
+    fn only(&self, voice: SectionKind) -> u64 {
         self.sections.keys().find(|(known, _)| *known == voice).map_or(0, |(_, index)| *index)
     }
 
-    fn piece(&mut self, place: Place, piece: &Piece<'_>, is_whole: bool, w: &mut Writer, out: &mut Decoded) {
-        let text = if place.0 == Voice::Refusal { piece.refusal } else { piece.text };
+    fn piece(
+        &mut self,
+        place: SectionKey,
+        piece: &ResponsesObject<'_>,
+        is_whole: bool,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
+        let text = if place.0 == SectionKind::Refusal { piece.refusal } else { piece.text };
         if is_whole {
             self.close(place, text, w, out);
         } else if let Some(part) = self.open(place, w, out) {
@@ -183,7 +208,7 @@ impl Prose {
     }
 
     /// The part, begun where it is new; nothing where it is over.
-    fn open(&mut self, place: Place, w: &mut Writer, out: &mut Decoded) -> Option<&mut WholePart> {
+    fn open(&mut self, place: SectionKey, w: &mut EventWriter, out: &mut Decoded) -> Option<&mut WholePart> {
         let Self { sections, silent } = self;
         let section = sections.entry(place).or_default();
         if !std::mem::replace(&mut section.has_begun, true) {
@@ -200,7 +225,7 @@ impl Prose {
         section.part.as_mut()
     }
 
-    fn close(&mut self, place: Place, text: Field<'_>, w: &mut Writer, out: &mut Decoded) {
+    fn close(&mut self, place: SectionKey, text: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let section = self.sections.get(&place);
         let (has_begun, is_open) = section.map_or((false, false), |s| (s.has_begun, s.part.is_some()));
         let text = text.text();

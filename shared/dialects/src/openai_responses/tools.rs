@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::wire::{ItemBody, Piece};
-use crate::field::Field;
-use crate::writer::Outcome;
+use super::wire::{OutputItem, ResponsesObject};
+use crate::field::ForeignField;
+use crate::writer::CallOutcome;
 use model::json::Json;
 
 /// How the ids of calls begin that the search of one vendor executes itself, although they have the type of those that
@@ -15,7 +15,7 @@ const SEARCH_ID_START: &str = "xs_";
 
 /// What the beginning of a call says.
 #[derive(Debug)]
-pub(super) struct Tool<'a> {
+pub(super) struct ResponsesTool<'a> {
     pub(super) name: Cow<'a, str>,
     /// The id that its result will name.
     pub(super) id: Cow<'a, str>,
@@ -23,9 +23,9 @@ pub(super) struct Tool<'a> {
     pub(super) server: bool,
 }
 
-impl<'a> Tool<'a> {
+impl<'a> ResponsesTool<'a> {
     /// The tool that an item of type `kind` calls; nothing when it is no call.
-    pub(super) fn of(kind: &'a str, item: &ItemBody<'a>) -> Option<Self> {
+    pub(super) fn of(kind: &'a str, item: &OutputItem<'a>) -> Option<Self> {
         let own = item.id.words().unwrap_or_default();
         let shared = item.call_id.words();
         let stem = kind.strip_suffix("_call");
@@ -40,7 +40,7 @@ impl<'a> Tool<'a> {
             "mcp_list_tools" => (kind.into(), own, true),
             "program" => (kind.into(), shared.unwrap_or(own), true),
             "shell_call" => {
-                let place: Piece<'_> = item.environment.object();
+                let place: ResponsesObject<'_> = item.environment.object();
                 let is_hosted = place.kind.text().is_some_and(|kind| kind.starts_with("container"));
                 ("shell".into(), shared.unwrap_or(own), is_hosted)
             }
@@ -66,7 +66,7 @@ impl<'a> Tool<'a> {
 }
 
 /// The whole arguments of a call, as JSON or, for custom tools, any text; nothing where the item has none yet.
-pub(super) fn arguments(kind: &str, item: &ItemBody<'_>) -> Option<String> {
+pub(super) fn arguments(kind: &str, item: &OutputItem<'_>) -> Option<String> {
     let found = match kind {
         "custom_tool_call" => return item.input.words().map(Cow::into_owned),
         "code_interpreter_call" | "program" => {
@@ -87,7 +87,7 @@ pub(super) fn arguments(kind: &str, item: &ItemBody<'_>) -> Option<String> {
     };
     let given = || {
         let fields = [item.arguments, item.input, item.action];
-        fields.into_iter().find(|field| field.is_truthy()).and_then(Field::words).map(Cow::into_owned)
+        fields.into_iter().find(|field| field.is_truthy()).and_then(ForeignField::words).map(Cow::into_owned)
     };
     found.or_else(given)
 }
@@ -105,15 +105,15 @@ pub(super) const COMMANDS_BETWEEN: &str = "\",\"";
 const STRING_END: &str = "\"}";
 
 /// How the arguments of a patch begin, up to its text.
-pub(super) fn patch_start(operation: Field<'_>) -> String {
-    let fields: BTreeMap<String, Field<'_>> = operation.object();
+pub(super) fn patch_start(operation: ForeignField<'_>) -> String {
+    let fields: BTreeMap<String, ForeignField<'_>> = operation.object();
     let text = |name: &str| escaped(&fields.get(name).and_then(|field| field.text()).unwrap_or_default());
     format!("{{\"type\":\"{}\",\"path\":\"{}\",\"diff\":\"", text("type"), text("path"))
 }
 
 /// A patch, written such that it begins with what was streamed of it.
-fn patch(operation: Field<'_>) -> String {
-    let fields: BTreeMap<String, Field<'_>> = operation.object();
+fn patch(operation: ForeignField<'_>) -> String {
+    let fields: BTreeMap<String, ForeignField<'_>> = operation.object();
     match fields.get("diff").and_then(|diff| diff.text()) {
         Some(diff) if fields.len() == 3 => {
             format!("{}{}{STRING_END}", patch_start(operation), escaped(&diff))
@@ -123,12 +123,12 @@ fn patch(operation: Field<'_>) -> String {
 }
 
 /// Commands with what else is known of them, written such that it begins with what was streamed.
-fn commands(action: Field<'_>) -> String {
-    let fields: BTreeMap<String, Field<'_>> = action.object();
+fn commands(action: ForeignField<'_>) -> String {
+    let fields: BTreeMap<String, ForeignField<'_>> = action.object();
     let Some(commands) = fields.get("commands").filter(|commands| commands.is_list()) else {
         return action.as_json_text().to_owned();
     };
-    let commands: Vec<_> = commands.list().into_iter().filter_map(Field::text).collect();
+    let commands: Vec<_> = commands.list().into_iter().filter_map(ForeignField::text).collect();
     let mut text = format!("{{\"commands\":{}", Json::of(&commands).as_str());
     for (name, field) in fields.iter().filter(|(name, field)| *name != "commands" && field.is_truthy()) {
         text.extend([",\"", &escaped(name), "\":", field.as_json_text()]);
@@ -145,7 +145,7 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 /// An object of those fields that are there; nothing when none is.
-fn object(fields: &[(&str, Field<'_>)]) -> Option<String> {
+fn object(fields: &[(&str, ForeignField<'_>)]) -> Option<String> {
     let there: Vec<_> = fields
         .iter()
         .filter(|(_, field)| field.is_truthy())
@@ -155,38 +155,38 @@ fn object(fields: &[(&str, Field<'_>)]) -> Option<String> {
 }
 
 /// What came of a call that the provider has executed; nothing where another item tells it, or nothing yet does.
-pub(super) fn outcome(kind: &str, item: &ItemBody<'_>) -> Option<Outcome> {
+pub(super) fn outcome(kind: &str, item: &OutputItem<'_>) -> Option<CallOutcome> {
     if matches!(kind, "shell_call" | "tool_search_call" | "program" | "mcp_approval_request") {
         return None;
     }
     if item.error.is_truthy() {
-        return Some(Outcome::error(item.error.json()));
+        return Some(CallOutcome::error(item.error.json()));
     }
     let status = item.status.word().unwrap_or_else(|| "completed".into());
-    let sources = item.action.object::<Piece<'_>>().sources;
+    let sources = item.action.object::<ResponsesObject<'_>>().sources;
     let image = kind == "image_generation_call";
     let given = [item.output, item.outputs, item.results, item.tools, sources];
     let given = given.into_iter().find(|field| field.is_some() && !image);
-    let output = given.map_or_else(|| Json::string(&status), Field::json);
+    let output = given.map_or_else(|| Json::string(&status), ForeignField::json);
     match &*status {
-        "failed" => Some(Outcome::error(output)),
+        "failed" => Some(CallOutcome::error(output)),
         // It was broken off.
         "incomplete" if given.is_none() => None,
-        _ => Some(Outcome::of(output)),
+        _ => Some(CallOutcome::of(output)),
     }
 }
 
 /// What an item says that is the result of another one.
-pub(super) fn told_outcome(item: &ItemBody<'_>) -> Outcome {
+pub(super) fn told_outcome(item: &OutputItem<'_>) -> CallOutcome {
     let given = [item.output, item.result, item.tools].into_iter().find(|field| field.is_some());
-    let output = given.map_or_else(|| Json::of(&item.status.text()), Field::json);
+    let output = given.map_or_else(|| Json::of(&item.status.text()), ForeignField::json);
     let has_failed = item.status.text().is_some_and(|status| status == "failed")
         || item.output.list().into_iter().any(|command| command_failed(&command.object()));
-    if has_failed { Outcome::error(output) } else { Outcome::of(output) }
+    if has_failed { CallOutcome::error(output) } else { CallOutcome::of(output) }
 }
 
-fn command_failed(command: &Piece<'_>) -> bool {
-    let outcome: Piece<'_> = command.outcome.object();
+fn command_failed(command: &ResponsesObject<'_>) -> bool {
+    let outcome: ResponsesObject<'_> = command.outcome.object();
     match outcome.kind.text().as_deref() {
         Some("exit") => outcome.exit_code.is_truthy(),
         Some(_) => true,
@@ -195,7 +195,7 @@ fn command_failed(command: &Piece<'_>) -> bool {
 }
 
 /// The picture that a call drew, as a URL that holds all of it.
-pub(super) fn picture(kind: &str, item: &ItemBody<'_>) -> Option<String> {
+pub(super) fn picture(kind: &str, item: &OutputItem<'_>) -> Option<String> {
     let drawn = item.result.word().filter(|_| kind == "image_generation_call")?;
     let format = item.output_format.word().unwrap_or_else(|| "png".into());
     Some(format!("data:image/{format};base64,{drawn}"))

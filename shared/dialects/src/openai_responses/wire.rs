@@ -2,57 +2,57 @@
 
 use serde::Deserialize;
 
-use crate::field::Field;
+use crate::field::ForeignField;
 use model::event::Usage;
 
 /// One event of a stream. An answer that was not streamed and an error body have the same outer shape.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct StreamEvent<'a> {
+pub(super) struct ResponsesStreamEvent<'a> {
     #[serde(borrow, rename = "type")]
-    pub(super) kind: Field<'a>,
+    pub(super) kind: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) response: Field<'a>,
+    pub(super) response: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) item: Field<'a>,
+    pub(super) item: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) item_id: Field<'a>,
+    pub(super) item_id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) output_index: Field<'a>,
+    pub(super) output_index: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) content_index: Field<'a>,
+    pub(super) content_index: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) summary_index: Field<'a>,
+    pub(super) summary_index: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) command_index: Field<'a>,
+    pub(super) command_index: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) delta: Field<'a>,
+    pub(super) delta: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) text: Field<'a>,
+    pub(super) text: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) refusal: Field<'a>,
+    pub(super) refusal: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) part: Field<'a>,
+    pub(super) part: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) annotation: Field<'a>,
+    pub(super) annotation: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) name: Field<'a>,
+    pub(super) name: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) arguments: Field<'a>,
+    pub(super) arguments: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) input: Field<'a>,
+    pub(super) input: ForeignField<'a>,
     /// The code of an interpreter call; of an error, its name.
     #[serde(borrow)]
-    pub(super) code: Field<'a>,
+    pub(super) code: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) partial_image_index: Field<'a>,
+    pub(super) partial_image_index: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) error: Field<'a>,
+    pub(super) error: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) message: Field<'a>,
+    pub(super) message: ForeignField<'a>,
     /// Of the error bodies of gateways.
     #[serde(borrow)]
-    pub(super) detail: Field<'a>,
+    pub(super) detail: ForeignField<'a>,
 }
 
 /// A whole response, or how far it is.
@@ -60,25 +60,25 @@ pub(super) struct StreamEvent<'a> {
 #[serde(default)]
 pub(super) struct ResponseBody<'a> {
     #[serde(borrow)]
-    pub(super) object: Field<'a>,
+    pub(super) object: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) model: Field<'a>,
+    pub(super) model: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) status: Field<'a>,
+    pub(super) status: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) output: Field<'a>,
+    pub(super) output: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) usage: Field<'a>,
+    pub(super) usage: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) error: Field<'a>,
+    pub(super) error: ForeignField<'a>,
     #[serde(borrow)]
-    incomplete_details: Field<'a>,
+    incomplete_details: ForeignField<'a>,
 }
 
 impl ResponseBody<'_> {
     /// Why it is not complete, or else how it ended.
     pub(super) fn finish_reason(&self, status: &str) -> compact_str::CompactString {
-        let why: Piece<'_> = self.incomplete_details.object();
+        let why: ResponsesObject<'_> = self.incomplete_details.object();
         why.reason.word().map_or_else(|| status.into(), |reason| compact_str::CompactString::new(&reason))
     }
 }
@@ -86,124 +86,124 @@ impl ResponseBody<'_> {
 /// An item of the output.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct ItemBody<'a> {
+pub(super) struct OutputItem<'a> {
     #[serde(borrow, rename = "type")]
-    pub(super) kind: Field<'a>,
+    pub(super) kind: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) id: Field<'a>,
+    pub(super) id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) call_id: Field<'a>,
+    pub(super) call_id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) name: Field<'a>,
+    pub(super) name: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) status: Field<'a>,
+    pub(super) status: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) content: Field<'a>,
+    pub(super) content: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) summary: Field<'a>,
+    pub(super) summary: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) arguments: Field<'a>,
+    pub(super) arguments: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) input: Field<'a>,
+    pub(super) input: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) action: Field<'a>,
+    pub(super) action: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) operation: Field<'a>,
+    pub(super) operation: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) queries: Field<'a>,
+    pub(super) queries: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) code: Field<'a>,
+    pub(super) code: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) server_label: Field<'a>,
+    pub(super) server_label: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) environment: Field<'a>,
+    pub(super) environment: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) execution: Field<'a>,
+    pub(super) execution: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) pending_safety_checks: Field<'a>,
+    pub(super) pending_safety_checks: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) output: Field<'a>,
+    pub(super) output: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) outputs: Field<'a>,
+    pub(super) outputs: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) result: Field<'a>,
+    pub(super) result: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) results: Field<'a>,
+    pub(super) results: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) tools: Field<'a>,
+    pub(super) tools: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) error: Field<'a>,
+    pub(super) error: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) revised_prompt: Field<'a>,
+    pub(super) revised_prompt: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) size: Field<'a>,
+    pub(super) size: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) quality: Field<'a>,
+    pub(super) quality: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) background: Field<'a>,
+    pub(super) background: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) output_format: Field<'a>,
+    pub(super) output_format: ForeignField<'a>,
 }
 
 /// The small objects inside of items and events: content parts, actions, outputs of commands.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Piece<'a> {
+pub(super) struct ResponsesObject<'a> {
     #[serde(borrow, rename = "type")]
-    pub(super) kind: Field<'a>,
+    pub(super) kind: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) text: Field<'a>,
+    pub(super) text: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) refusal: Field<'a>,
+    pub(super) refusal: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) annotations: Field<'a>,
+    pub(super) annotations: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) message: Field<'a>,
+    pub(super) message: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) sources: Field<'a>,
+    pub(super) sources: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) stdout: Field<'a>,
+    pub(super) stdout: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) stderr: Field<'a>,
+    pub(super) stderr: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) outcome: Field<'a>,
+    pub(super) outcome: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) exit_code: Field<'a>,
+    pub(super) exit_code: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) reason: Field<'a>,
+    pub(super) reason: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct UsageFields<'a> {
+struct ResponsesUsage<'a> {
     #[serde(borrow)]
-    input_tokens: Field<'a>,
+    input_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    output_tokens: Field<'a>,
+    output_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    input_tokens_details: Field<'a>,
+    input_tokens_details: ForeignField<'a>,
     #[serde(borrow)]
-    output_tokens_details: Field<'a>,
+    output_tokens_details: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct UsageDetails<'a> {
+struct ResponsesUsageDetails<'a> {
     #[serde(borrow)]
-    cached_tokens: Field<'a>,
+    cached_tokens: ForeignField<'a>,
     #[serde(borrow)]
-    reasoning_tokens: Field<'a>,
+    reasoning_tokens: ForeignField<'a>,
 }
 
 /// Tokens; nothing when `field` counts none.
-pub(super) fn usage(field: Field<'_>) -> Option<Usage> {
-    let fields: UsageFields<'_> = field.object();
+pub(super) fn usage(field: ForeignField<'_>) -> Option<Usage> {
+    let fields: ResponsesUsage<'_> = field.object();
     let (input, output) = (fields.input_tokens.count(), fields.output_tokens.count());
     if input.is_none() && output.is_none() {
         return None;
     }
-    let read: UsageDetails<'_> = fields.input_tokens_details.object();
-    let written: UsageDetails<'_> = fields.output_tokens_details.object();
+    let read: ResponsesUsageDetails<'_> = fields.input_tokens_details.object();
+    let written: ResponsesUsageDetails<'_> = fields.output_tokens_details.object();
     Some(Usage {
         input_tokens: input.unwrap_or(0),
         output_tokens: output.unwrap_or(0),

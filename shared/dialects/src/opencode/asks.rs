@@ -4,18 +4,18 @@ use compact_str::CompactString;
 use indexmap::IndexMap;
 
 use super::REMEMBERED_MAX;
-use super::tools::Tools;
+use super::tools::OpenCodeCalls;
 use crate::Decoded;
-use crate::field::{Field, Fields};
-use crate::writer::Writer;
+use crate::field::{ForeignField, ForeignFields};
+use crate::writer::EventWriter;
 use model::event::Kind;
 use model::ids::AgentId;
 
 /// The calls that wait for a person, by the id of the question.
 #[derive(Debug, Default)]
-pub(super) struct Asks(IndexMap<CompactString, CompactString>);
+pub(super) struct PendingQuestions(IndexMap<CompactString, CompactString>);
 
-impl Asks {
+impl PendingQuestions {
     /// No run goes on, so nobody waits.
     pub(super) fn begin(&mut self) {
         self.0.clear();
@@ -25,13 +25,13 @@ impl Asks {
     pub(super) fn ask(
         &mut self,
         kind: &str,
-        value: Field<'_>,
+        value: ForeignField<'_>,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
-        let ask = Fields::of(value);
-        let tool = Fields::of(ask.get("tool"));
+        let ask = ForeignFields::of(value);
+        let tool = ForeignFields::of(ask.get("tool"));
         let call = ask.get("callID").word().or_else(|| tool.get("callID").word());
         let name = kind.split('.').next().unwrap_or(kind);
         let is_question = name == "question";
@@ -51,9 +51,9 @@ impl Asks {
     pub(super) fn answer(
         &mut self,
         kind: &str,
-        answer: &Fields<'_>,
-        tools: &mut Tools,
-        w: &mut Writer,
+        answer: &ForeignFields<'_>,
+        tools: &mut OpenCodeCalls,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
         let id = answer.any(&["requestID", "permissionID", "id"]).words().unwrap_or_default();
@@ -72,19 +72,20 @@ impl Asks {
     }
 }
 
-fn permission(ask: &Fields<'_>) -> Option<String> {
+fn permission(ask: &ForeignFields<'_>) -> Option<String> {
     if let Some(title) = ask.get("title").word() {
         return Some(title.into_owned());
     }
     let what = ask.any(&["permission", "type"]).word()?;
     let patterns = ask.any(&["patterns", "pattern"]);
-    let patterns: Vec<_> = patterns.list().into_iter().chain([patterns]).filter_map(Field::word).collect();
+    let patterns: Vec<_> =
+        patterns.list().into_iter().chain([patterns]).filter_map(ForeignField::word).collect();
     Some(format!("{what} {}", patterns.join(", ")).trim_end().to_owned())
 }
 
-fn question(ask: &Fields<'_>) -> Option<String> {
+fn question(ask: &ForeignFields<'_>) -> Option<String> {
     let questions = ask.get("questions").list().into_iter();
     let texts: Vec<_> =
-        questions.filter_map(|question| Fields::of(question).get("question").word()).collect();
+        questions.filter_map(|question| ForeignFields::of(question).get("question").word()).collect();
     (!texts.is_empty()).then(|| texts.join("\n"))
 }

@@ -5,11 +5,11 @@ use compact_str::CompactString;
 use indexmap::IndexMap;
 
 use super::REMEMBERED_MAX;
-use model::print::Printer;
+use model::print::Fingerprint;
 
 /// The messages of a stream.
 #[derive(Debug, Default)]
-pub(super) struct Messages {
+pub(super) struct OpenCodeMessages {
     /// Messages of agents, with the number of the run that each is of; nothing for those of users.
     told: IndexMap<CompactString, Option<u64>>,
     /// What users' parts were, as hashes.
@@ -17,7 +17,7 @@ pub(super) struct Messages {
     runs: u64,
 }
 
-impl Messages {
+impl OpenCodeMessages {
     /// A run begins.
     pub(super) fn begin(&mut self) {
         self.runs = self.runs.saturating_add(1);
@@ -57,7 +57,7 @@ impl Messages {
 
     /// Whether a part of a user's message was not told so before.
     pub(super) fn is_news(&mut self, id: &str, content: &str) -> bool {
-        let print = Printer::of(&[content]);
+        let print = Fingerprint::of(&[content]);
         if self.parts.len() > REMEMBERED_MAX {
             return false;
         }

@@ -5,8 +5,8 @@ use indexmap::IndexMap;
 
 use super::REMEMBERED_MAX;
 use crate::Decoded;
-use crate::field::{Field, Fields};
-use crate::writer::Writer;
+use crate::field::{ForeignField, ForeignFields};
+use crate::writer::EventWriter;
 use model::event::{AgentStart, Kind, RunStatus, RunUpdate};
 use model::ids::AgentId;
 
@@ -15,8 +15,8 @@ const DEPTH_MAX: usize = 16;
 
 /// The sessions of a stream.
 #[derive(Debug, Default)]
-pub(super) struct Sessions {
-    told: IndexMap<CompactString, Session>,
+pub(super) struct OpenCodeSessions {
+    told: IndexMap<CompactString, OpenCodeSession>,
     /// The session of the run that goes on, or that was the last.
     owner: Option<CompactString>,
     /// A run goes on.
@@ -24,7 +24,7 @@ pub(super) struct Sessions {
 }
 
 #[derive(Debug, Default)]
-struct Session {
+struct OpenCodeSession {
     parent: Option<CompactString>,
     title: Option<String>,
     /// The call that began it, and what that says of it.
@@ -37,7 +37,7 @@ struct Session {
     has_failed: bool,
 }
 
-impl Sessions {
+impl OpenCodeSessions {
     /// No run goes on.
     pub(super) fn begin(&mut self) {
         self.is_running = false;
@@ -58,13 +58,13 @@ impl Sessions {
         self.told.get(id).and_then(|session| session.agent.clone())
     }
 
-    fn session(&mut self, id: &str) -> &mut Session {
+    fn session(&mut self, id: &str) -> &mut OpenCodeSession {
         self.told.entry(CompactString::new(id)).or_default()
     }
 
     /// What is said of a session.
-    pub(super) fn learn(&mut self, info: Field<'_>, w: &mut Writer, out: &mut Decoded) {
-        let info = Fields::of(info);
+    pub(super) fn learn(&mut self, info: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
+        let info = ForeignFields::of(info);
         let id = info.get("id").words().unwrap_or_default();
         let title = info.get("title").word().filter(|title| !is_placeholder(title));
         let is_owner = self.is_owner(&id);
@@ -86,7 +86,7 @@ impl Sessions {
     }
 
     /// The session works, in a run that goes on. What it is there: nothing for the main agent.
-    pub(super) fn enter(&mut self, id: &str, w: &mut Writer, out: &mut Decoded) -> Option<AgentId> {
+    pub(super) fn enter(&mut self, id: &str, w: &mut EventWriter, out: &mut Decoded) -> Option<AgentId> {
         if id.is_empty() || (self.told.len() > REMEMBERED_MAX && !self.told.contains_key(id)) {
             return None;
         }
@@ -113,7 +113,7 @@ impl Sessions {
         root
     }
 
-    fn place(&mut self, id: &str, depth: usize, w: &mut Writer, out: &mut Decoded) -> Option<AgentId> {
+    fn place(&mut self, id: &str, depth: usize, w: &mut EventWriter, out: &mut Decoded) -> Option<AgentId> {
         if self.is_owner(id) || id.is_empty() {
             return None;
         }
@@ -128,7 +128,7 @@ impl Sessions {
     }
 
     /// Tells what is known of a sub-agent.
-    fn tell(&mut self, id: &str, w: &mut Writer, out: &mut Decoded) -> AgentId {
+    fn tell(&mut self, id: &str, w: &mut EventWriter, out: &mut Decoded) -> AgentId {
         let above = self.told.get(id).and_then(|session| session.parent.clone());
         let parent = above.and_then(|above| self.agent_of(&above));
         let session = self.session(id);
@@ -147,21 +147,27 @@ impl Sessions {
     }
 
     /// What a sub-agent is to do.
-    pub(super) fn set_task(&mut self, id: &str, task: &str, w: &mut Writer, out: &mut Decoded) {
+    pub(super) fn set_task(&mut self, id: &str, task: &str, w: &mut EventWriter, out: &mut Decoded) {
         self.session(id).task = Some(task.to_owned());
         self.tell(id, w, out);
     }
 
     /// A call may name the session that it began.
-    pub(super) fn link(&mut self, from: &str, part: &Fields<'_>, w: &mut Writer, out: &mut Decoded) {
-        let state = Fields::of(part.get("state"));
-        let Some(id) = Fields::of(state.get("metadata")).get("sessionId").word() else { return };
+    pub(super) fn link(
+        &mut self,
+        from: &str,
+        part: &ForeignFields<'_>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
+        let state = ForeignFields::of(part.get("state"));
+        let Some(id) = ForeignFields::of(state.get("metadata")).get("sessionId").word() else { return };
         let call = CompactString::new(part.any(&["callID", "id"]).words().unwrap_or_default());
         let is_full = self.told.len() > REMEMBERED_MAX && !self.told.contains_key(&*id);
         if is_full || id == from || self.is_owner(&id) || self.session(&id).call.as_ref() == Some(&call) {
             return;
         }
-        let input = Fields::of(state.get("input"));
+        let input = ForeignFields::of(state.get("input"));
         let session = self.session(&id);
         session.parent.get_or_insert_with(|| CompactString::new(from));
         session.call = Some(call);
@@ -188,7 +194,7 @@ impl Sessions {
     }
 
     /// The session rests. Whether the run is over: nothing at the top of a tree works any more.
-    pub(super) fn rest(&mut self, id: &str, w: &mut Writer, out: &mut Decoded) -> bool {
+    pub(super) fn rest(&mut self, id: &str, w: &mut EventWriter, out: &mut Decoded) -> bool {
         let is_owner = self.is_owner(id);
         let Some(session) = self.told.get_mut(id) else { return is_owner };
         session.is_busy = false;

@@ -4,42 +4,42 @@ use compact_str::CompactString;
 use indexmap::IndexMap;
 
 use crate::Decoded;
-use crate::field::Fields;
-use crate::writer::{EndedPart, WholePart, Writer};
+use crate::field::ForeignFields;
+use crate::writer::{EndedPart, EventWriter, WholePart};
 use model::event::PartKind;
 use model::ids::AgentId;
 
 /// The texts of a run, by the ids of their parts.
 #[derive(Debug, Default)]
-pub(super) struct Texts(IndexMap<CompactString, Text>);
+pub(super) struct OpenCodeTexts(IndexMap<CompactString, OpenCodeText>);
 
 #[derive(Debug)]
-struct Text {
+struct OpenCodeText {
     message: CompactString,
     kind: PartKind,
     agent: Option<AgentId>,
-    stage: Stage,
+    stage: TextStage,
 }
 
 #[derive(Debug)]
-enum Stage {
+enum TextStage {
     /// Not a word yet.
     Silent,
     Open(WholePart),
     Ended(EndedPart),
 }
 
-impl Texts {
+impl OpenCodeTexts {
     /// A part as it is now; the last update of some versions says that it is whole.
     pub(super) fn update(
         &mut self,
-        part: &Fields<'_>,
-        around: &Fields<'_>,
+        part: &ForeignFields<'_>,
+        around: &ForeignFields<'_>,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
-        let is_whole = Fields::of(part.get("time")).get("end").is_some();
+        let is_whole = ForeignFields::of(part.get("time")).get("end").is_some();
         let kind = part.get("type").text();
         let kind = if kind.as_deref() == Some("reasoning") { PartKind::Thinking } else { PartKind::Text };
         let text = self.text(part.get("id").words().as_deref(), part, kind, agent);
@@ -57,9 +57,9 @@ impl Texts {
     /// More of a part.
     pub(super) fn delta(
         &mut self,
-        event: &Fields<'_>,
+        event: &ForeignFields<'_>,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
         let text = self.text(event.get("partID").words().as_deref(), event, PartKind::Text, agent);
@@ -69,13 +69,13 @@ impl Texts {
     fn text(
         &mut self,
         id: Option<&str>,
-        part: &Fields<'_>,
+        part: &ForeignFields<'_>,
         kind: PartKind,
         agent: Option<&AgentId>,
-    ) -> &mut Text {
+    ) -> &mut OpenCodeText {
         let fresh = || {
             let message = CompactString::new(part.get("messageID").words().unwrap_or_default());
-            Text { message, kind, agent: agent.cloned(), stage: Stage::Silent }
+            OpenCodeText { message, kind, agent: agent.cloned(), stage: TextStage::Silent }
         };
         self.0.entry(CompactString::new(id.unwrap_or_default())).or_insert_with(fresh)
     }
@@ -86,26 +86,26 @@ impl Texts {
         id: &str,
         url: &str,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
-        let text = self.text(Some(id), &Fields::default(), PartKind::File, agent);
+        let text = self.text(Some(id), &ForeignFields::default(), PartKind::File, agent);
         text.set(url, w, out);
         text.end(w, out);
     }
 
     /// The part is taken back.
-    pub(super) fn remove(&mut self, id: &str, w: &Writer, out: &mut Decoded) {
+    pub(super) fn remove(&mut self, id: &str, w: &EventWriter, out: &mut Decoded) {
         if let Some(mut text) = self.0.shift_remove(id) {
             text.end(w, out);
-            if let Stage::Ended(part) = &mut text.stage {
+            if let TextStage::Ended(part) = &mut text.stage {
                 part.set("", w, out);
             }
         }
     }
 
     /// The message is taken back.
-    pub(super) fn remove_message(&mut self, id: &str, w: &Writer, out: &mut Decoded) {
+    pub(super) fn remove_message(&mut self, id: &str, w: &EventWriter, out: &mut Decoded) {
         let parts = self.0.iter().filter(|(_, text)| text.message == id);
         let parts: Vec<_> = parts.map(|(id, _)| id.clone()).collect();
         for part in parts {
@@ -114,52 +114,52 @@ impl Texts {
     }
 
     /// The agent is done.
-    pub(super) fn end_of(&mut self, agent: &AgentId, w: &Writer, out: &mut Decoded) {
+    pub(super) fn end_of(&mut self, agent: &AgentId, w: &EventWriter, out: &mut Decoded) {
         for text in self.0.values_mut().filter(|text| text.agent.as_ref() == Some(agent)) {
             text.end(w, out);
         }
     }
 
     /// The run is over.
-    pub(super) fn end_all(&mut self, w: &Writer, out: &mut Decoded) {
+    pub(super) fn end_all(&mut self, w: &EventWriter, out: &mut Decoded) {
         for (_, mut text) in std::mem::take(&mut self.0) {
             text.end(w, out);
         }
     }
 }
 
-impl Text {
-    fn open(&mut self, w: &mut Writer, out: &mut Decoded) {
-        if matches!(self.stage, Stage::Silent) && w.has_room(out) {
-            self.stage = Stage::Open(WholePart::new(w.open_part(self.kind, self.agent.as_ref(), out)));
+impl OpenCodeText {
+    fn open(&mut self, w: &mut EventWriter, out: &mut Decoded) {
+        if matches!(self.stage, TextStage::Silent) && w.has_room(out) {
+            self.stage = TextStage::Open(WholePart::new(w.open_part(self.kind, self.agent.as_ref(), out)));
         }
     }
 
     /// It is `whole` now.
-    fn set(&mut self, whole: &str, w: &mut Writer, out: &mut Decoded) {
+    fn set(&mut self, whole: &str, w: &mut EventWriter, out: &mut Decoded) {
         if !whole.is_empty() {
             self.open(w, out);
         }
         match &mut self.stage {
-            Stage::Open(part) => part.set(whole, w, out),
-            Stage::Ended(part) => part.set(whole, w, out),
-            Stage::Silent => {}
+            TextStage::Open(part) => part.set(whole, w, out),
+            TextStage::Ended(part) => part.set(whole, w, out),
+            TextStage::Silent => {}
         }
     }
 
-    fn add(&mut self, text: &str, w: &mut Writer, out: &mut Decoded) {
+    fn add(&mut self, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         if text.is_empty() {
             return;
         }
         self.open(w, out);
-        if let Stage::Open(part) = &mut self.stage {
+        if let TextStage::Open(part) = &mut self.stage {
             part.delta(text, w, out);
         }
     }
 
-    fn end(&mut self, w: &Writer, out: &mut Decoded) {
-        if let Stage::Open(part) = std::mem::replace(&mut self.stage, Stage::Silent) {
-            self.stage = Stage::Ended(part.end(false, w, out));
+    fn end(&mut self, w: &EventWriter, out: &mut Decoded) {
+        if let TextStage::Open(part) = std::mem::replace(&mut self.stage, TextStage::Silent) {
+            self.stage = TextStage::Ended(part.end(false, w, out));
         }
     }
 }

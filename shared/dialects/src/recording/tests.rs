@@ -4,7 +4,7 @@ use super::*;
 use crate::{DecodeOptions, decoder};
 
 fn recorded(lines: &str) -> View {
-    let mut recording = Recording::new(decoder("fanlight", DecodeOptions::default()).unwrap());
+    let mut recording = RecordingReader::new(decoder("fanlight", DecodeOptions::default()).unwrap());
     for piece in lines.as_bytes().chunks(7) {
         recording.feed(piece, &mut |_| {});
     }

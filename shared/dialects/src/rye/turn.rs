@@ -5,13 +5,13 @@ use compact_str::CompactString;
 use indexmap::IndexSet;
 
 use crate::Decoded;
-use crate::writer::{Told, WholePart, Writer};
+use crate::writer::{EventWriter, TextDigest, WholePart};
 use model::event::PartKind;
 use model::ids::AgentId;
 
 /// The turn that a thread is in.
 #[derive(Debug, Default)]
-pub(super) struct Turn {
+pub(super) struct RyeTurn {
     number: Option<u64>,
     text: Option<WholePart>,
     reasoning: Option<WholePart>,
@@ -19,17 +19,17 @@ pub(super) struct Turn {
     /// have.
     open: IndexSet<CompactString>,
     /// The result that was told last.
-    told: Option<Told>,
+    told: Option<TextDigest>,
 }
 
-impl Turn {
-    /// More text.
+impl RyeTurn {
+    /// Appends text to the part of this turn, and begins the part where none is open.
     pub(super) fn text(
         &mut self,
         number: Option<u64>,
         text: &str,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
         self.go_on(number, w, out);
@@ -44,7 +44,7 @@ impl Turn {
         text: &str,
         is_all: bool,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
         match part(&mut self.reasoning, PartKind::Thinking, text, agent, w, out) {
@@ -60,7 +60,7 @@ impl Turn {
         number: Option<u64>,
         whole: Option<&str>,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
         self.go_on(number, w, out);
@@ -73,7 +73,7 @@ impl Turn {
     }
 
     /// Nothing more comes of the turn.
-    pub(super) fn close(&mut self, w: &Writer, out: &mut Decoded) {
+    pub(super) fn close(&mut self, w: &EventWriter, out: &mut Decoded) {
         for part in [self.reasoning.take(), self.text.take()].into_iter().flatten() {
             part.end(false, w, out);
         }
@@ -88,7 +88,7 @@ impl Turn {
     /// A call has this result.
     pub(super) fn answered(&mut self, id: &str, result: &str) {
         self.open.shift_remove(id);
-        let mut told = Told::default();
+        let mut told = TextDigest::default();
         told.add(result);
         self.told = Some(told);
     }
@@ -107,7 +107,7 @@ impl Turn {
     }
 
     /// The end of a turn may be missing: another number is another turn.
-    fn go_on(&mut self, number: Option<u64>, w: &Writer, out: &mut Decoded) {
+    fn go_on(&mut self, number: Option<u64>, w: &EventWriter, out: &mut Decoded) {
         if number.is_some() && self.number.is_some() && self.number != number {
             self.close(w, out);
         }
@@ -121,7 +121,7 @@ fn part<'a>(
     kind: PartKind,
     text: &str,
     agent: Option<&AgentId>,
-    w: &mut Writer,
+    w: &mut EventWriter,
     out: &mut Decoded,
 ) -> Option<&'a mut WholePart> {
     if open.is_none() && !text.is_empty() && w.has_room(out) {

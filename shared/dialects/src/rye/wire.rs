@@ -4,99 +4,99 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::field::Field;
+use crate::field::ForeignField;
 use crate::openai_chat::usage as tokens;
 use model::event::{ErrorFact, Usage};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Line<'a> {
+pub(super) struct RyeLine<'a> {
     #[serde(borrow)]
-    pub(super) timestamp: Field<'a>,
+    pub(super) timestamp: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) thread_id: Field<'a>,
+    pub(super) thread_id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) event_type: Field<'a>,
+    pub(super) event_type: ForeignField<'a>,
     #[serde(borrow, rename = "type")]
-    pub(super) kind: Field<'a>,
+    pub(super) kind: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) payload: Field<'a>,
+    pub(super) payload: ForeignField<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Payload<'a> {
+pub(super) struct RyePayload<'a> {
     #[serde(borrow)]
-    pub(super) directive: Field<'a>,
+    pub(super) directive: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) model: Field<'a>,
+    pub(super) model: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) limits: Field<'a>,
+    pub(super) limits: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) cost: Field<'a>,
+    pub(super) cost: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) suspend_reason: Field<'a>,
+    pub(super) suspend_reason: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) reason: Field<'a>,
+    pub(super) reason: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) text: Field<'a>,
+    pub(super) text: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) role: Field<'a>,
+    pub(super) role: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) turn: Field<'a>,
+    pub(super) turn: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) is_partial: Field<'a>,
+    pub(super) is_partial: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) was_interrupted: Field<'a>,
+    pub(super) was_interrupted: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) truncated: Field<'a>,
+    pub(super) truncated: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) completion_percentage: Field<'a>,
+    pub(super) completion_percentage: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) tool: Field<'a>,
+    pub(super) tool: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) call_id: Field<'a>,
+    pub(super) call_id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) input: Field<'a>,
+    pub(super) input: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) output: Field<'a>,
+    pub(super) output: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) error: Field<'a>,
+    pub(super) error: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) duration_ms: Field<'a>,
+    pub(super) duration_ms: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) child_thread_id: Field<'a>,
+    pub(super) child_thread_id: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) child_directive: Field<'a>,
+    pub(super) child_directive: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) error_code: Field<'a>,
+    pub(super) error_code: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) category: Field<'a>,
+    pub(super) category: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) detail: Field<'a>,
+    pub(super) detail: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) message: Field<'a>,
+    pub(super) message: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) retryable: Field<'a>,
+    pub(super) retryable: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) limit_code: Field<'a>,
+    pub(super) limit_code: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) current_value: Field<'a>,
+    pub(super) current_value: ForeignField<'a>,
     #[serde(borrow)]
-    pub(super) current_max: Field<'a>,
+    pub(super) current_max: ForeignField<'a>,
 }
 
 /// What a thread used, with what it spent, in dollars; nothing where it says neither.
-pub(super) fn usage(cost: Field<'_>) -> Option<Usage> {
+pub(super) fn usage(cost: ForeignField<'_>) -> Option<Usage> {
     let spend = cost.fields().get("spend").dollars();
     let used = tokens(cost).or_else(|| spend.map(|_known| Usage::default()))?;
     Some(Usage { cost: spend.or(used.cost), ..used })
 }
 
 /// Why a thread failed, where it says so. A sum of its costs alone says nothing of that.
-pub(super) fn failure(payload: &Payload<'_>) -> Option<ErrorFact> {
+pub(super) fn failure(payload: &RyePayload<'_>) -> Option<ErrorFact> {
     let said = [payload.error, payload.message, payload.detail];
-    let message = said.into_iter().find_map(Field::words);
+    let message = said.into_iter().find_map(ForeignField::words);
     let code = payload.error_code.words();
     if message.is_none() && code.is_none() {
         return None;
@@ -110,12 +110,12 @@ pub(super) fn failure(payload: &Payload<'_>) -> Option<ErrorFact> {
 }
 
 /// Whether a cognition says of itself that it broke off.
-pub(super) fn is_partial(payload: &Payload<'_>) -> bool {
+pub(super) fn is_partial(payload: &RyePayload<'_>) -> bool {
     payload.is_partial.is_true() || payload.truncated.is_true()
 }
 
 /// Seconds since 1970 with their fraction, as milliseconds.
-pub(super) fn millis(seconds: Field<'_>) -> Option<u64> {
+pub(super) fn millis(seconds: ForeignField<'_>) -> Option<u64> {
     let seconds = seconds.as_json_text().trim_matches('"').parse().ok()?;
     u64::try_from(Duration::try_from_secs_f64(seconds).ok()?.as_millis()).ok()
 }

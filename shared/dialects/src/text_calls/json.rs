@@ -3,9 +3,9 @@
 
 use serde::Deserialize;
 
-use super::{TextCall, Verdict};
-use crate::field::Field;
-use crate::framing::Nesting;
+use super::{CandidateVerdict, TextCall};
+use crate::field::ForeignField;
+use crate::framing::JsonNesting;
 
 /// The keys that a call may begin with.
 const KEYS: [&str; 4] = ["type", "id", "name", "input"];
@@ -18,36 +18,36 @@ const HEAD_BYTES_MAX: usize = 256;
 
 /// An object or array that goes on.
 #[derive(Debug, Default)]
-pub(super) struct JsonCall {
+pub(super) struct JsonCandidate {
     /// Bytes that have been looked at.
     scanned: usize,
     /// The first key is one that a call has.
     has_head: bool,
-    nesting: Nesting,
+    nesting: JsonNesting,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Object<'a> {
+struct JsonCallObject<'a> {
     #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
+    kind: ForeignField<'a>,
     #[serde(borrow)]
-    id: Field<'a>,
+    id: ForeignField<'a>,
     #[serde(borrow)]
-    name: Field<'a>,
+    name: ForeignField<'a>,
     #[serde(borrow)]
-    input: Field<'a>,
+    input: ForeignField<'a>,
 }
 
-impl JsonCall {
+impl JsonCandidate {
     /// Looks at what `held`, which begins with a bracket, has beyond what was looked at.
-    pub(super) fn look(&mut self, held: &str) -> Verdict {
+    pub(super) fn look(&mut self, held: &str) -> CandidateVerdict {
         if !self.has_head {
             match head(held) {
                 Some(true) => self.has_head = true,
-                Some(false) => return Verdict::Text(1),
-                None if held.len() >= HEAD_BYTES_MAX => return Verdict::Text(1),
-                None => return Verdict::Open,
+                Some(false) => return CandidateVerdict::Text(1),
+                None if held.len() >= HEAD_BYTES_MAX => return CandidateVerdict::Text(1),
+                None => return CandidateVerdict::Open,
             }
         }
         for (at, byte) in held.bytes().enumerate().skip(self.scanned) {
@@ -61,7 +61,7 @@ impl JsonCall {
                 return self.whole(held);
             }
         }
-        Verdict::Open
+        CandidateVerdict::Open
     }
 
     /// What was held says that it is a call.
@@ -69,23 +69,23 @@ impl JsonCall {
         self.has_head && memchr::memmem::find(held.as_bytes(), TYPE.as_bytes()).is_some()
     }
 
-    fn broken(&self, held: &str, used: usize, message: &str) -> Verdict {
+    fn broken(&self, held: &str, used: usize, message: &str) -> CandidateVerdict {
         match held.get(..used) {
-            Some(text) if self.is_sure(text) => Verdict::Broken(used, message.to_owned()),
-            _ => Verdict::Text(used),
+            Some(text) if self.is_sure(text) => CandidateVerdict::Broken(used, message.to_owned()),
+            _ => CandidateVerdict::Text(used),
         }
     }
 
-    fn whole(&self, held: &str) -> Verdict {
+    fn whole(&self, held: &str) -> CandidateVerdict {
         let text = held.get(..self.scanned).unwrap_or_default();
-        let Some(value) = Field::parse(text) else {
+        let Some(value) = ForeignField::parse(text) else {
             return self.broken(held, self.scanned, "the call is no JSON");
         };
-        let objects: Vec<Object<'_>> = value.list().into_iter().map(Field::object).collect();
-        if !objects.iter().any(Object::is_call) {
-            return Verdict::Text(self.scanned);
+        let objects: Vec<JsonCallObject<'_>> = value.list().into_iter().map(ForeignField::object).collect();
+        if !objects.iter().any(JsonCallObject::is_call) {
+            return CandidateVerdict::Text(self.scanned);
         }
-        Verdict::Calls(self.scanned, objects.iter().map(Object::call).collect())
+        CandidateVerdict::Calls(self.scanned, objects.iter().map(JsonCallObject::call).collect())
     }
 
     /// The text ended: why the call is broken, or nothing when it never was one, and up to where.
@@ -94,7 +94,7 @@ impl JsonCall {
     }
 }
 
-impl Object<'_> {
+impl JsonCallObject<'_> {
     fn is_call(&self) -> bool {
         self.kind.text().is_some_and(|kind| kind == "tool_use")
     }

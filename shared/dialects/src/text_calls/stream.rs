@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use compact_str::CompactString;
 use indexmap::IndexMap;
 
-use super::{Found, TextCall, TextCalls, TextForm, TextRules};
+use super::{TextCall, TextCallToken, TextCalls, TextForm, TextRules};
 use crate::{Decode, Decoded};
 use model::anomaly::{Anomaly, AnomalyCode};
 use model::envelope::Envelope;
@@ -19,7 +19,7 @@ pub(crate) struct WithTextCalls {
     form: TextForm,
     rules: TextRules,
     prefix: CompactString,
-    texts: IndexMap<PartId, Text>,
+    texts: IndexMap<PartId, OpenTextPart>,
     /// Ids of calls, so that those in texts can be told apart from others.
     ids: BTreeSet<ToolCallId>,
     minted: u64,
@@ -27,7 +27,7 @@ pub(crate) struct WithTextCalls {
 
 /// A text part that goes on.
 #[derive(Debug)]
-struct Text {
+struct OpenTextPart {
     calls: TextCalls,
     /// Bytes outside of calls so far.
     len: u64,
@@ -49,7 +49,7 @@ impl WithTextCalls {
         for envelope in inner.envelopes {
             match &envelope.event.kind {
                 Kind::PartStart { part, kind: PartKind::Text } => {
-                    let text = Text { calls: TextCalls::by(self.form, &self.rules), len: 0, told: 0 };
+                    let text = OpenTextPart { calls: TextCalls::by(self.form, &self.rules), len: 0, told: 0 };
                     self.texts.insert(part.clone(), text);
                 }
                 Kind::ToolStart(start) => {
@@ -73,7 +73,7 @@ impl WithTextCalls {
     fn more(&mut self, part: &PartId, text: &str, envelope: &Envelope, out: &mut Decoded) {
         let mut found = Vec::new();
         if let Some(open) = self.texts.get_mut(part) {
-            open.calls.feed(text, &mut |piece| found.push(Owned::of(piece)));
+            open.calls.feed(text, &mut |piece| found.push(OwnedToken::of(piece)));
         }
         self.tell(part, found, envelope, out);
     }
@@ -84,13 +84,13 @@ impl WithTextCalls {
         if let Some(open) = self.texts.get_mut(part) {
             open.calls = TextCalls::by(self.form, &self.rules);
             open.len = 0;
-            open.calls.feed(text, &mut |piece| found.push(Owned::of(piece)));
+            open.calls.feed(text, &mut |piece| found.push(OwnedToken::of(piece)));
         }
         let told = self.texts.get(part).map_or(0, |open| open.told);
         let mut calls = 0;
         found.retain(|piece| {
-            calls += usize::from(matches!(piece, Owned::Call(_)));
-            !matches!(piece, Owned::Call(_)) || calls > told
+            calls += usize::from(matches!(piece, OwnedToken::Call(_)));
+            !matches!(piece, OwnedToken::Call(_)) || calls > told
         });
         let event = Kind::PartReplace { part: part.clone(), text: String::new() };
         put(event, envelope, out);
@@ -100,23 +100,23 @@ impl WithTextCalls {
     fn end_of(&mut self, part: &PartId, envelope: &Envelope, out: &mut Decoded) {
         let mut found = Vec::new();
         if let Some(open) = self.texts.get_mut(part) {
-            open.calls.end(&mut |piece| found.push(Owned::of(piece)));
+            open.calls.end(&mut |piece| found.push(OwnedToken::of(piece)));
         }
         self.tell(part, found, envelope, out);
         self.texts.swap_remove(part);
     }
 
-    fn tell(&mut self, part: &PartId, found: Vec<Owned>, envelope: &Envelope, out: &mut Decoded) {
+    fn tell(&mut self, part: &PartId, found: Vec<OwnedToken>, envelope: &Envelope, out: &mut Decoded) {
         for piece in found {
             match piece {
-                Owned::Text(text) => self.tell_text(part, &text, envelope, out),
-                Owned::Call(call) => {
+                OwnedToken::Text(text) => self.tell_text(part, &text, envelope, out),
+                OwnedToken::Call(call) => {
                     if let Some(open) = self.texts.get_mut(part) {
                         open.told = open.told.saturating_add(1);
                     }
                     self.tell_call(call, envelope, out);
                 }
-                Owned::Error(message, written) => {
+                OwnedToken::Error(message, written) => {
                     put(
                         Kind::Anomaly(Anomaly { code: AnomalyCode::BadArguments, detail: message }),
                         envelope,
@@ -154,18 +154,18 @@ impl WithTextCalls {
 }
 
 /// What was found, kept.
-enum Owned {
+enum OwnedToken {
     Text(String),
     Call(TextCall),
     Error(String, String),
 }
 
-impl Owned {
-    fn of(found: Found<'_>) -> Self {
+impl OwnedToken {
+    fn of(found: TextCallToken<'_>) -> Self {
         match found {
-            Found::Text(text) => Self::Text(text.to_owned()),
-            Found::Call(call) => Self::Call(call),
-            Found::Error { message, written } => Self::Error(message, written.to_owned()),
+            TextCallToken::Text(text) => Self::Text(text.to_owned()),
+            TextCallToken::Call(call) => Self::Call(call),
+            TextCallToken::Error { message, written } => Self::Error(message, written.to_owned()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Found, TextCalls, TextForm, TextRules};
+use super::{TextCallToken, TextCalls, TextForm, TextRules};
 use model::limits::TEXT_CALL_BYTES_MAX;
 
 /// What was found, text joined; an error is only what was written.
@@ -19,11 +19,11 @@ fn seen<'a>(form: TextForm, pieces: impl Iterator<Item = &'a str>) -> Vec<Seen> 
 
 fn seen_by<'a>(form: TextForm, rules: &TextRules, pieces: impl Iterator<Item = &'a str>) -> Vec<Seen> {
     let (mut calls, mut seen) = (TextCalls::by(form, rules), Vec::new());
-    let mut take = |found: Found<'_>| match (found, seen.last_mut()) {
-        (Found::Text(more), Some(Seen::Text(text))) => text.push_str(more),
-        (Found::Text(text), _) => seen.push(Seen::Text(text.to_owned())),
-        (Found::Call(call), _) => seen.push(Seen::Call(call.id, call.name, call.arguments)),
-        (Found::Error { written, .. }, _) => seen.push(Seen::Broken(written.to_owned())),
+    let mut take = |found: TextCallToken<'_>| match (found, seen.last_mut()) {
+        (TextCallToken::Text(more), Some(Seen::Text(text))) => text.push_str(more),
+        (TextCallToken::Text(text), _) => seen.push(Seen::Text(text.to_owned())),
+        (TextCallToken::Call(call), _) => seen.push(Seen::Call(call.id, call.name, call.arguments)),
+        (TextCallToken::Error { written, .. }, _) => seen.push(Seen::Broken(written.to_owned())),
     };
     for piece in pieces {
         calls.feed(piece, &mut take);
@@ -93,13 +93,13 @@ fn test_partial_accumulation() {
     let mut calls = TextCalls::new(TextForm::Xml);
     let mut count = 0;
     for piece in ["So: <tool", "_use id=\"a\" na", "me=\"x\">{\"q\":", "\"é\"}</tool_us"] {
-        calls.feed(piece, &mut |found| assert_eq!(found, Found::Text("So: ")));
+        calls.feed(piece, &mut |found| assert_eq!(found, TextCallToken::Text("So: ")));
     }
     calls.feed("e> done", &mut |found| {
         count += 1;
         match found {
-            Found::Call(call) => assert_eq!((count, call.arguments.as_str()), (1, "{\"q\":\"é\"}")),
-            other => assert_eq!((count, other), (2, Found::Text(" done"))),
+            TextCallToken::Call(call) => assert_eq!((count, call.arguments.as_str()), (1, "{\"q\":\"é\"}")),
+            other => assert_eq!((count, other), (2, TextCallToken::Text(" done"))),
         }
     });
     assert_eq!(count, 2);

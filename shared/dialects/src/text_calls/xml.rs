@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::{TextCall, Verdict};
-use crate::field::Field;
-use crate::framing::{Nesting, excerpt};
+use super::{CandidateVerdict, TextCall};
+use crate::field::ForeignField;
+use crate::framing::{JsonNesting, excerpt};
 use crate::markup::{attribute, unescape};
 
 /// The elements that hold a call, unless another one is said.
@@ -19,20 +19,20 @@ const TAG_BYTES_MAX: usize = 4 << 10;
 
 /// The elements that hold a call.
 #[derive(Debug)]
-pub(super) struct Elements(Vec<Element>);
+pub(super) struct CallElements(Vec<CallElement>);
 
 #[derive(Debug)]
-struct Element {
+struct CallElement {
     /// How it begins, up to the end of its name.
     open: String,
     /// What closes it.
     close: String,
 }
 
-impl Elements {
+impl CallElements {
     /// The one of that name, or the usual ones.
     pub(super) fn new(name: Option<&str>) -> Self {
-        let element = |name: &str| Element { open: format!("<{name}"), close: format!("</{name}>") };
+        let element = |name: &str| CallElement { open: format!("<{name}"), close: format!("</{name}>") };
         Self(name.map_or_else(|| ELEMENTS.into_iter().map(element).collect(), |name| vec![element(name)]))
     }
 }
@@ -40,16 +40,16 @@ impl Elements {
 /// An element that goes on.
 #[derive(Debug)]
 pub(super) struct XmlCall {
-    elements: Arc<Elements>,
+    elements: Arc<CallElements>,
     /// Bytes that have been looked at.
     scanned: usize,
-    tag: Tag,
-    body: Body,
+    tag: OpeningTag,
+    body: ElementBody,
 }
 
 /// The opening tag.
 #[derive(Debug, Default)]
-enum Tag {
+enum OpeningTag {
     /// It is open whether there is one.
     #[default]
     Unknown,
@@ -61,8 +61,8 @@ enum Tag {
 
 /// What stands behind the opening tag.
 #[derive(Debug, Default)]
-struct Body {
-    nesting: Nesting,
+struct ElementBody {
+    nesting: JsonNesting,
     begun: bool,
     is_json: bool,
     /// A line end stood in a JSON string: it will not parse any more.
@@ -73,28 +73,28 @@ struct Body {
 
 impl XmlCall {
     /// Nothing of one of these elements has been looked at.
-    pub(super) fn new(elements: Arc<Elements>) -> Self {
-        Self { elements, scanned: 0, tag: Tag::default(), body: Body::default() }
+    pub(super) fn new(elements: Arc<CallElements>) -> Self {
+        Self { elements, scanned: 0, tag: OpeningTag::default(), body: ElementBody::default() }
     }
 
     /// Looks at what `held`, which begins with `<`, has beyond what was looked at.
-    pub(super) fn look(&mut self, held: &str) -> Verdict {
-        if matches!(self.tag, Tag::Unknown) {
+    pub(super) fn look(&mut self, held: &str) -> CandidateVerdict {
+        if matches!(self.tag, OpeningTag::Unknown) {
             match self.elements.begun(held) {
-                Begin::Other => return Verdict::Text(1),
-                Begin::Maybe => return Verdict::Open,
-                Begin::Is { which, len } => {
+                TagMatch::Other => return CandidateVerdict::Text(1),
+                TagMatch::Maybe => return CandidateVerdict::Open,
+                TagMatch::Is { which, len } => {
                     self.scanned = len;
-                    self.tag = Tag::Open { which, quote: None, before: 0 };
+                    self.tag = OpeningTag::Open { which, quote: None, before: 0 };
                 }
             }
         }
         if let Some(verdict) = self.look_at_tag(held) {
             return verdict;
         }
-        let Tag::Whole { which, len } = self.tag else { return Verdict::Open };
+        let OpeningTag::Whole { which, len } = self.tag else { return CandidateVerdict::Open };
         let elements = Arc::clone(&self.elements);
-        let Some(Element { close, .. }) = elements.0.get(which) else { return Verdict::Open };
+        let Some(CallElement { close, .. }) = elements.0.get(which) else { return CandidateVerdict::Open };
         for (at, byte) in held.bytes().enumerate().skip(self.scanned) {
             self.scanned = at.saturating_add(1);
             self.body.push(byte);
@@ -104,21 +104,21 @@ impl XmlCall {
                 return verdict;
             }
         }
-        Verdict::Open
+        CandidateVerdict::Open
     }
 
     /// Goes on with the opening tag.
-    fn look_at_tag(&mut self, held: &str) -> Option<Verdict> {
-        let Tag::Open { which, quote, before } = &mut self.tag else { return None };
+    fn look_at_tag(&mut self, held: &str) -> Option<CandidateVerdict> {
+        let OpeningTag::Open { which, quote, before } = &mut self.tag else { return None };
         for (at, byte) in held.bytes().enumerate().skip(self.scanned) {
             self.scanned = at.saturating_add(1);
             match (byte, *quote) {
                 (b'>', None) if *before == b'/' => {
                     let tag = held.get(..at).unwrap_or_default();
-                    return Some(Verdict::Calls(self.scanned, vec![read(tag, "")]));
+                    return Some(CandidateVerdict::Calls(self.scanned, vec![read(tag, "")]));
                 }
                 (b'>', None) => {
-                    self.tag = Tag::Whole { which: *which, len: self.scanned };
+                    self.tag = OpeningTag::Whole { which: *which, len: self.scanned };
                     return None;
                 }
                 (b'"' | b'\'', None) if *before == b'=' => *quote = Some(byte),
@@ -127,43 +127,47 @@ impl XmlCall {
             }
             *before = byte;
             if self.scanned > TAG_BYTES_MAX {
-                return Some(Verdict::Text(self.scanned));
+                return Some(CandidateVerdict::Text(self.scanned));
             }
         }
         None
     }
 
     /// A closing tag came.
-    fn close(&mut self, held: &str, close: &str, len: usize) -> Option<Verdict> {
+    fn close(&mut self, held: &str, close: &str, len: usize) -> Option<CandidateVerdict> {
         let end = self.scanned;
         let tag = held.get(..len.saturating_sub(1)).unwrap_or_default();
         let body = held.get(len..end.saturating_sub(close.len())).unwrap_or_default();
         match (read(tag, body), self.body.maybe) {
-            (Ok(call), _) => Some(Verdict::Calls(end, vec![Ok(call)])),
+            (Ok(call), _) => Some(CandidateVerdict::Calls(end, vec![Ok(call)])),
             // Arguments may well talk about tags: only a second closing tag shows that the first one was meant.
             (Err(_), None) if self.body.may_go_on() => {
                 self.body.maybe = Some(end);
                 None
             }
-            (Err(message), maybe) => Some(Verdict::Broken(maybe.unwrap_or(end), message)),
+            (Err(message), maybe) => Some(CandidateVerdict::Broken(maybe.unwrap_or(end), message)),
         }
     }
 
     /// The text ended: why the call is broken, or nothing when it never was one, and up to where.
     pub(super) fn at_end(&self, held: &str) -> (Option<String>, usize) {
         match (&self.tag, self.body.maybe) {
-            (Tag::Unknown, _) => (None, held.len()),
+            (OpeningTag::Unknown, _) => (None, held.len()),
             // A tag that never closed is not even the beginning of a call.
-            (Tag::Open { .. }, _) => (Some(String::from("the text ended inside of a call")), held.len()),
-            (Tag::Whole { .. }, Some(maybe)) => {
+            (OpeningTag::Open { .. }, _) => {
+                (Some(String::from("the text ended inside of a call")), held.len())
+            }
+            (OpeningTag::Whole { .. }, Some(maybe)) => {
                 (Some(String::from("a string in the call never ends")), maybe)
             }
-            (Tag::Whole { .. }, None) => (Some(String::from("the text ended inside of a call")), held.len()),
+            (OpeningTag::Whole { .. }, None) => {
+                (Some(String::from("the text ended inside of a call")), held.len())
+            }
         }
     }
 }
 
-impl Body {
+impl ElementBody {
     fn push(&mut self, byte: u8) {
         if !self.begun && !byte.is_ascii_whitespace() {
             self.begun = true;
@@ -180,7 +184,7 @@ impl Body {
     }
 }
 
-enum Begin {
+enum TagMatch {
     Other,
     Maybe,
     /// It is that one; its name ends there.
@@ -190,40 +194,40 @@ enum Begin {
     },
 }
 
-impl Elements {
+impl CallElements {
     /// Whether `held` begins with an opening tag.
-    fn begun(&self, held: &str) -> Begin {
-        for (which, Element { open, .. }) in self.0.iter().enumerate() {
+    fn begun(&self, held: &str) -> TagMatch {
+        for (which, CallElement { open, .. }) in self.0.iter().enumerate() {
             match held.strip_prefix(open.as_str()) {
-                Some("") => return Begin::Maybe,
+                Some("") => return TagMatch::Maybe,
                 Some(rest) if rest.starts_with(|c: char| c == '>' || c == '/' || c.is_ascii_whitespace()) => {
-                    return Begin::Is { which, len: open.len() };
+                    return TagMatch::Is { which, len: open.len() };
                 }
-                Some(_) => return Begin::Other,
-                None if open.starts_with(held) => return Begin::Maybe,
+                Some(_) => return TagMatch::Other,
+                None if open.starts_with(held) => return TagMatch::Maybe,
                 None => {}
             }
         }
-        Begin::Other
+        TagMatch::Other
     }
 }
 
 /// The fields of a call that is one JSON object.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Object<'a> {
+struct XmlCallObject<'a> {
     #[serde(borrow)]
-    id: Field<'a>,
+    id: ForeignField<'a>,
     #[serde(borrow)]
-    name: Field<'a>,
+    name: ForeignField<'a>,
     #[serde(borrow)]
-    tool_name: Field<'a>,
+    tool_name: ForeignField<'a>,
     #[serde(borrow)]
-    input: Field<'a>,
+    input: ForeignField<'a>,
     #[serde(borrow)]
-    arguments: Field<'a>,
+    arguments: ForeignField<'a>,
     #[serde(borrow)]
-    parameters: Field<'a>,
+    parameters: ForeignField<'a>,
 }
 
 /// The call that `tag` (without its `>`) and `body` make.
@@ -244,7 +248,7 @@ fn read(tag: &str, body: &str) -> Result<TextCall, String> {
         });
     }
     let plain = json(body).ok_or("the call is no JSON object")?;
-    let object: Object<'_> = Field::parse(&plain).unwrap_or_default().object();
+    let object: XmlCallObject<'_> = ForeignField::parse(&plain).unwrap_or_default().object();
     let name = object.name.word().or_else(|| object.tool_name.word()).ok_or("the call has no name")?;
     let inputs = [object.input, object.arguments, object.parameters];
     let input = inputs.into_iter().find(|input| input.is_some()).unwrap_or_default();
@@ -313,7 +317,7 @@ fn arguments(text: &str) -> Result<String, String> {
 
 /// `text` as a JSON object, unescaped if it needs that.
 fn json(text: &str) -> Option<Cow<'_, str>> {
-    let is_object = |text: &str| Field::parse(text).is_some_and(Field::is_object);
+    let is_object = |text: &str| ForeignField::parse(text).is_some_and(ForeignField::is_object);
     if is_object(text) {
         return Some(Cow::Borrowed(text));
     }

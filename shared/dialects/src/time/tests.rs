@@ -1,9 +1,9 @@
 //! Times in the spellings that streams have.
 
-use super::Field;
+use super::ForeignField;
 
 fn time(json: &str) -> Option<u64> {
-    Field::parse(json).unwrap().time()
+    ForeignField::parse(json).unwrap().time()
 }
 
 #[test]

@@ -2,13 +2,13 @@
 
 use compact_str::format_compact;
 
-use super::{AgentId, CompactString, Decoded, ITEMS_PER_RUN_MAX, Kind, RunStatus, Usage, Writer};
+use super::{AgentId, CompactString, Decoded, EventWriter, ITEMS_PER_RUN_MAX, Kind, RunStatus, Usage};
 use model::event::{AgentEnd, AgentStart};
 
 /// What a sub-agent has used by itself. It is told with its end: the tokens of the run are told by other means, and would
 /// count twice.
 #[derive(Debug, Default)]
-pub(super) struct Account {
+pub(super) struct AgentUsage {
     usage: Option<Usage>,
     model: Option<CompactString>,
     /// How it ended, if it did.
@@ -16,7 +16,7 @@ pub(super) struct Account {
     is_told: bool,
 }
 
-impl Writer {
+impl EventWriter {
     /// A sub-agent begins, or goes on. `id` is the dialect's own.
     pub(crate) fn open_agent(&mut self, id: &str, start: AgentStart, out: &mut Decoded) -> AgentId {
         let agent = AgentId::new(id);
@@ -53,7 +53,7 @@ impl Writer {
         }
     }
 
-    fn account(&mut self, agent: &AgentId) -> Option<&mut Account> {
+    fn account(&mut self, agent: &AgentId) -> Option<&mut AgentUsage> {
         if self.accounts.len() >= ITEMS_PER_RUN_MAX && !self.accounts.contains_key(agent) {
             return None;
         }

@@ -2,7 +2,9 @@
 
 use compact_str::CompactString;
 
-use super::{AgentId, AnomalyCode, Decoded, Kind, Nesting, ToolCallId, ToolState, ToolStateChange, Writer};
+use super::{
+    AgentId, AnomalyCode, Decoded, EventWriter, JsonNesting, Kind, ToolCallId, ToolState, ToolStateChange,
+};
 
 /// A call whose arguments are being written, or were.
 #[derive(Debug)]
@@ -21,7 +23,7 @@ pub(crate) struct OpenCall {
     len: u64,
     /// The first four bytes of them.
     head: String,
-    nesting: Nesting,
+    nesting: JsonNesting,
     written: bool,
     /// The provider executes it.
     running: bool,
@@ -41,7 +43,7 @@ impl OpenCall {
             server,
             len: 0,
             head: String::new(),
-            nesting: Nesting::default(),
+            nesting: JsonNesting::default(),
             written: false,
             running: false,
             promises_json: true,
@@ -91,7 +93,7 @@ impl OpenCall {
     }
 
     /// More of the arguments; an empty piece is nothing.
-    pub(crate) fn args(&mut self, text: &str, writer: &Writer, out: &mut Decoded) {
+    pub(crate) fn args(&mut self, text: &str, writer: &EventWriter, out: &mut Decoded) {
         if text.is_empty() {
             return;
         }
@@ -108,7 +110,7 @@ impl OpenCall {
 
     /// The call is written: `arguments` where they are not the streamed ones. What the provider executes itself runs
     /// from now on, everything else is handed over to the caller.
-    pub(crate) fn written(&mut self, arguments: Option<String>, writer: &mut Writer, out: &mut Decoded) {
+    pub(crate) fn written(&mut self, arguments: Option<String>, writer: &mut EventWriter, out: &mut Decoded) {
         if !self.tell(arguments, writer, out) {
             return;
         }
@@ -124,7 +126,7 @@ impl OpenCall {
         &mut self,
         arguments: Option<String>,
         question: Option<String>,
-        writer: &mut Writer,
+        writer: &mut EventWriter,
         out: &mut Decoded,
     ) {
         if self.tell(arguments, writer, out) {
@@ -134,7 +136,7 @@ impl OpenCall {
     }
 
     /// The provider executes the call from now on, whether or not its arguments are told already.
-    pub(crate) fn runs(&mut self, writer: &mut Writer, out: &mut Decoded) {
+    pub(crate) fn runs(&mut self, writer: &mut EventWriter, out: &mut Decoded) {
         if std::mem::replace(&mut self.running, true) {
             return;
         }
@@ -145,7 +147,7 @@ impl OpenCall {
     }
 
     /// Tells name and arguments as they are in the end; false when they were told before.
-    fn tell(&mut self, arguments: Option<String>, writer: &Writer, out: &mut Decoded) -> bool {
+    fn tell(&mut self, arguments: Option<String>, writer: &EventWriter, out: &mut Decoded) -> bool {
         if std::mem::replace(&mut self.written, true) {
             return false;
         }

@@ -3,8 +3,8 @@
 use compact_str::CompactString;
 use serde_json::Value;
 
-use super::{AgentId, Decoded, Kind, Writer};
-use crate::field::{Field, json_within_depth};
+use super::{AgentId, Decoded, EventWriter, Kind};
+use crate::field::{ForeignField, json_within_depth};
 use model::json::Json;
 
 /// What stands in the place of a secret.
@@ -25,22 +25,28 @@ const SECRET_NAMES: [&str; 8] = [
 /// How the names of keys end that come with the name of a vendor before them.
 const SECRET_NAME_END: &str = "apikey";
 
-impl Writer {
+impl EventWriter {
     /// A foreign object that the decoder has no other name for.
-    pub(crate) fn raw(&self, value: Field<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
+    pub(crate) fn raw(&self, value: ForeignField<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
         let kind = Kind::Raw { name: self.dialect.clone(), value: without_secrets(value) };
         self.push_by(agent, kind, out);
     }
 
     /// A foreign object that readers know by `name`.
-    pub(crate) fn custom(&self, name: &str, value: Field<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
+    pub(crate) fn custom(
+        &self,
+        name: &str,
+        value: ForeignField<'_>,
+        agent: Option<&AgentId>,
+        out: &mut Decoded,
+    ) {
         let kind = Kind::Custom { name: CompactString::new(name), value: without_secrets(value) };
         self.push_by(agent, kind, out);
     }
 }
 
 /// `value` with nothing in the place of its secrets; as it came when it has none.
-fn without_secrets(value: Field<'_>) -> Json {
+fn without_secrets(value: ForeignField<'_>) -> Json {
     let text = value.as_json_text();
     if !may_hold_secrets(text) {
         return value.json();

@@ -2,11 +2,11 @@
 
 use compact_str::CompactString;
 
-use super::{Decoded, Event, Kind, RunId, Writer};
+use super::{Decoded, Event, EventWriter, Kind, RunId};
 use model::event::Message;
 use model::ids::MessageId;
 
-impl Writer {
+impl EventWriter {
     /// A whole message. It belongs to the run that goes on; between runs it belongs to the conversation alone.
     pub(crate) fn message(&mut self, role: &str, text: &str, out: &mut Decoded) {
         self.messages = self.messages.saturating_add(1);

@@ -3,14 +3,15 @@
 use compact_str::CompactString;
 
 use super::{
-    AgentId, Decoded, Event, Kind, Named, OpenCall, RunId, ToolCallId, ToolState, ToolStateChange, Writer,
+    AgentId, Decoded, Event, EventWriter, Kind, NamedId, OpenCall, RunId, ToolCallId, ToolState,
+    ToolStateChange,
 };
 use model::event::{ToolProgress, ToolResult};
 use model::json::Json;
 
 /// What a call gave back.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct CallOutcome {
     pub(crate) output: Json,
     pub(crate) is_error: bool,
     /// How long it was executed, in milliseconds, as the stream says it.
@@ -19,7 +20,7 @@ pub(crate) struct Outcome {
     pub(crate) embeds: Option<Json>,
 }
 
-impl Outcome {
+impl CallOutcome {
     /// It gave back `output`.
     pub(crate) fn of(output: Json) -> Self {
         Self { output, is_error: false, exec_ms: None, files: None, embeds: None }
@@ -36,7 +37,7 @@ impl Outcome {
     }
 }
 
-impl Writer {
+impl EventWriter {
     /// What follows happened at `time`, in milliseconds since 1970 by the stream's own clock.
     pub(crate) fn set_time(&mut self, time: Option<u64>) {
         self.time = time.or(self.time);
@@ -79,7 +80,7 @@ impl Writer {
     pub(crate) fn name_call(&mut self, known: &str, id: &str) {
         let (run, tool) = self.named(known);
         if !self.knows_call(id) {
-            let named = Named { run, tool, times: 1, place: None };
+            let named = NamedId { run, tool, times: 1, place: None };
             self.calls.insert(CompactString::new(ToolCallId::new(id).as_str()), named);
         }
     }
@@ -124,7 +125,13 @@ impl Writer {
 
     /// What the call gave back that the dialect means by `id`. It may be one of a run before this one. An id that no
     /// call had (gateways rewrite them) means the oldest call that the provider still executes.
-    pub(crate) fn result(&mut self, id: &str, outcome: Outcome, agent: Option<&AgentId>, out: &mut Decoded) {
+    pub(crate) fn result(
+        &mut self,
+        id: &str,
+        outcome: CallOutcome,
+        agent: Option<&AgentId>,
+        out: &mut Decoded,
+    ) {
         let tool = ToolCallId::new(id);
         let (run, tool) = match self.calls.get_mut(tool.as_str()) {
             Some(named) => {
@@ -134,7 +141,7 @@ impl Writer {
             }
             None => self.waiting.pop_first().map_or((self.run.clone(), tool), |(_, oldest)| oldest),
         };
-        let Outcome { output, is_error, exec_ms, files, embeds } = outcome;
+        let CallOutcome { output, is_error, exec_ms, files, embeds } = outcome;
         let result = ToolResult { exec_ms, files, embeds, ..ToolResult::new(tool, output, is_error) };
         self.put(Event::new(&run, Kind::ToolResult(result)).by(agent.cloned()), out);
     }

@@ -2,7 +2,7 @@
 
 use compact_str::CompactString;
 
-use super::{AgentId, Decoded, Kind, PartEnd, PartId, PartKind, Writer};
+use super::{AgentId, Decoded, EventWriter, Kind, PartEnd, PartId, PartKind};
 use model::limits::SIGNATURE_BYTES_MAX;
 
 /// A part that has begun and not ended.
@@ -28,7 +28,7 @@ impl OpenPart {
         kind: PartKind,
         text: &str,
         agent: Option<&AgentId>,
-        writer: &mut Writer,
+        writer: &mut EventWriter,
         out: &mut Decoded,
     ) {
         if text.is_empty() {
@@ -54,7 +54,7 @@ impl OpenPart {
     }
 
     /// More text; an empty piece is nothing.
-    pub(crate) fn delta(&mut self, text: &str, writer: &Writer, out: &mut Decoded) {
+    pub(crate) fn delta(&mut self, text: &str, writer: &EventWriter, out: &mut Decoded) {
         if text.is_empty() {
             return;
         }
@@ -65,7 +65,7 @@ impl OpenPart {
     }
 
     /// The text so far was wrong.
-    pub(crate) fn replace(&mut self, text: &str, writer: &Writer, out: &mut Decoded) {
+    pub(crate) fn replace(&mut self, text: &str, writer: &EventWriter, out: &mut Decoded) {
         self.len = u64::try_from(text.len()).unwrap_or(u64::MAX);
         let kind = Kind::PartReplace { part: self.id.clone(), text: text.to_owned() };
         writer.push_by(self.agent.as_ref(), kind, out);
@@ -81,7 +81,7 @@ impl OpenPart {
     }
 
     /// It is whole.
-    pub(crate) fn end(self, hidden: bool, writer: &Writer, out: &mut Decoded) {
+    pub(crate) fn end(self, hidden: bool, writer: &EventWriter, out: &mut Decoded) {
         let signature = self.signature.filter(|it| !it.is_empty() && it.len() <= SIGNATURE_BYTES_MAX);
         let end = PartEnd { part: self.id, len: None, hash: None, duration_ms: None, hidden, signature };
         writer.push_by(self.agent.as_ref(), Kind::PartEnd(end), out);

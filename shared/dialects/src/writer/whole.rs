@@ -5,22 +5,22 @@ use std::hash::Hasher as _;
 
 use fnv::FnvHasher;
 
-use super::{AgentId, Decoded, Kind, OpenCall, OpenPart, PartId, RunId, Writer};
+use super::{AgentId, Decoded, EventWriter, Kind, OpenCall, OpenPart, PartId, RunId};
 
 /// What was told of a text.
 #[derive(Debug, Clone)]
-pub(crate) struct Told {
+pub(crate) struct TextDigest {
     len: usize,
     hash: u64,
 }
 
-impl Default for Told {
+impl Default for TextDigest {
     fn default() -> Self {
         Self { len: 0, hash: FnvHasher::default().finish() }
     }
 }
 
-impl Told {
+impl TextDigest {
     /// More of it.
     pub(crate) fn add(&mut self, text: &str) {
         self.len = self.len.saturating_add(text.len());
@@ -47,26 +47,26 @@ impl Told {
 #[derive(Debug)]
 pub(crate) struct WholePart {
     part: OpenPart,
-    told: Told,
+    told: TextDigest,
 }
 
 impl WholePart {
     pub(crate) fn new(part: OpenPart) -> Self {
-        Self { part, told: Told::default() }
+        Self { part, told: TextDigest::default() }
     }
 
-    /// More text.
-    pub(crate) fn delta(&mut self, text: &str, writer: &Writer, out: &mut Decoded) {
+    /// Appends a delta to what was told.
+    pub(crate) fn delta(&mut self, text: &str, writer: &EventWriter, out: &mut Decoded) {
         self.told.add(text);
         self.part.delta(text, writer, out);
     }
 
     /// The text is `whole` now.
-    pub(crate) fn set(&mut self, whole: &str, writer: &Writer, out: &mut Decoded) {
+    pub(crate) fn set(&mut self, whole: &str, writer: &EventWriter, out: &mut Decoded) {
         if let Some(rest) = self.told.rest(whole) {
             return self.delta(rest, writer, out);
         }
-        self.told = Told::default();
+        self.told = TextDigest::default();
         self.told.add(whole);
         self.part.replace(whole, writer, out);
     }
@@ -86,7 +86,7 @@ impl WholePart {
     }
 
     /// It is whole. What comes back stands for it, should the stream think better of it.
-    pub(crate) fn end(self, hidden: bool, writer: &Writer, out: &mut Decoded) -> EndedPart {
+    pub(crate) fn end(self, hidden: bool, writer: &EventWriter, out: &mut Decoded) -> EndedPart {
         let Self { part, told } = self;
         let (id, agent, run) = (part.id.clone(), part.agent.clone(), writer.run.clone());
         part.end(hidden, writer, out);
@@ -100,16 +100,16 @@ pub(crate) struct EndedPart {
     id: PartId,
     agent: Option<AgentId>,
     run: RunId,
-    told: Told,
+    told: TextDigest,
 }
 
 impl EndedPart {
     /// The text is `whole` after all. Parts of a run that is over stay as they are.
-    pub(crate) fn set(&mut self, whole: &str, writer: &Writer, out: &mut Decoded) {
+    pub(crate) fn set(&mut self, whole: &str, writer: &EventWriter, out: &mut Decoded) {
         if self.told.is(whole) || !writer.is_running || self.run != writer.run {
             return;
         }
-        self.told = Told::default();
+        self.told = TextDigest::default();
         self.told.add(whole);
         let kind = Kind::PartReplace { part: self.id.clone(), text: whole.to_owned() };
         writer.push_by(self.agent.as_ref(), kind, out);
@@ -118,7 +118,7 @@ impl EndedPart {
 
 /// What a call prints, of which the stream tells all so far.
 #[derive(Debug, Default)]
-pub(crate) struct WholeOutput(Told);
+pub(crate) struct WholeOutput(TextDigest);
 
 impl WholeOutput {
     /// Nothing was printed.
@@ -133,7 +133,7 @@ impl WholeOutput {
         id: &str,
         whole: &str,
         agent: Option<&AgentId>,
-        writer: &mut Writer,
+        writer: &mut EventWriter,
         out: &mut Decoded,
     ) {
         if let Some(rest) = self.0.rest(whole) {
@@ -147,18 +147,18 @@ impl WholeOutput {
 #[derive(Debug)]
 pub(crate) struct WholeCall {
     call: OpenCall,
-    told: Told,
+    told: TextDigest,
     /// Arguments that came and are not what was told before them.
     instead: Option<String>,
 }
 
 impl WholeCall {
     pub(crate) fn new(call: OpenCall) -> Self {
-        Self { call, told: Told::default(), instead: None }
+        Self { call, told: TextDigest::default(), instead: None }
     }
 
     /// More of the arguments.
-    pub(crate) fn args(&mut self, text: &str, writer: &Writer, out: &mut Decoded) {
+    pub(crate) fn args(&mut self, text: &str, writer: &EventWriter, out: &mut Decoded) {
         if let Some(instead) = &mut self.instead {
             instead.push_str(text);
         } else {
@@ -168,7 +168,7 @@ impl WholeCall {
     }
 
     /// The arguments are `whole` now.
-    pub(crate) fn set_args(&mut self, whole: &str, writer: &Writer, out: &mut Decoded) {
+    pub(crate) fn set_args(&mut self, whole: &str, writer: &EventWriter, out: &mut Decoded) {
         match self.told.rest(whole) {
             Some(rest) => {
                 self.instead = None;
@@ -190,7 +190,7 @@ impl WholeCall {
     }
 
     /// The call is written.
-    pub(crate) fn written(&mut self, writer: &mut Writer, out: &mut Decoded) {
+    pub(crate) fn written(&mut self, writer: &mut EventWriter, out: &mut Decoded) {
         self.call.written(self.instead.take(), writer, out);
     }
 }

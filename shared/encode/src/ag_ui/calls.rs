@@ -1,15 +1,15 @@
 //! Calls: what is written of them, what they give back, and what the protocol has only custom events for.
 
-use super::{AgUi, custom, event};
-use crate::{Scene, ToolStep, data_event};
+use super::{AgUiEncoder, custom, event};
+use crate::{FactContext, ToolStep, data_event};
 use model::Json;
 use model::ids::ToolCallId;
 use model::view::ToolView;
 
-impl AgUi {
+impl AgUiEncoder {
     pub(super) fn call(
         &mut self,
-        scene: &Scene<'_>,
+        scene: &FactContext<'_>,
         tool_id: &ToolCallId,
         tool: &ToolView,
         step: ToolStep<'_>,
@@ -58,7 +58,7 @@ impl AgUi {
 
     pub(super) fn result(
         &mut self,
-        scene: &Scene<'_>,
+        scene: &FactContext<'_>,
         tool_id: &ToolCallId,
         tool: &ToolView,
         out: &mut Vec<u8>,

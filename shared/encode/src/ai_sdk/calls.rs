@@ -1,16 +1,16 @@
 //! Calls. They are dynamic parts: a watcher has no types for the tools of others.
 
-use super::{AiSdk, event};
-use crate::{Object, Scene, ToolStep};
+use super::{AiSdkEncoder, event};
+use crate::{FactContext, ObjectWriter, ToolStep};
 use model::Json;
 use model::event::ToolState;
 use model::ids::ToolCallId;
 use model::view::ToolView;
 
-impl AiSdk {
+impl AiSdkEncoder {
     pub(super) fn call(
         &mut self,
-        scene: &Scene<'_>,
+        scene: &FactContext<'_>,
         tool_id: &ToolCallId,
         tool: &ToolView,
         step: ToolStep<'_>,
@@ -66,7 +66,7 @@ impl AiSdk {
     }
 }
 
-fn named(event: &mut Object<'_>, id: &str, tool: &ToolView, elsewhere: bool) {
+fn named(event: &mut ObjectWriter<'_>, id: &str, tool: &ToolView, elsewhere: bool) {
     event.put("toolCallId", id).put("toolName", tool.name.as_str());
     event.put_some("providerExecuted", elsewhere.then_some(true)).put("dynamic", &true);
 }
@@ -96,6 +96,6 @@ fn result(id: &str, tool: &ToolView, elsewhere: bool, out: &mut Vec<u8>) {
     });
 }
 
-fn ran(event: &mut Object<'_>, tool: &ToolView, elsewhere: bool) {
+fn ran(event: &mut ObjectWriter<'_>, tool: &ToolView, elsewhere: bool) {
     event.put_some("providerExecuted", (elsewhere && !tool.server).then_some(true)).put("dynamic", &true);
 }

@@ -2,75 +2,75 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::open_webui::{self, Form, Options};
-use super::{Steps, html, markdown};
-use crate::reconstruct::{Unfinished, anthropic, openai};
+use super::open_webui::{self, OpenWebUiOptions, ResultForm};
+use super::{StepsLayout, html, markdown};
+use crate::reconstruct::{UnfinishedCalls, anthropic, openai};
 use model::view::View;
 
 /// What can be chosen about a document. Each format looks at what concerns it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Choice {
+pub struct DocumentOptions {
     /// How steps are shown: `md` and `html`.
-    pub steps: Steps,
+    pub steps: StepsLayout,
     /// Where results stand: `open-webui` and `open-webui-chat`.
-    pub form: Form,
+    pub form: ResultForm,
     /// What becomes of calls without a result: `openai` and `anthropic`.
-    pub unfinished: Unfinished,
+    pub unfinished: UnfinishedCalls,
 }
 
 /// A kind of document.
 #[derive(Debug)]
-pub struct Format {
+pub struct DocumentFormat {
     /// Its name.
     pub name: &'static str,
     /// Its media type.
     pub content_type: &'static str,
     /// How names of such files end.
     pub extension: &'static str,
-    make: fn(&View, &str, Choice) -> String,
+    make: fn(&View, &str, DocumentOptions) -> String,
 }
 
-impl Format {
+impl DocumentFormat {
     /// `view` as such a document. `name` is the conversation's.
-    pub fn document(&self, view: &View, name: &str, choice: Choice) -> String {
+    pub fn document(&self, view: &View, name: &str, choice: DocumentOptions) -> String {
         (self.make)(view, name, choice)
     }
 }
 
-/// All kinds.
-pub const FORMATS: &[Format] = &[
-    Format {
+/// Every kind of document that can be made, in the order in which they are offered.
+pub const FORMATS: &[DocumentFormat] = &[
+    DocumentFormat {
         name: "md",
         content_type: "text/markdown; charset=utf-8",
         extension: "md",
         make: |view, name, choice| markdown(view, name, choice.steps),
     },
-    Format {
+    DocumentFormat {
         name: "html",
         content_type: "text/html; charset=utf-8",
         extension: "html",
         make: |view, name, choice| html(view, name, choice.steps),
     },
-    Format {
+    DocumentFormat {
         name: "openai",
         content_type: "application/json",
         extension: "json",
         make: |view, _name, choice| json(&openai::request(view, choice.unfinished)),
     },
-    Format {
+    DocumentFormat {
         name: "anthropic",
         content_type: "application/json",
         extension: "json",
         make: |view, _name, choice| json(&anthropic::request(view, choice.unfinished)),
     },
-    Format {
+    DocumentFormat {
         name: "open-webui",
         content_type: "text/markdown; charset=utf-8",
         extension: "md",
         make: |view, _name, choice| open_webui::transcript(view, options(choice)),
     },
-    Format {
+    DocumentFormat {
         name: "open-webui-chat",
         content_type: "application/json",
         extension: "json",
@@ -79,12 +79,12 @@ pub const FORMATS: &[Format] = &[
 ];
 
 /// The format `name`, or nothing when there is none of that name.
-pub fn format(name: &str) -> Option<&'static Format> {
+pub fn format(name: &str) -> Option<&'static DocumentFormat> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-fn options(choice: Choice) -> Options {
-    Options { form: choice.form, ..Options::default() }
+fn options(choice: DocumentOptions) -> OpenWebUiOptions {
+    OpenWebUiOptions { form: choice.form, ..OpenWebUiOptions::default() }
 }
 
 /// Names, texts and JSON that was parsed before: all of it can be written.

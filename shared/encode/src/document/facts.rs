@@ -2,9 +2,9 @@
 //! them as they are; whoever writes them escapes them.
 
 use model::event::{ErrorFact, RunStatus, ToolState, Usage};
-use model::flow::{Counts, Flow};
+use model::flow::{CallCounts, Flow};
 use model::format;
-use model::preview::{self, Output};
+use model::preview::{self, PreviewOutput};
 use model::view::{AgentView, PartView, RunView, ToolView, View};
 
 /// What the document is called.
@@ -111,14 +111,15 @@ pub(super) fn arguments(tool: &ToolView) -> String {
 }
 
 /// The result, where there is one that says something.
-pub(super) fn output(tool: &ToolView) -> Option<Output> {
+pub(super) fn output(tool: &ToolView) -> Option<PreviewOutput> {
     let text = &tool.output.text;
-    let printed = || (!text.trim().is_empty()).then(|| Output { text: text.to_string(), is_json: false });
-    tool.result.as_ref().map(Output::of).filter(|output| !output.is_empty()).or_else(printed)
+    let printed =
+        || (!text.trim().is_empty()).then(|| PreviewOutput { text: text.to_string(), is_json: false });
+    tool.result.as_ref().map(PreviewOutput::of).filter(|output| !output.is_empty()).or_else(printed)
 }
 
 /// The state of a call; for a result its kind and size.
-pub(super) fn state(tool: &ToolView, output: Option<&Output>) -> String {
+pub(super) fn state(tool: &ToolView, output: Option<&PreviewOutput>) -> String {
     match (tool.state, output) {
         (ToolState::Complete, Some(output)) => output.summary(),
         (ToolState::Complete, None) => "completed".to_owned(),
@@ -154,7 +155,7 @@ pub(super) fn agent_name(id: &str, agent: &AgentView) -> String {
 }
 
 /// How a sub-agent stands, what its calls came to, how long it took, what it used.
-pub(super) fn agent(agent: &AgentView, counts: Counts) -> Vec<String> {
+pub(super) fn agent(agent: &AgentView, counts: CallCounts) -> Vec<String> {
     let mut facts = vec![status(agent.status).to_owned()];
     let calls = counts.done.saturating_add(counts.failed).saturating_add(counts.open);
     if calls > 0 {

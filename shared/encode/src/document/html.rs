@@ -1,8 +1,8 @@
 //! A conversation as one HTML file: no script, nothing loaded, a policy that would forbid both, and every text escaped.
 //! Looks like the page, with `<details>` where the page has buttons.
 
-use super::outline::{Agent, Block, RunSection, Section, outline};
-use super::{Steps, facts};
+use super::outline::{AgentBlock, OutlineBlock, OutlineRun, OutlineSection, outline};
+use super::{StepsLayout, facts};
 use model::event::{ErrorFact, PartKind, RunStatus, ToolState};
 use model::format;
 use model::preview;
@@ -20,11 +20,11 @@ const STYLE: &str = include_str!("html/style.css");
 /// SHA-256 of [`STYLE`] in Base64: the only style that the file's policy lets in. A test says what it has to be.
 const STYLE_HASH: &str = "fAB28jewkG3QHVfax848Fa5JK8BihvsYLTWazIvtdtA=";
 
-/// The icons.
+/// The icons of a document, as one SVG sprite.
 const SPRITE: &str = include_str!("html/sprite.svg");
 
 /// See [`super::html()`].
-pub(super) fn document(view: &View, name: &str, steps: Steps) -> String {
+pub(super) fn document(view: &View, name: &str, steps: StepsLayout) -> String {
     let title = label(&facts::title(view, name));
     let mut out = String::with_capacity(64 << 10);
     out.push_str(
@@ -53,8 +53,8 @@ pub(super) fn document(view: &View, name: &str, steps: Steps) -> String {
     out.push_str("</header>\n<main>\n");
     for section in outline(view) {
         match section {
-            Section::Message(message) => put_message(message, &mut out),
-            Section::Run(run) => put_run(&run, steps, &mut out),
+            OutlineSection::Message(message) => put_message(message, &mut out),
+            OutlineSection::Run(run) => put_run(&run, steps, &mut out),
         }
     }
     out.push_str("</main>\n</body>\n</html>\n");
@@ -93,7 +93,7 @@ fn put_message(message: &MessageView, out: &mut String) {
     }
 }
 
-fn put_run(section: &RunSection<'_>, steps: Steps, out: &mut String) {
+fn put_run(section: &OutlineRun<'_>, steps: StepsLayout, out: &mut String) {
     let run = section.run;
     out.push_str("<section class=\"turn\">\n");
     let has_calls = section.flow.tools > 0 || section.flow.agents > 0;
@@ -101,8 +101,8 @@ fn put_run(section: &RunSection<'_>, steps: Steps, out: &mut String) {
         put_blocks(&section.steps, out);
     } else if !section.steps.is_empty() {
         out.push_str(match steps {
-            Steps::Each => "<details class=\"steps\" open><summary>",
-            Steps::OneBlock => "<details class=\"steps\"><summary>",
+            StepsLayout::Each => "<details class=\"steps\" open><summary>",
+            StepsLayout::OneBlock => "<details class=\"steps\"><summary>",
         });
         out.push_str(&icon("right", "chevron"));
         element("span", "", &facts::steps(&section.flow), out);
@@ -131,15 +131,15 @@ fn put_end(run: &RunView, out: &mut String) {
     out.push_str("</div>\n");
 }
 
-fn put_blocks(blocks: &[Block<'_>], out: &mut String) {
+fn put_blocks(blocks: &[OutlineBlock<'_>], out: &mut String) {
     for block in blocks {
         match block {
-            Block::Part(part) => put_part(part, out),
-            Block::Thinking(part) => put_thinking(part, out),
-            Block::Call(id, tool, bracket) => card::put_call(id, tool, *bracket, out),
-            Block::Agent(agent) => put_agent(agent, out),
-            Block::Error(error) => put_error(error, out),
-            Block::Event(name, value) => card::put_event(name, value, out),
+            OutlineBlock::Part(part) => put_part(part, out),
+            OutlineBlock::Thinking(part) => put_thinking(part, out),
+            OutlineBlock::Call(id, tool, bracket) => card::put_call(id, tool, *bracket, out),
+            OutlineBlock::Agent(agent) => put_agent(agent, out),
+            OutlineBlock::Error(error) => put_error(error, out),
+            OutlineBlock::Event(name, value) => card::put_event(name, value, out),
         }
     }
 }
@@ -208,7 +208,7 @@ pub(super) fn is_picture(url: &str) -> bool {
     bytes.is_some_and(|bytes| bytes.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b)))
 }
 
-fn put_agent(agent: &Agent<'_>, out: &mut String) {
+fn put_agent(agent: &AgentBlock<'_>, out: &mut String) {
     let (shape, class) = status_icon(agent.known.status);
     out.push_str("<details class=\"card sub\" open><summary>");
     out.push_str(&icon(shape, class));

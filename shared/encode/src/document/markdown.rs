@@ -1,7 +1,7 @@
 //! A conversation as Markdown: each step where it happened, or all of them in one block with one line for each.
 
-use super::outline::{Agent, Block, RunSection, Section, outline};
-use super::{Steps, facts};
+use super::outline::{AgentBlock, OutlineBlock, OutlineRun, OutlineSection, outline};
+use super::{StepsLayout, facts};
 use model::event::{ErrorFact, PartKind, ToolState};
 use model::format;
 use model::json::Json;
@@ -14,12 +14,12 @@ pub(super) mod tame;
 use tame::{code, plain, tame};
 
 /// See [`super::markdown()`].
-pub(super) fn document(view: &View, name: &str, steps: Steps) -> String {
+pub(super) fn document(view: &View, name: &str, steps: StepsLayout) -> String {
     let mut out = format!("# {}\n", inline(&facts::title(view, name)));
     for section in outline(view) {
         match section {
-            Section::Message(message) => put_message(message, &mut out),
-            Section::Run(run) => put_run(&run, steps, &mut out),
+            OutlineSection::Message(message) => put_message(message, &mut out),
+            OutlineSection::Run(run) => put_run(&run, steps, &mut out),
         }
     }
     out
@@ -45,13 +45,13 @@ fn heading(text: &str, out: &mut String) {
     out.push('\n');
 }
 
-fn put_run(section: &RunSection<'_>, steps: Steps, out: &mut String) {
+fn put_run(section: &OutlineRun<'_>, steps: StepsLayout, out: &mut String) {
     heading("Assistant", out);
     paragraph(&format!("*{}*", inline(&facts::run(section.run).join(" · "))), out);
     match steps {
-        Steps::Each => put_blocks(&section.steps, out),
-        Steps::OneBlock if section.steps.is_empty() => {}
-        Steps::OneBlock => brief::put_steps(section, out),
+        StepsLayout::Each => put_blocks(&section.steps, out),
+        StepsLayout::OneBlock if section.steps.is_empty() => {}
+        StepsLayout::OneBlock => brief::put_steps(section, out),
     }
     put_blocks(&section.answer, out);
     if section.is_last {
@@ -64,21 +64,21 @@ fn put_run(section: &RunSection<'_>, steps: Steps, out: &mut String) {
     }
 }
 
-fn put_blocks(blocks: &[Block<'_>], out: &mut String) {
+fn put_blocks(blocks: &[OutlineBlock<'_>], out: &mut String) {
     for block in blocks {
         match block {
-            Block::Part(part) => put_part(part, out),
-            Block::Thinking(part) => {
+            OutlineBlock::Part(part) => put_part(part, out),
+            OutlineBlock::Thinking(part) => {
                 let mut inner = String::new();
                 if !part.body.text.trim().is_empty() {
                     paragraph(&quoted(&tame(&part.body.text)), &mut inner);
                 }
                 details(&facts::thought(part), &inner, out);
             }
-            Block::Call(_, tool, _) => put_call(tool, out),
-            Block::Agent(agent) => put_agent(agent, out),
-            Block::Error(error) => put_error(error, out),
-            Block::Event(name, value) => details(&preview::one_line(name), &laid_out(value), out),
+            OutlineBlock::Call(_, tool, _) => put_call(tool, out),
+            OutlineBlock::Agent(agent) => put_agent(agent, out),
+            OutlineBlock::Error(error) => put_error(error, out),
+            OutlineBlock::Event(name, value) => details(&preview::one_line(name), &laid_out(value), out),
         }
     }
 }
@@ -138,7 +138,7 @@ fn put_call(tool: &ToolView, out: &mut String) {
     details(&head.join(" · "), &inner, out);
 }
 
-fn put_agent(agent: &Agent<'_>, out: &mut String) {
+fn put_agent(agent: &AgentBlock<'_>, out: &mut String) {
     let mut head = vec![format!("↳ {}", facts::agent_name(agent.id.as_str(), agent.known))];
     head.extend(facts::agent(agent.known, agent.counts));
     let mut inner = String::new();

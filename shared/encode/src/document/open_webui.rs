@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::facts;
 use super::markdown::tame::tame;
 use model::event::{PartKind, ToolState};
-use model::flow::{Turn, turns};
+use model::flow::{ConversationSection, turns};
 use model::format;
 use model::json::Json;
 use model::preview;
@@ -22,13 +22,13 @@ mod chat;
 mod live;
 
 pub use chat::chat;
-pub use live::Live;
+pub use live::OpenWebUiStream;
 pub(crate) use live::encoder;
 
 /// Where a result stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Form {
+pub enum ResultForm {
     /// In the attribute `result`, as up to Open WebUI 0.8.
     Attributes,
     /// In the block, as from 0.9 on.
@@ -38,31 +38,31 @@ pub enum Form {
 
 /// How content is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct OpenWebUiOptions {
     /// Where results stand.
-    pub form: Form,
+    pub form: ResultForm,
     /// Longest result and longest arguments that are shown whole, in bytes.
     pub bytes_max: usize,
 }
 
-impl Default for Options {
+impl Default for OpenWebUiOptions {
     fn default() -> Self {
-        Self { form: Form::default(), bytes_max: usize::MAX }
+        Self { form: ResultForm::default(), bytes_max: usize::MAX }
     }
 }
 
 /// The content of the message that `run` is.
-pub fn content(run: &RunView, options: Options) -> String {
+pub fn content(run: &RunView, options: OpenWebUiOptions) -> String {
     stretch(run, &run.items, options)
 }
 
 /// All that was answered in `view` as one content. What people said in between is quoted.
-pub fn transcript(view: &View, options: Options) -> String {
+pub fn transcript(view: &View, options: OpenWebUiOptions) -> String {
     let mut out = String::new();
     let mut has_begun = false;
     for turn in turns(view) {
         match turn {
-            Turn::Run(part) => {
+            ConversationSection::Run(part) => {
                 let items = part.run.items.get(part.items.clone()).unwrap_or_default();
                 let content = stretch(part.run, items, options);
                 if !content.trim().is_empty() {
@@ -71,20 +71,20 @@ pub fn transcript(view: &View, options: Options) -> String {
                 }
                 has_begun = true;
             }
-            Turn::Message(_, message) if has_begun && message.role == "user" => {
+            ConversationSection::Message(_, message) if has_begun && message.role == "user" => {
                 line(&mut out);
                 for said in tame(&message.text).lines() {
                     out.push_str(&["> ", said, "\n"].concat());
                 }
             }
-            Turn::Message(..) => {}
+            ConversationSection::Message(..) => {}
         }
     }
     out
 }
 
 /// The content of some items of `run`.
-fn stretch(run: &RunView, items: &[Item], options: Options) -> String {
+fn stretch(run: &RunView, items: &[Item], options: OpenWebUiOptions) -> String {
     let mut out = String::new();
     // Deltas of one answer may have come as several parts: they are one text until a block comes in between.
     let mut text = String::new();
@@ -134,7 +134,7 @@ fn line(out: &mut String) {
     }
 }
 
-fn call(id: &str, tool: &ToolView, run: &RunView, options: Options) -> String {
+fn call(id: &str, tool: &ToolView, run: &RunView, options: OpenWebUiOptions) -> String {
     // What waits for others when the run is over is not being executed.
     let is_done = tool.state.is_final() || !run.is_running();
     let name = facts::tool_name(tool);
@@ -153,7 +153,7 @@ fn call(id: &str, tool: &ToolView, run: &RunView, options: Options) -> String {
     put_attribute("name", &name, &mut tag);
     put_attribute("arguments", &shortened(&arguments, options.bytes_max), &mut tag);
     let result = is_done.then(|| result(tool, options.bytes_max));
-    if let Some(result) = result.as_ref().filter(|_| options.form == Form::Attributes) {
+    if let Some(result) = result.as_ref().filter(|_| options.form == ResultForm::Attributes) {
         put_attribute("result", result, &mut tag);
     }
     for (word, json) in [("files", &tool.files), ("embeds", &tool.embeds)] {
@@ -162,7 +162,7 @@ fn call(id: &str, tool: &ToolView, run: &RunView, options: Options) -> String {
         }
     }
     let summary = if is_done { "Tool Executed" } else { "Executing..." };
-    let body = match result.filter(|_| options.form == Form::Body) {
+    let body = match result.filter(|_| options.form == ResultForm::Body) {
         Some(result) => format!("{}\n", escaped(&result)),
         None => String::new(),
     };
@@ -208,15 +208,15 @@ fn shortened(text: &str, bytes_max: usize) -> String {
     format!("{}… ({} more)", text.get(..end).unwrap_or_default(), format::bytes(rest))
 }
 
-fn reasoning(part: &PartView, run: &RunView, form: Form) -> String {
+fn reasoning(part: &PartView, run: &RunView, form: ResultForm) -> String {
     let lines = tame(&part.body.text);
     let mut body = String::with_capacity(lines.len());
     for line in lines.trim_end().lines() {
         match form {
             // Read as Markdown as it stands there.
-            Form::Attributes => body.push_str(&["> ", &line.replace('<', "&lt;"), "\n"].concat()),
+            ResultForm::Attributes => body.push_str(&["> ", &line.replace('<', "&lt;"), "\n"].concat()),
             // Unescaped first, then read as Markdown.
-            Form::Body => body.push_str(&["&gt; ", &escaped(line), "\n"].concat()),
+            ResultForm::Body => body.push_str(&["&gt; ", &escaped(line), "\n"].concat()),
         }
     }
     let measured = part.ended_at.map(|end| end.saturating_sub(part.started_at));

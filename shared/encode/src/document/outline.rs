@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use model::event::{ErrorFact, PartKind};
-use model::flow::{Bracket, Counts, Flow, Rank, Row, Stretch, Turn, turns};
+use model::flow::{CallCounts, ConversationSection, Flow, FlowRow, OverlapGroup, RowRank, RunSection, turns};
 use model::ids::{AgentId, ToolCallId};
 use model::json::Json;
 use model::view::{AgentView, Item, MessageView, NoteBody, PartView, RunView, ToolView, View};
@@ -14,21 +14,21 @@ use model::view::{AgentView, Item, MessageView, NoteBody, PartView, RunView, Too
 const DEPTH_MAX: usize = 12;
 
 /// A message, or what a run did.
-pub(super) enum Section<'a> {
+pub(super) enum OutlineSection<'a> {
     /// A message of the history.
     Message(&'a MessageView),
     /// A run, or a stretch of it.
-    Run(RunSection<'a>),
+    Run(OutlineRun<'a>),
 }
 
-/// See [`Section::Run`].
-pub(super) struct RunSection<'a> {
+/// See [`OutlineSection::Run`].
+pub(super) struct OutlineRun<'a> {
     /// The run.
     pub(super) run: &'a RunView,
     /// What led to the answer.
-    pub(super) steps: Vec<Block<'a>>,
+    pub(super) steps: Vec<OutlineBlock<'a>>,
     /// The answer, and what came behind the last step.
-    pub(super) answer: Vec<Block<'a>>,
+    pub(super) answer: Vec<OutlineBlock<'a>>,
     /// How many calls failed and so on.
     pub(super) flow: Flow,
     /// Whether this is the end of the run.
@@ -36,81 +36,81 @@ pub(super) struct RunSection<'a> {
 }
 
 /// One thing that happened.
-pub(super) enum Block<'a> {
+pub(super) enum OutlineBlock<'a> {
     /// A text, a refusal or a file.
     Part(&'a PartView),
     /// Reasoning.
     Thinking(&'a PartView),
     /// A call, and what it stands beside.
-    Call(&'a ToolCallId, &'a ToolView, Option<Bracket>),
+    Call(&'a ToolCallId, &'a ToolView, Option<OverlapGroup>),
     /// A sub-agent with all it did.
-    Agent(Agent<'a>),
+    Agent(AgentBlock<'a>),
     /// A failure.
     Error(&'a ErrorFact),
     /// An event of the agent's own, or a foreign one.
     Event(&'a str, &'a Json),
 }
 
-/// See [`Block::Agent`].
-pub(super) struct Agent<'a> {
+/// See [`OutlineBlock::Agent`].
+pub(super) struct AgentBlock<'a> {
     /// Its id.
     pub(super) id: &'a AgentId,
     /// What is known of it.
     pub(super) known: &'a AgentView,
     /// Its calls.
-    pub(super) counts: Counts,
+    pub(super) counts: CallCounts,
     /// What it did.
-    pub(super) blocks: Vec<Block<'a>>,
+    pub(super) blocks: Vec<OutlineBlock<'a>>,
 }
 
 /// The sections of `view`.
-pub(super) fn outline(view: &View) -> Vec<Section<'_>> {
+pub(super) fn outline(view: &View) -> Vec<OutlineSection<'_>> {
     let section = |turn| match turn {
-        Turn::Message(_, message) => Section::Message(message),
-        Turn::Run(stretch) => Section::Run(run_section(&stretch)),
+        ConversationSection::Message(_, message) => OutlineSection::Message(message),
+        ConversationSection::Run(stretch) => OutlineSection::Run(run_section(&stretch)),
     };
     turns(view).into_iter().map(section).collect()
 }
 
-fn run_section<'a>(stretch: &Stretch<'a>) -> RunSection<'a> {
+fn run_section<'a>(stretch: &RunSection<'a>) -> OutlineRun<'a> {
     let run = stretch.run;
     let flow = Flow::of_stretch(run, stretch.items.clone());
     let rows = flow.lane(None);
-    let is_step = |row: &Row| match row.item {
+    let is_step = |row: &FlowRow| match row.item {
         Item::Tool(_) | Item::Agent(_) => true,
         Item::Note(_) => false,
-        Item::Part(_) => row.rank == Rank::Step,
+        Item::Part(_) => row.rank == RowRank::Step,
     };
     let last_step = rows.iter().rposition(is_step);
     let (mut steps, mut answer) = (Vec::new(), Vec::new());
     for (at, row) in rows.iter().enumerate() {
         let is_behind = last_step.is_none_or(|last| at > last);
         // The agent's own events stand with the steps wherever they came: an answer is not taken apart by them.
-        let is_answer = row.rank == Rank::Kept && (is_behind || matches!(row.item, Item::Part(_)));
+        let is_answer = row.rank == RowRank::Kept && (is_behind || matches!(row.item, Item::Part(_)));
         let place = if is_answer { &mut answer } else { &mut steps };
         put(run, &flow, row, 1, &mut VecDeque::new(), place);
     }
-    RunSection { run, steps, answer, flow, is_last: stretch.is_last }
+    OutlineRun { run, steps, answer, flow, is_last: stretch.is_last }
 }
 
 /// Adds the block of `row`. Agents that are too deep to be nested here go to `deeper`.
 fn put<'a>(
     run: &'a RunView,
     flow: &Flow,
-    row: &Row,
+    row: &FlowRow,
     depth: usize,
     deeper: &mut VecDeque<&'a AgentId>,
-    into: &mut Vec<Block<'a>>,
+    into: &mut Vec<OutlineBlock<'a>>,
 ) {
     match &row.item {
         Item::Part(id) => {
             let Some(part) = run.parts.get(id) else { return };
             let is_thinking = part.kind == PartKind::Thinking;
-            into.push(if is_thinking { Block::Thinking(part) } else { Block::Part(part) });
+            into.push(if is_thinking { OutlineBlock::Thinking(part) } else { OutlineBlock::Part(part) });
         }
         Item::Tool(id) => {
             let Some((_, id, tool)) = run.tools.get_full(id) else { return };
-            into.push(Block::Call(id, tool, row.bracket));
+            into.push(OutlineBlock::Call(id, tool, row.bracket));
         }
         Item::Agent(id) => {
             let Some((_, id, _)) = run.agents.get_full(id) else { return };
@@ -127,8 +127,10 @@ fn put<'a>(
         Item::Note(number) => {
             let Some(note) = run.notes.get(*number) else { return };
             into.push(match &note.body {
-                NoteBody::Error(error) => Block::Error(error),
-                NoteBody::Custom { name, value } | NoteBody::Raw { name, value } => Block::Event(name, value),
+                NoteBody::Error(error) => OutlineBlock::Error(error),
+                NoteBody::Custom { name, value } | NoteBody::Raw { name, value } => {
+                    OutlineBlock::Event(name, value)
+                }
             });
         }
     }
@@ -140,12 +142,12 @@ fn put_agent<'a>(
     id: &'a AgentId,
     depth: usize,
     deeper: &mut VecDeque<&'a AgentId>,
-    into: &mut Vec<Block<'a>>,
+    into: &mut Vec<OutlineBlock<'a>>,
 ) {
     let Some(known) = run.agents.get(id) else { return };
     let mut blocks = Vec::new();
     for row in flow.lane(Some(id)) {
         put(run, flow, row, depth.saturating_add(1), deeper, &mut blocks);
     }
-    into.push(Block::Agent(Agent { id, known, counts: flow.counts(id), blocks }));
+    into.push(OutlineBlock::Agent(AgentBlock { id, known, counts: flow.counts(id), blocks }));
 }

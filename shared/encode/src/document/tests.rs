@@ -80,7 +80,7 @@ fn everywhere(text: &str) -> View {
 #[test]
 fn hostile_texts_stay_texts_in_html() {
     for text in HOSTILE {
-        for steps in [Steps::Each, Steps::OneBlock] {
+        for steps in [StepsLayout::Each, StepsLayout::OneBlock] {
             browser::check(&html(&everywhere(text), text, steps));
         }
     }
@@ -89,7 +89,7 @@ fn hostile_texts_stay_texts_in_html() {
 #[test]
 fn hostile_texts_stay_texts_in_markdown() {
     for text in HOSTILE {
-        for steps in [Steps::Each, Steps::OneBlock] {
+        for steps in [StepsLayout::Each, StepsLayout::OneBlock] {
             check_markdown(&markdown(&everywhere(text), text, steps));
         }
     }
@@ -127,15 +127,15 @@ proptest! {
     #[test]
     fn any_text_stays_a_text(text in prop_oneof!["[<>&\"'`~!\\[\\]()/a-z \n#*_:=\\\\-]{0,60}", any::<String>()]) {
         let view = everywhere(&text);
-        browser::check(&html(&view, "name", Steps::Each));
-        check_markdown(&markdown(&view, "name", Steps::Each));
-        check_markdown(&markdown(&view, "name", Steps::OneBlock));
+        browser::check(&html(&view, "name", StepsLayout::Each));
+        check_markdown(&markdown(&view, "name", StepsLayout::Each));
+        check_markdown(&markdown(&view, "name", StepsLayout::OneBlock));
     }
 
     #[test]
     fn any_history_makes_a_document(history in history(0..60)) {
         let view = folded(&history);
-        for steps in [Steps::Each, Steps::OneBlock] {
+        for steps in [StepsLayout::Each, StepsLayout::OneBlock] {
             browser::check(&html(&view, "name", steps));
             check_markdown(&markdown(&view, "name", steps));
         }
@@ -145,7 +145,7 @@ proptest! {
 #[test]
 fn the_policy_lets_in_the_style_and_nothing_else() {
     use base64::Engine as _;
-    let html = html(&View::default(), "name", Steps::Each);
+    let html = html(&View::default(), "name", StepsLayout::Each);
     let style = html.split("<style>").nth(1).and_then(|rest| rest.split("</style>").next()).unwrap();
     let hash = base64::engine::general_purpose::STANDARD.encode(sha2::Sha256::digest(style));
     let policy = format!("default-src 'none'; style-src 'sha256-{hash}'; img-src data:;");
@@ -182,7 +182,7 @@ const TURN: &str = r#"
 
 #[test]
 fn markdown_tells_all_that_happened() {
-    let text = markdown(&view(TURN), "c", Steps::Each);
+    let text = markdown(&view(TURN), "c", StepsLayout::Each);
     for part in [
         "# Quarterly report\n",
         "## User\n\nHow did *revenue* change?\n",
@@ -202,7 +202,7 @@ fn markdown_tells_all_that_happened() {
 
 #[test]
 fn all_steps_in_one_block_leave_the_answer_outside() {
-    let text = markdown(&view(TURN), "c", Steps::OneBlock);
+    let text = markdown(&view(TURN), "c", StepsLayout::OneBlock);
     let (block, answer) = text.split_once("\n</details>\n").unwrap();
     assert!(!answer.contains("details"), "there is one block:\n{text}");
     assert!(answer.trim_start().starts_with("It **rose**."), "{answer}");
@@ -217,7 +217,7 @@ fn all_steps_in_one_block_leave_the_answer_outside() {
         assert!(block.contains(line), "{line} is not in\n{text}");
     }
     let running = TURN.lines().filter(|line| !line.contains("run.end")).collect::<Vec<_>>().join("\n");
-    assert!(markdown(&view(&running), "c", Steps::OneBlock).contains("<details open>\n<summary>🔍"));
+    assert!(markdown(&view(&running), "c", StepsLayout::OneBlock).contains("<details open>\n<summary>🔍"));
 }
 
 #[test]
@@ -233,9 +233,9 @@ fn a_command_to_a_graph_is_completed_in_a_line_of_a_step_and_whole_elsewhere() {
             r#"{{"k":"tool.call","run":"r","tool":"t","name":"n","arguments":"{{}}"}}
             {{"k":"tool.result","run":"r","tool":"t","output":{quoted}}}"#
         );
-        let text = markdown(&view(&lines), "c", Steps::OneBlock);
+        let text = markdown(&view(&lines), "c", StepsLayout::OneBlock);
         assert_eq!(text.contains("**🔧 n:** ✓ completed\n"), is_command, "{text}");
-        let text = markdown(&view(&lines), "c", Steps::Each);
+        let text = markdown(&view(&lines), "c", StepsLayout::Each);
         assert!(text.contains(output), "{output}: {text}");
     }
 }
@@ -247,14 +247,14 @@ fn long_results_are_cut_in_a_line_of_a_step() {
         {{"k":"tool.result","run":"r","tool":"t","output":"{}"}}"#,
         "é".repeat(300)
     );
-    let text = markdown(&view(&lines), "c", Steps::OneBlock);
+    let text = markdown(&view(&lines), "c", StepsLayout::OneBlock);
     assert!(text.contains(&format!("**🔧 n:** {}...\n", "é".repeat(200))), "{text}");
 }
 
 #[test]
 fn html_shows_steps_closed_or_open_and_renders_markdown() {
     let view = view(TURN);
-    let (each, block) = (html(&view, "c", Steps::Each), html(&view, "c", Steps::OneBlock));
+    let (each, block) = (html(&view, "c", StepsLayout::Each), html(&view, "c", StepsLayout::OneBlock));
     assert!(each.contains("<details class=\"steps\" open>") && block.contains("<details class=\"steps\">"));
     for part in [
         "<title>Quarterly report</title>",
@@ -282,7 +282,7 @@ fn pictures_are_shown_when_they_are_whole_and_never_loaded() {
                 {{"k":"part.delta","run":"r","part":"p","text":"{url}"}}"#
             )),
             "c",
-            Steps::Each,
+            StepsLayout::Each,
         )
     };
     assert!(
@@ -304,7 +304,7 @@ fn agents_nested_by_the_thousand_are_all_there_and_not_that_deep() {
             "{lines}{{\"k\":\"agent.start\",\"run\":\"r\",\"agent\":\"a{n}\",\"name\":\"agent {n}\",\"parent\":\"a{parent}\"}}\n"
         );
     }
-    let html = html(&view(&lines), "c", Steps::Each);
+    let html = html(&view(&lines), "c", StepsLayout::Each);
     browser::check(&html);
     for n in 1..400 {
         assert!(html.contains(&format!(">agent {n}<")), "{n}");

@@ -4,36 +4,36 @@ use compact_str::CompactString;
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use crate::Scene;
+use crate::FactContext;
 use model::ids::ToolCallId;
 use model::view::ToolView;
 
 /// An answer that goes on.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct OpenAnswer {
     pub(super) id: String,
     pub(super) text: String,
     pub(super) thinking: String,
-    calls: IndexMap<ToolCallId, Call>,
+    calls: IndexMap<ToolCallId, OpenAnswerCall>,
     /// It is over once its calls are written: one of them is being executed.
     pub(super) is_due: bool,
 }
 
 #[derive(Debug)]
-struct Call {
+struct OpenAnswerCall {
     name: CompactString,
     arguments: String,
     is_written: bool,
 }
 
-impl Answer {
+impl OpenAnswer {
     pub(super) fn new(id: String) -> Self {
         Self { id, ..Self::default() }
     }
 
     /// A call is written from now on; its place.
     pub(super) fn begin_call(&mut self, id: &ToolCallId, name: &str) -> usize {
-        let call = Call { name: name.into(), arguments: String::new(), is_written: false };
+        let call = OpenAnswerCall { name: name.into(), arguments: String::new(), is_written: false };
         self.calls.insert_full(id.clone(), call).0
     }
 
@@ -62,7 +62,7 @@ impl Answer {
     }
 
     /// What is said of an answer at its end.
-    pub(super) fn about_end(&self, scene: &Scene<'_>) -> Value {
+    pub(super) fn about_end(&self, scene: &FactContext<'_>) -> Value {
         let own = scene.run.finish_reason.as_deref().filter(|_| !scene.run.is_running());
         let reason = own.unwrap_or(if self.calls.is_empty() { "stop" } else { "tool_calls" });
         json!({"finish_reason": reason, "model_name": scene.run.model})
@@ -116,7 +116,7 @@ pub(super) fn piece(id: &str, fields: &Value) -> Value {
 }
 
 /// What a call gave back, as a message.
-pub(super) fn tool_message(scene: &Scene<'_>, id: &ToolCallId, tool: &ToolView, text: &str) -> Value {
+pub(super) fn tool_message(scene: &FactContext<'_>, id: &ToolCallId, tool: &ToolView, text: &str) -> Value {
     let status = if tool.is_error { "error" } else { "success" };
     json!({"content": text, "additional_kwargs": {}, "response_metadata": {}, "type": "tool", "name": tool.name,
         "id": format!("{}-{id}", scene.run_id), "tool_call_id": id, "artifact": null, "status": status})

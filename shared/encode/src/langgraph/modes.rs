@@ -3,14 +3,14 @@
 use compact_str::CompactString;
 use serde_json::{Value, json};
 
-use super::{Graph, MODEL, event, piece};
-use crate::Scene;
+use super::{LangGraphEncoder, MODEL, event, piece};
+use crate::FactContext;
 use model::format;
 use model::ids::ToolCallId;
 
 /// What a client wants to be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum StreamMode {
     /// Pieces of messages, each with what the graph says beside it.
     Tuples,
     /// The same in the older way: all of a message so far.
@@ -31,42 +31,46 @@ pub(super) enum Mode {
 
 /// The modes that were asked for.
 #[derive(Debug, Default)]
-pub(super) struct Modes(Vec<Mode>);
+pub(super) struct StreamModes(Vec<StreamMode>);
 
-impl Modes {
-    /// Their names.
+impl StreamModes {
+    /// The names of the modes as LangGraph spells them.
     pub(super) const NAMES: &[&str] =
         &["messages-tuple", "messages", "updates", "values", "custom", "tasks", "debug"];
 
     /// Those of the names that there are; what agents of chats use where none was asked for.
     pub(super) fn new(names: &[CompactString]) -> Self {
         let modes = names.iter().filter_map(|name| match name.as_str() {
-            "messages-tuple" => Some(Mode::Tuples),
-            "messages" => Some(Mode::Messages),
-            "updates" => Some(Mode::Updates),
-            "values" => Some(Mode::Values),
-            "custom" => Some(Mode::Custom),
-            "tasks" => Some(Mode::Tasks),
-            "debug" => Some(Mode::Debug),
+            "messages-tuple" => Some(StreamMode::Tuples),
+            "messages" => Some(StreamMode::Messages),
+            "updates" => Some(StreamMode::Updates),
+            "values" => Some(StreamMode::Values),
+            "custom" => Some(StreamMode::Custom),
+            "tasks" => Some(StreamMode::Tasks),
+            "debug" => Some(StreamMode::Debug),
             _ => None,
         });
         let modes: Vec<_> = modes.collect();
-        Self(if modes.is_empty() { vec![Mode::Tuples, Mode::Updates, Mode::Custom] } else { modes })
+        Self(if modes.is_empty() {
+            vec![StreamMode::Tuples, StreamMode::Updates, StreamMode::Custom]
+        } else {
+            modes
+        })
     }
 
     /// Nothing is told, and the messages are kept.
     pub(super) fn kept() -> Self {
-        Self(vec![Mode::Kept])
+        Self(vec![StreamMode::Kept])
     }
 
-    pub(super) fn wants(&self, mode: Mode) -> bool {
+    pub(super) fn wants(&self, mode: StreamMode) -> bool {
         self.0.contains(&mode)
     }
 }
 
-impl Graph {
+impl LangGraphEncoder {
     /// What the graph says beside a message.
-    pub(super) fn about(&self, scene: &Scene<'_>, node: &str) -> Value {
+    pub(super) fn about(&self, scene: &FactContext<'_>, node: &str) -> Value {
         let mut about = json!({"langgraph_node": node, "langgraph_step": self.step,
             "langgraph_path": ["__pregel_pull", node], "langgraph_checkpoint_ns": format!("{node}:{}", scene.run_id),
             "run_id": scene.run_id, "thread_id": self.thread, "ls_model_name": scene.run.model, "tags": []});
@@ -78,12 +82,12 @@ impl Graph {
     }
 
     /// A piece of the answer that goes on.
-    pub(super) fn tell_piece(&self, scene: &Scene<'_>, fields: &Value, out: &mut Vec<u8>) {
+    pub(super) fn tell_piece(&self, scene: &FactContext<'_>, fields: &Value, out: &mut Vec<u8>) {
         let Some(open) = &self.open else { return };
-        if self.modes.wants(Mode::Tuples) {
+        if self.modes.wants(StreamMode::Tuples) {
             event(out, "messages", &json!([piece(&open.id, fields), self.about(scene, MODEL)]));
         }
-        if self.modes.wants(Mode::Messages) {
+        if self.modes.wants(StreamMode::Messages) {
             event(out, "messages/partial", &json!([open.growing()]));
         }
     }
@@ -91,7 +95,7 @@ impl Graph {
     /// A piece of a call: in the message, and beside it as clients of Bernard's graph read it.
     pub(super) fn tell_call(
         &self,
-        scene: &Scene<'_>,
+        scene: &FactContext<'_>,
         (index, id): (usize, &ToolCallId),
         name: Option<&str>,
         text: &str,
@@ -101,7 +105,7 @@ impl Graph {
         let given = name.map(|_| id);
         let chunk =
             json!({"name": name, "args": text, "id": given, "index": index, "type": "tool_call_chunk"});
-        if self.modes.wants(Mode::Tuples) {
+        if self.modes.wants(StreamMode::Tuples) {
             let mut about = self.about(scene, MODEL);
             let function = json!({"name": name.or(open.name_of(id)), "arguments": text});
             if let Some(about) = about.as_object_mut() {
@@ -111,26 +115,33 @@ impl Graph {
             let fields = json!({"tool_call_chunks": [chunk]});
             event(out, "messages", &json!([piece(&open.id, &fields), about]));
         }
-        if self.modes.wants(Mode::Messages) {
+        if self.modes.wants(StreamMode::Messages) {
             event(out, "messages/partial", &json!([open.growing()]));
         }
     }
 
     pub(super) fn custom(&self, value: &Value, out: &mut Vec<u8>) {
-        if self.modes.wants(Mode::Custom) {
+        if self.modes.wants(StreamMode::Custom) {
             event(out, "custom", value);
         }
     }
 
     /// The whole state.
     pub(super) fn values(&self, out: &mut Vec<u8>) {
-        if self.modes.wants(Mode::Values) {
+        if self.modes.wants(StreamMode::Values) {
             event(out, "values", &json!({"messages": self.state}));
         }
     }
 
     /// A node begins.
-    pub(super) fn task(&self, scene: &Scene<'_>, id: &str, node: &str, input: &Value, out: &mut Vec<u8>) {
+    pub(super) fn task(
+        &self,
+        scene: &FactContext<'_>,
+        id: &str,
+        node: &str,
+        input: &Value,
+        out: &mut Vec<u8>,
+    ) {
         let payload = json!({"id": id, "name": node, "input": input, "triggers": []});
         self.tell_task(scene, "task", &payload, out);
     }
@@ -138,7 +149,7 @@ impl Graph {
     /// A node is done.
     pub(super) fn task_result(
         &self,
-        scene: &Scene<'_>,
+        scene: &FactContext<'_>,
         (id, node): (&str, &str),
         result: &Value,
         error: Option<&str>,
@@ -148,11 +159,11 @@ impl Graph {
         self.tell_task(scene, "task_result", &payload, out);
     }
 
-    fn tell_task(&self, scene: &Scene<'_>, kind: &str, payload: &Value, out: &mut Vec<u8>) {
-        if self.modes.wants(Mode::Tasks) {
+    fn tell_task(&self, scene: &FactContext<'_>, kind: &str, payload: &Value, out: &mut Vec<u8>) {
+        if self.modes.wants(StreamMode::Tasks) {
             event(out, "tasks", payload);
         }
-        if self.modes.wants(Mode::Debug) {
+        if self.modes.wants(StreamMode::Debug) {
             let timestamp = format::iso(scene.at);
             event(
                 out,

@@ -3,9 +3,9 @@
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use super::modes::Mode;
-use super::{Graph, arguments, event};
-use crate::Scene;
+use super::modes::StreamMode;
+use super::{LangGraphEncoder, arguments, event};
+use crate::FactContext;
 use model::event::RunStatus;
 use model::ids::ToolCallId;
 use model::view::ToolView;
@@ -39,9 +39,15 @@ pub(super) fn interrupt_of(asks: &IndexMap<ToolCallId, Value>) -> Option<Value> 
     Some(json!({"value": value, "id": id}))
 }
 
-impl Graph {
+impl LangGraphEncoder {
     /// A call waits for a person: the graph stops with a question.
-    pub(super) fn ask(&mut self, scene: &Scene<'_>, id: &ToolCallId, tool: &ToolView, out: &mut Vec<u8>) {
+    pub(super) fn ask(
+        &mut self,
+        scene: &FactContext<'_>,
+        id: &ToolCallId,
+        tool: &ToolView,
+        out: &mut Vec<u8>,
+    ) {
         self.executes(scene, out);
         match &mut self.asks {
             Some(asks) => drop(asks.insert(id.clone(), request(tool))),
@@ -52,16 +58,18 @@ impl Graph {
     fn interrupt(&self, asks: &IndexMap<ToolCallId, Value>, out: &mut Vec<u8>) {
         let Some(interrupt) = interrupt_of(asks) else { return };
         let ask = json!({"__interrupt__": [interrupt]});
-        if self.modes.wants(Mode::Updates) {
+        if self.modes.wants(StreamMode::Updates) {
             event(out, "updates", &ask);
         }
-        if self.modes.wants(Mode::Values) && (self.asks.is_some() || !self.modes.wants(Mode::Updates)) {
+        if self.modes.wants(StreamMode::Values)
+            && (self.asks.is_some() || !self.modes.wants(StreamMode::Updates))
+        {
             event(out, "values", &ask);
         }
     }
 
     /// The run is over, well or not.
-    pub(super) fn end_run(&mut self, scene: &Scene<'_>, out: &mut Vec<u8>) {
+    pub(super) fn end_run(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) {
         let run = scene.run;
         match run.status {
             RunStatus::Complete => {
@@ -80,7 +88,7 @@ impl Graph {
                     self.interrupt(asks, out);
                 }
             }
-            _ if self.modes.wants(Mode::Kept) => self.close(scene, None, out),
+            _ if self.modes.wants(StreamMode::Kept) => self.close(scene, None, out),
             RunStatus::Error | RunStatus::Cancelled => {
                 let fault = run.error.as_ref().filter(|_| run.status == RunStatus::Error);
                 let (code, text) = match fault {

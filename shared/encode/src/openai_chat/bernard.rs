@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 use super::{call_chunk, chunk_id, delta_chunk, end_run, image_chunk, replaced, text_chunk};
 use crate::fact::progress_line;
 use crate::{
-    Caller, Encode, EncodeOptions, Fact, PartStep, Scene, Serial, Tell, Teller, ToolStep, data_event,
+    Caller, Encode, EncodeOptions, Fact, FactContext, FactEncoder, FactSink, PartStep, RunSequencer,
+    ToolStep, data_event,
 };
 use model::ids::ToolCallId;
 use model::json::Json;
@@ -14,7 +15,7 @@ use model::view::ToolView;
 /// An encoder for one stream.
 pub(crate) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
     let caller = options.caller.clone();
-    Box::new(Serial::new(Teller::new(Bernard { caller, ..Bernard::default() })))
+    Box::new(RunSequencer::new(FactEncoder::new(BernardEncoder { caller, ..BernardEncoder::default() })))
 }
 
 /// The phase of a tool that failed.
@@ -22,7 +23,7 @@ const FAILURE: &str = "error";
 
 /// What has been said so far.
 #[derive(Debug, Default)]
-struct Bernard {
+struct BernardEncoder {
     /// A run goes on.
     is_open: bool,
     /// A run broke off, so that the stream as a whole is not done.
@@ -34,8 +35,8 @@ struct Bernard {
     failed: HashSet<ToolCallId>,
 }
 
-impl Tell for Bernard {
-    fn fact(&mut self, scene: &Scene<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
+impl FactSink for BernardEncoder {
+    fn fact(&mut self, scene: &FactContext<'_>, fact: Fact<'_>, out: &mut Vec<u8>) {
         if let Fact::RunStart = fact {
             let (is_broken, caller) = (self.is_broken, self.caller.take());
             *self = Self { is_open: true, is_broken, caller, ..Self::default() };
@@ -65,10 +66,10 @@ impl Tell for Bernard {
     }
 }
 
-impl Bernard {
+impl BernardEncoder {
     fn call(
         &mut self,
-        scene: &Scene<'_>,
+        scene: &FactContext<'_>,
         id: &ToolCallId,
         tool: &ToolView,
         step: ToolStep<'_>,
@@ -107,7 +108,7 @@ impl Bernard {
 }
 
 fn progress_event(
-    scene: &Scene<'_>,
+    scene: &FactContext<'_>,
     tool: &ToolView,
     (phase, detail): (&str, Option<&Json>),
     message: &str,

@@ -1,7 +1,7 @@
 //! A chat completion in one piece, for callers that do not stream.
 
 use super::{Caller, MODEL, fill_usage, finish_reason};
-use crate::Object;
+use crate::ObjectWriter;
 use model::Json;
 use model::event::PartKind;
 use model::ids::{RunId, ToolCallId};
@@ -15,7 +15,7 @@ pub fn completion(id: &RunId, run: &RunView, caller: &Caller) -> Vec<u8> {
         .iter()
         .filter(|(_, tool)| tool.agent.is_none() && caller.tools.contains(&tool.name))
         .collect();
-    Object::write(&mut out, |answer| {
+    ObjectWriter::write(&mut out, |answer| {
         answer.put("id", &format!("chatcmpl-{id}")).put("object", "chat.completion");
         answer.put("created", &(run.started_at / 1000)).put("model", run.model.as_deref().unwrap_or(MODEL));
         answer.nest_one("choices", |choice| {
@@ -29,7 +29,7 @@ pub fn completion(id: &RunId, run: &RunView, caller: &Caller) -> Vec<u8> {
     out
 }
 
-fn fill_message(message: &mut Object<'_>, run: &RunView, calls: &[(&ToolCallId, &ToolView)]) {
+fn fill_message(message: &mut ObjectWriter<'_>, run: &RunView, calls: &[(&ToolCallId, &ToolView)]) {
     message.put("role", "assistant");
     let (text, refusal) = (said(run, PartKind::Text), said(run, PartKind::Refusal));
     if text.is_empty() && (!calls.is_empty() || !refusal.is_empty()) {
@@ -64,7 +64,7 @@ fn said(run: &RunView, kind: PartKind) -> String {
 
 fn call(id: &ToolCallId, tool: &ToolView) -> Json {
     let mut out = Vec::new();
-    Object::write(&mut out, |call| {
+    ObjectWriter::write(&mut out, |call| {
         call.put("id", id.as_str()).put("type", "function").nest("function", |function| {
             function.put("name", tool.name.as_str()).put("arguments", &tool.arguments.text);
         });

@@ -3,8 +3,8 @@
 
 use serde::Serialize;
 
-use super::history::{Said, Step, Thinking, Unfinished, history};
-use super::{Partial, names};
+use super::history::{HistoryPiece, HistoryStep, SignedThinking, UnfinishedCalls, history};
+use super::{PartialResponse, names};
 use model::json::Json;
 use model::view::View;
 
@@ -13,7 +13,7 @@ const BEGINNING: &str = "[The conversation begins with the assistant.]";
 
 /// What a request needs of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Request {
+pub struct AnthropicRequest {
     /// The model that answered last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -21,25 +21,25 @@ pub struct Request {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
     /// The messages.
-    pub messages: Vec<Message>,
+    pub messages: Vec<AnthropicMessage>,
     /// Where the newest response is only a part of one. No field of the API: take it out before sending.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub partial: Option<Partial>,
+    pub partial: Option<PartialResponse>,
 }
 
-/// One message.
+/// One message of the request's `messages`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Message {
+pub struct AnthropicMessage {
     /// Who speaks.
-    pub role: Role,
+    pub role: AnthropicRole,
     /// What, never nothing.
-    pub content: Vec<Block>,
+    pub content: Vec<ContentBlock>,
 }
 
-/// Who speaks.
+/// Whose message it is; results of tools belong to the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum AnthropicRole {
     /// A person, and the results of calls.
     User,
     /// The model.
@@ -49,7 +49,7 @@ pub enum Role {
 /// A piece of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Block {
+pub enum ContentBlock {
     /// Thinking, as the provider signed it.
     Thinking {
         /// Its text.
@@ -84,22 +84,26 @@ pub enum Block {
 }
 
 /// The messages of `view`.
-pub fn request(view: &View, unfinished: Unfinished) -> Request {
+pub fn request(view: &View, unfinished: UnfinishedCalls) -> AnthropicRequest {
     let (said, partial) = history(view, unfinished);
-    let mut turns = Turns::default();
+    let mut turns = AnthropicTurns::default();
     let mut system: Vec<String> = Vec::new();
     for piece in said {
         match piece {
-            Said::Message(role, text) => match role.as_str() {
+            HistoryPiece::Message(role, text) => match role.as_str() {
                 "system" | "developer" => system.push(text),
-                "assistant" | "ai" | "model" => turns.put(Role::Assistant, Block::Text { text }),
-                _ => turns.put(Role::User, Block::Text { text }),
+                "assistant" | "ai" | "model" => {
+                    turns.put(AnthropicRole::Assistant, ContentBlock::Text { text });
+                }
+                _ => turns.put(AnthropicRole::User, ContentBlock::Text { text }),
             },
-            Said::Step(step) => turns.step(step),
-            Said::BrokeOff(partial) => turns.put(Role::User, Block::Text { text: partial.note() }),
+            HistoryPiece::Step(step) => turns.step(step),
+            HistoryPiece::BrokeOff(partial) => {
+                turns.put(AnthropicRole::User, ContentBlock::Text { text: partial.note() });
+            }
         }
     }
-    Request {
+    AnthropicRequest {
         model: super::model(view).map(str::to_owned),
         system: (!system.is_empty()).then(|| system.join("\n\n")),
         messages: turns.whole(),
@@ -108,47 +112,50 @@ pub fn request(view: &View, unfinished: Unfinished) -> Request {
 }
 
 #[derive(Default)]
-struct Turns {
-    messages: Vec<Message>,
+struct AnthropicTurns {
+    messages: Vec<AnthropicMessage>,
 }
 
-impl Turns {
+impl AnthropicTurns {
     /// Adds a block to the turn of `role`, which begins where the other one spoke last.
-    fn put(&mut self, role: Role, block: Block) {
-        if self.messages.is_empty() && role == Role::Assistant {
-            self.put(Role::User, Block::Text { text: BEGINNING.to_owned() });
+    fn put(&mut self, role: AnthropicRole, block: ContentBlock) {
+        if self.messages.is_empty() && role == AnthropicRole::Assistant {
+            self.put(AnthropicRole::User, ContentBlock::Text { text: BEGINNING.to_owned() });
         }
         match self.messages.last_mut() {
             Some(last) if last.role == role => last.content.push(block),
-            _ => self.messages.push(Message { role, content: vec![block] }),
+            _ => self.messages.push(AnthropicMessage { role, content: vec![block] }),
         }
     }
 
-    fn step(&mut self, step: Step) {
+    fn step(&mut self, step: HistoryStep) {
         for thinking in step.thinking {
-            let Thinking { text: thinking, signature } = thinking;
-            self.put(Role::Assistant, Block::Thinking { thinking, signature });
+            let SignedThinking { text: thinking, signature } = thinking;
+            self.put(AnthropicRole::Assistant, ContentBlock::Thinking { thinking, signature });
         }
         if !step.text.trim().is_empty() {
-            self.put(Role::Assistant, Block::Text { text: step.text });
+            self.put(AnthropicRole::Assistant, ContentBlock::Text { text: step.text });
         }
         for call in &step.calls {
             let id = names::plain_id(&call.id).to_string();
             let name = names::tool_name(&call.name);
-            self.put(Role::Assistant, Block::ToolUse { id, name, input: call.arguments.clone() });
+            self.put(
+                AnthropicRole::Assistant,
+                ContentBlock::ToolUse { id, name, input: call.arguments.clone() },
+            );
         }
         for call in step.calls {
             let tool_use_id = names::plain_id(&call.id).to_string();
             let (content, is_error) = (call.result, call.is_error);
-            self.put(Role::User, Block::ToolResult { tool_use_id, content, is_error });
+            self.put(AnthropicRole::User, ContentBlock::ToolResult { tool_use_id, content, is_error });
         }
     }
 
     /// The messages. An assistant's text at the end is taken as the beginning of the next answer and must not end with
     /// white space.
-    fn whole(mut self) -> Vec<Message> {
-        if let Some(Message { role: Role::Assistant, content }) = self.messages.last_mut()
-            && let Some(Block::Text { text }) = content.last_mut()
+    fn whole(mut self) -> Vec<AnthropicMessage> {
+        if let Some(AnthropicMessage { role: AnthropicRole::Assistant, content }) = self.messages.last_mut()
+            && let Some(ContentBlock::Text { text }) = content.last_mut()
         {
             text.truncate(text.trim_end().len());
         }

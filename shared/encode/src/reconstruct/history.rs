@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
-use super::{PARTIAL_ANSWER, Partial};
+use super::{PARTIAL_ANSWER, PartialResponse};
 use model::event::{PartKind, RunStatus, ToolState};
 use model::flow::NEXT_ANSWER;
-use model::flow::{Stretch, Turn, turns};
+use model::flow::{ConversationSection, RunSection, turns};
 use model::ids::ToolCallId;
 use model::json::Json;
 use model::view::{Item, NoteBody, PartView, RunView, ToolView, View};
@@ -19,7 +19,7 @@ const RUNNER: &str = "runner";
 /// What becomes of a call that has no result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Unfinished {
+pub enum UnfinishedCalls {
     /// It is left out.
     #[default]
     LeaveOut,
@@ -29,27 +29,27 @@ pub enum Unfinished {
 
 /// A piece of the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
+pub enum HistoryPiece {
     /// A message of the history, with its role as it came and a text that is not blank.
     Message(CompactString, String),
     /// One answer of the model.
-    Step(Step),
+    Step(HistoryStep),
     /// The response before this broke off.
-    BrokeOff(Partial),
+    BrokeOff(PartialResponse),
 }
 
 /// One answer of a model: a text, calls, or both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Step {
+pub struct HistoryStep {
     /// The thinking that the provider signed: only that is taken back.
-    pub thinking: Vec<Thinking>,
+    pub thinking: Vec<SignedThinking>,
     /// The text; blank where there is none.
     pub text: String,
     /// The calls, each with its result.
-    pub calls: Vec<Call>,
+    pub calls: Vec<HistoryCall>,
 }
 
-impl Step {
+impl HistoryStep {
     /// A text that stood behind a call comes to stand beside what was said before it.
     fn part_texts(&mut self) {
         if !self.calls.is_empty() && !self.text.is_empty() && !self.text.ends_with('\n') {
@@ -63,9 +63,9 @@ impl Step {
     }
 }
 
-/// Signed thinking.
+/// Reasoning with the provider's signature, which the next request has to repeat unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Thinking {
+pub struct SignedThinking {
     /// The text; empty where the provider keeps it to itself.
     pub text: String,
     /// The provider's mark on it.
@@ -74,7 +74,7 @@ pub struct Thinking {
 
 /// A call with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
+pub struct HistoryCall {
     /// Its id, unlike any other call's in the conversation.
     pub id: ToolCallId,
     /// The tool.
@@ -88,38 +88,38 @@ pub struct Call {
 }
 
 /// What was said in `view`, in order, and whether the newest response is only a part of one.
-pub fn history(view: &View, unfinished: Unfinished) -> (Vec<Said>, Option<Partial>) {
-    let mut writer = Writer { unfinished, said: Vec::new(), ids: BTreeSet::new() };
+pub fn history(view: &View, unfinished: UnfinishedCalls) -> (Vec<HistoryPiece>, Option<PartialResponse>) {
+    let mut writer = HistoryWriter { unfinished, said: Vec::new(), ids: BTreeSet::new() };
     let mut partial = None;
     for turn in turns(view) {
         match turn {
-            Turn::Message(_, message) => {
+            ConversationSection::Message(_, message) => {
                 // A tool's message has no call to stand behind: results stand in the runs.
                 let is_result = matches!(message.role.as_str(), "tool" | "function");
                 if !is_result && !message.text.trim().is_empty() {
-                    writer.said.push(Said::Message(message.role.clone(), message.text.to_string()));
+                    writer.said.push(HistoryPiece::Message(message.role.clone(), message.text.to_string()));
                 }
             }
-            Turn::Run(stretch) => partial = writer.stretch(&stretch),
+            ConversationSection::Run(stretch) => partial = writer.stretch(&stretch),
         }
     }
     (writer.said, partial)
 }
 
-struct Writer {
-    unfinished: Unfinished,
-    said: Vec<Said>,
+struct HistoryWriter {
+    unfinished: UnfinishedCalls,
+    said: Vec<HistoryPiece>,
     /// Ids of calls so far.
     ids: BTreeSet<ToolCallId>,
 }
 
-impl Writer {
+impl HistoryWriter {
     /// What the main agent did in a stretch. Says whether the run's last response is only a part of one.
-    fn stretch(&mut self, stretch: &Stretch<'_>) -> Option<Partial> {
+    fn stretch(&mut self, stretch: &RunSection<'_>) -> Option<PartialResponse> {
         let run = stretch.run;
         // Whose own notes say where its answers end.
         let is_told = run.own && run.dialect.as_deref() == Some(RUNNER);
-        let mut step = Step::default();
+        let mut step = HistoryStep::default();
         // When the first call of the step was over; nothing while none is.
         let mut first_end: Option<u64> = None;
         // A failure after which the run went on: known once it does.
@@ -153,7 +153,7 @@ impl Writer {
                     }
                     let end = tool.ended_at.unwrap_or(u64::MAX);
                     first_end = Some(first_end.map_or(end, |first| first.min(end)));
-                    step.calls.push(Call {
+                    step.calls.push(HistoryCall {
                         id: self.unique(stretch.id.as_str(), id),
                         name: tool.name.clone(),
                         arguments: arguments(&tool.arguments.text),
@@ -188,24 +188,24 @@ impl Writer {
         Some(partial)
     }
 
-    fn put(&mut self, step: Step) {
+    fn put(&mut self, step: HistoryStep) {
         if step.is_there() {
-            self.said.push(Said::Step(step));
+            self.said.push(HistoryPiece::Step(step));
         }
     }
 
     /// The run goes on; where it had failed, behind what broke off then.
-    fn go_on(&mut self, failed: &mut bool, step: &mut Step) {
+    fn go_on(&mut self, failed: &mut bool, step: &mut HistoryStep) {
         if std::mem::take(failed) {
             self.put(std::mem::take(step));
-            self.broke_off(Partial { is_partial: true, completion_percentage: None });
+            self.broke_off(PartialResponse { is_partial: true, completion_percentage: None });
         }
     }
 
     /// Says that what was said last broke off, unless that was said.
-    fn broke_off(&mut self, partial: Partial) {
-        if !matches!(self.said.last(), Some(Said::BrokeOff(_))) {
-            self.said.push(Said::BrokeOff(partial));
+    fn broke_off(&mut self, partial: PartialResponse) {
+        if !matches!(self.said.last(), Some(HistoryPiece::BrokeOff(_))) {
+            self.said.push(HistoryPiece::BrokeOff(partial));
         }
     }
 
@@ -222,14 +222,14 @@ impl Writer {
 }
 
 /// What the note of an answer that broke off says.
-fn told(value: &Json) -> Partial {
+fn told(value: &Json) -> PartialResponse {
     let percent = value.to_value().get("completion_percentage").and_then(serde_json::Value::as_u64);
     let completion_percentage = percent.and_then(|percent| u8::try_from(percent).ok());
-    Partial { is_partial: true, completion_percentage }
+    PartialResponse { is_partial: true, completion_percentage }
 }
 
 /// Whether the last response of `run` is only a part of one.
-fn partial(run: &RunView) -> Option<Partial> {
+fn partial(run: &RunView) -> Option<PartialResponse> {
     let is_open = |item: &Item| {
         let Item::Part(id) = item else { return false };
         run.parts.get(id).is_some_and(|part| part.agent.is_none() && part.kind == PartKind::Text)
@@ -239,7 +239,7 @@ fn partial(run: &RunView) -> Option<Partial> {
         RunStatus::Running => run.open.iter().any(is_open),
         RunStatus::Error | RunStatus::Cancelled | RunStatus::Interrupted => true,
     };
-    is_partial.then(|| Partial { is_partial: true, completion_percentage: percentage(run) })
+    is_partial.then(|| PartialResponse { is_partial: true, completion_percentage: percentage(run) })
 }
 
 /// How much of the response there is, as the agent itself said it last.
@@ -258,10 +258,10 @@ fn percentage(run: &RunView) -> Option<u8> {
 }
 
 /// The part as the provider takes it back: signed, and whole.
-fn thinking(part: &PartView) -> Option<Thinking> {
+fn thinking(part: &PartView) -> Option<SignedThinking> {
     let is_whole = part.ended_at.is_some() && part.body.cut == 0 && part.body.missing == 0;
     let signature = part.signature.clone().filter(|_| is_whole)?;
-    Some(Thinking { text: part.body.text.to_string(), signature })
+    Some(SignedThinking { text: part.body.text.to_string(), signature })
 }
 
 fn add_text(text: &mut String, part: &PartView) {
@@ -279,7 +279,7 @@ fn add_text(text: &mut String, part: &PartView) {
 }
 
 /// What stands behind the call as its result, and whether it failed; nothing for a call that is left out.
-fn answer(run: &RunView, tool: &ToolView, unfinished: Unfinished) -> Option<(String, bool)> {
+fn answer(run: &RunView, tool: &ToolView, unfinished: UnfinishedCalls) -> Option<(String, bool)> {
     if tool.name.trim().is_empty() {
         return None;
     }
@@ -293,7 +293,7 @@ fn answer(run: &RunView, tool: &ToolView, unfinished: Unfinished) -> Option<(Str
     }
     // Arguments that stop in the middle are no definition.
     let is_whole = tool.pending_at.is_some() && tool.state != ToolState::Writing;
-    if unfinished == Unfinished::LeaveOut || !is_whole {
+    if unfinished == UnfinishedCalls::LeaveOut || !is_whole {
         return None;
     }
     let known = match tool.state {

@@ -1,7 +1,7 @@
 //! Ids and names of calls, as APIs take them.
 
 use model::ids::ToolCallId;
-use model::print::Printer;
+use model::print::Fingerprint;
 
 /// Longest id of a call that the Chat Completions API takes, in bytes.
 pub(super) const ID_BYTES_MAX: usize = 40;
@@ -11,7 +11,7 @@ const NAME_BYTES_MAX: usize = 64;
 
 /// An id that is made from `text`.
 pub(super) fn other_id(text: &str, number: u64) -> ToolCallId {
-    ToolCallId::new(&format!("call_{:016x}", Printer::of(&[text, &number.to_string()])))
+    ToolCallId::new(&format!("call_{:016x}", Fingerprint::of(&[text, &number.to_string()])))
 }
 
 /// The id where the Chat Completions API takes it, else another one that only this id becomes.

@@ -3,27 +3,27 @@
 
 use serde::Serialize;
 
-use super::history::{Call, Said, Step, Unfinished, history};
-use super::{Partial, names};
+use super::history::{HistoryCall, HistoryPiece, HistoryStep, UnfinishedCalls, history};
+use super::{PartialResponse, names};
 use model::view::View;
 
 /// What a request needs of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Request {
+pub struct OpenAiRequest {
     /// The model that answered last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The messages.
-    pub messages: Vec<Message>,
+    pub messages: Vec<OpenAiMessage>,
     /// Where the newest response is only a part of one. No field of the API: take it out before sending.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub partial: Option<Partial>,
+    pub partial: Option<PartialResponse>,
 }
 
-/// One message.
+/// One message of the request's `messages`, by its role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
-pub enum Message {
+pub enum OpenAiMessage {
     /// What the operator says.
     System {
         /// The text.
@@ -46,7 +46,7 @@ pub enum Message {
         content: Option<String>,
         /// The calls.
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        tool_calls: Vec<ToolCall>,
+        tool_calls: Vec<OpenAiToolCall>,
     },
     /// What a call gave back.
     Tool {
@@ -57,21 +57,21 @@ pub enum Message {
     },
 }
 
-/// A call.
+/// A call in an assistant's message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ToolCall {
+pub struct OpenAiToolCall {
     /// Its id.
     pub id: String,
     /// Always `function`.
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// What is called.
-    pub function: Function,
+    pub function: FunctionCall,
 }
 
-/// See [`ToolCall`].
+/// See [`OpenAiToolCall`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Function {
+pub struct FunctionCall {
     /// The tool.
     pub name: String,
     /// The arguments: a JSON object as text.
@@ -79,42 +79,46 @@ pub struct Function {
 }
 
 /// The messages of `view`.
-pub fn request(view: &View, unfinished: Unfinished) -> Request {
+pub fn request(view: &View, unfinished: UnfinishedCalls) -> OpenAiRequest {
     let (said, partial) = history(view, unfinished);
     let mut messages = Vec::with_capacity(said.len());
     for piece in said {
         match piece {
-            Said::Message(role, content) => messages.push(message(&role, content)),
-            Said::Step(step) => put_step(step, &mut messages),
-            Said::BrokeOff(partial) => messages.push(Message::System { content: partial.note() }),
+            HistoryPiece::Message(role, content) => messages.push(message(&role, content)),
+            HistoryPiece::Step(step) => put_step(step, &mut messages),
+            HistoryPiece::BrokeOff(partial) => {
+                messages.push(OpenAiMessage::System { content: partial.note() });
+            }
         }
     }
-    Request { model: super::model(view).map(str::to_owned), messages, partial }
+    OpenAiRequest { model: super::model(view).map(str::to_owned), messages, partial }
 }
 
-fn message(role: &str, content: String) -> Message {
+fn message(role: &str, content: String) -> OpenAiMessage {
     match role {
-        "system" => Message::System { content },
-        "developer" => Message::Developer { content },
-        "assistant" | "ai" | "model" => Message::Assistant { content: Some(content), tool_calls: Vec::new() },
-        _ => Message::User { content },
+        "system" => OpenAiMessage::System { content },
+        "developer" => OpenAiMessage::Developer { content },
+        "assistant" | "ai" | "model" => {
+            OpenAiMessage::Assistant { content: Some(content), tool_calls: Vec::new() }
+        }
+        _ => OpenAiMessage::User { content },
     }
 }
 
-fn put_step(step: Step, messages: &mut Vec<Message>) {
+fn put_step(step: HistoryStep, messages: &mut Vec<OpenAiMessage>) {
     let content = Some(step.text).filter(|text| !text.trim().is_empty());
     let tool_calls = step.calls.iter().map(tool_call).collect();
-    messages.push(Message::Assistant { content, tool_calls });
-    messages.extend(step.calls.into_iter().map(|call| Message::Tool {
+    messages.push(OpenAiMessage::Assistant { content, tool_calls });
+    messages.extend(step.calls.into_iter().map(|call| OpenAiMessage::Tool {
         tool_call_id: names::short_id(&call.id).to_string(),
         content: result(call.is_error, call.result),
     }));
 }
 
-fn tool_call(call: &Call) -> ToolCall {
+fn tool_call(call: &HistoryCall) -> OpenAiToolCall {
     let function =
-        Function { name: names::tool_name(&call.name), arguments: call.arguments.as_str().to_owned() };
-    ToolCall { id: names::short_id(&call.id).to_string(), kind: "function", function }
+        FunctionCall { name: names::tool_name(&call.name), arguments: call.arguments.as_str().to_owned() };
+    OpenAiToolCall { id: names::short_id(&call.id).to_string(), kind: "function", function }
 }
 
 /// This API has no place for a failure but the text.

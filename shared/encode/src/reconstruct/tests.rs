@@ -12,13 +12,13 @@ fn view(lines: &str) -> View {
     folded(&logged(events(lines)))
 }
 
-fn openai(lines: &str, unfinished: Unfinished) -> Value {
+fn openai(lines: &str, unfinished: UnfinishedCalls) -> Value {
     let request = serde_json::to_value(openai::request(&view(lines), unfinished)).unwrap();
     rules::openai(&request["messages"]).unwrap();
     request
 }
 
-fn anthropic(lines: &str, unfinished: Unfinished) -> Value {
+fn anthropic(lines: &str, unfinished: UnfinishedCalls) -> Value {
     let request = serde_json::to_value(anthropic::request(&view(lines), unfinished)).unwrap();
     rules::anthropic(&request["messages"]).unwrap();
     request
@@ -30,7 +30,7 @@ proptest! {
     #[test]
     fn any_history_obeys_the_rules_of_each_api(history in any_history(0..80), answer in any::<bool>()) {
         let view = folded(&history);
-        let unfinished = if answer { Unfinished::Answer } else { Unfinished::LeaveOut };
+        let unfinished = if answer { UnfinishedCalls::Answer } else { UnfinishedCalls::LeaveOut };
         let openai = serde_json::to_value(openai::request(&view, unfinished)).unwrap();
         prop_assert_eq!(rules::openai(&openai["messages"]), Ok(()), "{}", openai);
         let anthropic = serde_json::to_value(anthropic::request(&view, unfinished)).unwrap();
@@ -62,7 +62,7 @@ const INTERLEAVED: &str = r#"
 
 #[test]
 fn results_stand_directly_behind_their_calls_however_they_came() {
-    let request = openai(INTERLEAVED, Unfinished::LeaveOut);
+    let request = openai(INTERLEAVED, UnfinishedCalls::LeaveOut);
     let call = |id: &str, name: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
     assert_eq!(
         request,
@@ -83,18 +83,18 @@ fn thinking_goes_back_only_where_it_was_signed_and_to_whom_signs() {
     let end = r#"{"k":"part.end","run":"r","part":"h","signature":"EqoB"}"#;
     let start = r#"    {"k":"part.start","run":"r","part":"a","kind":"text"}"#;
     let signed = INTERLEAVED.replacen(start, &format!("{end}\n{start}"), 1);
-    let content = |lines: &str| anthropic(lines, Unfinished::LeaveOut)["messages"][1]["content"].clone();
+    let content = |lines: &str| anthropic(lines, UnfinishedCalls::LeaveOut)["messages"][1]["content"].clone();
     assert_eq!(content(&signed)[0], json!({"type": "thinking", "thinking": "hm", "signature": "EqoB"}));
     assert_eq!(content(&signed)[1], json!({"type": "text", "text": "I look. "}));
     assert_eq!(content(INTERLEAVED)[0], json!({"type": "text", "text": "I look. "}));
-    assert!(!openai(&signed, Unfinished::LeaveOut).to_string().contains("hm"));
+    assert!(!openai(&signed, UnfinishedCalls::LeaveOut).to_string().contains("hm"));
 }
 
 #[test]
 fn user_turns_are_merged_and_results_stand_first() {
     let lines = INTERLEAVED.replace(r#"{"k":"part.start","run":"r","part":"b","kind":"text"}"#, "");
     let lines = lines.lines().filter(|line| !line.contains(r#""part":"b""#)).collect::<Vec<_>>().join("\n");
-    let request = anthropic(&lines, Unfinished::LeaveOut);
+    let request = anthropic(&lines, UnfinishedCalls::LeaveOut);
     assert_eq!(
         request,
         json!({"model": "m-1", "system": "Be brief.", "messages": [
@@ -131,14 +131,14 @@ const BROKEN: &str = r#"
 
 #[test]
 fn what_was_done_before_a_failure_is_kept_and_the_break_is_told() {
-    let request = openai(BROKEN, Unfinished::LeaveOut);
+    let request = openai(BROKEN, UnfinishedCalls::LeaveOut);
     assert_eq!(request["partial"], json!({"is_partial": true, "completion_percentage": 65}));
     let messages = request["messages"].as_array().unwrap();
     assert_eq!(messages[1]["tool_calls"].as_array().unwrap().len(), 1);
     assert_eq!(messages[2], json!({"role": "tool", "tool_call_id": "done", "content": "completed"}));
     let note = json!({"role": "system", "content": "[Previous response was interrupted at 65%]"});
     assert_eq!(messages.last(), Some(&note));
-    let request = anthropic(BROKEN, Unfinished::LeaveOut);
+    let request = anthropic(BROKEN, UnfinishedCalls::LeaveOut);
     let last = request["messages"].as_array().unwrap().last().unwrap().clone();
     assert_eq!(
         last["content"][1],
@@ -148,7 +148,7 @@ fn what_was_done_before_a_failure_is_kept_and_the_break_is_told() {
 
 #[test]
 fn a_call_that_ran_can_be_answered_as_interrupted_one_half_written_never() {
-    let request = openai(BROKEN, Unfinished::Answer);
+    let request = openai(BROKEN, UnfinishedCalls::Answer);
     let messages = request["messages"].as_array().unwrap();
     let calls: Vec<&Value> = messages
         .iter()
@@ -174,7 +174,7 @@ fn calls_one_after_the_other_are_answers_one_after_the_other() {
         {"k":"tool.call","run":"r","tool":"t2","name":"b","arguments":"{}"}
         {"k":"tool.result","run":"r","tool":"t2","output":"2"}
     "#;
-    let request = openai(lines, Unfinished::LeaveOut);
+    let request = openai(lines, UnfinishedCalls::LeaveOut);
     let roles: Vec<&Value> = request["messages"].as_array().unwrap().iter().map(|m| &m["role"]).collect();
     assert_eq!(roles, ["user", "assistant", "tool", "assistant", "tool"]);
     assert_eq!(request.get("partial"), None, "a run that goes on and waits for the model is not partial");
@@ -195,7 +195,7 @@ fn inner_steps_of_sub_agents_are_left_out_and_what_they_gave_back_is_kept() {
         {"k":"tool.result","run":"r","tool":"task","output":{"found":3}}
         {"k":"run.end","run":"r","status":"complete"}
     "#;
-    let text = anthropic(lines, Unfinished::Answer).to_string();
+    let text = anthropic(lines, UnfinishedCalls::Answer).to_string();
     assert!(!text.contains("inner"), "{text}");
     assert!(text.contains(r#"{\"found\":3}"#), "{text}");
 }
@@ -215,11 +215,11 @@ fn the_same_id_in_two_runs_and_ids_that_an_api_refuses_become_others_that_still_
     let long = "i".repeat(60);
     let lines =
         [run("r1", "functions.x:0"), run("r2", "functions.x:0"), run("r3", ""), run("r4", &long)].concat();
-    let request = openai(&lines, Unfinished::LeaveOut);
+    let request = openai(&lines, UnfinishedCalls::LeaveOut);
     let messages = &request["messages"];
     assert_eq!(messages[0]["tool_calls"][0]["id"], "functions.x:0", "an id is kept where it can be");
     assert_eq!(messages[0]["tool_calls"][0]["function"]["arguments"], r#"{"arguments":[1]}"#);
-    let request = anthropic(&lines, Unfinished::LeaveOut);
+    let request = anthropic(&lines, UnfinishedCalls::LeaveOut);
     assert_eq!(request["messages"][0]["role"], "user", "the first is never the assistant");
     assert_eq!(request["messages"][1]["content"][0]["name"], "fs_read_file");
 }
@@ -235,7 +235,7 @@ fn arguments_are_an_object_whatever_the_model_wrote() {
     ] {
         let line = json!({"k": "tool.call", "run": "r", "tool": "t", "name": "n", "arguments": written});
         let lines = format!("{line}\n{}", r#"{"k":"tool.result","run":"r","tool":"t","output":1}"#);
-        let request = openai(&lines, Unfinished::LeaveOut);
+        let request = openai(&lines, UnfinishedCalls::LeaveOut);
         assert_eq!(request["messages"][0]["tool_calls"][0]["function"]["arguments"], sent, "{written}");
     }
 }
@@ -248,7 +248,7 @@ fn an_unfinished_answer_at_the_end_has_no_white_space_behind_it() {
         {"k":"part.start","run":"r","part":"a","kind":"text"}
         {"k":"part.delta","run":"r","part":"a","text":"So \n"}
     "#;
-    let request = anthropic(lines, Unfinished::LeaveOut);
+    let request = anthropic(lines, UnfinishedCalls::LeaveOut);
     assert_eq!(request["messages"][1]["content"][0]["text"], "So");
     assert_eq!(request["partial"]["is_partial"], true);
 }
@@ -281,19 +281,19 @@ const OWN: &str = r#"
 
 #[test]
 fn what_the_hub_knows_to_be_one_answer_goes_back_as_one() {
-    let request = serde_json::to_value(openai::request(&own(OWN), Unfinished::Answer)).unwrap();
+    let request = serde_json::to_value(openai::request(&own(OWN), UnfinishedCalls::Answer)).unwrap();
     rules::openai(&request["messages"]).unwrap();
     assert_eq!(roles(&request), ["user", "assistant", "tool", "tool"], "{request}");
     assert_eq!(request["messages"][1]["content"], "I look.\n\nMeanwhile\n\n, I wait.");
     assert_eq!(request["messages"][1]["tool_calls"].as_array().map(Vec::len), Some(2));
-    let request = serde_json::to_value(anthropic::request(&own(OWN), Unfinished::Answer)).unwrap();
+    let request = serde_json::to_value(anthropic::request(&own(OWN), UnfinishedCalls::Answer)).unwrap();
     rules::anthropic(&request["messages"]).unwrap();
     assert_eq!(roles(&request), ["user", "assistant", "user"], "{request}");
     let kinds: Vec<_> =
         request["messages"][1]["content"].as_array().unwrap().iter().map(|it| &it["type"]).collect();
     assert_eq!(kinds, ["text", "tool_use", "tool_use"]);
     // Whoever else writes such an event knows nothing of it.
-    assert_eq!(roles(&openai(OWN, Unfinished::Answer)).len(), 6);
+    assert_eq!(roles(&openai(OWN, UnfinishedCalls::Answer)).len(), 6);
 }
 
 #[test]
@@ -306,7 +306,7 @@ fn an_answer_that_broke_off_is_marked_once_wherever_the_next_one_begins() {
     "#;
     let note = "[Previous response was interrupted at 65%]";
     let told = |lines: &str| {
-        let request = serde_json::to_value(openai::request(&own(lines), Unfinished::Answer)).unwrap();
+        let request = serde_json::to_value(openai::request(&own(lines), UnfinishedCalls::Answer)).unwrap();
         rules::openai(&request["messages"]).unwrap();
         request["messages"]
             .as_array()
@@ -345,7 +345,7 @@ fn a_rejected_call_is_told_in_front_of_the_reason() {
         {"k":"message","message":"m2","role":"user","text":"Not that folder"}
         {"k":"part.delta","run":"r","part":"p","text":"Understood."}
         {"k":"run.end","run":"r","status":"complete"}"#,
-        Unfinished::LeaveOut,
+        UnfinishedCalls::LeaveOut,
     );
     let told: Vec<(&str, &str)> = request["messages"]
         .as_array()

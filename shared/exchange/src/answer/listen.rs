@@ -5,38 +5,38 @@ use std::collections::BTreeSet;
 use compact_str::CompactString;
 use indexmap::IndexMap;
 
-use crate::turns::Words;
+use crate::turns::ComparedWords;
 use model::event::{Kind, PartKind, ToolState};
 use model::ids::{PartId, ToolCallId};
 use model::limits::{ITEMS_PER_RUN_MAX, TEXT_CALL_BYTES_MAX};
 
 /// Listens to the events of one answer, and tells apart calls whose ids the run has had before.
 #[derive(Debug)]
-pub(super) struct Listener {
+pub(super) struct AnswerListener {
     /// With what ids begin that the decoder made up.
     prefix: CompactString,
-    words: Words,
+    words: ComparedWords,
     /// Parts that are text of the answer.
     texts: BTreeSet<PartId>,
     /// The calls of the answer, by the decoder's ids.
-    calls: IndexMap<ToolCallId, Overheard>,
+    calls: IndexMap<ToolCallId, AnswerCall>,
     used: BTreeSet<ToolCallId>,
 }
 
 /// A call of the answer.
 #[derive(Debug)]
-struct Overheard {
+struct AnswerCall {
     tool: ToolCallId,
     given: CompactString,
     name: CompactString,
     arguments: String,
     is_main: bool,
-    stage: Stage,
+    stage: AnswerCallStage,
 }
 
 /// How a call stands for the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum AnswerCallStage {
     /// Being written.
     Writing,
     /// The caller's to carry out.
@@ -49,7 +49,7 @@ enum Stage {
 
 /// A call that the caller has to carry out, or that waits for a person's consent.
 #[derive(Debug, Clone)]
-pub(crate) struct HandedOver {
+pub(crate) struct HandedOverCall {
     /// Its id in the events.
     pub(crate) tool: ToolCallId,
     /// The vendor's id; empty where the vendor gave none.
@@ -59,8 +59,8 @@ pub(crate) struct HandedOver {
     pub(crate) asks: bool,
 }
 
-impl Listener {
-    pub(super) fn new(prefix: CompactString, used: BTreeSet<ToolCallId>, words: Words) -> Self {
+impl AnswerListener {
+    pub(super) fn new(prefix: CompactString, used: BTreeSet<ToolCallId>, words: ComparedWords) -> Self {
         Self { prefix, words, texts: BTreeSet::new(), calls: IndexMap::new(), used }
     }
 
@@ -83,7 +83,7 @@ impl Listener {
                 let given = start.given_id.take().unwrap_or_else(|| CompactString::new(start.tool.as_str()));
                 let given =
                     if given.starts_with(self.prefix.as_str()) { CompactString::default() } else { given };
-                let stage = if start.server { Stage::NotOurs } else { Stage::Writing };
+                let stage = if start.server { AnswerCallStage::NotOurs } else { AnswerCallStage::Writing };
                 let tool = self.open(start.tool, given.clone(), start.name.clone(), is_main, stage);
                 start.given_id = (!given.is_empty() && given != tool.as_str()).then_some(given);
                 Kind::ToolStart(model::event::ToolStart { tool, ..start })
@@ -120,11 +120,13 @@ impl Listener {
                     call.arguments.clear();
                     call.add(arguments);
                 }
-                call.advance(Stage::HandedOver);
+                call.advance(AnswerCallStage::HandedOver);
             }
-            Kind::ApprovalRequest { .. } => call.advance(Stage::Asks),
-            Kind::ToolState(change) if change.state >= ToolState::Executing => call.advance(Stage::NotOurs),
-            Kind::ToolResult(_) => call.advance(Stage::NotOurs),
+            Kind::ApprovalRequest { .. } => call.advance(AnswerCallStage::Asks),
+            Kind::ToolState(change) if change.state >= ToolState::Executing => {
+                call.advance(AnswerCallStage::NotOurs);
+            }
+            Kind::ToolResult(_) => call.advance(AnswerCallStage::NotOurs),
             _ => {}
         }
         kind
@@ -141,7 +143,7 @@ impl Listener {
         given: CompactString,
         name: CompactString,
         is_main: bool,
-        stage: Stage,
+        stage: AnswerCallStage,
     ) -> ToolCallId {
         let mut tool = id.clone();
         let mut times = 1_u64;
@@ -152,44 +154,44 @@ impl Listener {
         if self.calls.len() < ITEMS_PER_RUN_MAX {
             self.used.insert(tool.clone());
             let call =
-                Overheard { tool: tool.clone(), given, name, arguments: String::new(), is_main, stage };
+                AnswerCall { tool: tool.clone(), given, name, arguments: String::new(), is_main, stage };
             self.calls.insert(id, call);
         }
         tool
     }
 
     /// What the model said, the calls that it left to its caller, and all ids of its calls.
-    pub(super) fn heard(&self) -> (Words, Vec<HandedOver>, Vec<ToolCallId>) {
+    pub(super) fn heard(&self) -> (ComparedWords, Vec<HandedOverCall>, Vec<ToolCallId>) {
         let mut words = self.words.clone();
         let mut handed_over = Vec::new();
         let mut used = Vec::with_capacity(self.calls.len());
         for call in self.calls.values() {
             used.push(call.tool.clone());
-            if call.stage == Stage::NotOurs {
+            if call.stage == AnswerCallStage::NotOurs {
                 continue;
             }
             if call.is_main {
                 words.call(&call.given, &call.name, &call.arguments);
             }
-            if call.stage != Stage::Writing {
-                let asks = call.stage == Stage::Asks;
+            if call.stage != AnswerCallStage::Writing {
+                let asks = call.stage == AnswerCallStage::Asks;
                 let (tool, given, name) = (call.tool.clone(), call.given.clone(), call.name.clone());
-                handed_over.push(HandedOver { tool, given, name, asks });
+                handed_over.push(HandedOverCall { tool, given, name, asks });
             }
         }
         (words, handed_over, used)
     }
 }
 
-impl Overheard {
+impl AnswerCall {
     fn add(&mut self, text: &str) {
         if self.arguments.len().saturating_add(text.len()) <= TEXT_CALL_BYTES_MAX {
             self.arguments.push_str(text);
         }
     }
 
-    fn advance(&mut self, stage: Stage) {
-        if self.stage != Stage::NotOurs {
+    fn advance(&mut self, stage: AnswerCallStage) {
+        if self.stage != AnswerCallStage::NotOurs {
             self.stage = stage;
         }
     }

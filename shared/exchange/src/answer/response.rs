@@ -3,13 +3,13 @@
 use compact_str::CompactString;
 use serde::Deserialize;
 
-use dialects::field::Field;
-use dialects::framing::{Body, FrameBody};
+use dialects::field::ForeignField;
+use dialects::framing::{BodyFraming, PieceBody};
 
 /// Looks for the id, and looks no further once it is found.
 #[derive(Debug, Default)]
-pub(super) struct Sniffer {
-    body: Option<Body>,
+pub(super) struct ResponseIdReader {
+    body: Option<BodyFraming>,
     id: Option<CompactString>,
     is_done: bool,
 }
@@ -17,25 +17,25 @@ pub(super) struct Sniffer {
 /// An event of the stream, or the whole answer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Outer<'a> {
+struct ResponseWrapper<'a> {
     #[serde(borrow)]
-    id: Field<'a>,
+    id: ForeignField<'a>,
     #[serde(borrow)]
-    object: Field<'a>,
+    object: ForeignField<'a>,
     #[serde(borrow)]
-    response: Field<'a>,
+    response: ForeignField<'a>,
 }
 
-impl Sniffer {
+impl ResponseIdReader {
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         if self.is_done {
             return;
         }
         let (id, is_done) = (&mut self.id, &mut self.is_done);
         self.body.get_or_insert_default().feed(bytes, &mut |frame| {
-            let (FrameBody::Event { data: text, .. } | FrameBody::Json(text)) = frame.body else { return };
-            let outer: Outer<'_> = Field::parse(text).unwrap_or_default().object();
-            let inner: Outer<'_> = outer.response.object();
+            let (PieceBody::Event { data: text, .. } | PieceBody::Json(text)) = frame.body else { return };
+            let outer: ResponseWrapper<'_> = ForeignField::parse(text).unwrap_or_default().object();
+            let inner: ResponseWrapper<'_> = outer.response.object();
             let is_whole = outer.object.text().is_some_and(|object| object == "response");
             let found = inner.id.word().or_else(|| outer.id.word().filter(|_| is_whole));
             if let Some(found) = found {

@@ -2,15 +2,16 @@
 
 use serde_json::json;
 
-use crate::answer::Verdict;
-use crate::{Api, Call, Ending, Heard, Joiner, Request};
+use crate::answer::RunContinuation;
+use crate::{AnswerEnd, AnswerSummary, CallContext, CallJoiner, ModelApi, ModelRequest};
 use dialects::Decoded;
 use model::event::{ErrorFact, Kind, RunStatus};
 
 /// The kinds of the events of an answer to a call, and what was heard.
-fn answered(api: Api, status: u16, body: &str, ending: Ending) -> (Vec<Kind>, Heard) {
-    let request = Request::read(api, "/", br#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#);
-    let call = Call {
+fn answered(api: ModelApi, status: u16, body: &str, ending: AnswerEnd) -> (Vec<Kind>, AnswerSummary) {
+    let request =
+        ModelRequest::read(api, "/", br#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#);
+    let call = CallContext {
         upstream: "u",
         caller: 1,
         conversation: None,
@@ -20,7 +21,7 @@ fn answered(api: Api, status: u16, body: &str, ending: Ending) -> (Vec<Kind>, He
         name: "c1",
         at: 1,
     };
-    let mut placement = Joiner::default().place(&call, &request);
+    let mut placement = CallJoiner::default().place(&call, &request);
     let mut out = Decoded::default();
     placement.answer.begin(status, Some(8_000));
     for byte in body.as_bytes().chunks(1) {
@@ -46,8 +47,8 @@ const STOP: &str = "data: {\"id\":\"x\",\"choices\":[{\"index\":0,\"delta\":{},\
 
 #[test]
 fn neither_the_beginning_nor_the_end_of_the_run_is_told() {
-    let (kinds, heard) = answered(Api::OpenAiChat, 200, &[TEXT, STOP].concat(), Ending::Whole);
-    assert_eq!(heard.verdict, Verdict::Ends(RunStatus::Complete));
+    let (kinds, heard) = answered(ModelApi::OpenAiChat, 200, &[TEXT, STOP].concat(), AnswerEnd::Whole);
+    assert_eq!(heard.verdict, RunContinuation::Ends(RunStatus::Complete));
     assert!(!kinds.iter().any(|kind| matches!(kind, Kind::RunStart(_) | Kind::RunEnd(_))));
     let models = kinds.iter().filter_map(|kind| match kind {
         Kind::RunUpdate(update) => update.model.as_deref(),
@@ -58,8 +59,9 @@ fn neither_the_beginning_nor_the_end_of_the_run_is_told() {
         ["m-2"],
         "the model that answers is another than the one that was asked"
     );
-    let (_, heard) = answered(Api::OpenAiChat, 200, &[CALL, "data: [DONE]\n\n"].concat(), Ending::Whole);
-    assert_eq!((heard.verdict, heard.calls.len()), (Verdict::GoesOn, 1));
+    let (_, heard) =
+        answered(ModelApi::OpenAiChat, 200, &[CALL, "data: [DONE]\n\n"].concat(), AnswerEnd::Whole);
+    assert_eq!((heard.verdict, heard.calls.len()), (RunContinuation::GoesOn, 1));
 }
 
 #[test]
@@ -70,41 +72,41 @@ fn an_answer_that_breaks_off_is_named_and_nothing_of_it_is_lost() {
         retryable: Some(true),
         retry_after_ms: None,
     };
-    let (kinds, heard) = answered(Api::OpenAiChat, 200, TEXT, Ending::Failed(cut));
-    assert_eq!(heard.verdict, Verdict::Ends(RunStatus::Error));
+    let (kinds, heard) = answered(ModelApi::OpenAiChat, 200, TEXT, AnswerEnd::Failed(cut));
+    assert_eq!(heard.verdict, RunContinuation::Ends(RunStatus::Error));
     assert!(kinds.iter().any(|kind| matches!(kind, Kind::PartDelta { text, .. } if text == "Hello")));
     assert!(!kinds.iter().any(|kind| matches!(kind, Kind::Anomaly(_))), "it was named already");
     assert_eq!(errors(&kinds).iter().map(|fact| fact.code.as_str()).collect::<Vec<_>>(), ["upstream_cut"]);
 
-    let (kinds, heard) = answered(Api::OpenAiChat, 200, TEXT, Ending::Whole);
-    assert_eq!(heard.verdict, Verdict::Ends(RunStatus::Interrupted));
+    let (kinds, heard) = answered(ModelApi::OpenAiChat, 200, TEXT, AnswerEnd::Whole);
+    assert_eq!(heard.verdict, RunContinuation::Ends(RunStatus::Interrupted));
     assert_eq!((errors(&kinds)[0].code.as_str(), errors(&kinds)[0].retryable), ("truncated", Some(true)));
 
-    let (kinds, heard) = answered(Api::OpenAiChat, 200, TEXT, Ending::Cancelled);
-    assert_eq!((heard.verdict, errors(&kinds).len()), (Verdict::Ends(RunStatus::Cancelled), 0));
+    let (kinds, heard) = answered(ModelApi::OpenAiChat, 200, TEXT, AnswerEnd::Cancelled);
+    assert_eq!((heard.verdict, errors(&kinds).len()), (RunContinuation::Ends(RunStatus::Cancelled), 0));
 
     // A caller that hangs up after the end, as some do, has cancelled nothing.
-    let (_, heard) = answered(Api::OpenAiChat, 200, &[TEXT, STOP].concat(), Ending::Cancelled);
-    assert_eq!(heard.verdict, Verdict::Ends(RunStatus::Complete));
+    let (_, heard) = answered(ModelApi::OpenAiChat, 200, &[TEXT, STOP].concat(), AnswerEnd::Cancelled);
+    assert_eq!(heard.verdict, RunContinuation::Ends(RunStatus::Complete));
 }
 
 #[test]
 fn failures_have_the_words_of_the_vendor_and_what_the_head_said() {
     let body = json!({ "type": "error", "error": { "type": "rate_limit_error", "message": "slow down" } })
         .to_string();
-    let (kinds, heard) = answered(Api::Anthropic, 429, &body, Ending::Whole);
-    assert_eq!(heard.verdict, Verdict::Ends(RunStatus::Error));
+    let (kinds, heard) = answered(ModelApi::Anthropic, 429, &body, AnswerEnd::Whole);
+    assert_eq!(heard.verdict, RunContinuation::Ends(RunStatus::Error));
     let told = errors(&kinds);
     assert_eq!((told.len(), told[0].message.as_str()), (1, "slow down"));
     assert!(told[0].may_pass() && told[0].retry_after_ms == Some(8_000));
     for (api, status, body) in [
-        (Api::OpenAiChat, 502, "<html>Bad gateway</html>"),
-        (Api::Anthropic, 401, ""),
-        (Api::Gemini, 500, "nonsense"),
-        (Api::OllamaChat, 404, ""),
+        (ModelApi::OpenAiChat, 502, "<html>Bad gateway</html>"),
+        (ModelApi::Anthropic, 401, ""),
+        (ModelApi::Gemini, 500, "nonsense"),
+        (ModelApi::OllamaChat, 404, ""),
     ] {
-        let (kinds, heard) = answered(api, status, body, Ending::Whole);
-        assert_eq!(heard.verdict, Verdict::Ends(RunStatus::Error), "{body}");
+        let (kinds, heard) = answered(api, status, body, AnswerEnd::Whole);
+        assert_eq!(heard.verdict, RunContinuation::Ends(RunStatus::Error), "{body}");
         let told = errors(&kinds);
         assert_eq!((told.len(), told[0].code.as_str()), (1, format!("http_{status}").as_str()), "{kinds:?}");
         assert_eq!(told[0].retryable, Some(status >= 500));
@@ -114,12 +116,17 @@ fn failures_have_the_words_of_the_vendor_and_what_the_head_said() {
 #[test]
 fn garbage_is_survived_and_named() {
     for body in ["", "<html>hi</html>", "\u{1}\u{2}", "{}", "data: {}\n\n", "null"] {
-        for api in
-            [Api::OpenAiChat, Api::OpenAiResponses, Api::Anthropic, Api::Gemini, Api::OllamaChat, Api::Cohere]
-        {
-            let (kinds, heard) = answered(api, 200, body, Ending::Whole);
-            assert_ne!(heard.verdict, Verdict::GoesOn);
-            if heard.verdict != Verdict::Ends(RunStatus::Complete) {
+        for api in [
+            ModelApi::OpenAiChat,
+            ModelApi::OpenAiResponses,
+            ModelApi::Anthropic,
+            ModelApi::Gemini,
+            ModelApi::OllamaChat,
+            ModelApi::Cohere,
+        ] {
+            let (kinds, heard) = answered(api, 200, body, AnswerEnd::Whole);
+            assert_ne!(heard.verdict, RunContinuation::GoesOn);
+            if heard.verdict != RunContinuation::Ends(RunStatus::Complete) {
                 assert_eq!(errors(&kinds).len(), 1, "{api:?} {body:?}: {kinds:?}");
             }
         }
@@ -130,10 +137,10 @@ fn garbage_is_survived_and_named() {
 fn the_id_of_an_answer_is_heard_streamed_or_not() {
     let whole =
         json!({ "id": "resp_7", "object": "response", "status": "completed", "model": "m", "output": [] });
-    let (_, heard) = answered(Api::OpenAiResponses, 200, &whole.to_string(), Ending::Whole);
+    let (_, heard) = answered(ModelApi::OpenAiResponses, 200, &whole.to_string(), AnswerEnd::Whole);
     assert_eq!(heard.response.as_deref(), Some("resp_7"));
     let event = json!({ "type": "response.completed", "response": whole }).to_string();
     let stream = format!("event: response.completed\ndata: {event}\n\n");
-    let (_, heard) = answered(Api::OpenAiResponses, 200, &stream, Ending::Whole);
+    let (_, heard) = answered(ModelApi::OpenAiResponses, 200, &stream, AnswerEnd::Whole);
     assert_eq!(heard.response.as_deref(), Some("resp_7"));
 }

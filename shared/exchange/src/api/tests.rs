@@ -1,25 +1,28 @@
 //! What paths say.
 
-use super::Api;
+use super::ModelApi;
 
 #[test]
 fn the_path_says_which_api_it_is_whatever_stands_before() {
     let known = [
-        ("/v1/chat/completions", Api::OpenAiChat),
-        ("/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21", Api::OpenAiChat),
-        ("chat/completions", Api::OpenAiChat),
-        ("/v1/completions", Api::OpenAiCompletions),
-        ("/backend-api/codex/responses", Api::OpenAiResponses),
-        ("/v1/messages", Api::Anthropic),
-        ("/v1/projects/p/locations/l/publishers/anthropic/models/claude:streamRawPredict", Api::Anthropic),
-        ("/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse", Api::Gemini),
-        ("/v1beta/models/gemini-2.5-flash:generateContent", Api::Gemini),
-        ("/api/chat", Api::OllamaChat),
-        ("/api/generate", Api::OllamaGenerate),
-        ("/v2/chat", Api::Cohere),
+        ("/v1/chat/completions", ModelApi::OpenAiChat),
+        ("/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21", ModelApi::OpenAiChat),
+        ("chat/completions", ModelApi::OpenAiChat),
+        ("/v1/completions", ModelApi::OpenAiCompletions),
+        ("/backend-api/codex/responses", ModelApi::OpenAiResponses),
+        ("/v1/messages", ModelApi::Anthropic),
+        (
+            "/v1/projects/p/locations/l/publishers/anthropic/models/claude:streamRawPredict",
+            ModelApi::Anthropic,
+        ),
+        ("/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse", ModelApi::Gemini),
+        ("/v1beta/models/gemini-2.5-flash:generateContent", ModelApi::Gemini),
+        ("/api/chat", ModelApi::OllamaChat),
+        ("/api/generate", ModelApi::OllamaGenerate),
+        ("/v2/chat", ModelApi::Cohere),
     ];
     for (path, api) in known {
-        assert_eq!(Api::of_path(path), Some(api), "{path}");
+        assert_eq!(ModelApi::of_path(path), Some(api), "{path}");
         assert!(model::dialect::DECODED.contains(&api.dialect()), "{path}");
     }
 }
@@ -34,15 +37,15 @@ fn paths_without_a_conversation_are_of_no_api() {
         "/",
         "",
     ] {
-        assert_eq!(Api::of_path(path), None, "{path}");
+        assert_eq!(ModelApi::of_path(path), None, "{path}");
     }
 }
 
 #[test]
 fn the_model_is_in_the_path_where_the_api_has_it_there() {
     assert_eq!(
-        Api::model_in("/v1beta/models/gemini-2.5-flash:generateContent").as_deref(),
+        ModelApi::model_in("/v1beta/models/gemini-2.5-flash:generateContent").as_deref(),
         Some("gemini-2.5-flash")
     );
-    assert_eq!(Api::model_in("/v1/messages"), None);
+    assert_eq!(ModelApi::model_in("/v1/messages"), None);
 }

@@ -4,17 +4,17 @@ use std::hash::Hasher as _;
 
 use compact_str::CompactString;
 
-use super::memory::LastAsk;
-use super::outputs::Outputs;
-use crate::request::{Piece, Request};
-use crate::turns::{Side, Turn, Words, after, turns};
-use model::print::Printer;
+use super::memory::LatestRequest;
+use super::outputs::OutputContract;
+use crate::request::{MessagePiece, ModelRequest};
+use crate::turns::{ComparedTurn, ComparedWords, TurnSide, after, turns};
+use model::print::Fingerprint;
 
 /// What a request says, as far as it helps to find where it belongs. To make it takes as long as its history is; to place
 /// it does not.
 #[derive(Debug)]
-pub struct Asked {
-    pub(super) turns: Vec<Turn>,
+pub struct RequestDigest {
+    pub(super) turns: Vec<ComparedTurn>,
     /// What was said before each turn, and with the last.
     prefixes: Vec<u64>,
     pub(super) prints: Vec<u64>,
@@ -28,13 +28,13 @@ pub struct Asked {
     pub(super) news: usize,
 }
 
-impl Asked {
+impl RequestDigest {
     /// `request`, as if nothing was said before it.
-    pub fn of(request: &Request) -> Self {
+    pub fn of(request: &ModelRequest) -> Self {
         let turns = turns(&request.messages);
         let prints: Vec<u64> = turns.iter().map(|turn| turn.words.print(turn.side)).collect();
-        let news = turns.iter().rposition(|turn| turn.side == Side::Assistant);
-        let mut tools = Printer::default();
+        let news = turns.iter().rposition(|turn| turn.side == TurnSide::Assistant);
+        let mut tools = Fingerprint::default();
         for tool in &request.tools {
             tools.write(tool.name.as_bytes());
             tools.write(tool.schema.as_ref().map_or("", model::Json::as_str).as_bytes());
@@ -58,8 +58,8 @@ impl Asked {
     pub(super) fn executed(&self) -> impl Iterator<Item = &CompactString> {
         let is_executed = |at: usize| {
             let side = |at: usize| self.turns.get(at).map(|turn| turn.side);
-            side(at.saturating_add(1)) == Some(Side::Results)
-                && side(at.saturating_add(2)) != Some(Side::User)
+            side(at.saturating_add(1)) == Some(TurnSide::Results)
+                && side(at.saturating_add(2)) != Some(TurnSide::User)
         };
         let turns = self.turns.iter().enumerate().filter(move |(at, _)| is_executed(*at));
         turns.flat_map(|(_, turn)| turn.words.calls.iter().map(|call| &call.name))
@@ -77,16 +77,16 @@ impl Asked {
     }
 
     /// What is to be remembered of it while it is answered; the turns from `from` on are told with it.
-    pub(super) fn to_remember(&self, request: &Request, from: usize) -> LastAsk {
-        let prefilled = usize::from(self.turns.last().is_some_and(|last| last.side == Side::Assistant));
-        LastAsk {
+    pub(super) fn to_remember(&self, request: &ModelRequest, from: usize) -> LatestRequest {
+        let prefilled = usize::from(self.turns.last().is_some_and(|last| last.side == TurnSide::Assistant));
+        LatestRequest {
             before: self.before_answer().0,
             whole: self.whole(),
             turns: self.base_turns.saturating_add(self.turns.len().saturating_sub(prefilled)),
             last: self.last_asked(),
             body: self.body,
             ids: self.result_ids(request),
-            outputs: Outputs::of(request),
+            outputs: OutputContract::of(request),
             told: self.prints.iter().skip(from).copied().collect(),
         }
     }
@@ -102,42 +102,42 @@ impl Asked {
     }
 
     /// What the answer comes after, and the words that the request puts into the model's mouth.
-    pub(super) fn before_answer(&self) -> (u64, Words) {
+    pub(super) fn before_answer(&self) -> (u64, ComparedWords) {
         match self.turns.last() {
-            Some(last) if last.side == Side::Assistant => {
+            Some(last) if last.side == TurnSide::Assistant => {
                 let before = self.turns.len().saturating_sub(1);
                 (self.prefix(before).unwrap_or_default(), last.words.clone())
             }
-            _ => (self.whole(), Words::default()),
+            _ => (self.whole(), ComparedWords::default()),
         }
     }
 
     /// The print of the turn that is answered.
     fn last_asked(&self) -> u64 {
-        let last = self.turns.iter().rposition(|turn| turn.side != Side::Assistant);
+        let last = self.turns.iter().rposition(|turn| turn.side != TurnSide::Assistant);
         last.and_then(|at| self.prints.get(at)).copied().unwrap_or_default()
     }
 
     /// Whether the model has spoken before.
     pub(super) fn has_answer(&self) -> bool {
-        self.turns.iter().any(|turn| turn.side == Side::Assistant)
+        self.turns.iter().any(|turn| turn.side == TurnSide::Assistant)
     }
 
     /// The results from the turn `from` on: vendor's ids and names of the tools.
     pub(super) fn results<'a>(
         &'a self,
-        request: &'a Request,
+        request: &'a ModelRequest,
         from: usize,
-    ) -> impl Iterator<Item = &'a Piece> {
-        let turns = self.turns.iter().skip(from).filter(|turn| turn.side == Side::Results);
+    ) -> impl Iterator<Item = &'a MessagePiece> {
+        let turns = self.turns.iter().skip(from).filter(|turn| turn.side == TurnSide::Results);
         turns.flat_map(|turn| &turn.pieces).filter_map(|place| piece(request, *place))
     }
 
     /// The ids of the results after the model's last turn, in one number.
-    pub(super) fn result_ids(&self, request: &Request) -> u64 {
-        let mut hasher = Printer::default();
+    pub(super) fn result_ids(&self, request: &ModelRequest) -> u64 {
+        let mut hasher = Fingerprint::default();
         for piece in self.results(request, self.news) {
-            if let Piece::Result { id, .. } | Piece::Consent { id, .. } = piece {
+            if let MessagePiece::Result { id, .. } | MessagePiece::Consent { id, .. } = piece {
                 hasher.write(id.as_bytes());
                 hasher.write_u8(0xff);
             }
@@ -147,11 +147,11 @@ impl Asked {
 }
 
 /// The piece at `place`.
-pub(super) fn piece(request: &Request, (message, at): (usize, usize)) -> Option<&Piece> {
+pub(super) fn piece(request: &ModelRequest, (message, at): (usize, usize)) -> Option<&MessagePiece> {
     request.messages.get(message)?.pieces.get(at)
 }
 
 /// The print of `text`.
 pub(super) fn hash(text: &str) -> u64 {
-    Printer::of(&[text])
+    Fingerprint::of(&[text])
 }

@@ -3,46 +3,46 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::asked::{Asked, hash};
-use super::memory::{Head, Loop, Mark, Memory, Point, State};
-use super::{Call, Why};
-use crate::request::{Piece, Request};
-use crate::turns::{Side, after, is_telling};
+use super::asked::{RequestDigest, hash};
+use super::memory::{AgentLoop, LoopHead, LoopKey, LoopMemory, LoopPoint, LoopState};
+use super::{CallContext, PlacementReason};
+use crate::request::{MessagePiece, ModelRequest};
+use crate::turns::{TurnSide, after, is_telling};
 
 /// Where a request belongs.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum LoopMatch {
     /// To this loop; the turns from there on are new to it.
-    Join { id: u64, from: usize, why: Why },
+    Join { id: u64, from: usize, why: PlacementReason },
     /// It is the last request of this loop once more.
     Retry { id: u64 },
     /// It branches off from this loop at a point that it went past; the turns from there on are new.
-    Fork { id: u64, point: Point, from: usize },
+    Fork { id: u64, point: LoopPoint, from: usize },
     /// To nothing that is known.
     Nothing,
 }
 
 /// The answer that a request names: its loop, and the point after it.
 #[derive(Debug)]
-pub(super) struct Named {
+pub(super) struct NamedAnswer {
     pub(super) id: u64,
-    pub(super) point: Point,
+    pub(super) point: LoopPoint,
     /// The loop still stands there.
     is_head: bool,
 }
 
 /// A question to the memory.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Search<'a> {
-    pub(super) memory: &'a Memory,
+pub(super) struct LoopSearch<'a> {
+    pub(super) memory: &'a LoopMemory,
     pub(super) scope: u64,
-    pub(super) call: &'a Call<'a>,
-    pub(super) request: &'a Request,
+    pub(super) call: &'a CallContext<'a>,
+    pub(super) request: &'a ModelRequest,
 }
 
 /// What speaks for a loop.
 #[derive(Debug, Default, Clone, Copy)]
-struct Evidence {
+struct LoopEvidence {
     /// Results of calls that it waits for, by ids that nobody else has.
     telling: usize,
     /// The same by ids that others may have.
@@ -51,57 +51,57 @@ struct Evidence {
     from: Option<usize>,
 }
 
-impl Search<'_> {
+impl LoopSearch<'_> {
     /// The answer that the request names as the one it continues.
-    pub(super) fn named(self) -> Option<Named> {
+    pub(super) fn named(self) -> Option<NamedAnswer> {
         let id = hash(self.request.previous.as_deref()?);
         let is_there = |head: Option<u64>| head == Some(id);
-        let live = self.memory.find(self.scope, Mark::Response(id)).next();
+        let live = self.memory.find(self.scope, LoopKey::Response(id)).next();
         if let Some((agent_loop, known)) = live {
             let head = known.head.filter(|head| is_there(head.response))?;
-            return Some(Named {
+            return Some(NamedAnswer {
                 id: agent_loop,
-                point: Point { head, run: known.run.clone() },
+                point: LoopPoint { head, run: known.run.clone() },
                 is_head: true,
             });
         }
-        let (agent_loop, known) = self.memory.find(self.scope, Mark::PassedResponse(id)).next()?;
+        let (agent_loop, known) = self.memory.find(self.scope, LoopKey::PassedResponse(id)).next()?;
         let point = known.points.iter().rev().find(|point| is_there(point.head.response))?;
-        Some(Named { id: agent_loop, point: point.clone(), is_head: false })
+        Some(NamedAnswer { id: agent_loop, point: point.clone(), is_head: false })
     }
 
     /// Where the request belongs.
-    pub(super) fn find(self, asked: &Asked, named: Option<Named>) -> Found {
-        let again = |id| Found::Retry { id };
+    pub(super) fn find(self, asked: &RequestDigest, named: Option<NamedAnswer>) -> LoopMatch {
+        let again = |id| LoopMatch::Retry { id };
         if let Some(found) = self.retry(asked).map(again) {
             return found;
         }
-        if let Some(Named { id, point, is_head }) = named {
+        if let Some(NamedAnswer { id, point, is_head }) = named {
             return match (is_head, self.in_flight(asked)) {
-                (true, _) => Found::Join { id, from: 0, why: Why::Previous },
+                (true, _) => LoopMatch::Join { id, from: 0, why: PlacementReason::Previous },
                 (false, Some(id)) => again(id),
-                (false, None) => Found::Fork { id, point, from: 0 },
+                (false, None) => LoopMatch::Fork { id, point, from: 0 },
             };
         }
         if self.request.previous.is_some() {
-            return Found::Nothing;
+            return LoopMatch::Nothing;
         }
         // Of two that said the same until one of them failed, this is the other that goes on.
-        self.joined(asked, |state| state != State::Failed)
+        self.joined(asked, |state| state != LoopState::Failed)
             .or_else(|| self.in_flight(asked).map(again))
-            .or_else(|| self.joined(asked, |state| state == State::Failed))
+            .or_else(|| self.joined(asked, |state| state == LoopState::Failed))
             .or_else(|| self.tail(asked))
             .or_else(|| self.fork(asked))
-            .unwrap_or(Found::Nothing)
+            .unwrap_or(LoopMatch::Nothing)
     }
 
     /// The loop whose request is still being answered, or was, and is sent again as the client itself says: it gave up
     /// and the hub has not noticed yet. Of several nobody can say which it is.
-    fn in_flight(self, asked: &Asked) -> Option<u64> {
+    fn in_flight(self, asked: &RequestDigest) -> Option<u64> {
         if self.call.attempts_before.unwrap_or_default() == 0 {
             return None;
         }
-        let mut same = self.memory.find(self.scope, Mark::Body(asked.body?));
+        let mut same = self.memory.find(self.scope, LoopKey::Body(asked.body?));
         match (same.next(), same.next()) {
             (Some((id, _)), None) => Some(id),
             _ => None,
@@ -109,7 +109,7 @@ impl Search<'_> {
     }
 
     /// The loop whose last request failed, and was this.
-    fn retry(self, asked: &Asked) -> Option<u64> {
+    fn retry(self, asked: &RequestDigest) -> Option<u64> {
         // Whoever counts attempts and says that this is the first means a call of its own; in the middle of a
         // conversation the history says whose.
         let has_answer = asked.has_answer() || self.request.previous.is_some();
@@ -117,28 +117,30 @@ impl Search<'_> {
             return None;
         }
         let body = asked.body?;
-        let mut same = self.memory.find(self.scope, Mark::Body(body));
-        if let Some((id, _)) = same.find(|(_, known)| known.state == State::Failed) {
+        let mut same = self.memory.find(self.scope, LoopKey::Body(body));
+        if let Some((id, _)) = same.find(|(_, known)| known.state == LoopState::Failed) {
             return Some(id);
         }
         if !has_answer {
             return None;
         }
         let ids = asked.result_ids(self.request);
-        let mut failed = self.memory.find(self.scope, Mark::Failed(asked.whole()));
+        let mut failed = self.memory.find(self.scope, LoopKey::Failed(asked.whole()));
         failed.find(|(_, known)| known.ask.ids == ids).map(|(id, _)| id)
     }
 
     /// The loop that waits for these results, or whose history this continues.
-    fn joined(self, asked: &Asked, fits: impl Fn(State) -> bool) -> Option<Found> {
-        let mut found: BTreeMap<u64, Evidence> = BTreeMap::new();
+    fn joined(self, asked: &RequestDigest, fits: impl Fn(LoopState) -> bool) -> Option<LoopMatch> {
+        let mut found: BTreeMap<u64, LoopEvidence> = BTreeMap::new();
         let from = if self.request.continues { 0 } else { asked.news };
         for piece in asked.results(self.request, from) {
-            let (Piece::Result { id, .. } | Piece::Consent { id, .. }) = piece else { continue };
+            let (MessagePiece::Result { id, .. } | MessagePiece::Consent { id, .. }) = piece else {
+                continue;
+            };
             if id.is_empty() {
                 continue;
             }
-            for (agent_loop, _) in self.memory.find(self.scope, Mark::Awaited(hash(id))) {
+            for (agent_loop, _) in self.memory.find(self.scope, LoopKey::Awaited(hash(id))) {
                 let evidence = found.entry(agent_loop).or_default();
                 let counted = if is_telling(id) { &mut evidence.telling } else { &mut evidence.plain };
                 *counted = counted.saturating_add(1);
@@ -147,31 +149,34 @@ impl Search<'_> {
         if self.request.continues {
             let session = self.request.session.as_deref().map(hash);
             self.memory
-                .find(self.scope, Mark::Member)
-                .filter(|(_, known)| known.state != State::Asking && known.session == session)
+                .find(self.scope, LoopKey::Member)
+                .filter(|(_, known)| known.state != LoopState::Asking && known.session == session)
                 .for_each(|(id, _)| found.entry(id).or_default().from = Some(0));
         } else {
             self.add_history(asked, &mut found);
         }
         found.retain(|id, _| self.memory.get(*id).is_some_and(|known| fits(known.state)));
         let (id, evidence) = self.best(asked, found)?;
-        let why =
-            if evidence.telling.saturating_add(evidence.plain) > 0 { Why::Awaited } else { Why::History };
-        Some(Found::Join { id, from: evidence.from.unwrap_or(asked.news), why })
+        let why = if evidence.telling.saturating_add(evidence.plain) > 0 {
+            PlacementReason::Awaited
+        } else {
+            PlacementReason::History
+        };
+        Some(LoopMatch::Join { id, from: evidence.from.unwrap_or(asked.news), why })
     }
 
-    fn add_history(self, asked: &Asked, found: &mut BTreeMap<u64, Evidence>) {
+    fn add_history(self, asked: &RequestDigest, found: &mut BTreeMap<u64, LoopEvidence>) {
         for (id, evidence) in found.iter_mut() {
             let head = self.memory.get(*id).and_then(|known| known.head);
             let is_there =
-                |head: &Head| head.turns >= asked.news && asked.prefix(head.turns) == Some(head.full);
+                |head: &LoopHead| head.turns >= asked.news && asked.prefix(head.turns) == Some(head.full);
             evidence.from = head.filter(is_there).map(|head| head.turns);
         }
         // A loop that has not heard all that the model said is another one, which only began alike.
         for at in (asked.news.max(1)..=asked.turns.len()).rev() {
             let Some(prefix) = asked.prefix(at) else { continue };
             let mut any = false;
-            for (id, known) in self.memory.find(self.scope, Mark::Full(prefix)) {
+            for (id, known) in self.memory.find(self.scope, LoopKey::Full(prefix)) {
                 if !contradicts(known, asked, at) {
                     found.entry(id).or_default().from = Some(at);
                     any = true;
@@ -183,9 +188,9 @@ impl Search<'_> {
         }
     }
 
-    fn best(self, asked: &Asked, found: BTreeMap<u64, Evidence>) -> Option<(u64, Evidence)> {
+    fn best(self, asked: &RequestDigest, found: BTreeMap<u64, LoopEvidence>) -> Option<(u64, LoopEvidence)> {
         // An id that others may have speaks for nobody by itself.
-        let counts = |evidence: &Evidence| evidence.telling > 0 || evidence.from.is_some();
+        let counts = |evidence: &LoopEvidence| evidence.telling > 0 || evidence.from.is_some();
         let known = found.into_iter().filter(|(_, evidence)| counts(evidence));
         let known = known.filter_map(|(id, evidence)| Some((id, evidence, self.memory.get(id)?)));
         known
@@ -204,31 +209,32 @@ impl Search<'_> {
 
     /// The loop whose last answer is the end of this history, of which the beginning was changed, or whose answer comes
     /// back in other words.
-    fn tail(self, asked: &Asked) -> Option<Found> {
+    fn tail(self, asked: &RequestDigest) -> Option<LoopMatch> {
         let answer = asked.news.checked_sub(1)?;
         let print = *asked.prints.get(answer)?;
         let before = answer.checked_sub(1).and_then(|at| asked.prints.get(at));
-        let tail = before.and_then(|before| self.alone(asked, Mark::Tail(after(*before, print)), |_| true));
-        let said = || self.alone(asked, Mark::Said(print), |_| true);
+        let tail =
+            before.and_then(|before| self.alone(asked, LoopKey::Tail(after(*before, print)), |_| true));
+        let said = || self.alone(asked, LoopKey::Said(print), |_| true);
         let turn = asked.turns.get(answer)?;
         let names = || turn.words.calls.iter().map(|call| &call.name);
         let answered = || {
             let prefix = asked.prefix(answer)?;
-            let calls_the_same = |known: &Loop| {
+            let calls_the_same = |known: &AgentLoop| {
                 !known.awaited.is_empty()
                     && known.awaited.iter().map(|awaited| &awaited.call.name).eq(names())
             };
-            self.alone(asked, Mark::Answered(prefix), calls_the_same)
+            self.alone(asked, LoopKey::Answered(prefix), calls_the_same)
         };
         // The caller kept what it got of an answer that broke off.
-        let broken = || self.alone(asked, Mark::Failed(asked.prefix(answer)?), |_| true);
+        let broken = || self.alone(asked, LoopKey::Failed(asked.prefix(answer)?), |_| true);
         let id = tail.or_else(said).or_else(answered).or_else(broken)?;
-        Some(Found::Join { id, from: asked.news, why: Why::Tail })
+        Some(LoopMatch::Join { id, from: asked.news, why: PlacementReason::Tail })
     }
 
     /// The one loop that `mark` finds; of several the one with the same instructions.
-    fn alone(self, asked: &Asked, mark: Mark, fits: impl Fn(&Loop) -> bool) -> Option<u64> {
-        let is_ours = |known: &Loop| fits(known) && !contradicts(known, asked, asked.news);
+    fn alone(self, asked: &RequestDigest, mark: LoopKey, fits: impl Fn(&AgentLoop) -> bool) -> Option<u64> {
+        let is_ours = |known: &AgentLoop| fits(known) && !contradicts(known, asked, asked.news);
         let found = || self.memory.find(self.scope, mark).filter(|(_, known)| is_ours(known));
         let mut all = found();
         match (all.next(), all.next()) {
@@ -245,21 +251,21 @@ impl Search<'_> {
     }
 
     /// The loop that went past a point up to which this says the same.
-    fn fork(self, asked: &Asked) -> Option<Found> {
-        let first_answer = asked.turns.iter().position(|turn| turn.side == Side::Assistant)?;
+    fn fork(self, asked: &RequestDigest) -> Option<LoopMatch> {
+        let first_answer = asked.turns.iter().position(|turn| turn.side == TurnSide::Assistant)?;
         for at in (first_answer.saturating_add(1)..=asked.turns.len()).rev() {
             let Some(prefix) = asked.prefix(at) else { continue };
-            let known = self.memory.find(self.scope, Mark::Passed(prefix)).last();
+            let known = self.memory.find(self.scope, LoopKey::Passed(prefix)).last();
             let Some((id, known)) = known else { continue };
             let point = known.points.iter().rev().find(|point| point.head.full == prefix);
-            return point.map(|point| Found::Fork { id, point: point.clone(), from: at });
+            return point.map(|point| LoopMatch::Fork { id, point: point.clone(), from: at });
         }
         None
     }
 }
 
 /// The ids of the calls say that the history is another loop's that said the same.
-fn contradicts(known: &Loop, asked: &Asked, at: usize) -> bool {
+fn contradicts(known: &AgentLoop, asked: &RequestDigest, at: usize) -> bool {
     let Some(answer) = at.checked_sub(1).and_then(|last| asked.turns.get(last)) else { return false };
     let ours = || known.awaited.iter().map(|awaited| &awaited.call.given).filter(|given| is_telling(given));
     let mut theirs = answer.words.calls.iter().filter(|call| is_telling(&call.id)).peekable();

@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use compact_str::CompactString;
 
 use super::asked::hash;
-use super::outputs::Outputs;
-use crate::answer::HandedOver;
+use super::outputs::OutputContract;
+use crate::answer::HandedOverCall;
 use model::ids::{ConversationId, RunId, ToolCallId};
 use model::limits::{CALLS_AWAITED_MAX, FORK_POINTS_MAX, OFFERED_TOOLS_MAX};
 use model::view::{RunView, ToolView};
 
 /// Something by which a loop is found, inside its scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Mark {
+pub(super) enum LoopKey {
     /// It is one.
     Member,
     /// What was said up to and with its last answer.
@@ -40,7 +40,7 @@ pub(super) enum Mark {
 
 /// How a loop stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum LoopState {
     /// A call is on its way.
     Asking,
     /// Its caller carries out calls, since then.
@@ -55,15 +55,15 @@ pub(super) enum State {
 
 /// A call whose result is waited for.
 #[derive(Debug, Clone)]
-pub(super) struct Awaited {
-    pub(super) call: HandedOver,
+pub(super) struct AwaitedCall {
+    pub(super) call: HandedOverCall,
     /// Since when, in milliseconds since 1970.
     pub(super) since: u64,
 }
 
 /// The point after an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct LoopHead {
     /// What was said up to here.
     pub(super) full: u64,
     /// The same without the answer.
@@ -77,14 +77,14 @@ pub(super) struct Head {
 
 /// A point that the loop went past.
 #[derive(Debug, Clone)]
-pub(super) struct Point {
-    pub(super) head: Head,
+pub(super) struct LoopPoint {
+    pub(super) head: LoopHead,
     pub(super) run: RunId,
 }
 
 /// The request that is being answered, or was last.
 #[derive(Debug, Clone, Default)]
-pub(super) struct LastAsk {
+pub(super) struct LatestRequest {
     /// What was said before the answer.
     pub(super) before: u64,
     /// All that it said.
@@ -94,14 +94,14 @@ pub(super) struct LastAsk {
     pub(super) body: Option<u64>,
     pub(super) ids: u64,
     /// How its loop can end.
-    pub(super) outputs: Outputs,
+    pub(super) outputs: OutputContract,
     /// The turns that were told with it.
     pub(super) told: Vec<u64>,
 }
 
 /// One agent loop.
 #[derive(Debug)]
-pub(super) struct Loop {
+pub(super) struct AgentLoop {
     pub(super) scope: u64,
     pub(super) conversation: ConversationId,
     /// The session that it names, hashed.
@@ -113,13 +113,13 @@ pub(super) struct Loop {
     pub(super) is_open: bool,
     /// It was found in its conversation, and no call has joined it yet: its run may be somebody else's.
     pub(super) is_recalled: bool,
-    pub(super) state: State,
+    pub(super) state: LoopState,
     /// The number of its last call.
     pub(super) call: u64,
     pub(super) attempt: u32,
-    pub(super) head: Option<Head>,
-    pub(super) ask: LastAsk,
-    pub(super) awaited: Vec<Awaited>,
+    pub(super) head: Option<LoopHead>,
+    pub(super) ask: LatestRequest,
+    pub(super) awaited: Vec<AwaitedCall>,
     /// Its last answer may have been its end, though it calls a tool.
     pub(super) may_be_over: bool,
     /// Tools whose calls were followed by their results, and these by another answer: what they give back is awaited.
@@ -131,12 +131,12 @@ pub(super) struct Loop {
     pub(super) tools: u64,
     pub(super) model: Option<CompactString>,
     pub(super) touched: u64,
-    pub(super) points: VecDeque<Point>,
+    pub(super) points: VecDeque<LoopPoint>,
     /// By what it is found now.
-    marks: Vec<Mark>,
+    marks: Vec<LoopKey>,
 }
 
-impl Loop {
+impl AgentLoop {
     /// These `tools` are executed by the caller.
     pub(super) fn note_executed<'a>(&mut self, tools: impl Iterator<Item = &'a CompactString>) {
         let room = OFFERED_TOOLS_MAX.saturating_sub(self.executed.len());
@@ -155,11 +155,11 @@ impl Loop {
             run: RunId::new(name),
             is_open: false,
             is_recalled: false,
-            state: State::Asking,
+            state: LoopState::Asking,
             call: 0,
             attempt: 1,
             head: None,
-            ask: LastAsk::default(),
+            ask: LatestRequest::default(),
             awaited: Vec::new(),
             may_be_over: false,
             executed: BTreeSet::new(),
@@ -177,8 +177,8 @@ impl Loop {
     pub(super) fn recalled(scope: u64, conversation: &ConversationId, (id, run): (&RunId, &RunView)) -> Self {
         let is_open = |tool: &ToolView| !tool.server && tool.result.is_none() && tool.pending_at.is_some();
         let open = run.tools.iter().filter(|(_, tool)| is_open(tool));
-        let awaited = open.map(|(tool, view)| Awaited {
-            call: HandedOver {
+        let awaited = open.map(|(tool, view)| AwaitedCall {
+            call: HandedOverCall {
                 tool: tool.clone(),
                 given: view.given_id.clone().unwrap_or_else(|| CompactString::new(tool.as_str())),
                 name: view.name.clone(),
@@ -190,7 +190,7 @@ impl Loop {
             run: id.clone(),
             is_open: run.is_running(),
             is_recalled: true,
-            state: State::GivenUp,
+            state: LoopState::GivenUp,
             system: None,
             awaited: awaited.take(CALLS_AWAITED_MAX).collect(),
             used: run.tools.keys().cloned().collect(),
@@ -207,32 +207,32 @@ impl Loop {
         if self.points.len() >= FORK_POINTS_MAX {
             self.points.pop_front();
         }
-        self.points.push_back(Point { head, run: self.run.clone() });
+        self.points.push_back(LoopPoint { head, run: self.run.clone() });
     }
 
-    fn wanted(&self) -> Vec<Mark> {
-        let mut marks = vec![Mark::Member];
-        marks.extend(self.ask.body.map(Mark::Body));
+    fn wanted(&self) -> Vec<LoopKey> {
+        let mut marks = vec![LoopKey::Member];
+        marks.extend(self.ask.body.map(LoopKey::Body));
         for point in &self.points {
-            marks.push(Mark::Passed(point.head.full));
-            marks.extend(point.head.response.map(Mark::PassedResponse));
+            marks.push(LoopKey::Passed(point.head.full));
+            marks.extend(point.head.response.map(LoopKey::PassedResponse));
         }
-        if self.state == State::Asking {
+        if self.state == LoopState::Asking {
             return marks;
         }
         if let Some(head) = self.head {
-            marks.extend([Mark::Full(head.full), Mark::Tail(head.tail)]);
-            marks.extend(head.said.map(Mark::Said));
-            marks.extend(head.response.map(Mark::Response));
-            if self.state != State::Failed {
-                marks.push(Mark::Answered(head.asked));
+            marks.extend([LoopKey::Full(head.full), LoopKey::Tail(head.tail)]);
+            marks.extend(head.said.map(LoopKey::Said));
+            marks.extend(head.response.map(LoopKey::Response));
+            if self.state != LoopState::Failed {
+                marks.push(LoopKey::Answered(head.asked));
             }
         }
-        if self.state == State::Failed {
-            marks.push(Mark::Failed(self.ask.whole));
+        if self.state == LoopState::Failed {
+            marks.push(LoopKey::Failed(self.ask.whole));
         }
         let given = self.awaited.iter().map(|awaited| &awaited.call.given).filter(|given| !given.is_empty());
-        marks.extend(given.map(|given| Mark::Awaited(hash(given))));
+        marks.extend(given.map(|given| LoopKey::Awaited(hash(given))));
         marks.sort_unstable();
         marks.dedup();
         marks
@@ -241,25 +241,25 @@ impl Loop {
 
 /// All loops that are remembered.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
-    loops: BTreeMap<u64, Loop>,
-    found_by: BTreeMap<(u64, Mark), Vec<u64>>,
+pub(super) struct LoopMemory {
+    loops: BTreeMap<u64, AgentLoop>,
+    found_by: BTreeMap<(u64, LoopKey), Vec<u64>>,
     /// By when they were last heard of.
     by_age: BTreeSet<(u64, u64)>,
     next: u64,
 }
 
-impl Memory {
+impl LoopMemory {
     pub(super) fn len(&self) -> usize {
         self.loops.len()
     }
 
-    pub(super) fn get(&self, id: u64) -> Option<&Loop> {
+    pub(super) fn get(&self, id: u64) -> Option<&AgentLoop> {
         self.loops.get(&id)
     }
 
     /// Adds a loop.
-    pub(super) fn add(&mut self, new: Loop) -> u64 {
+    pub(super) fn add(&mut self, new: AgentLoop) -> u64 {
         self.next = self.next.saturating_add(1);
         self.by_age.insert((new.touched, self.next));
         self.loops.insert(self.next, new);
@@ -267,7 +267,12 @@ impl Memory {
     }
 
     /// Changes a loop at `at`, and by what it is found.
-    pub(super) fn change<T>(&mut self, id: u64, at: u64, change: impl FnOnce(&mut Loop) -> T) -> Option<T> {
+    pub(super) fn change<T>(
+        &mut self,
+        id: u64,
+        at: u64,
+        change: impl FnOnce(&mut AgentLoop) -> T,
+    ) -> Option<T> {
         let known = self.loops.get_mut(&id)?;
         self.by_age.remove(&(known.touched, id));
         known.touched = known.touched.max(at);
@@ -285,7 +290,7 @@ impl Memory {
     }
 
     /// Forgets a loop.
-    pub(super) fn remove(&mut self, id: u64) -> Option<Loop> {
+    pub(super) fn remove(&mut self, id: u64) -> Option<AgentLoop> {
         let mut gone = self.loops.remove(&id)?;
         self.by_age.remove(&(gone.touched, id));
         for mark in std::mem::take(&mut gone.marks) {
@@ -294,7 +299,7 @@ impl Memory {
         Some(gone)
     }
 
-    fn unmark(&mut self, scope: u64, mark: Mark, id: u64) {
+    fn unmark(&mut self, scope: u64, mark: LoopKey, id: u64) {
         if let Some(found) = self.found_by.get_mut(&(scope, mark)) {
             found.retain(|other| *other != id);
             if found.is_empty() {
@@ -304,19 +309,19 @@ impl Memory {
     }
 
     /// The loops that `mark` finds.
-    pub(super) fn find(&self, scope: u64, mark: Mark) -> impl Iterator<Item = (u64, &Loop)> {
+    pub(super) fn find(&self, scope: u64, mark: LoopKey) -> impl Iterator<Item = (u64, &AgentLoop)> {
         let ids = self.found_by.get(&(scope, mark)).map(Vec::as_slice).unwrap_or_default();
         ids.iter().filter_map(|id| self.loops.get(id).map(|known| (*id, known)))
     }
 
-    /// All loops.
-    pub(super) fn all(&self) -> impl Iterator<Item = (u64, &Loop)> {
+    /// All remembered loops with their numbers, in no particular order.
+    pub(super) fn all(&self) -> impl Iterator<Item = (u64, &AgentLoop)> {
         self.loops.iter().map(|(id, known)| (*id, known))
     }
 
     /// The loop that has been silent longest among those that no call is on its way of, and when it was heard of.
     pub(super) fn oldest(&self) -> Option<(u64, u64)> {
-        let at_rest = |id: &u64| self.loops.get(id).is_some_and(|known| known.state != State::Asking);
+        let at_rest = |id: &u64| self.loops.get(id).is_some_and(|known| known.state != LoopState::Asking);
         self.by_age.iter().find(|(_, id)| at_rest(id)).copied()
     }
 }

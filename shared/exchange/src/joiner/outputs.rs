@@ -3,8 +3,8 @@
 
 use compact_str::CompactString;
 
-use crate::answer::HandedOver;
-use crate::request::{Offered, Request};
+use crate::answer::HandedOverCall;
+use crate::request::{ModelRequest, OfferedTool};
 
 /// What frameworks call such tools, alone or with an underscore and a type behind it: Pydantic AI, smolagents, Google's ADK.
 const NAMES: [&str; 3] = ["final_result", "final_answer", "set_model_response"];
@@ -14,7 +14,7 @@ const DESCRIPTION: &str = "The final response which ends this conversation";
 
 /// What a request says about how its loop can end.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Outputs {
+pub(super) struct OutputContract {
     /// The one tool that it asks for.
     forced: Option<CompactString>,
     /// The tools that end the loop, by their names or descriptions.
@@ -25,7 +25,7 @@ pub(super) struct Outputs {
 
 /// Whether the calls of an answer are the answer itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum OutputVerdict {
     /// They are not.
     No,
     /// The request asked for just this call.
@@ -36,9 +36,9 @@ pub(super) enum Verdict {
     Perhaps,
 }
 
-impl Outputs {
-    /// Of `request`.
-    pub(super) fn of(request: &Request) -> Self {
+impl OutputContract {
+    /// Reads from `request` how its agent loop can end.
+    pub(super) fn of(request: &ModelRequest) -> Self {
         let named = request.tools.iter().filter(|tool| is_output(tool));
         Self {
             forced: request.forced.clone(),
@@ -48,24 +48,28 @@ impl Outputs {
     }
 
     /// What `calls` are, in a loop that `has_executed` some tools before.
-    pub(super) fn judge(&self, calls: &[HandedOver], has_executed: impl Fn(&str) -> bool) -> Verdict {
+    pub(super) fn judge(
+        &self,
+        calls: &[HandedOverCall],
+        has_executed: impl Fn(&str) -> bool,
+    ) -> OutputVerdict {
         if calls.is_empty() {
-            return Verdict::No;
+            return OutputVerdict::No;
         }
         if self.forced.as_ref().is_some_and(|forced| calls.iter().all(|call| call.name == *forced)) {
-            return Verdict::Forced;
+            return OutputVerdict::Forced;
         }
         if calls.iter().any(|call| self.is_named(&call.name)) {
-            return Verdict::Ends;
+            return OutputVerdict::Ends;
         }
         // Where tools that end the loop are known, all others are executed.
         match calls {
             [only]
                 if self.is_required && self.named.is_empty() && !only.asks && !has_executed(&only.name) =>
             {
-                Verdict::Perhaps
+                OutputVerdict::Perhaps
             }
-            _ => Verdict::No,
+            _ => OutputVerdict::No,
         }
     }
 
@@ -75,7 +79,7 @@ impl Outputs {
     }
 }
 
-fn is_output(tool: &Offered) -> bool {
+fn is_output(tool: &OfferedTool) -> bool {
     let is_name = |name: &str| {
         tool.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
     };

@@ -3,58 +3,58 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::asked::{Asked, piece};
-use super::memory::{Loop, Mark, Memory, Point, State};
-use super::tell::{self, Teller};
+use super::asked::{RequestDigest, piece};
+use super::memory::{AgentLoop, LoopKey, LoopMemory, LoopPoint, LoopState};
+use super::tell::{self, RequestRecorder};
 use super::title::title;
-use super::{Call, Fork, Placement, Why, conversation_name};
-use crate::answer::{Answer, Opening, Ticket};
-use crate::request::{Piece, Request};
-use crate::turns::{Side, Turn};
+use super::{CallContext, ForkPoint, Placement, PlacementReason, conversation_name};
+use crate::answer::{AnswerContext, AnswerReader, CallTicket};
+use crate::request::{MessagePiece, ModelRequest};
+use crate::turns::{ComparedTurn, TurnSide};
 use dialects::Decoded;
 use model::event::RunStatus;
 use model::ids::{ConversationId, RunId};
 
 /// A call that is being placed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Step<'a> {
-    pub(super) call: &'a Call<'a>,
-    pub(super) request: &'a Request,
-    pub(super) asked: &'a Asked,
+pub(super) struct PlacementStep<'a> {
+    pub(super) call: &'a CallContext<'a>,
+    pub(super) request: &'a ModelRequest,
+    pub(super) asked: &'a RequestDigest,
     pub(super) scope: u64,
     pub(super) number: u64,
 }
 
 /// What is known of a placement besides the loop.
-struct Outcome {
-    why: Why,
+struct PlacementDetails {
+    why: PlacementReason,
     is_new: bool,
-    fork_of: Option<Fork>,
+    fork_of: Option<ForkPoint>,
     events: Decoded,
     history: Range<usize>,
     ended: Option<RunId>,
 }
 
-impl<'a> Step<'a> {
-    fn teller(&self) -> Teller<'a> {
-        Teller::new(self.request, self.asked)
+impl<'a> PlacementStep<'a> {
+    fn teller(&self) -> RequestRecorder<'a> {
+        RequestRecorder::new(self.request, self.asked)
     }
 
     /// A new loop, in `conversation` or one of its own. The turns before `from` are known from elsewhere.
     pub(super) fn open(
         self,
-        memory: &mut Memory,
+        memory: &mut LoopMemory,
         conversation: Option<ConversationId>,
-        fork_of: Option<Fork>,
+        fork_of: Option<ForkPoint>,
         from: usize,
     ) -> Placement {
         let is_named = conversation.is_some();
-        let is_new = !is_named || memory.find(self.scope, Mark::Member).next().is_none();
+        let is_new = !is_named || memory.find(self.scope, LoopKey::Member).next().is_none();
         let conversation =
             conversation.unwrap_or_else(|| conversation_name(self.call.upstream, self.call.name));
         // A branch inside the conversation that it branches off from repeats nothing.
         let is_inside = fork_of.as_ref().is_some_and(|fork| fork.conversation == conversation);
-        let mut new = Loop::new(self.scope, conversation, self.call.name);
+        let mut new = AgentLoop::new(self.scope, conversation, self.call.name);
         new.session = self.request.session.as_deref().map(super::hash);
         let mut teller = self.teller();
         teller.system(&mut new);
@@ -77,19 +77,23 @@ impl<'a> Step<'a> {
         new.note_executed(self.asked.executed());
         new.ask = self.asked.to_remember(self.request, from);
         let id = memory.add(new);
-        let why = if fork_of.is_some() { Why::Fork } else { Why::New };
-        self.placement(memory, id, Outcome { why, is_new, fork_of, events: teller.out, history, ended: None })
+        let why = if fork_of.is_some() { PlacementReason::Fork } else { PlacementReason::New };
+        self.placement(
+            memory,
+            id,
+            PlacementDetails { why, is_new, fork_of, events: teller.out, history, ended: None },
+        )
     }
 
     /// A new loop that branches off from another at a point that this went past.
     pub(super) fn branch(
         self,
-        memory: &mut Memory,
+        memory: &mut LoopMemory,
         conversation: Option<ConversationId>,
-        (id, point): (u64, &Point),
+        (id, point): (u64, &LoopPoint),
         from: usize,
     ) -> Placement {
-        let fork_of = memory.get(id).map(|parent| Fork {
+        let fork_of = memory.get(id).map(|parent| ForkPoint {
             conversation: parent.conversation.clone(),
             run: point.run.clone(),
             messages: u64::try_from(point.head.turns).unwrap_or(u64::MAX),
@@ -98,7 +102,13 @@ impl<'a> Step<'a> {
     }
 
     /// The loop goes on; the turns from `from` on are new.
-    pub(super) fn join(self, memory: &mut Memory, id: u64, from: usize, why: Why) -> Placement {
+    pub(super) fn join(
+        self,
+        memory: &mut LoopMemory,
+        id: u64,
+        from: usize,
+        why: PlacementReason,
+    ) -> Placement {
         let gone_on = memory.change(id, self.call.at, |known| {
             let before = known.run.clone();
             let events = self.go_on(known, from);
@@ -108,14 +118,14 @@ impl<'a> Step<'a> {
         self.placement(
             memory,
             id,
-            Outcome { why, is_new: false, fork_of: None, events, history: 0..0, ended },
+            PlacementDetails { why, is_new: false, fork_of: None, events, history: 0..0, ended },
         )
     }
 
-    fn go_on(self, known: &mut Loop, from: usize) -> Decoded {
+    fn go_on(self, known: &mut AgentLoop, from: usize) -> Decoded {
         known.pass();
         known.attempt = 1;
-        if known.state != State::Failed {
+        if known.state != LoopState::Failed {
             known.ask.told.clear();
         }
         let waited = known.awaited.len();
@@ -152,15 +162,15 @@ impl<'a> Step<'a> {
 
     /// Whether the user has the word again. What stands in one message with results, or brings a file after them, is
     /// said to the model by the loop itself.
-    fn begins_run(self, known: &Loop, from: usize, answered: usize) -> bool {
+    fn begins_run(self, known: &AgentLoop, from: usize, answered: usize) -> bool {
         let news = || self.asked.turns.iter().zip(&self.asked.prints).skip(from);
         let mut said =
-            news().filter(|(turn, print)| turn.side == Side::User && !known.ask.told.contains(print));
+            news().filter(|(turn, print)| turn.side == TurnSide::User && !known.ask.told.contains(print));
         if answered == 0 {
             return said.next().is_some();
         }
         let of_results: BTreeSet<usize> = news()
-            .filter(|(turn, _)| turn.side == Side::Results)
+            .filter(|(turn, _)| turn.side == TurnSide::Results)
             .flat_map(|(turn, _)| turn.pieces.iter().map(|(message, _)| *message))
             .collect();
         said.any(|(turn, _)| {
@@ -169,15 +179,15 @@ impl<'a> Step<'a> {
         })
     }
 
-    fn has_file(self, turn: &Turn) -> bool {
-        turn.pieces.iter().any(|place| matches!(piece(self.request, *place), Some(Piece::File(_))))
+    fn has_file(self, turn: &ComparedTurn) -> bool {
+        turn.pieces.iter().any(|place| matches!(piece(self.request, *place), Some(MessagePiece::File(_))))
     }
 
     /// The last request of the loop once more.
-    pub(super) fn again(self, memory: &mut Memory, id: u64) -> Placement {
+    pub(super) fn again(self, memory: &mut LoopMemory, id: u64) -> Placement {
         let events = memory.change(id, self.call.at, |known| {
             known.attempt = known.attempt.saturating_add(1);
-            if !matches!(known.state, State::Failed | State::Asking) {
+            if !matches!(known.state, LoopState::Failed | LoopState::Asking) {
                 known.pass();
             }
             let mut teller = self.teller();
@@ -197,20 +207,27 @@ impl<'a> Step<'a> {
         self.placement(
             memory,
             id,
-            Outcome { why: Why::Retry, is_new: false, fork_of: None, events, history: 0..0, ended: None },
+            PlacementDetails {
+                why: PlacementReason::Retry,
+                is_new: false,
+                fork_of: None,
+                events,
+                history: 0..0,
+                ended: None,
+            },
         )
     }
 
-    fn placement(self, memory: &mut Memory, id: u64, outcome: Outcome) -> Placement {
-        let Outcome { why, is_new, fork_of, events, history, ended } = outcome;
+    fn placement(self, memory: &mut LoopMemory, id: u64, outcome: PlacementDetails) -> Placement {
+        let PlacementDetails { why, is_new, fork_of, events, history, ended } = outcome;
         let (_, words) = self.asked.before_answer();
         let opened = memory.change(id, self.call.at, |known| {
-            (known.state, known.call, known.is_recalled) = (State::Asking, self.number, false);
-            let opening = Opening {
+            (known.state, known.call, known.is_recalled) = (LoopState::Asking, self.number, false);
+            let opening = AnswerContext {
                 api: self.request.api,
                 conversation: known.conversation.clone(),
                 run: known.run.clone(),
-                ticket: Ticket { agent_loop: id, call: self.number },
+                ticket: CallTicket { agent_loop: id, call: self.number },
                 model: self.request.model.clone(),
                 name: self.call.name.into(),
                 used: known.used.clone(),
@@ -220,15 +237,15 @@ impl<'a> Step<'a> {
         });
         let (attempt, opening) = opened.expect("the loop was found or added just before");
         let (conversation, run) = (opening.conversation.clone(), opening.run.clone());
-        let answer = Answer::new(opening);
+        let answer = AnswerReader::new(opening);
         Placement { conversation, run, why, is_new, fork_of, attempt, events, history, ended, answer }
     }
 
     /// What the conversation is about: the beginning of what the user said first.
     fn title(self) -> Option<String> {
-        let turn = self.asked.turns.iter().find(|turn| turn.side == Side::User)?;
+        let turn = self.asked.turns.iter().find(|turn| turn.side == TurnSide::User)?;
         title(turn.pieces.iter().filter_map(|place| match piece(self.request, *place) {
-            Some(Piece::Text(text)) => Some(text.as_str()),
+            Some(MessagePiece::Text(text)) => Some(text.as_str()),
             _ => None,
         }))
     }

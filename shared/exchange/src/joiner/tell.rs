@@ -5,11 +5,11 @@ use std::ops::Range;
 use compact_str::CompactString;
 use serde::Serialize;
 
-use super::Fork;
-use super::asked::{Asked, piece};
-use super::memory::{Awaited, Loop};
-use crate::request::{Offered, Piece, Request, Role};
-use crate::turns::{Side, Turn};
+use super::ForkPoint;
+use super::asked::{RequestDigest, piece};
+use super::memory::{AgentLoop, AwaitedCall};
+use crate::request::{MessagePiece, ModelRequest, OfferedTool, RequestRole};
+use crate::turns::{ComparedTurn, TurnSide};
 use dialects::Decoded;
 use model::anomaly::{Anomaly, AnomalyCode};
 use model::event::{
@@ -22,21 +22,21 @@ use model::limits::{HISTORY_MESSAGES_MAX, NOTE_BYTES_MAX};
 
 /// Tells what a request adds.
 #[derive(Debug)]
-pub(super) struct Teller<'a> {
-    pub(super) request: &'a Request,
-    pub(super) asked: &'a Asked,
+pub(super) struct RequestRecorder<'a> {
+    pub(super) request: &'a ModelRequest,
+    pub(super) asked: &'a RequestDigest,
     pub(super) out: Decoded,
 }
 
 /// The pieces of one message that belong to some turns.
-struct Spoken<'a> {
-    role: &'a Role,
-    pieces: Vec<&'a Piece>,
+struct SpokenTurns<'a> {
+    role: &'a RequestRole,
+    pieces: Vec<&'a MessagePiece>,
 }
 
 /// The number of an attempt, from 1.
 #[derive(Serialize)]
-struct Attempt {
+struct AttemptNote {
     attempt: u32,
 }
 
@@ -58,13 +58,13 @@ struct ToolNote<'a> {
     schema: Option<&'a Json>,
 }
 
-impl<'a> Teller<'a> {
-    pub(super) fn new(request: &'a Request, asked: &'a Asked) -> Self {
+impl<'a> RequestRecorder<'a> {
+    pub(super) fn new(request: &'a ModelRequest, asked: &'a RequestDigest) -> Self {
         Self { request, asked, out: Decoded::default() }
     }
 
     /// The system prompt, when it is new. One that changes replaces itself.
-    pub(super) fn system(&mut self, known: &mut Loop) {
+    pub(super) fn system(&mut self, known: &mut AgentLoop) {
         if known.system.replace(self.asked.system).is_none_or(|told| told == self.asked.system) {
             return;
         }
@@ -75,21 +75,22 @@ impl<'a> Teller<'a> {
     }
 
     /// The turns in `range`, whoever's they are.
-    pub(super) fn history(&mut self, known: &mut Loop, range: Range<usize>) {
+    pub(super) fn history(&mut self, known: &mut AgentLoop, range: Range<usize>) {
         let turns = self.asked.turns.get(range).unwrap_or_default();
         self.messages(known, self.spoken(turns.iter()), &RunId::none());
     }
 
     /// What is said in the turns from `from` on besides results, as far as it was not told with a request that failed.
-    pub(super) fn news(&mut self, known: &mut Loop, from: usize, run: &RunId) {
+    pub(super) fn news(&mut self, known: &mut AgentLoop, from: usize, run: &RunId) {
         let turns = self.asked.turns.iter().zip(&self.asked.prints).skip(from);
-        let is_news =
-            |(turn, print): &(&Turn, &u64)| turn.side != Side::Results && !known.ask.told.contains(print);
+        let is_news = |(turn, print): &(&ComparedTurn, &u64)| {
+            turn.side != TurnSide::Results && !known.ask.told.contains(print)
+        };
         let spoken = self.spoken(turns.filter(is_news).map(|(turn, _)| turn));
         self.messages(known, spoken, run);
     }
 
-    fn messages(&mut self, known: &mut Loop, spoken: Vec<Spoken<'a>>, run: &RunId) {
+    fn messages(&mut self, known: &mut AgentLoop, spoken: Vec<SpokenTurns<'a>>, run: &RunId) {
         let left_out = spoken.len().saturating_sub(HISTORY_MESSAGES_MAX);
         if left_out > 0 {
             let detail = format!("{left_out} messages of the history, the oldest, are left out");
@@ -106,8 +107,8 @@ impl<'a> Teller<'a> {
         }
     }
 
-    fn spoken<'t>(&self, turns: impl Iterator<Item = &'t Turn>) -> Vec<Spoken<'a>> {
-        let mut spoken: Vec<(usize, Spoken<'a>)> = Vec::new();
+    fn spoken<'t>(&self, turns: impl Iterator<Item = &'t ComparedTurn>) -> Vec<SpokenTurns<'a>> {
+        let mut spoken: Vec<(usize, SpokenTurns<'a>)> = Vec::new();
         for place in turns.flat_map(|turn| &turn.pieces) {
             let (Some(message), Some(piece)) =
                 (self.request.messages.get(place.0), piece(self.request, *place))
@@ -116,7 +117,7 @@ impl<'a> Teller<'a> {
             };
             match spoken.last_mut() {
                 Some((at, said)) if *at == place.0 => said.pieces.push(piece),
-                _ => spoken.push((place.0, Spoken { role: &message.role, pieces: vec![piece] })),
+                _ => spoken.push((place.0, SpokenTurns { role: &message.role, pieces: vec![piece] })),
             }
         }
         spoken.into_iter().map(|(_, said)| said).collect()
@@ -128,22 +129,24 @@ impl<'a> Teller<'a> {
     }
 
     /// What calls gave back, to those that wait for it; the calls that are answered. Those that are not are closed.
-    pub(super) fn results(&mut self, known: &mut Loop, from: usize, at: u64) -> usize {
+    pub(super) fn results(&mut self, known: &mut AgentLoop, from: usize, at: u64) -> usize {
         let mut open = std::mem::take(&mut known.awaited);
         let before = open.len();
         let renamed = self.renamed(&open, from);
-        let results: Vec<&Piece> = self.asked.results(self.request, from).collect();
+        let results: Vec<&MessagePiece> = self.asked.results(self.request, from).collect();
         for piece in results {
             match piece {
-                Piece::Result { id, name, output, is_error } => {
-                    let Some(Awaited { call, since }) = take(&mut open, id, name, &renamed) else { continue };
+                MessagePiece::Result { id, name, output, is_error } => {
+                    let Some(AwaitedCall { call, since }) = take(&mut open, id, name, &renamed) else {
+                        continue;
+                    };
                     let exec_ms = (!call.asks).then(|| at.saturating_sub(since));
                     let (output, is_error) = (output.clone(), *is_error);
                     let result = ToolResult { exec_ms, ..ToolResult::new(call.tool, output, is_error) };
                     self.out.push(&known.run, Kind::ToolResult(result));
                 }
-                Piece::Consent { id, approved, text } => {
-                    let Some(Awaited { call, .. }) = take(&mut open, id, "", &renamed) else { continue };
+                MessagePiece::Consent { id, approved, text } => {
+                    let Some(AwaitedCall { call, .. }) = take(&mut open, id, "", &renamed) else { continue };
                     let (approved, text) = (*approved, text.clone());
                     self.out.push(&known.run, Kind::ApprovalAnswer { tool: call.tool, approved, text });
                 }
@@ -151,7 +154,7 @@ impl<'a> Teller<'a> {
             }
         }
         let answered = before.saturating_sub(open.len());
-        for Awaited { call, .. } in open {
+        for AwaitedCall { call, .. } in open {
             state(&known.run, call.tool, ToolState::Interrupted, &mut self.out);
         }
         answered
@@ -159,9 +162,9 @@ impl<'a> Teller<'a> {
 
     /// The ids by which the client calls the calls, where it gave them other ids: the calls of the model's last turn, in
     /// their order.
-    fn renamed(&self, open: &[Awaited], from: usize) -> Vec<(CompactString, ToolCallId)> {
+    fn renamed(&self, open: &[AwaitedCall], from: usize) -> Vec<(CompactString, ToolCallId)> {
         let mut before = self.asked.turns.iter().take(from.max(self.asked.news));
-        let Some(answer) = before.rfind(|turn| turn.side == Side::Assistant) else {
+        let Some(answer) = before.rfind(|turn| turn.side == TurnSide::Assistant) else {
             return Vec::new();
         };
         let calls = &answer.words.calls;
@@ -172,7 +175,7 @@ impl<'a> Teller<'a> {
     }
 
     /// A run begins, or goes on that had ended.
-    pub(super) fn start(&mut self, known: &mut Loop, title: Option<String>) {
+    pub(super) fn start(&mut self, known: &mut AgentLoop, title: Option<String>) {
         known.is_open = true;
         known.model.clone_from(&self.request.model);
         let start = RunStart {
@@ -185,7 +188,7 @@ impl<'a> Teller<'a> {
     }
 
     /// The run goes on: told where it had ended, or where another model is asked.
-    pub(super) fn go_on(&mut self, known: &mut Loop) {
+    pub(super) fn go_on(&mut self, known: &mut AgentLoop) {
         if !known.is_open {
             self.start(known, None);
         } else if self.request.model.is_some() && known.model != self.request.model {
@@ -196,7 +199,7 @@ impl<'a> Teller<'a> {
     }
 
     /// The tools that are offered, when they are others than before.
-    pub(super) fn tools(&mut self, known: &mut Loop) {
+    pub(super) fn tools(&mut self, known: &mut AgentLoop) {
         let is_new = std::mem::replace(&mut known.tools, self.asked.tools) != self.asked.tools;
         if is_new && !self.request.tools.is_empty() {
             let whole = tools_note(&self.request.tools, true);
@@ -208,11 +211,11 @@ impl<'a> Teller<'a> {
 
     /// The same request comes once more.
     pub(super) fn retry(&mut self, run: &RunId, attempt: u32) {
-        self.note(run, "retry", Json::of(&Attempt { attempt }));
+        self.note(run, "retry", Json::of(&AttemptNote { attempt }));
     }
 
     /// Where the conversation branched off.
-    pub(super) fn fork(&mut self, run: &RunId, fork: &Fork) {
+    pub(super) fn fork(&mut self, run: &RunId, fork: &ForkPoint) {
         let note = ForkNote {
             conversation: fork.conversation.as_str(),
             run: fork.run.as_str(),
@@ -242,11 +245,11 @@ impl<'a> Teller<'a> {
 /// The call that a result belongs to: by its id, by the id that the client gave it, by its name, and without either the
 /// oldest.
 fn take(
-    open: &mut Vec<Awaited>,
+    open: &mut Vec<AwaitedCall>,
     id: &str,
     name: &str,
     renamed: &[(CompactString, ToolCallId)],
-) -> Option<Awaited> {
+) -> Option<AwaitedCall> {
     let by_id = || open.iter().position(|awaited| !id.is_empty() && awaited.call.given == id);
     let by_place = || {
         let (_, tool) = renamed.iter().find(|(given, _)| !id.is_empty() && given == id)?;
@@ -258,8 +261,8 @@ fn take(
     Some(open.remove(at))
 }
 
-fn tools_note(tools: &[Offered], with_schemas: bool) -> Json {
-    let notes = tools.iter().map(|Offered { name, description, schema }| ToolNote {
+fn tools_note(tools: &[OfferedTool], with_schemas: bool) -> Json {
+    let notes = tools.iter().map(|OfferedTool { name, description, schema }| ToolNote {
         name,
         description: description.as_deref(),
         schema: schema.as_ref().filter(|_| with_schemas),
@@ -267,7 +270,7 @@ fn tools_note(tools: &[Offered], with_schemas: bool) -> Json {
     Json::of(&notes.collect::<Vec<_>>())
 }
 
-impl Spoken<'_> {
+impl SpokenTurns<'_> {
     fn text(&self) -> String {
         let texts: Vec<String> = self.pieces.iter().map(|piece| in_words(piece)).collect();
         texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
@@ -275,16 +278,18 @@ impl Spoken<'_> {
 }
 
 /// A piece of a message as a reader sees it where it is only history.
-fn in_words(piece: &Piece) -> String {
+fn in_words(piece: &MessagePiece) -> String {
     match piece {
-        Piece::Text(text) => text.clone(),
-        Piece::File(file) => file.placeholder(),
-        Piece::Call { name, arguments, .. } => format!("[called {name} {arguments}]"),
-        Piece::Result { output, is_error, .. } => {
+        MessagePiece::Text(text) => text.clone(),
+        MessagePiece::File(file) => file.placeholder(),
+        MessagePiece::Call { name, arguments, .. } => format!("[called {name} {arguments}]"),
+        MessagePiece::Result { output, is_error, .. } => {
             let text = output.to_text();
             if *is_error { format!("[failed] {text}") } else { text.into_owned() }
         }
-        Piece::Consent { approved, .. } => String::from(if *approved { "[approved]" } else { "[declined]" }),
+        MessagePiece::Consent { approved, .. } => {
+            String::from(if *approved { "[approved]" } else { "[declined]" })
+        }
     }
 }
 
@@ -294,7 +299,7 @@ pub(super) fn state(run: &RunId, tool: ToolCallId, state: ToolState, out: &mut D
     out.push(run, Kind::ToolState(change));
 }
 
-/// Ends `run`.
+/// Writes the event that ends `run` with `status`.
 pub(super) fn end(run: &RunId, status: RunStatus, out: &mut Decoded) {
     out.push(run, Kind::RunEnd(RunEnd { status, ..RunEnd::default() }));
 }

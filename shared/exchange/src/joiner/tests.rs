@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::Why;
-use crate::{Api, Ending, Request};
+use super::PlacementReason;
+use crate::{AnswerEnd, ModelApi, ModelRequest};
 use model::event::{RunStatus, ToolState};
 use model::limits::{LOOP_REMEMBERED_MS, LOOPS_REMEMBERED_MAX, RESULTS_AWAITED_MS};
 use model::view::NoteBody;
@@ -37,7 +37,7 @@ fn calls_of_one_loop_are_one_conversation_with_one_run_for_each_turn_of_the_user
     let mut world = World::default();
     let mut history = vec![system("Be brief."), user("Weather in Paris and Rome?")];
     let first = world.chat(&Value::from(history.clone()));
-    assert!(first.is_new && first.why == Why::New);
+    assert!(first.is_new && first.why == PlacementReason::New);
     world.wait(100);
     let placed = world.answer(first, &calls(&[PARIS, ROME]));
     assert!(placed.waits);
@@ -47,12 +47,12 @@ fn calls_of_one_loop_are_one_conversation_with_one_run_for_each_turn_of_the_user
     history.push(called(&[(PARIS.0, PARIS.1, r#"{"city":"Paris"}"#), ROME]));
     history.extend([gave(PARIS.0, "sunny"), gave(ROME.0, "rain")]);
     let second = world.chat(&Value::from(history.clone()));
-    assert_eq!((second.why, second.is_new), (Why::Awaited, false));
+    assert_eq!((second.why, second.is_new), (PlacementReason::Awaited, false));
     let placed = world.answer(second, &says("Sunny and rain."));
     assert!(!placed.waits);
     history.extend([assistant("Sunny and rain."), user("Thanks!")]);
     let third = world.chat(&Value::from(history));
-    assert_eq!(third.why, Why::History);
+    assert_eq!(third.why, PlacementReason::History);
     world.answer(third, &says("You are welcome."));
 
     let view = world.only();
@@ -102,7 +102,7 @@ fn a_session_names_the_conversation_when_nobody_else_has_it() {
     assert_eq!(one.conversation.as_str(), format!("openai-{session}"));
     let in_body = json!({ "model": "m", "max_tokens": 1, "messages": [user("hi")],
         "metadata": { "user_id": format!("user_af3_account__session_{session}") } });
-    let two = world.ask(&How { api: Api::Anthropic, ..How::default() }, &in_body);
+    let two = world.ask(&How { api: ModelApi::Anthropic, ..How::default() }, &in_body);
     assert_eq!(two.conversation, one.conversation);
     let three = world.ask(&How { session: Some("1"), ..How::default() }, &body);
     assert_ne!(three.conversation, one.conversation, "a word that others may have names nothing");
@@ -111,7 +111,7 @@ fn a_session_names_the_conversation_when_nobody_else_has_it() {
 #[test]
 fn the_answer_that_a_request_names_says_where_it_belongs() {
     let mut world = World::default();
-    let how = How { api: Api::OpenAiResponses, ..How::default() };
+    let how = How { api: ModelApi::OpenAiResponses, ..How::default() };
     let output = |id: &str, items: Value| json!({ "id": id, "object": "response", "status": "completed", "model": "m", "output": items });
     let text = |text: &str| {
         json!([{ "type": "message", "id": "m", "role": "assistant", "status": "completed",
@@ -127,7 +127,7 @@ fn the_answer_that_a_request_names_says_where_it_belongs() {
         &json!({ "model": "m", "previous_response_id": "resp_1",
         "input": [{ "type": "function_call_output", "call_id": "call_0", "output": "sun" }] }),
     );
-    assert_eq!(second.why, Why::Previous);
+    assert_eq!(second.why, PlacementReason::Previous);
     world.answer(second, &output("resp_2", text("Sun.")));
     let third = world.ask(&how, &json!({ "model": "m", "previous_response_id": "resp_2", "input": "and?" }));
     world.answer(third, &output("resp_3", text("Nothing.")));
@@ -137,10 +137,10 @@ fn the_answer_that_a_request_names_says_where_it_belongs() {
 
     let branch =
         world.ask(&how, &json!({ "model": "m", "previous_response_id": "resp_2", "input": "else?" }));
-    assert_eq!(branch.why, Why::Fork);
+    assert_eq!(branch.why, PlacementReason::Fork);
     assert_eq!(branch.fork_of.unwrap().messages, 4);
     let lost = world.ask(&how, &json!({ "model": "m", "previous_response_id": "resp_9", "input": "hm" }));
-    assert_eq!(lost.why, Why::New);
+    assert_eq!(lost.why, PlacementReason::New);
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn ids_that_repeat_or_are_missing_are_told_apart_and_matched_by_name_and_order()
     assert_eq!(runs(world.only())[0].tools.keys().nth(1).unwrap().as_str(), "call_0.2");
 
     let mut world = World::default();
-    let how = How { api: Api::Gemini, ..How::default() };
+    let how = How { api: ModelApi::Gemini, ..How::default() };
     let ask = json!([{ "role": "user", "parts": [{ "text": "both" }] }]);
     let first = world.ask(&how, &json!({ "contents": ask }));
     let parts = json!([{ "functionCall": { "name": "a", "args": {} } }, { "functionCall": { "name": "b", "args": { "x": 1 } } }]);
@@ -214,7 +214,7 @@ fn ids_that_repeat_or_are_missing_are_told_apart_and_matched_by_name_and_order()
         &json!({ "contents": [ask[0], { "role": "model", "parts": parts },
         { "role": "user", "parts": back }] }),
     );
-    assert_eq!(second.why, Why::History);
+    assert_eq!(second.why, PlacementReason::History);
     let told = tools(world.only());
     assert_eq!(told[0].1.state, ToolState::Complete);
     assert_eq!((told[1].0.as_str(), told[1].1.state), ("b", ToolState::Error));
@@ -232,7 +232,7 @@ fn ids_that_the_client_made_up_are_matched_by_the_place_of_the_calls() {
         gave("own-1", "A")
     ]);
     let second = world.chat(&back);
-    assert_eq!(second.why, Why::History);
+    assert_eq!(second.why, PlacementReason::History);
     let told = tools(world.only());
     assert_eq!(told[0].1.result.as_ref().unwrap().to_text(), "A");
     assert_eq!(told[1].1.result.as_ref().unwrap().to_text(), "B");
@@ -282,7 +282,7 @@ fn a_user_who_does_not_wait_for_results_leaves_the_calls_interrupted() {
 #[test]
 fn what_the_loop_itself_says_with_results_is_said_inside_the_run() {
     let mut world = World::default();
-    let how = How { api: Api::Anthropic, ..How::default() };
+    let how = How { api: ModelApi::Anthropic, ..How::default() };
     let ask = json!({ "role": "user", "content": "go" });
     let made = json!([{ "type": "tool_use", "id": "toolu_01Abc234", "name": "a", "input": {} }]);
     let first = world.ask(&how, &json!({ "model": "m", "messages": [ask] }));
@@ -298,7 +298,7 @@ fn what_the_loop_itself_says_with_results_is_said_inside_the_run() {
         &json!({ "model": "m",
         "messages": [ask, { "role": "assistant", "content": made }, { "role": "user", "content": back }] }),
     );
-    assert_eq!(second.why, Why::Awaited);
+    assert_eq!(second.why, PlacementReason::Awaited);
     let view = world.only();
     assert_eq!(runs(view).len(), 1);
     assert_eq!(tools(view)[0].1.state, ToolState::Error);
@@ -308,7 +308,7 @@ fn what_the_loop_itself_says_with_results_is_said_inside_the_run() {
 #[test]
 fn a_request_that_was_not_read_has_a_run_all_the_same() {
     let mut world = World::default();
-    let request = Request::unread(Api::OpenAiChat, "/v1/chat/completions", "over 32 MiB");
+    let request = ModelRequest::unread(ModelApi::OpenAiChat, "/v1/chat/completions", "over 32 MiB");
     let one = world.place(&How::default(), &request);
     let two = world.place(&How::default(), &request);
     assert_ne!(one.conversation, two.conversation);
@@ -317,7 +317,7 @@ fn a_request_that_was_not_read_has_a_run_all_the_same() {
     world.answer(one, &calls(&[PARIS]));
     // The ids of its calls are known even so.
     let on = world.chat(&json!([user("long"), called(&[PARIS]), gave(PARIS.0, "sun")]));
-    assert_eq!((on.why, on.conversation), (Why::Awaited, conversation));
+    assert_eq!((on.why, on.conversation), (PlacementReason::Awaited, conversation));
 }
 
 #[test]
@@ -401,9 +401,9 @@ fn a_loop_goes_on_before_the_body_of_its_answer_is_over() {
         format!("data: {called_it}\n\ndata: {}\n\ndata: [DONE]\n\n", chunk(json!({}), json!("tool_calls")));
     assert!(world.settle(&mut first.answer, &stream).waits);
     let second = world.chat(&json!([user("go"), called(&[PARIS]), gave(PARIS.0, "sun")]));
-    assert_eq!((second.why, &second.run), (Why::Awaited, &first.run));
+    assert_eq!((second.why, &second.run), (PlacementReason::Awaited, &first.run));
     let mut late = dialects::Decoded::default();
-    assert!(first.answer.end(Ending::Failed(fact("upstream_cut")), &mut late).is_none());
+    assert!(first.answer.end(AnswerEnd::Failed(fact("upstream_cut")), &mut late).is_none());
     assert!(late.envelopes.is_empty(), "{late:?}");
     world.answer(second, &says("Sun."));
     assert_eq!((runs(world.only()).len(), runs(world.only())[0].status), (1, RunStatus::Complete));
@@ -419,7 +419,7 @@ fn a_run_that_was_only_found_is_not_ended_by_who_forgets_it() {
         let first = world.ask(&how, &body(json!([user("go")])));
         world.answer(first, &calls(&[PARIS]));
         // Somebody else's, for whom this joiner is another one.
-        world.joiner = crate::Joiner::default();
+        world.joiner = crate::CallJoiner::default();
         let second = world.ask(&how, &body(messages));
         world.answer(second, &says("1"));
         world.restart();

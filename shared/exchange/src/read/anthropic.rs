@@ -1,13 +1,16 @@
 //! Anthropic's messages. What tools of the provider did stands among the words of the assistant, and is left out here as
 //! it is where answers are listened to: nobody has to carry it out.
 
-use super::{Field, Fields, Piece, Request, Role, call, instruct, part, result, say, system_message, tools};
+use super::{
+    ForeignField, ForeignFields, MessagePiece, ModelRequest, RequestRole, call, instruct, part, result, say,
+    system_message, tools,
+};
 
 /// Reads the fields of the body.
-pub(super) fn read(fields: &Fields<'_>, request: &mut Request) {
+pub(super) fn read(fields: &ForeignFields<'_>, request: &mut ModelRequest) {
     tools(fields.get("tools"), request);
     for piece in part::pieces(fields.get("system"), request) {
-        if let Piece::Text(text) = piece {
+        if let MessagePiece::Text(text) = piece {
             instruct(request, &text);
         }
     }
@@ -20,22 +23,22 @@ pub(super) fn read(fields: &Fields<'_>, request: &mut Request) {
             part::pieces(content, request)
         };
         match &*fields.get("role").text().unwrap_or_default() {
-            "user" => say(request, Role::User, pieces),
-            "assistant" => say(request, Role::Assistant, pieces),
+            "user" => say(request, RequestRole::User, pieces),
+            "assistant" => say(request, RequestRole::Assistant, pieces),
             "system" => system_message(request, pieces),
-            other => say(request, Role::Other(other.into()), pieces),
+            other => say(request, RequestRole::Other(other.into()), pieces),
         }
     }
 }
 
-fn read_block(block: Field<'_>, request: &mut Request) -> Option<Piece> {
+fn read_block(block: ForeignField<'_>, request: &mut ModelRequest) -> Option<MessagePiece> {
     let fields = block.fields();
     let kind = fields.get("type").text().unwrap_or_default();
     match &*kind {
         "tool_use" => Some(call(fields.get("id"), fields.get("name"), fields.get("input"))),
         "tool_result" => {
             let is_error = fields.get("is_error").is_true();
-            Some(result(fields.get("tool_use_id"), Field::default(), fields.get("content"), is_error))
+            Some(result(fields.get("tool_use_id"), ForeignField::default(), fields.get("content"), is_error))
         }
         "server_tool_use" | "mcp_tool_use" | "fallback" => None,
         kind if kind.ends_with("_tool_result") => None,

@@ -1,16 +1,19 @@
 //! Chat completions of OpenAI and whoever copies them, Ollama's chat, Cohere's chat: one list of messages with roles.
 
-use super::{Field, Fields, Piece, Request, Role, call, file, part, result, say, system_message, tools};
+use super::{
+    ForeignField, ForeignFields, MessagePiece, ModelRequest, RequestRole, call, file, part, result, say,
+    system_message, tools,
+};
 
 /// Reads the fields of the body.
-pub(super) fn read(fields: &Fields<'_>, request: &mut Request) {
+pub(super) fn read(fields: &ForeignFields<'_>, request: &mut ModelRequest) {
     tools(fields.any(&["tools", "functions"]), request);
     for message in fields.get("messages").list() {
         read_message(&message.fields(), request);
     }
 }
 
-fn read_message(fields: &Fields<'_>, request: &mut Request) {
+fn read_message(fields: &ForeignFields<'_>, request: &mut ModelRequest) {
     let role = fields.get("role").text().unwrap_or_default();
     let content = fields.get("content");
     match &*role {
@@ -20,33 +23,33 @@ fn read_message(fields: &Fields<'_>, request: &mut Request) {
         }
         "tool" | "function" => {
             let name = fields.any(&["tool_name", "name"]);
-            say(request, Role::Tool, vec![result(fields.get("tool_call_id"), name, content, false)]);
+            say(request, RequestRole::Tool, vec![result(fields.get("tool_call_id"), name, content, false)]);
         }
         "assistant" | "model" => {
             let mut pieces = part::pieces(content, request);
-            pieces.extend(fields.get("refusal").word().map(|text| Piece::Text(text.into_owned())));
+            pieces.extend(fields.get("refusal").word().map(|text| MessagePiece::Text(text.into_owned())));
             pieces.extend(fields.get("tool_calls").list().into_iter().map(tool_call));
             let legacy = fields.get("function_call");
             if legacy.is_object() {
                 let inner = legacy.fields();
-                pieces.push(call(Field::default(), inner.get("name"), inner.get("arguments")));
+                pieces.push(call(ForeignField::default(), inner.get("name"), inner.get("arguments")));
             }
-            say(request, Role::Assistant, pieces);
+            say(request, RequestRole::Assistant, pieces);
         }
         other => {
             let mut pieces = part::pieces(content, request);
             let images = fields.get("images").list_of_texts();
-            pieces.extend(images.iter().map(|image| Piece::File(file("image", "", image))));
-            let role = if other == "user" { Role::User } else { Role::Other(other.into()) };
+            pieces.extend(images.iter().map(|image| MessagePiece::File(file("image", "", image))));
+            let role = if other == "user" { RequestRole::User } else { RequestRole::Other(other.into()) };
             say(request, role, pieces);
         }
     }
 }
 
-fn tool_call(field: Field<'_>) -> Piece {
+fn tool_call(field: ForeignField<'_>) -> MessagePiece {
     let outer = field.fields();
     let inner = outer.any(&["function", "custom"]);
-    let named = if inner.is_object() { inner.fields() } else { Fields::default() };
+    let named = if inner.is_object() { inner.fields() } else { ForeignFields::default() };
     let get = |names: &[&str]| {
         let found = named.any(names);
         if found.is_some() { found } else { outer.any(names) }

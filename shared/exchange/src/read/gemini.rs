@@ -1,61 +1,64 @@
 //! Gemini's contents. Calls mostly have no id: results name the tool and stand in the order of the calls.
 
-use super::{Field, Fields, Piece, Request, Role, call, file, instruct, offer, result, say, unknown};
+use super::{
+    ForeignField, ForeignFields, MessagePiece, ModelRequest, RequestRole, call, file, instruct, offer,
+    result, say, unknown,
+};
 
 /// Reads the fields of the body.
-pub(super) fn read(fields: &Fields<'_>, request: &mut Request) {
+pub(super) fn read(fields: &ForeignFields<'_>, request: &mut ModelRequest) {
     for tool in fields.get("tools").list() {
         for (kind, inner) in tool.fields().into_all() {
             if kind.replace('_', "").eq_ignore_ascii_case("functiondeclarations") {
                 inner.list().into_iter().for_each(|declared| declare(declared, request));
             } else if inner.is_object() {
-                offer(request, &kind, Field::default(), Field::default());
+                offer(request, &kind, ForeignField::default(), ForeignField::default());
             }
         }
     }
     let system = fields.get("systemInstruction");
     let instructions = if system.is_object() { pieces(system, request) } else { text(system) };
     for piece in instructions {
-        if let Piece::Text(text) = piece {
+        if let MessagePiece::Text(text) = piece {
             instruct(request, &text);
         }
     }
     let contents = fields.get("contents");
-    say(request, Role::User, text(contents));
+    say(request, RequestRole::User, text(contents));
     for content in contents.list() {
         let role = match &*content.fields().get("role").text().unwrap_or_default() {
-            "model" => Role::Assistant,
-            "user" | "" => Role::User,
-            "function" => Role::Tool,
-            other => Role::Other(other.into()),
+            "model" => RequestRole::Assistant,
+            "user" | "" => RequestRole::User,
+            "function" => RequestRole::Tool,
+            other => RequestRole::Other(other.into()),
         };
         let pieces = pieces(content, request);
         say(request, role, pieces);
     }
 }
 
-fn declare(declared: Field<'_>, request: &mut Request) {
+fn declare(declared: ForeignField<'_>, request: &mut ModelRequest) {
     let fields = declared.fields();
     let name = fields.get("name").word().unwrap_or_default();
     let schema = fields.any(&["parameters", "parametersJsonSchema"]);
     offer(request, &name, fields.get("description"), schema);
 }
 
-fn text(field: Field<'_>) -> Vec<Piece> {
-    field.word().map(|text| Piece::Text(text.into_owned())).into_iter().collect()
+fn text(field: ForeignField<'_>) -> Vec<MessagePiece> {
+    field.word().map(|text| MessagePiece::Text(text.into_owned())).into_iter().collect()
 }
 
-fn pieces(content: Field<'_>, request: &mut Request) -> Vec<Piece> {
+fn pieces(content: ForeignField<'_>, request: &mut ModelRequest) -> Vec<MessagePiece> {
     let parts = content.fields().get("parts").list();
     parts.into_iter().filter_map(|part| piece(&part.fields(), request)).collect()
 }
 
-fn piece(fields: &Fields<'_>, request: &mut Request) -> Option<Piece> {
+fn piece(fields: &ForeignFields<'_>, request: &mut ModelRequest) -> Option<MessagePiece> {
     if fields.get("thought").is_true() {
         return None;
     }
     if let Some(text) = fields.get("text").text() {
-        return (!text.is_empty()).then(|| Piece::Text(text.into_owned()));
+        return (!text.is_empty()).then(|| MessagePiece::Text(text.into_owned()));
     }
     let (made, back) = (fields.get("functionCall"), fields.get("functionResponse"));
     if made.is_object() {
@@ -79,7 +82,7 @@ fn piece(fields: &Fields<'_>, request: &mut Request) -> Option<Piece> {
             class @ ("image" | "audio" | "video") => class,
             _ => "file",
         };
-        return Some(Piece::File(file(class, &name, &inner.get("data").text().unwrap_or_default())));
+        return Some(MessagePiece::File(file(class, &name, &inner.get("data").text().unwrap_or_default())));
     }
     // Of the provider's own tools, and marks of its thinking.
     let known = ["executableCode", "codeExecutionResult", "thoughtSignature", "toolCall", "toolResponse"];

@@ -2,21 +2,21 @@
 
 use std::borrow::Cow;
 
-use super::{Field, Fields, Piece, Request, file, file_at, unknown};
+use super::{ForeignField, ForeignFields, MessagePiece, ModelRequest, file, file_at, unknown};
 
 /// The pieces of `content`: a string, a list of parts, or nothing.
-pub(super) fn pieces(content: Field<'_>, request: &mut Request) -> Vec<Piece> {
+pub(super) fn pieces(content: ForeignField<'_>, request: &mut ModelRequest) -> Vec<MessagePiece> {
     if let Some(text) = content.text() {
-        return if text.is_empty() { Vec::new() } else { vec![Piece::Text(text.into_owned())] };
+        return if text.is_empty() { Vec::new() } else { vec![MessagePiece::Text(text.into_owned())] };
     }
     let parts = content.list();
     parts.into_iter().filter_map(|part| piece(part, request)).collect()
 }
 
 /// One part; nothing for what is not shown and for what nobody knows.
-pub(super) fn piece(part: Field<'_>, request: &mut Request) -> Option<Piece> {
+pub(super) fn piece(part: ForeignField<'_>, request: &mut ModelRequest) -> Option<MessagePiece> {
     if let Some(text) = part.word() {
-        return Some(Piece::Text(text.into_owned()));
+        return Some(MessagePiece::Text(text.into_owned()));
     }
     let fields = part.fields();
     let kind = fields.get("type").text().unwrap_or_default();
@@ -24,17 +24,17 @@ pub(super) fn piece(part: Field<'_>, request: &mut Request) -> Option<Piece> {
         return None;
     }
     if let Some(text) = words(&kind, &fields) {
-        return (!text.is_empty()).then(|| Piece::Text(text));
+        return (!text.is_empty()).then(|| MessagePiece::Text(text));
     }
     let found = known_file(&kind, &fields);
     if found.is_none() {
         unknown(request, "a part", &kind);
     }
-    found.map(Piece::File)
+    found.map(MessagePiece::File)
 }
 
 /// A part of what a call gave back, as text; nothing for one that only JSON can tell.
-pub(super) fn of_result(part: Field<'_>) -> Option<String> {
+pub(super) fn of_result(part: ForeignField<'_>) -> Option<String> {
     if let Some(text) = part.text() {
         return Some(text.into_owned());
     }
@@ -56,7 +56,7 @@ fn is_silent(kind: &str) -> bool {
     )
 }
 
-fn words(kind: &str, fields: &Fields<'_>) -> Option<String> {
+fn words(kind: &str, fields: &ForeignFields<'_>) -> Option<String> {
     match kind {
         "text" | "input_text" | "output_text" | "summary_text" | "" => {
             fields.get("text").text().map(Cow::into_owned)
@@ -67,7 +67,7 @@ fn words(kind: &str, fields: &Fields<'_>) -> Option<String> {
     }
 }
 
-fn known_file(kind: &str, fields: &Fields<'_>) -> Option<super::File> {
+fn known_file(kind: &str, fields: &ForeignFields<'_>) -> Option<super::OmittedFile> {
     let kind = kind.trim_start_matches("input_").trim_end_matches("_url");
     match kind {
         "image"
@@ -86,7 +86,7 @@ fn known_file(kind: &str, fields: &Fields<'_>) -> Option<super::File> {
     if let Some(address) = of_kind.text() {
         return Some(file_at(kind, &address));
     }
-    let inner = if of_kind.is_object() { of_kind.fields() } else { Fields::default() };
+    let inner = if of_kind.is_object() { of_kind.fields() } else { ForeignFields::default() };
     let get = |names: &[&str]| {
         let found = inner.any(names);
         if found.is_some() { found } else { fields.any(names) }

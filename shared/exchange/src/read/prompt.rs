@@ -1,9 +1,9 @@
 //! APIs without messages: OpenAI's legacy completions and Ollama's generate.
 
-use super::{Fields, Piece, Request, Role, file, instruct, say};
+use super::{ForeignFields, MessagePiece, ModelRequest, RequestRole, file, instruct, say};
 
 /// Reads the fields of the body.
-pub(super) fn read(fields: &Fields<'_>, request: &mut Request) {
+pub(super) fn read(fields: &ForeignFields<'_>, request: &mut ModelRequest) {
     instruct(request, &fields.get("system").text().unwrap_or_default());
     let prompt = fields.get("prompt");
     let texts = match prompt.word() {
@@ -11,8 +11,8 @@ pub(super) fn read(fields: &Fields<'_>, request: &mut Request) {
         // Tokens instead of words say nothing to a reader.
         None => prompt.list_of_texts(),
     };
-    let mut pieces: Vec<Piece> = texts.into_iter().map(Piece::Text).collect();
+    let mut pieces: Vec<MessagePiece> = texts.into_iter().map(MessagePiece::Text).collect();
     let images = fields.get("images").list_of_texts();
-    pieces.extend(images.iter().map(|image| Piece::File(file("image", "", image))));
-    say(request, Role::User, pieces);
+    pieces.extend(images.iter().map(|image| MessagePiece::File(file("image", "", image))));
+    say(request, RequestRole::User, pieces);
 }

@@ -6,14 +6,15 @@ use std::borrow::Cow;
 use compact_str::CompactString;
 
 use super::{
-    Field, Fields, Piece, Request, Role, call, instruct, part, result, say, system_message, tools, unknown,
+    ForeignField, ForeignFields, MessagePiece, ModelRequest, RequestRole, call, instruct, part, result, say,
+    system_message, tools, unknown,
 };
 
 /// Reads the fields of the body.
-pub(super) fn read(fields: &Fields<'_>, request: &mut Request) {
+pub(super) fn read(fields: &ForeignFields<'_>, request: &mut ModelRequest) {
     tools(fields.get("tools"), request);
     for piece in part::pieces(fields.get("instructions"), request) {
-        if let Piece::Text(text) = piece {
+        if let MessagePiece::Text(text) = piece {
             instruct(request, &text);
         }
     }
@@ -26,14 +27,14 @@ pub(super) fn read(fields: &Fields<'_>, request: &mut Request) {
     }
     let input = fields.get("input");
     if let Some(text) = input.word() {
-        return say(request, Role::User, vec![Piece::Text(text.into_owned())]);
+        return say(request, RequestRole::User, vec![MessagePiece::Text(text.into_owned())]);
     }
     for item in input.list() {
         read_item(&item.fields(), request);
     }
 }
 
-fn read_item(fields: &Fields<'_>, request: &mut Request) {
+fn read_item(fields: &ForeignFields<'_>, request: &mut ModelRequest) {
     let kind = fields.get("type").text().unwrap_or_default();
     match &*kind {
         "message" | "" => read_message(fields, request),
@@ -53,20 +54,20 @@ fn read_item(fields: &Fields<'_>, request: &mut Request) {
         | "program_output"
         | "additional_tools" => {}
         "mcp_approval_response" => {
-            let consent = Piece::Consent {
+            let consent = MessagePiece::Consent {
                 id: CompactString::new(fields.get("approval_request_id").words().unwrap_or_default()),
                 approved: fields.get("approve").is_true(),
                 text: fields.get("reason").word().map(Cow::into_owned),
             };
-            say(request, Role::Tool, vec![consent]);
+            say(request, RequestRole::Tool, vec![consent]);
         }
         "function_call" | "custom_tool_call" => {
             let id = fields.any(&["call_id", "id"]);
             let made = call(id, fields.get("name"), fields.any(&["arguments", "input"]));
-            say(request, Role::Assistant, vec![made]);
+            say(request, RequestRole::Assistant, vec![made]);
         }
         kind if kind.ends_with("_call") => {
-            let made = Piece::Call {
+            let made = MessagePiece::Call {
                 id: CompactString::new(fields.any(&["call_id", "id"]).words().unwrap_or_default()),
                 name: CompactString::new(kind.trim_end_matches("_call")),
                 arguments: fields
@@ -75,24 +76,25 @@ fn read_item(fields: &Fields<'_>, request: &mut Request) {
                     .unwrap_or_default()
                     .into_owned(),
             };
-            say(request, Role::Assistant, vec![made]);
+            say(request, RequestRole::Assistant, vec![made]);
         }
         kind if kind.ends_with("_output") => {
             let status = fields.get("status").text().unwrap_or_default();
             let output = fields.any(&["output", "tools"]);
-            let back = result(fields.any(&["call_id", "id"]), Field::default(), output, status == "failed");
-            say(request, Role::Tool, vec![back]);
+            let back =
+                result(fields.any(&["call_id", "id"]), ForeignField::default(), output, status == "failed");
+            say(request, RequestRole::Tool, vec![back]);
         }
         kind => unknown(request, "an item", kind),
     }
 }
 
-fn read_message(fields: &Fields<'_>, request: &mut Request) {
+fn read_message(fields: &ForeignFields<'_>, request: &mut ModelRequest) {
     let pieces = part::pieces(fields.get("content"), request);
     match &*fields.get("role").text().unwrap_or_default() {
-        "user" => say(request, Role::User, pieces),
-        "assistant" => say(request, Role::Assistant, pieces),
+        "user" => say(request, RequestRole::User, pieces),
+        "assistant" => say(request, RequestRole::Assistant, pieces),
         "system" | "developer" => system_message(request, pieces),
-        other => say(request, Role::Other(other.into()), pieces),
+        other => say(request, RequestRole::Other(other.into()), pieces),
     }
 }

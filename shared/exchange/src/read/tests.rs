@@ -3,38 +3,38 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{Api, Piece, Request, Role};
+use crate::{MessagePiece, ModelApi, ModelRequest, RequestRole};
 use model::anomaly::AnomalyCode;
 use model::limits::OFFERED_TOOLS_MAX;
 
-const APIS: [Api; 8] = [
-    Api::OpenAiChat,
-    Api::OpenAiCompletions,
-    Api::OpenAiResponses,
-    Api::Anthropic,
-    Api::Gemini,
-    Api::OllamaChat,
-    Api::OllamaGenerate,
-    Api::Cohere,
+const APIS: [ModelApi; 8] = [
+    ModelApi::OpenAiChat,
+    ModelApi::OpenAiCompletions,
+    ModelApi::OpenAiResponses,
+    ModelApi::Anthropic,
+    ModelApi::Gemini,
+    ModelApi::OllamaChat,
+    ModelApi::OllamaGenerate,
+    ModelApi::Cohere,
 ];
 
-fn read(api: Api, body: &Value) -> Request {
-    Request::read(api, "/", body.to_string().as_bytes())
+fn read(api: ModelApi, body: &Value) -> ModelRequest {
+    ModelRequest::read(api, "/", body.to_string().as_bytes())
 }
 
 /// The pieces as lines: role, then what.
-fn lines(request: &Request) -> Vec<String> {
+fn lines(request: &ModelRequest) -> Vec<String> {
     let messages = request.messages.iter();
     let pieces = messages.flat_map(|said| said.pieces.iter().map(move |piece| (said.role.as_str(), piece)));
     pieces
         .map(|(role, piece)| match piece {
-            Piece::Text(text) => format!("{role}: {text}"),
-            Piece::File(file) => format!("{role}: {}", file.placeholder()),
-            Piece::Call { id, name, arguments } => format!("{role} {id} {name} {arguments}"),
-            Piece::Result { id, name, output, is_error } => {
+            MessagePiece::Text(text) => format!("{role}: {text}"),
+            MessagePiece::File(file) => format!("{role}: {}", file.placeholder()),
+            MessagePiece::Call { id, name, arguments } => format!("{role} {id} {name} {arguments}"),
+            MessagePiece::Result { id, name, output, is_error } => {
                 format!("{role} {id}{name} {} {}", output.to_text(), if *is_error { "failed" } else { "ok" })
             }
-            Piece::Consent { id, approved, .. } => format!("{role} {id} {approved}"),
+            MessagePiece::Consent { id, approved, .. } => format!("{role} {id} {approved}"),
         })
         .collect()
 }
@@ -42,7 +42,7 @@ fn lines(request: &Request) -> Vec<String> {
 #[test]
 fn chat_completions() {
     let request = read(
-        Api::OpenAiChat,
+        ModelApi::OpenAiChat,
         &json!({
             "model": "gpt-4o", "stream": true, "user": "u7",
             "metadata": { "thread_id": "thread_9aF31bQ77x" },
@@ -93,7 +93,7 @@ fn chat_completions() {
 #[test]
 fn responses() {
     let request = read(
-        Api::OpenAiResponses,
+        ModelApi::OpenAiResponses,
         &json!({
             "model": "gpt-5", "instructions": "Be brief.", "previous_response_id": "resp_1",
             "prompt_cache_key": "0b6e9a54-7c3d-4e1f-9a2b-3c4d5e6f7a8b",
@@ -138,7 +138,7 @@ fn responses() {
         ]
     );
     assert_eq!(request.anomalies, []);
-    let text = read(Api::OpenAiResponses, &json!({ "input": "hi", "conversation": { "id": "conv_1" } }));
+    let text = read(ModelApi::OpenAiResponses, &json!({ "input": "hi", "conversation": { "id": "conv_1" } }));
     assert!(text.continues && text.session.as_deref() == Some("conv_1"));
     assert_eq!(lines(&text), ["user: hi"]);
 }
@@ -146,7 +146,7 @@ fn responses() {
 #[test]
 fn messages() {
     let request = read(
-        Api::Anthropic,
+        ModelApi::Anthropic,
         &json!({
             "model": "claude", "stream": true, "max_tokens": 1,
             "metadata": { "user_id": "{\"device_id\":\"d\",\"session_id\":\"0b6e9a54-7c3d-4e1f-9a2b-3c4d5e6f7a8b\"}" },
@@ -184,8 +184,8 @@ fn messages() {
 
 #[test]
 fn contents() {
-    let request = Request::read(
-        Api::Gemini,
+    let request = ModelRequest::read(
+        ModelApi::Gemini,
         "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse",
         json!({
             "system_instruction": { "parts": [{ "text": "Be brief." }] },
@@ -222,7 +222,7 @@ fn contents() {
 #[test]
 fn ollama_and_prompts() {
     let chat = read(
-        Api::OllamaChat,
+        ModelApi::OllamaChat,
         &json!({ "model": "qwen3", "messages": [{ "role": "user", "content": "hi", "images": ["AAAA"] },
             { "role": "assistant", "content": "", "thinking": "hm", "tool_calls": [{ "function": { "name": "look", "arguments": { "a": 1 } } }] },
             { "role": "tool", "tool_name": "look", "content": "x" }] }),
@@ -232,28 +232,28 @@ fn ollama_and_prompts() {
         lines(&chat),
         ["user: hi", "user: [image: 3 bytes]", r#"assistant  look {"a":1}"#, "tool look x ok"]
     );
-    let generate = read(Api::OllamaGenerate, &json!({ "prompt": "hi", "system": "s", "stream": false }));
+    let generate = read(ModelApi::OllamaGenerate, &json!({ "prompt": "hi", "system": "s", "stream": false }));
     assert!(!generate.streaming);
     assert_eq!((generate.system.as_deref(), lines(&generate)), (Some("s"), vec!["user: hi".to_owned()]));
-    let legacy = read(Api::OpenAiCompletions, &json!({ "prompt": ["a", "b"] }));
+    let legacy = read(ModelApi::OpenAiCompletions, &json!({ "prompt": ["a", "b"] }));
     assert_eq!(lines(&legacy), ["user: a", "user: b"]);
 }
 
 #[test]
 fn what_nobody_knows_is_an_anomaly_and_costs_nothing_else() {
     let request = read(
-        Api::Anthropic,
+        ModelApi::Anthropic,
         &json!({ "messages": [{ "role": "user", "content": [{ "type": "hologram" }, { "type": "text", "text": "hi" }] },
             { "role": "oracle", "content": "yes" }] }),
     );
     assert_eq!(lines(&request), ["user: hi", "oracle: yes"]);
-    assert_eq!(request.messages[1].role, Role::Other("oracle".into()));
+    assert_eq!(request.messages[1].role, RequestRole::Other("oracle".into()));
     assert_eq!(request.anomalies.len(), 1);
     for body in ["", "[]", "{", "\"x\"", "null", "\u{feff}"] {
-        let request = Request::read(Api::OpenAiChat, "/", body.as_bytes());
+        let request = ModelRequest::read(ModelApi::OpenAiChat, "/", body.as_bytes());
         assert!(!request.is_read && request.anomalies[0].code == AnomalyCode::Malformed, "{body}");
     }
-    let request = Request::read(Api::OpenAiChat, "/", b"{\"model\":\"\xff\"}");
+    let request = ModelRequest::read(ModelApi::OpenAiChat, "/", b"{\"model\":\"\xff\"}");
     assert!(request.is_read && request.anomalies.len() == 1);
 }
 
@@ -262,7 +262,7 @@ fn i7_tools_are_bounded() {
     let tools: Vec<Value> = (0..=OFFERED_TOOLS_MAX)
         .map(|n| json!({ "name": format!("t{n}"), "input_schema": { "x": "y".repeat(20_000) } }))
         .collect();
-    let request = read(Api::Anthropic, &json!({ "tools": tools }));
+    let request = read(ModelApi::Anthropic, &json!({ "tools": tools }));
     assert_eq!(request.tools.len(), OFFERED_TOOLS_MAX);
     assert_eq!(request.tools[0].schema, None);
     assert_eq!(request.anomalies.len(), 1);
@@ -324,15 +324,15 @@ proptest! {
     fn i3_any_body_is_read(value in wild(), cut in any::<prop::sample::Index>()) {
         let body = value.to_string().into_bytes();
         for api in APIS {
-            Request::read(api, "/", &body);
-            Request::read(api, "/", &body[..cut.index(body.len() + 1)]);
+            ModelRequest::read(api, "/", &body);
+            ModelRequest::read(api, "/", &body[..cut.index(body.len() + 1)]);
         }
     }
 
     #[test]
     fn i3_any_bytes_are_read(body in proptest::collection::vec(any::<u8>(), 0..200)) {
         for api in APIS {
-            Request::read(api, "/x/models/", &body);
+            ModelRequest::read(api, "/x/models/", &body);
         }
     }
 }

@@ -70,7 +70,7 @@ impl Attributes {
             return Some(tree_of(value));
         }
         let start = format!("{prefix}.");
-        let mut root = Node::default();
+        let mut root = AttributeNode::default();
         for (name, value) in self.0.range(start.clone()..) {
             let Some(path) = name.strip_prefix(&start) else { break };
             root.put(path, value, SEGMENTS_MAX);
@@ -128,12 +128,12 @@ pub(crate) fn tree_of(value: &Value) -> Value {
 
 /// A tree on its way from names to a value.
 #[derive(Debug, Default)]
-struct Node {
+struct AttributeNode {
     value: Option<Value>,
     children: BTreeMap<String, Self>,
 }
 
-impl Node {
+impl AttributeNode {
     fn put(&mut self, path: &str, value: &Value, segments: usize) {
         match path.split_once('.').filter(|_| segments > 0) {
             Some((first, rest)) => {

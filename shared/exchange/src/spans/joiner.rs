@@ -15,8 +15,8 @@ use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 
-use super::meaning::{Meaning, Role};
-use super::{Span, SpanId, TraceId};
+use super::meaning::{SpanMeaning, SpanRole};
+use super::{FinishedSpan, SpanId, TraceId};
 use model::envelope::Envelope;
 use model::ids::ConversationId;
 use model::limits::{
@@ -30,11 +30,11 @@ mod place;
 mod tell;
 mod trace;
 
-use trace::Trace;
+use trace::SpanTrace;
 
 /// Events for one conversation.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct ConversationEvents {
     /// The conversation.
     pub conversation: ConversationId,
     /// The events, in order; seq and time are still 0.
@@ -43,18 +43,18 @@ pub struct Told {
 
 /// What came of spans.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Taken {
+pub struct JoinedSpans {
     /// What is told.
-    pub told: Vec<Told>,
+    pub told: Vec<ConversationEvents>,
     /// Spans that were not taken, because their trace has too many.
     pub rejected: u64,
 }
 
 /// The traces that are remembered.
 #[derive(Debug, Default)]
-pub struct Joiner {
+pub struct SpanJoiner {
     /// The one that was heard of longest ago is not always first; there are few enough to look.
-    traces: IndexMap<TraceId, Trace>,
+    traces: IndexMap<TraceId, SpanTrace>,
     /// Messages that each conversation was told: requests repeat the whole history.
     messages: IndexMap<ConversationId, BTreeSet<u64>>,
     /// Spans of all traces.
@@ -63,11 +63,11 @@ pub struct Joiner {
 
 /// A span that waits for its place.
 #[derive(Debug)]
-struct Held {
+struct HeldSpan {
     id: SpanId,
     start_ms: u64,
     end_ms: u64,
-    meaning: Meaning,
+    meaning: SpanMeaning,
     /// When it came, by the clock of the caller.
     since: u64,
     weight: usize,
@@ -75,11 +75,11 @@ struct Held {
 
 /// Where a span stands in its trace.
 #[derive(Debug)]
-struct Node {
+struct SpanNode {
     parent: Option<SpanId>,
     /// Its parent is in another process.
     is_remote: bool,
-    role: Role,
+    role: SpanRole,
     name: String,
     /// The id of its call, for a tool that was told.
     call: Option<String>,
@@ -90,13 +90,13 @@ struct Node {
     is_covered: bool,
 }
 
-impl Joiner {
+impl SpanJoiner {
     /// Takes spans that came at `now`.
-    pub fn take(&mut self, spans: Vec<Span>, now: u64) -> Taken {
-        let mut taken = Taken::default();
+    pub fn take(&mut self, spans: Vec<FinishedSpan>, now: u64) -> JoinedSpans {
+        let mut taken = JoinedSpans::default();
         let mut touched = BTreeSet::new();
         for span in spans {
-            let trace = self.traces.entry(span.trace).or_insert_with(|| Trace::new(span.trace, now));
+            let trace = self.traces.entry(span.trace).or_insert_with(|| SpanTrace::new(span.trace, now));
             if trace.knows(span.id) {
                 continue;
             }
@@ -116,7 +116,7 @@ impl Joiner {
     }
 
     /// Time has passed: what was held long enough is told, runs that are over end.
-    pub fn tick(&mut self, now: u64) -> Vec<Told> {
+    pub fn tick(&mut self, now: u64) -> Vec<ConversationEvents> {
         let mut told = Vec::new();
         let due: Vec<_> = self.traces.iter().filter(|(_, it)| it.is_due(now)).map(|(id, _)| *id).collect();
         for id in due {
@@ -133,7 +133,7 @@ impl Joiner {
     }
 
     /// Tells all that is held: the hub stops.
-    pub fn flush(&mut self, now: u64) -> Vec<Told> {
+    pub fn flush(&mut self, now: u64) -> Vec<ConversationEvents> {
         let mut told = Vec::new();
         let all: Vec<_> = self.traces.keys().copied().collect();
         for id in all {
@@ -142,7 +142,7 @@ impl Joiner {
         told
     }
 
-    fn advance(&mut self, id: TraceId, now: u64, force: bool, told: &mut Vec<Told>) {
+    fn advance(&mut self, id: TraceId, now: u64, force: bool, told: &mut Vec<ConversationEvents>) {
         let Some(trace) = self.traces.get_mut(&id) else { return };
         let Some(conversation) = trace.conversation(now, force) else { return };
         let messages = self.messages.entry(conversation.clone()).or_default();
@@ -151,13 +151,13 @@ impl Joiner {
         }
         let envelopes = trace.advance(now, force, messages);
         if !envelopes.is_empty() {
-            told.push(Told { conversation, envelopes });
+            told.push(ConversationEvents { conversation, envelopes });
         }
     }
 
     /// Keeps to the limits: what is held is told before its time, the trace that was silent longest is forgotten.
-    fn bound(&mut self, now: u64, told: &mut Vec<Told>) {
-        let held: usize = self.traces.values().map(Trace::held_bytes).sum();
+    fn bound(&mut self, now: u64, told: &mut Vec<ConversationEvents>) {
+        let held: usize = self.traces.values().map(SpanTrace::held_bytes).sum();
         if held > SPANS_HELD_BYTES_MAX {
             told.extend(self.flush(now));
         }

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::attributes::{Attributes, tree_of};
-use super::{Span, SpanEvent};
+use super::{FinishedSpan, SpanEvent};
 use ::model::event::{ErrorFact, Usage};
 use ::model::json::Json;
 
@@ -12,11 +12,11 @@ mod model;
 mod said;
 mod tool;
 
-pub(super) use said::{Piece, Said};
+pub(super) use said::{SpanMessage, SpanPiece};
 
 /// What a span is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum SpanRole {
     /// A call of a model.
     Model,
     /// A tool at work.
@@ -29,17 +29,17 @@ pub(super) enum Role {
 
 /// What a span tells.
 #[derive(Debug)]
-pub(super) struct Meaning {
-    pub(super) role: Role,
+pub(super) struct SpanMeaning {
+    pub(super) role: SpanRole,
     /// Of an agent, a tool or a step.
     pub(super) name: String,
     /// The name of the conversation, where the span has one.
     pub(super) conversation: Option<String>,
     pub(super) model: Option<String>,
     /// What was said before, system prompt first.
-    pub(super) input: Vec<Said>,
+    pub(super) input: Vec<SpanMessage>,
     /// What was answered.
-    pub(super) output: Vec<Said>,
+    pub(super) output: Vec<SpanMessage>,
     pub(super) usage: Option<Usage>,
     pub(super) finish_reason: Option<String>,
     /// The id of a call, for a tool.
@@ -75,9 +75,9 @@ const IN_METADATA: [&str; 4] = ["conversation_id", "session_id", "thread_id", "c
 const DETAILS: [&str; 2] =
     ["gen_ai.client.inference.operation.details", "gen_ai.invoke_agent.operation.details"];
 
-impl Meaning {
+impl SpanMeaning {
     /// What `span` tells.
-    pub(super) fn of(span: &Span) -> Self {
+    pub(super) fn of(span: &FinishedSpan) -> Self {
         let mut facts = span.attributes.clone();
         for event in span.events.iter().filter(|event| DETAILS.contains(&event.name.as_str())) {
             facts.join(&event.attributes);
@@ -98,93 +98,93 @@ impl Meaning {
             error: span.failed.then(|| failure(span, &facts)),
         };
         match role {
-            Role::Model | Role::Agent => model::read(span, &facts, &mut meaning),
-            Role::Tool => tool::read(span, &facts, &mut meaning),
+            SpanRole::Model | SpanRole::Agent => model::read(span, &facts, &mut meaning),
+            SpanRole::Tool => tool::read(span, &facts, &mut meaning),
             // Of the root alone, in case that nothing below it has a text.
-            Role::Step if span.parent.is_none() => model::read_plain(&facts, &mut meaning),
-            Role::Step => {}
+            SpanRole::Step if span.parent.is_none() => model::read_plain(&facts, &mut meaning),
+            SpanRole::Step => {}
         }
         meaning
     }
 }
 
-fn role(span: &Span, facts: &Attributes) -> Role {
+fn role(span: &FinishedSpan, facts: &Attributes) -> SpanRole {
     if facts.text("logfire.span_type") == Some("pending_span") {
-        return Role::Step;
+        return SpanRole::Step;
     }
     let told = by_operation(facts).or_else(|| by_kind(facts)).or_else(|| by_ai_sdk(facts));
     told.unwrap_or_else(|| by_form(span, facts))
 }
 
-fn by_operation(facts: &Attributes) -> Option<Role> {
+fn by_operation(facts: &Attributes) -> Option<SpanRole> {
     match facts.text("gen_ai.operation.name")? {
         "chat" | "text_completion" | "generate_content" | "completion" | "message" | "responses" => {
-            Some(Role::Model)
+            Some(SpanRole::Model)
         }
-        "execute_tool" => Some(Role::Tool),
-        "invoke_agent" => Some(Role::Agent),
-        "embeddings" | "create_agent" | "invoke_workflow" | "plan" | "retrieval" => Some(Role::Step),
+        "execute_tool" => Some(SpanRole::Tool),
+        "invoke_agent" => Some(SpanRole::Agent),
+        "embeddings" | "create_agent" | "invoke_workflow" | "plan" | "retrieval" => Some(SpanRole::Step),
         _ => None,
     }
 }
 
-fn by_kind(facts: &Attributes) -> Option<Role> {
+fn by_kind(facts: &Attributes) -> Option<SpanRole> {
     let kind =
         facts.first_text(&["openinference.span.kind", "traceloop.span.kind", "langsmith.span.kind"])?;
     match kind.to_ascii_lowercase().as_str() {
-        "llm" => Some(Role::Model),
-        "tool" => Some(Role::Tool),
-        "agent" => Some(Role::Agent),
+        "llm" => Some(SpanRole::Model),
+        "tool" => Some(SpanRole::Tool),
+        "agent" => Some(SpanRole::Agent),
         "chain" | "workflow" | "task" | "retriever" | "embedding" | "reranker" | "guardrail" => {
-            Some(Role::Step)
+            Some(SpanRole::Step)
         }
         _ => None,
     }
 }
 
-fn by_ai_sdk(facts: &Attributes) -> Option<Role> {
+fn by_ai_sdk(facts: &Attributes) -> Option<SpanRole> {
     let operation = facts.text("ai.operationId")?;
     if operation == "ai.toolCall" {
-        return Some(Role::Tool);
+        return Some(SpanRole::Tool);
     }
     let (_, step) = operation.split_once('.')?;
     Some(match step.split_once('.') {
-        Some((_, "doGenerate" | "doStream")) => Role::Model,
-        None if step.starts_with("generate") || step.starts_with("stream") => Role::Agent,
-        _ => Role::Step,
+        Some((_, "doGenerate" | "doStream")) => SpanRole::Model,
+        None if step.starts_with("generate") || step.starts_with("stream") => SpanRole::Agent,
+        _ => SpanRole::Step,
     })
 }
 
 /// For instrumentations that do not say what a span is.
-fn by_form(span: &Span, facts: &Attributes) -> Role {
+fn by_form(span: &FinishedSpan, facts: &Attributes) -> SpanRole {
     let asks_model = facts.text("llm.request.type").is_some_and(|kind| matches!(kind, "chat" | "completion"));
     if asks_model || facts.has_prefix("gen_ai.prompt.0.") || facts.has_prefix("llm.input_messages.0.") {
-        return Role::Model;
+        return SpanRole::Model;
     }
     if facts.get("gen_ai.tool.name").is_some() && facts.get("gen_ai.request.model").is_none() {
-        return Role::Tool;
+        return SpanRole::Tool;
     }
     if facts.get("gen_ai.agent.name").is_some() || facts.get("agent_name").is_some() {
         return if facts.get("gen_ai.request.model").is_some() && facts.get("all_messages_events").is_none() {
-            Role::Model
+            SpanRole::Model
         } else {
-            Role::Agent
+            SpanRole::Agent
         };
     }
     let is_asked = facts.get("gen_ai.request.model").is_some()
         && (facts.get("request_data").is_some() || facts.has_prefix("gen_ai.usage."));
-    if is_asked && !span.name.contains("mbedding") { Role::Model } else { Role::Step }
+    if is_asked && !span.name.contains("mbedding") { SpanRole::Model } else { SpanRole::Step }
 }
 
-fn name(role: Role, span: &Span, facts: &Attributes) -> String {
+fn name(role: SpanRole, span: &FinishedSpan, facts: &Attributes) -> String {
     let told = match role {
-        Role::Tool => {
+        SpanRole::Tool => {
             facts.first_text(&["gen_ai.tool.name", "tool.name", "ai.toolCall.name", "mcp.tool.name"])
         }
-        Role::Agent => {
+        SpanRole::Agent => {
             facts.first_text(&["gen_ai.agent.name", "agent.name", "agent_name", "ai.telemetry.functionId"])
         }
-        Role::Model | Role::Step => None,
+        SpanRole::Model | SpanRole::Step => None,
     };
     let told = told.or_else(|| facts.text("traceloop.entity.name"));
     let plain = ["execute_tool ", "invoke_agent ", "running tool: "];
@@ -201,7 +201,7 @@ fn conversation(facts: &Attributes) -> Option<String> {
 }
 
 /// Why a span failed.
-fn failure(span: &Span, facts: &Attributes) -> ErrorFact {
+fn failure(span: &FinishedSpan, facts: &Attributes) -> ErrorFact {
     let thrown = span.events.iter().rev().find(|event| event.name == "exception");
     let of_thrown = |name: &str| thrown.and_then(|event: &SpanEvent| event.attributes.text(name));
     let code = facts.text("error.type").or_else(|| of_thrown("exception.type")).unwrap_or("error");

@@ -4,7 +4,7 @@
 
 use serde_json::json;
 
-use super::Span;
+use super::FinishedSpan;
 use model::limits::{NAME_BYTES_MAX, SPAN_ATTRIBUTES_MAX, SPANS_PER_EXPORT_MAX};
 
 mod json_form;
@@ -12,7 +12,7 @@ mod protobuf;
 
 /// How a body is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Encoding {
+pub enum OtlpEncoding {
     /// `application/x-protobuf`.
     Protobuf,
     /// `application/json`.
@@ -21,9 +21,9 @@ pub enum Encoding {
 
 /// What a body holds.
 #[derive(Debug, Default, PartialEq)]
-pub struct Export {
+pub struct OtlpExport {
     /// The spans.
-    pub spans: Vec<Span>,
+    pub spans: Vec<FinishedSpan>,
     /// Spans that were not taken.
     pub rejected: u64,
     /// Why not, or what else was odd; empty when all is well.
@@ -33,22 +33,22 @@ pub struct Export {
 /// A body that is no export.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the body is no ExportTraceServiceRequest: {0}")]
-pub struct NoExport(String);
+pub struct OtlpError(String);
 
 /// What `body` holds.
-pub fn read(encoding: Encoding, body: &[u8]) -> Result<Export, NoExport> {
+pub fn read(encoding: OtlpEncoding, body: &[u8]) -> Result<OtlpExport, OtlpError> {
     match encoding {
-        Encoding::Protobuf => protobuf::read(body),
-        Encoding::Json => json_form::read(body),
+        OtlpEncoding::Protobuf => protobuf::read(body),
+        OtlpEncoding::Json => json_form::read(body),
     }
 }
 
 /// The answer (`ExportTraceServiceResponse`) to an export of which `rejected` spans were not taken.
-pub fn answer(encoding: Encoding, rejected: u64, message: &str) -> Vec<u8> {
+pub fn answer(encoding: OtlpEncoding, rejected: u64, message: &str) -> Vec<u8> {
     match encoding {
-        Encoding::Protobuf => protobuf::answer(rejected, message),
-        Encoding::Json if rejected == 0 && message.is_empty() => b"{}".to_vec(),
-        Encoding::Json => {
+        OtlpEncoding::Protobuf => protobuf::answer(rejected, message),
+        OtlpEncoding::Json if rejected == 0 && message.is_empty() => b"{}".to_vec(),
+        OtlpEncoding::Json => {
             json!({"partialSuccess": {"rejectedSpans": rejected.to_string(), "errorMessage": message}})
                 .to_string()
                 .into_bytes()
@@ -56,9 +56,9 @@ pub fn answer(encoding: Encoding, rejected: u64, message: &str) -> Vec<u8> {
     }
 }
 
-impl Export {
+impl OtlpExport {
     /// Adds a span that was read, if it is one and there is room.
-    fn add(&mut self, span: Result<Span, &'static str>) {
+    fn add(&mut self, span: Result<FinishedSpan, &'static str>) {
         match span {
             Err(why) => self.reject(why),
             Ok(span) if span.trace == [0; 16] || span.id == [0; 8] => self.reject("a span without ids"),

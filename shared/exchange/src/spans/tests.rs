@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::otlp::{Encoding, Export, answer, read};
-use super::{Attributes, Span, SpanEvent};
+use super::otlp::{OtlpEncoding, OtlpExport, answer, read};
+use super::{Attributes, FinishedSpan, SpanEvent};
 use model::limits::NAME_BYTES_MAX;
 
 /// One field of a protobuf message.
@@ -59,7 +59,7 @@ fn pair(name: &str, value: &Value) -> Vec<u8> {
 }
 
 /// The bytes of an export with `span` in it.
-fn protobuf(span: &Span) -> Vec<u8> {
+fn protobuf(span: &FinishedSpan) -> Vec<u8> {
     let mut fields = vec![
         (1, 2, span.trace.to_vec()),
         (2, 2, span.id.to_vec()),
@@ -109,7 +109,7 @@ fn pairs_json(attributes: &Attributes) -> Vec<Value> {
     attributes.iter().map(|(key, it)| json!({"key": key, "value": any_json(it)})).collect()
 }
 
-fn json_form(span: &Span) -> Vec<u8> {
+fn json_form(span: &FinishedSpan) -> Vec<u8> {
     let events: Vec<_> = span
         .events
         .iter()
@@ -135,7 +135,7 @@ fn json_form(span: &Span) -> Vec<u8> {
     .into_bytes()
 }
 
-fn example() -> Span {
+fn example() -> FinishedSpan {
     let attributes = [
         ("text", json!("é 漢 🙂")),
         ("yes", json!(true)),
@@ -146,7 +146,7 @@ fn example() -> Span {
     ];
     let attributes: Attributes =
         attributes.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    Span {
+    FinishedSpan {
         trace: [7; 16],
         id: [9; 8],
         parent: Some([8; 8]),
@@ -165,32 +165,32 @@ fn example() -> Span {
 
 #[test]
 fn both_encodings_hold_the_same_span() {
-    let wanted = Export { spans: vec![example()], rejected: 0, message: String::new() };
-    assert_eq!(read(Encoding::Protobuf, &protobuf(&example())), Ok(wanted));
-    let wanted = Export { spans: vec![example()], rejected: 0, message: String::new() };
-    assert_eq!(read(Encoding::Json, &json_form(&example())), Ok(wanted));
+    let wanted = OtlpExport { spans: vec![example()], rejected: 0, message: String::new() };
+    assert_eq!(read(OtlpEncoding::Protobuf, &protobuf(&example())), Ok(wanted));
+    let wanted = OtlpExport { spans: vec![example()], rejected: 0, message: String::new() };
+    assert_eq!(read(OtlpEncoding::Json, &json_form(&example())), Ok(wanted));
 }
 
 #[test]
 fn spans_without_ids_are_rejected_alone_and_garbage_as_a_whole() {
-    let nameless = Span { id: [0; 8], ..example() };
+    let nameless = FinishedSpan { id: [0; 8], ..example() };
     for (encoding, body) in
-        [(Encoding::Protobuf, protobuf(&nameless)), (Encoding::Json, json_form(&nameless))]
+        [(OtlpEncoding::Protobuf, protobuf(&nameless)), (OtlpEncoding::Json, json_form(&nameless))]
     {
         let export = read(encoding, &body).unwrap();
         assert_eq!((export.spans.len(), export.rejected), (0, 1));
         assert_eq!(export.message, "a span without ids");
     }
     for (encoding, garbage) in [
-        (Encoding::Protobuf, &b"<html>no</html>"[..]),
-        (Encoding::Protobuf, &[0x0A, 0x05, 0x01][..]),
-        (Encoding::Json, b"[]"),
-        (Encoding::Json, b"{\"resourceSpans\":"),
+        (OtlpEncoding::Protobuf, &b"<html>no</html>"[..]),
+        (OtlpEncoding::Protobuf, &[0x0A, 0x05, 0x01][..]),
+        (OtlpEncoding::Json, b"[]"),
+        (OtlpEncoding::Json, b"{\"resourceSpans\":"),
     ] {
         assert!(read(encoding, garbage).is_err(), "{garbage:?}");
     }
-    assert_eq!(read(Encoding::Protobuf, b"").unwrap(), Export::default());
-    assert_eq!(read(Encoding::Json, b"{}").unwrap(), Export::default());
+    assert_eq!(read(OtlpEncoding::Protobuf, b"").unwrap(), OtlpExport::default());
+    assert_eq!(read(OtlpEncoding::Json, b"{}").unwrap(), OtlpExport::default());
 }
 
 #[test]
@@ -202,9 +202,9 @@ fn a_long_name_of_a_program_is_not_repeated_for_each_of_its_spans() {
     let scope_spans = message(&std::iter::once((1, 2, scope)).chain(spans).collect::<Vec<_>>());
     let resource = message(&[(1, 2, pair("service.name", &json!("é".repeat(LONG))))]);
     let protobuf = message(&[(1, 2, message(&[(1, 2, resource), (2, 2, scope_spans)]))]);
-    let long = Span { service: Some("é".repeat(LONG)), scope: "s".repeat(LONG), ..example() };
+    let long = FinishedSpan { service: Some("é".repeat(LONG)), scope: "s".repeat(LONG), ..example() };
     for (encoding, body, count) in
-        [(Encoding::Protobuf, protobuf, 1_000), (Encoding::Json, json_form(&long), 1)]
+        [(OtlpEncoding::Protobuf, protobuf, 1_000), (OtlpEncoding::Json, json_form(&long), 1)]
     {
         let export = read(encoding, &body).unwrap();
         assert_eq!(export.spans.len(), count);
@@ -217,18 +217,18 @@ fn a_long_name_of_a_program_is_not_repeated_for_each_of_its_spans() {
 
 #[test]
 fn answers_say_what_was_rejected_and_are_empty_when_nothing_was() {
-    assert_eq!(answer(Encoding::Json, 0, ""), b"{}");
-    assert_eq!(answer(Encoding::Protobuf, 0, ""), b"");
-    let said: Value = serde_json::from_slice(&answer(Encoding::Json, 3, "why")).unwrap();
+    assert_eq!(answer(OtlpEncoding::Json, 0, ""), b"{}");
+    assert_eq!(answer(OtlpEncoding::Protobuf, 0, ""), b"");
+    let said: Value = serde_json::from_slice(&answer(OtlpEncoding::Json, 3, "why")).unwrap();
     assert_eq!(said, json!({"partialSuccess": {"rejectedSpans": "3", "errorMessage": "why"}}));
-    assert_eq!(answer(Encoding::Protobuf, 300, "why"), [10, 8, 8, 0xAC, 2, 18, 3, b'w', b'h', b'y']);
+    assert_eq!(answer(OtlpEncoding::Protobuf, 300, "why"), [10, 8, 8, 0xAC, 2, 18, 3, b'w', b'h', b'y']);
 }
 
 proptest! {
     #[test]
     fn damaged_bodies_never_panic(at in 0_usize..600, byte in any_byte(), cut in 0_usize..600) {
         for (encoding, mut body) in
-            [(Encoding::Protobuf, protobuf(&example())), (Encoding::Json, json_form(&example()))]
+            [(OtlpEncoding::Protobuf, protobuf(&example())), (OtlpEncoding::Json, json_form(&example()))]
         {
             let place = at.checked_rem(body.len()).unwrap();
             body[place] = byte;
@@ -239,7 +239,7 @@ proptest! {
 
     #[test]
     fn random_bytes_never_panic(body in proptest::collection::vec(any_byte(), 0..200)) {
-        let _either = (read(Encoding::Protobuf, &body), read(Encoding::Json, &body));
+        let _either = (read(OtlpEncoding::Protobuf, &body), read(OtlpEncoding::Json, &body));
     }
 }
 

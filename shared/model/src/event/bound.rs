@@ -13,7 +13,7 @@ use crate::limits::{
 
 /// Cuts what is over its limit in `event`. What comes back says what was cut; the hub logs it in front of the event.
 pub fn bound(event: &mut Event) -> Option<Event> {
-    let mut cut = Cut::default();
+    let mut cut = Truncation::default();
     match &mut event.kind {
         Kind::RunStart(start) => {
             cut.name("model", start.model.as_mut());
@@ -71,11 +71,11 @@ pub fn bound(event: &mut Event) -> Option<Event> {
 
 /// What was cut so far.
 #[derive(Default)]
-struct Cut {
+struct Truncation {
     said: Option<String>,
 }
 
-impl Cut {
+impl Truncation {
     fn say(&mut self, field: &str, bytes: usize, max: usize) {
         let said = format!("{field}: {bytes} bytes, the limit is {max}");
         self.said = Some(self.said.take().map_or_else(|| said.clone(), |before| format!("{before}; {said}")));

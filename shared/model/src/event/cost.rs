@@ -24,7 +24,7 @@ impl Currency {
         letters.iter().all(u8::is_ascii_uppercase).then_some(Self(letters))
     }
 
-    /// Its code.
+    /// The code as text, for example `EUR`.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }

@@ -44,7 +44,7 @@ pub enum EventError {
 /// All fields of all kinds and of the envelope.
 #[derive(Debug, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a field of some kind, none is a state")]
-pub(crate) struct Wire<'a> {
+pub(crate) struct WireEvent<'a> {
     #[serde(borrow)]
     k: Cow<'a, str>,
     pub(crate) seq: Option<u64>,
@@ -122,13 +122,13 @@ pub fn parse_event(json: &str) -> Result<Event, EventError> {
 }
 
 /// The event, and the fields of its envelope as far as they were there.
-pub(crate) fn parse_wire(json: &str) -> Result<(Event, Wire<'_>), EventError> {
+pub(crate) fn parse_wire(json: &str) -> Result<(Event, WireEvent<'_>), EventError> {
     parse_checked(json, |_wire| Ok(()))
 }
 
 /// The same, of an event from outside: its numbers are within [`NUMBER_MAX`].
-pub(crate) fn parse_received(json: &str) -> Result<(Event, Wire<'_>), EventError> {
-    let (event, wire) = parse_checked(json, Wire::check_numbers)?;
+pub(crate) fn parse_received(json: &str) -> Result<(Event, WireEvent<'_>), EventError> {
+    let (event, wire) = parse_checked(json, WireEvent::check_numbers)?;
     if let Kind::Fork { from } = &event.kind
         && from.seq > NUMBER_MAX
     {
@@ -139,9 +139,9 @@ pub(crate) fn parse_received(json: &str) -> Result<(Event, Wire<'_>), EventError
 
 fn parse_checked<'a>(
     json: &'a str,
-    check: impl Fn(&Wire<'a>) -> Result<(), EventError>,
-) -> Result<(Event, Wire<'a>), EventError> {
-    let mut wire: Wire<'a> = match serde_json::from_str(json) {
+    check: impl Fn(&WireEvent<'a>) -> Result<(), EventError>,
+) -> Result<(Event, WireEvent<'a>), EventError> {
+    let mut wire: WireEvent<'a> = match serde_json::from_str(json) {
         Ok(wire) => wire,
         Err(error) => {
             let (event, wire) = unknown_with_other_types(json, error)?;
@@ -157,7 +157,7 @@ fn parse_checked<'a>(
 
 /// Only what every event has; for kinds of later versions whose fields may have other types than ours.
 #[derive(Deserialize)]
-struct Envelope {
+struct EventHeader {
     k: String,
     seq: Option<u64>,
     at: Option<u64>,
@@ -167,14 +167,17 @@ struct Envelope {
     agent: Option<AgentId>,
 }
 
-fn unknown_with_other_types(json: &str, error: serde_json::Error) -> Result<(Event, Wire<'_>), EventError> {
-    let Ok(envelope) = serde_json::from_str::<Envelope>(json) else { return Err(error.into()) };
+fn unknown_with_other_types(
+    json: &str,
+    error: serde_json::Error,
+) -> Result<(Event, WireEvent<'_>), EventError> {
+    let Ok(envelope) = serde_json::from_str::<EventHeader>(json) else { return Err(error.into()) };
     if is_known(&envelope.k) {
         return Err(error.into());
     }
     let run = envelope.run.unwrap_or_else(RunId::none);
     let event = Event { kind: unknown(json)?, run, agent: envelope.agent };
-    let mut wire: Wire<'_> = serde_json::from_str(r#"{"k":""}"#)?;
+    let mut wire: WireEvent<'_> = serde_json::from_str(r#"{"k":""}"#)?;
     (wire.seq, wire.at, wire.producer_at) = (envelope.seq, envelope.at, envelope.producer_at);
     wire.publisher = envelope.publisher;
     Ok((event, wire))
@@ -226,7 +229,7 @@ fn is_known(k: &str) -> bool {
     KNOWN.contains(&k)
 }
 
-impl Wire<'_> {
+impl WireEvent<'_> {
     fn missing(&self, field: &'static str) -> EventError {
         EventError::Missing { kind: self.k.clone().into_owned(), field }
     }

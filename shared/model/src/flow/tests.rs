@@ -19,8 +19,8 @@ fn view(lines: &str) -> View {
     view
 }
 
-fn print(lane: &[Row]) -> String {
-    let one = |row: &Row| {
+fn print(lane: &[FlowRow]) -> String {
+    let one = |row: &FlowRow| {
         let name = match &row.item {
             Item::Part(id) => id.as_str().to_owned(),
             Item::Tool(id) => id.as_str().to_owned(),
@@ -28,10 +28,10 @@ fn print(lane: &[Row]) -> String {
             Item::Note(n) => format!("note{n}"),
         };
         let rank = match row.rank {
-            Rank::Asked => "!!",
-            Rank::Kept => "!",
-            Rank::Step => "",
-            Rank::Detail => "?",
+            RowRank::Asked => "!!",
+            RowRank::Kept => "!",
+            RowRank::Step => "",
+            RowRank::Detail => "?",
         };
         let bracket = row.bracket.map_or(String::new(), |b| format!("[{}]", b.size));
         format!("{name}{rank}{bracket}")
@@ -83,8 +83,8 @@ fn sub_agents_have_lanes_of_their_own() {
     assert_eq!(print(flow.lane(None)), "x a!");
     assert_eq!(print(flow.lane(Some(&AgentId::new("x")))), "t1 y");
     assert_eq!(print(flow.lane(Some(&AgentId::new("y")))), "t2!", "a failed call stays");
-    assert_eq!(flow.counts(&AgentId::new("y")), Counts { done: 0, failed: 1, open: 0 });
-    assert_eq!(flow.counts(&AgentId::new("x")), Counts { done: 0, failed: 0, open: 1 });
+    assert_eq!(flow.counts(&AgentId::new("y")), CallCounts { done: 0, failed: 1, open: 0 });
+    assert_eq!(flow.counts(&AgentId::new("x")), CallCounts { done: 0, failed: 0, open: 1 });
     assert_eq!((flow.agents, flow.failed), (2, 1));
 }
 
@@ -177,9 +177,11 @@ fn what_is_said_inside_a_run_stands_where_it_was_said() {
         {"k":"message","message":"m3","role":"user","text":"three"}
         "#,
     );
-    let print = |turn: &Turn<'_>| match turn {
-        Turn::Message(_, message) => message.text.to_string(),
-        Turn::Run(stretch) => format!("{:?}{}", stretch.items, if stretch.is_last { "." } else { "" }),
+    let print = |turn: &ConversationSection<'_>| match turn {
+        ConversationSection::Message(_, message) => message.text.to_string(),
+        ConversationSection::Run(stretch) => {
+            format!("{:?}{}", stretch.items, if stretch.is_last { "." } else { "" })
+        }
     };
     let turns: Vec<String> = turns(&view).iter().map(print).collect();
     assert_eq!(turns, ["one", "0..2", "two", "2..3", "three", "3..3."], "the run may go on");
@@ -197,9 +199,9 @@ fn a_message_that_names_no_run_stands_where_it_came() {
         {"k":"message","message":"m3","role":"user","text":"more"}
         "#;
     let view = view(lines);
-    let print = |turn: &Turn<'_>| match turn {
-        Turn::Message(_, message) => message.text.to_string(),
-        Turn::Run(stretch) => format!("{:?}", stretch.items),
+    let print = |turn: &ConversationSection<'_>| match turn {
+        ConversationSection::Message(_, message) => message.text.to_string(),
+        ConversationSection::Run(stretch) => format!("{:?}", stretch.items),
     };
     let turns: Vec<String> = turns(&view).iter().map(print).collect();
     assert_eq!(turns, ["question", "0..1", "reason", "1..2", "more"]);
@@ -218,8 +220,8 @@ fn what_the_hub_keeps_for_itself_stands_only_where_everything_does() {
         {"k":"custom","run":"r","name":"remote_pause","value":2}
         "#,
     );
-    let ranks: Vec<Rank> = Flow::of(&view.runs[0]).lane(None).iter().map(|row| row.rank).collect();
-    assert_eq!(ranks, [Rank::Step, Rank::Detail]);
+    let ranks: Vec<RowRank> = Flow::of(&view.runs[0]).lane(None).iter().map(|row| row.rank).collect();
+    assert_eq!(ranks, [RowRank::Step, RowRank::Detail]);
 }
 
 #[test]

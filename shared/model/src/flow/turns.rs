@@ -12,16 +12,16 @@ const PIECES_MAX: usize = 256;
 
 /// A piece of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Turn<'a> {
+pub enum ConversationSection<'a> {
     /// A message of the history, with its id.
     Message(&'a MessageId, &'a MessageView),
     /// A run, or the stretch of it between two messages.
-    Run(Stretch<'a>),
+    Run(RunSection<'a>),
 }
 
 /// A run, or a stretch of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stretch<'a> {
+pub struct RunSection<'a> {
     /// The run's id.
     pub id: &'a RunId,
     /// The run.
@@ -44,7 +44,7 @@ pub fn stretch_from(view: &View, id: &RunId, from: usize) -> Range<usize> {
 }
 
 /// The pieces of `view`, in order.
-pub fn turns(view: &View) -> Vec<Turn<'_>> {
+pub fn turns(view: &View) -> Vec<ConversationSection<'_>> {
     let mut said: BTreeMap<&RunId, Vec<Said<'_>>> = BTreeMap::new();
     let mut turns = Vec::with_capacity(view.items.len());
     for (id, message) in &view.messages {
@@ -61,7 +61,7 @@ pub fn turns(view: &View) -> Vec<Turn<'_>> {
                 let Some(message) = view.messages.get(id) else { continue };
                 let is_inside = message.within.as_ref().and_then(|within| said.get(&within.run));
                 if !is_inside.is_some_and(|said| said.iter().any(|(_, of_run, _)| *of_run == id)) {
-                    turns.push(Turn::Message(id, message));
+                    turns.push(ConversationSection::Message(id, message));
                 }
             }
             TopItem::Run(id) => {
@@ -74,15 +74,20 @@ pub fn turns(view: &View) -> Vec<Turn<'_>> {
     turns
 }
 
-fn take_apart<'a>(id: &'a RunId, run: &'a RunView, said: &[Said<'a>], turns: &mut Vec<Turn<'a>>) {
+fn take_apart<'a>(
+    id: &'a RunId,
+    run: &'a RunView,
+    said: &[Said<'a>],
+    turns: &mut Vec<ConversationSection<'a>>,
+) {
     let mut from = 0;
     for (at, message_id, message) in said {
         let at = (*at).clamp(from, run.items.len());
         if at > from {
-            turns.push(Turn::Run(Stretch { id, run, items: from..at, is_last: false }));
+            turns.push(ConversationSection::Run(RunSection { id, run, items: from..at, is_last: false }));
         }
-        turns.push(Turn::Message(message_id, message));
+        turns.push(ConversationSection::Message(message_id, message));
         from = at;
     }
-    turns.push(Turn::Run(Stretch { id, run, items: from..run.items.len(), is_last: true }));
+    turns.push(ConversationSection::Run(RunSection { id, run, items: from..run.items.len(), is_last: true }));
 }

@@ -1,13 +1,13 @@
 //! Facts about sub-agents.
 
-use super::Scene;
+use super::RunFold;
 use crate::anomaly::AnomalyCode;
 use crate::event::{AgentEnd, AgentStart, RunStatus, Usage};
 use crate::ids::AgentId;
 use crate::view::{AgentView, Item, RunView};
 
 /// A sub-agent begins.
-pub(super) fn start(run: &mut RunView, scene: &mut Scene<'_>, start: &AgentStart) {
+pub(super) fn start(run: &mut RunView, scene: &mut RunFold<'_>, start: &AgentStart) {
     let Some(id) = scene.event.agent.clone() else {
         scene.note(AnomalyCode::AgentWithoutStart, || "agent.start without an agent".to_owned());
         return;
@@ -44,7 +44,7 @@ fn depth_below(run: &RunView, parent: Option<&AgentId>) -> u32 {
 }
 
 /// A sub-agent is done.
-pub(super) fn end(run: &mut RunView, scene: &mut Scene<'_>, end: &AgentEnd) {
+pub(super) fn end(run: &mut RunView, scene: &mut RunFold<'_>, end: &AgentEnd) {
     let Some(id) = scene.event.agent.clone() else { return };
     ensure(run, scene);
     if let Some(agent) = run.agents.get_mut(&id) {
@@ -63,7 +63,7 @@ pub(super) fn end(run: &mut RunView, scene: &mut Scene<'_>, end: &AgentEnd) {
 }
 
 /// A sub-agent used `usage` more.
-pub(super) fn spend(run: &mut RunView, scene: &mut Scene<'_>, usage: Usage) {
+pub(super) fn spend(run: &mut RunView, scene: &mut RunFold<'_>, usage: Usage) {
     let Some(id) = scene.event.agent.clone() else { return };
     ensure(run, scene);
     if let Some(agent) = run.agents.get_mut(&id) {
@@ -73,7 +73,7 @@ pub(super) fn spend(run: &mut RunView, scene: &mut Scene<'_>, usage: Usage) {
 }
 
 /// Makes sure that the agent of the event is there: some dialects name one without ever starting it.
-pub(super) fn ensure(run: &mut RunView, scene: &mut Scene<'_>) {
+pub(super) fn ensure(run: &mut RunView, scene: &mut RunFold<'_>) {
     let Some(id) = &scene.event.agent else { return };
     if !run.agents.contains_key(id) && !run.full {
         scene.note(AnomalyCode::AgentWithoutStart, || id.to_string());

@@ -1,13 +1,13 @@
 //! A run whose publisher was lost: stalled, then ended by the hub, and gone on with as if nothing had been when the
 //! publisher comes back.
 
-use super::{Change, Scene};
+use super::{RunFold, ViewChange};
 use crate::event::{ErrorFact, PUBLISHER_LOST, RunStatus};
 use crate::ids::RunId;
 use crate::view::{Closed, Item, Loss, RunView};
 
 /// The hub has not heard of the run since `since`. Says nothing about a run that is over.
-pub(super) fn stalled(run: &mut RunView, scene: &mut Scene<'_>, since: u64) {
+pub(super) fn stalled(run: &mut RunView, scene: &mut RunFold<'_>, since: u64) {
     if run.is_running() {
         run.stalled_at = Some(since);
         scene.run_changed();
@@ -16,15 +16,15 @@ pub(super) fn stalled(run: &mut RunView, scene: &mut Scene<'_>, since: u64) {
 
 /// Something else came of the run than the word that nothing came: it is stalled no more, and where only a loss had
 /// ended it, it goes on with what was open then.
-pub(super) fn heard(run_id: &RunId, run: &mut RunView, changed: &mut dyn FnMut(Change)) {
+pub(super) fn heard(run_id: &RunId, run: &mut RunView, changed: &mut dyn FnMut(ViewChange)) {
     if run.stalled_at.take().is_some() {
-        changed(Change::Run(run_id.clone()));
+        changed(ViewChange::Run(run_id.clone()));
     }
     if !run.is_running()
         && let Some(loss) = run.loss.take()
     {
-        reopen(run, *loss, &mut |item| changed(Change::Item(run_id.clone(), item)));
-        changed(Change::Run(run_id.clone()));
+        reopen(run, *loss, &mut |item| changed(ViewChange::Item(run_id.clone(), item)));
+        changed(ViewChange::Run(run_id.clone()));
     }
 }
 

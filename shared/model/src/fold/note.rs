@@ -1,14 +1,14 @@
 //! Facts that happen once: failures, and events of the agent's own.
 
-use super::{Change, Scene, agent, loss};
+use super::{RunFold, ViewChange, agent, loss};
 use crate::anomaly::AnomalyCode;
 use crate::event::{ErrorFact, Unknown};
 use crate::json::Json;
 use crate::limits::{BOOKKEEPING_BYTES_MAX, BOOKKEEPING_PREFIX, NOTE_BYTES_MAX, RAW_BYTES_PER_RUN_MAX};
 use crate::view::{Item, Note, NoteBody, RunView};
 
-/// Something failed.
-pub(super) fn error(run: &mut RunView, scene: &mut Scene<'_>, error: &ErrorFact) {
+/// Adds the note of an error to the run, and counts an anomaly where the run is full.
+pub(super) fn error(run: &mut RunView, scene: &mut RunFold<'_>, error: &ErrorFact) {
     loss::note_error(run, error);
     run.error = Some(error.clone());
     add(run, scene, NoteBody::Error(error.clone()));
@@ -16,7 +16,7 @@ pub(super) fn error(run: &mut RunView, scene: &mut Scene<'_>, error: &ErrorFact)
 }
 
 /// An event of the agent's own.
-pub(super) fn custom(run: &mut RunView, scene: &mut Scene<'_>, name: &str, value: &Json) {
+pub(super) fn custom(run: &mut RunView, scene: &mut RunFold<'_>, name: &str, value: &Json) {
     // What is cut cannot be read back, and the hub goes on from what it reads there.
     let is_bookkeeping = name.starts_with(BOOKKEEPING_PREFIX);
     let limit = if is_bookkeeping { BOOKKEEPING_BYTES_MAX } else { NOTE_BYTES_MAX };
@@ -24,17 +24,17 @@ pub(super) fn custom(run: &mut RunView, scene: &mut Scene<'_>, name: &str, value
 }
 
 /// A foreign event.
-pub(super) fn raw(run: &mut RunView, scene: &mut Scene<'_>, name: &str, value: &Json) {
+pub(super) fn raw(run: &mut RunView, scene: &mut RunFold<'_>, name: &str, value: &Json) {
     add_raw(run, scene, name, value);
 }
 
 /// An event of a later version.
-pub(super) fn unknown(run: &mut RunView, scene: &mut Scene<'_>, unknown: &Unknown) {
+pub(super) fn unknown(run: &mut RunView, scene: &mut RunFold<'_>, unknown: &Unknown) {
     add_raw(run, scene, &unknown.k, &Json::of(&unknown.fields));
 }
 
 /// Keeps `value` while the run's budget lasts, and says once that it is used up.
-fn add_raw(run: &mut RunView, scene: &mut Scene<'_>, name: &str, value: &Json) {
+fn add_raw(run: &mut RunView, scene: &mut RunFold<'_>, name: &str, value: &Json) {
     let value = bounded(value, NOTE_BYTES_MAX);
     let before = run.raw_bytes;
     run.raw_bytes = before.saturating_add(value.as_str().len() as u64);
@@ -43,11 +43,11 @@ fn add_raw(run: &mut RunView, scene: &mut Scene<'_>, name: &str, value: &Json) {
     } else if before <= RAW_BYTES_PER_RUN_MAX {
         let said = || format!("raw events of {} over {RAW_BYTES_PER_RUN_MAX} bytes", scene.run_id);
         scene.anomalies.note(AnomalyCode::TooMany, said);
-        (scene.changed)(Change::Run(scene.run_id.clone()));
+        (scene.changed)(ViewChange::Run(scene.run_id.clone()));
     }
 }
 
-fn add(run: &mut RunView, scene: &mut Scene<'_>, body: NoteBody) {
+fn add(run: &mut RunView, scene: &mut RunFold<'_>, body: NoteBody) {
     agent::ensure(run, scene);
     if scene.add(run, Item::Note(run.notes.len())) {
         run.notes.push(Note { at: scene.at, agent: scene.event.agent.clone(), body });

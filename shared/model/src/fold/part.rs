@@ -1,14 +1,14 @@
 //! Facts about streamed texts.
 
-use super::{Scene, agent};
+use super::{RunFold, agent};
 use crate::anomaly::AnomalyCode;
 use crate::event::{PartEnd, PartKind};
 use crate::ids::PartId;
 use crate::limits::SIGNATURE_BYTES_MAX;
-use crate::view::{Item, Oddities, PartView, RunView, Streamed};
+use crate::view::{DeltaOddities, Item, PartView, RunView, Streamed};
 
 /// A text begins.
-pub(super) fn start(run: &mut RunView, scene: &mut Scene<'_>, id: &PartId, kind: PartKind) {
+pub(super) fn start(run: &mut RunView, scene: &mut RunFold<'_>, id: &PartId, kind: PartKind) {
     if run.parts.contains_key(id) {
         scene.note(AnomalyCode::PartStartedTwice, || id.to_string());
         return;
@@ -16,7 +16,7 @@ pub(super) fn start(run: &mut RunView, scene: &mut Scene<'_>, id: &PartId, kind:
     create(run, scene, id, kind);
 }
 
-fn create(run: &mut RunView, scene: &mut Scene<'_>, id: &PartId, kind: PartKind) {
+fn create(run: &mut RunView, scene: &mut RunFold<'_>, id: &PartId, kind: PartKind) {
     agent::ensure(run, scene);
     if !scene.add(run, Item::Part(id.clone())) {
         return;
@@ -36,7 +36,7 @@ fn create(run: &mut RunView, scene: &mut Scene<'_>, id: &PartId, kind: PartKind)
 }
 
 /// The part `id`, made when it is not there. Nothing when the run is full.
-fn find<'a>(run: &'a mut RunView, scene: &mut Scene<'_>, id: &PartId) -> Option<&'a mut PartView> {
+fn find<'a>(run: &'a mut RunView, scene: &mut RunFold<'_>, id: &PartId) -> Option<&'a mut PartView> {
     if !run.parts.contains_key(id) {
         if !run.full {
             scene.note(AnomalyCode::PartWithoutStart, || id.to_string());
@@ -46,8 +46,8 @@ fn find<'a>(run: &'a mut RunView, scene: &mut Scene<'_>, id: &PartId) -> Option<
     run.parts.get_mut(id)
 }
 
-/// More text.
-pub(super) fn delta(run: &mut RunView, scene: &mut Scene<'_>, id: &PartId, off: Option<u64>, text: &str) {
+/// Appends a delta to a part, and begins the part where no start was seen.
+pub(super) fn delta(run: &mut RunView, scene: &mut RunFold<'_>, id: &PartId, off: Option<u64>, text: &str) {
     let Some(part) = find(run, scene, id) else { return };
     if part.ended_at.is_some() && !part.body.late {
         part.body.late = true;
@@ -59,7 +59,7 @@ pub(super) fn delta(run: &mut RunView, scene: &mut Scene<'_>, id: &PartId, off: 
 }
 
 /// Notes what was odd about a delta of `id`.
-pub(super) fn note_oddities(scene: &mut Scene<'_>, odd: Oddities, id: &str) {
+pub(super) fn note_oddities(scene: &mut RunFold<'_>, odd: DeltaOddities, id: &str) {
     if odd.hole {
         scene.note(AnomalyCode::DeltaHole, || id.to_owned());
     }
@@ -70,21 +70,21 @@ pub(super) fn note_oddities(scene: &mut Scene<'_>, odd: Oddities, id: &str) {
 
 /// Notes, when `body` is final, that it went over the limit. Not at the delta that crossed it: where that one stands
 /// among other oddities depends on how deltas were joined.
-pub(super) fn note_cut(scene: &mut Scene<'_>, cut: u64, id: &str) {
+pub(super) fn note_cut(scene: &mut RunFold<'_>, cut: u64, id: &str) {
     if cut > 0 {
         scene.note(AnomalyCode::TooLarge, || format!("{id}: {cut} bytes over the limit"));
     }
 }
 
 /// The text is another one.
-pub(super) fn replace(run: &mut RunView, scene: &mut Scene<'_>, id: &PartId, text: &str) {
+pub(super) fn replace(run: &mut RunView, scene: &mut RunFold<'_>, id: &PartId, text: &str) {
     let Some(part) = find(run, scene, id) else { return };
     part.body = Streamed::whole(text);
     scene.item_changed(Item::Part(id.clone()));
 }
 
 /// The text is whole.
-pub(super) fn end(run: &mut RunView, scene: &mut Scene<'_>, end: &PartEnd) {
+pub(super) fn end(run: &mut RunView, scene: &mut RunFold<'_>, end: &PartEnd) {
     let id = &end.part;
     let Some(part) = find(run, scene, id) else { return };
     part.ended_at.get_or_insert(scene.at);

@@ -1,11 +1,11 @@
 //! Facts about the run itself.
 
-use super::{Scene, agent, loss};
+use super::{RunFold, agent, loss};
 use crate::event::{RunEnd, RunStart, RunStatus, RunUpdate, ToolState};
 use crate::view::{Item, RunView};
 
 /// A run begins, or one that had ended goes on.
-pub(super) fn start(run: &mut RunView, scene: &mut Scene<'_>, start: &RunStart) {
+pub(super) fn start(run: &mut RunView, scene: &mut RunFold<'_>, start: &RunStart) {
     if !run.is_running() {
         run.status = RunStatus::Running;
         run.ended_at = None;
@@ -21,7 +21,7 @@ pub(super) fn start(run: &mut RunView, scene: &mut Scene<'_>, start: &RunStart) 
 }
 
 /// More is known.
-pub(super) fn update(run: &mut RunView, scene: &mut Scene<'_>, update: &RunUpdate) {
+pub(super) fn update(run: &mut RunView, scene: &mut RunFold<'_>, update: &RunUpdate) {
     set(&mut run.model, update.model.as_ref());
     set(&mut run.title, update.title.as_ref());
     set(&mut run.finish_reason, update.finish_reason.as_ref());
@@ -33,7 +33,7 @@ pub(super) fn update(run: &mut RunView, scene: &mut Scene<'_>, update: &RunUpdat
 }
 
 /// The run is over, and with it what it has left open.
-pub(super) fn end(run: &mut RunView, scene: &mut Scene<'_>, end: &RunEnd) {
+pub(super) fn end(run: &mut RunView, scene: &mut RunFold<'_>, end: &RunEnd) {
     loss::note_end(run, end.lost);
     // "It ended, running" is nonsense that some publisher will send.
     run.status = if end.status == RunStatus::Running { RunStatus::Interrupted } else { end.status };

@@ -58,8 +58,8 @@ proptest! {
                 let old = before.runs.get(run_id);
                 for item in &run.items {
                     let same = old.is_some_and(|old| same_item(old, run, item));
-                    let named = told.contains(&Change::Item(run_id.clone(), item.clone()))
-                        || told.contains(&Change::Added(run_id.clone(), item.clone()));
+                    let named = told.contains(&ViewChange::Item(run_id.clone(), item.clone()))
+                        || told.contains(&ViewChange::Added(run_id.clone(), item.clone()));
                     prop_assert!(same || named, "{item:?} changed in silence by {envelope:?}");
                 }
             }

@@ -1,6 +1,6 @@
 //! Facts about tool calls. States only go forward; what comes after the end is an anomaly.
 
-use super::{Scene, agent, note, part};
+use super::{RunFold, agent, note, part};
 use crate::anomaly::AnomalyCode;
 use crate::event::{ToolResult, ToolStart, ToolState, ToolStateChange};
 use crate::ids::ToolCallId;
@@ -9,7 +9,7 @@ use crate::limits::RESULT_BYTES_MAX;
 use crate::view::{Item, RunView, Streamed, ToolView};
 
 /// The model begins to write a call.
-pub(super) fn start(run: &mut RunView, scene: &mut Scene<'_>, start: &ToolStart) {
+pub(super) fn start(run: &mut RunView, scene: &mut RunFold<'_>, start: &ToolStart) {
     if let Some(tool) = run.tools.get_mut(&start.tool) {
         if tool.name.is_empty() {
             tool.name.clone_from(&start.name);
@@ -26,7 +26,7 @@ pub(super) fn start(run: &mut RunView, scene: &mut Scene<'_>, start: &ToolStart)
     }
 }
 
-fn create(run: &mut RunView, scene: &mut Scene<'_>, id: &ToolCallId) {
+fn create(run: &mut RunView, scene: &mut RunFold<'_>, id: &ToolCallId) {
     agent::ensure(run, scene);
     if !scene.add(run, Item::Tool(id.clone())) {
         return;
@@ -37,7 +37,7 @@ fn create(run: &mut RunView, scene: &mut Scene<'_>, id: &ToolCallId) {
 }
 
 /// The call `id`, made when it is not there. Nothing when the run is full.
-fn find<'a>(run: &'a mut RunView, scene: &mut Scene<'_>, id: &ToolCallId) -> Option<&'a mut ToolView> {
+fn find<'a>(run: &'a mut RunView, scene: &mut RunFold<'_>, id: &ToolCallId) -> Option<&'a mut ToolView> {
     if !run.tools.contains_key(id) {
         if !run.full {
             scene.note(AnomalyCode::ToolWithoutStart, || id.to_string());
@@ -48,7 +48,13 @@ fn find<'a>(run: &'a mut RunView, scene: &mut Scene<'_>, id: &ToolCallId) -> Opt
 }
 
 /// More of the arguments.
-pub(super) fn args(run: &mut RunView, scene: &mut Scene<'_>, id: &ToolCallId, off: Option<u64>, text: &str) {
+pub(super) fn args(
+    run: &mut RunView,
+    scene: &mut RunFold<'_>,
+    id: &ToolCallId,
+    off: Option<u64>,
+    text: &str,
+) {
     let Some(tool) = find(run, scene, id) else { return };
     if tool.state != ToolState::Writing && !tool.arguments.late {
         tool.arguments.late = true;
@@ -62,7 +68,7 @@ pub(super) fn args(run: &mut RunView, scene: &mut Scene<'_>, id: &ToolCallId, of
 /// A call is written. Many dialects begin with this, so a call that is not there yet is no oddity.
 pub(super) fn call(
     run: &mut RunView,
-    scene: &mut Scene<'_>,
+    scene: &mut RunFold<'_>,
     id: &ToolCallId,
     name: Option<&str>,
     arguments: Option<&str>,
@@ -86,7 +92,7 @@ pub(super) fn call(
 }
 
 /// A call changes its state.
-pub(super) fn state(run: &mut RunView, scene: &mut Scene<'_>, change: &ToolStateChange) {
+pub(super) fn state(run: &mut RunView, scene: &mut RunFold<'_>, change: &ToolStateChange) {
     let id = &change.tool;
     let Some(tool) = find(run, scene, id) else { return };
     if tool.state.is_final() {
@@ -122,7 +128,7 @@ fn advance(tool: &mut ToolView, state: ToolState, at: u64) {
 /// More of what a call has printed: so it runs, whether or not anybody said so.
 pub(super) fn output(
     run: &mut RunView,
-    scene: &mut Scene<'_>,
+    scene: &mut RunFold<'_>,
     id: &ToolCallId,
     off: Option<u64>,
     text: &str,
@@ -142,7 +148,7 @@ pub(super) fn output(
 
 /// What a call gave back. A call that was given up (interrupted) and answers after all is complete after all; one that was
 /// told as complete and then as failed has failed, as servers of Agno tell it.
-pub(super) fn result(run: &mut RunView, scene: &mut Scene<'_>, result: &ToolResult) {
+pub(super) fn result(run: &mut RunView, scene: &mut RunFold<'_>, result: &ToolResult) {
     let id = &result.tool;
     let Some(tool) = find(run, scene, id) else { return };
     let is_corrected = tool.state == ToolState::Complete && result.is_error;
@@ -180,7 +186,7 @@ pub(super) fn result(run: &mut RunView, scene: &mut Scene<'_>, result: &ToolResu
 }
 
 /// A call waits for a person.
-pub(super) fn ask(run: &mut RunView, scene: &mut Scene<'_>, id: &ToolCallId, question: Option<&str>) {
+pub(super) fn ask(run: &mut RunView, scene: &mut RunFold<'_>, id: &ToolCallId, question: Option<&str>) {
     let Some(tool) = find(run, scene, id) else { return };
     tool.question = question.map(str::to_owned);
     if tool.state < ToolState::Approval {
@@ -193,7 +199,7 @@ pub(super) fn ask(run: &mut RunView, scene: &mut Scene<'_>, id: &ToolCallId, que
 }
 
 /// The person has answered. Consent puts the call back in the queue: nobody has said yet that it runs.
-pub(super) fn answer(run: &mut RunView, scene: &mut Scene<'_>, id: &ToolCallId, approved: bool) {
+pub(super) fn answer(run: &mut RunView, scene: &mut RunFold<'_>, id: &ToolCallId, approved: bool) {
     let at = scene.at;
     let Some(tool) = find(run, scene, id) else { return };
     if tool.state.is_final() {

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
-    Ack, ClientFrame, ConversationRow, Durability, Limits, LogHealth, Pub, ServerFrame, SnapshotReason, Sub,
-    SubMode, Welcome, Wish,
+    Ack, ClientFrame, ConversationRow, Durability, Limits, LogHealth, Pub, ServerFrame, SnapshotReason,
+    SubMode, SubscriptionId, SubscriptionOptions, Welcome,
 };
 use crate::code::ErrorCode;
 use crate::command::Command;
@@ -41,7 +41,7 @@ pub enum ClientFrameError {
     #[error("{error}")]
     Conversation {
         /// The subscription.
-        sub: Option<Sub>,
+        sub: Option<SubscriptionId>,
         /// The `pub`.
         id: Option<u64>,
         /// What is wrong with it.
@@ -51,7 +51,7 @@ pub enum ClientFrameError {
     #[error("{why}")]
     Wish {
         /// The subscription.
-        sub: Option<Sub>,
+        sub: Option<SubscriptionId>,
         /// What is wrong with it.
         why: String,
     },
@@ -120,7 +120,7 @@ impl ClientFrameError {
     }
 
     /// The subscription and the `pub` that it is about.
-    pub fn about(&self) -> (Option<Sub>, Option<u64>) {
+    pub fn about(&self) -> (Option<SubscriptionId>, Option<u64>) {
         match self {
             Self::Conversation { sub, id, .. } => (*sub, *id),
             Self::Wish { sub, .. } => (*sub, None),
@@ -141,10 +141,10 @@ impl ClientFrameError {
 }
 
 #[derive(Deserialize)]
-struct WireClient<'a> {
+struct WireClientFrame<'a> {
     #[serde(borrow)]
     t: Cow<'a, str>,
-    sub: Option<Sub>,
+    sub: Option<SubscriptionId>,
     #[serde(borrow)]
     conv: Option<Cow<'a, str>>,
     have: Option<Position>,
@@ -159,7 +159,7 @@ struct WireClient<'a> {
     versions: Vec<CompactString>,
     client: Option<CompactString>,
     #[serde(default)]
-    at: BTreeMap<Sub, Seq>,
+    at: BTreeMap<SubscriptionId, Seq>,
     id: Option<u64>,
     pid: Option<PublisherId>,
     #[serde(default)]
@@ -177,7 +177,7 @@ struct WireClient<'a> {
 
 /// The frame of a client that `text` holds.
 pub fn parse_client(text: &str) -> Result<ClientFrame, ClientFrameError> {
-    let mut wire: WireClient<'_> = serde_json::from_str(text)?;
+    let mut wire: WireClientFrame<'_> = serde_json::from_str(text)?;
     match &*wire.t {
         "hello" => Ok(ClientFrame::Hello { versions: wire.versions, client: wire.client }),
         "sub" => Ok(ClientFrame::Sub {
@@ -196,12 +196,12 @@ pub fn parse_client(text: &str) -> Result<ClientFrame, ClientFrameError> {
     }
 }
 
-impl WireClient<'_> {
+impl WireClientFrame<'_> {
     fn missing(&self, field: &'static str) -> ClientFrameError {
         ClientFrameError::Missing { frame: self.t.clone().into_owned(), field }
     }
 
-    fn sub(&self) -> Result<Sub, ClientFrameError> {
+    fn sub(&self) -> Result<SubscriptionId, ClientFrameError> {
         self.sub.ok_or_else(|| self.missing("sub"))
     }
 
@@ -214,7 +214,7 @@ impl WireClient<'_> {
         })
     }
 
-    fn wish(&mut self) -> Result<Wish, ClientFrameError> {
+    fn wish(&mut self) -> Result<SubscriptionOptions, ClientFrameError> {
         let sub = self.sub;
         let wrong = |error: &dyn std::fmt::Display| ClientFrameError::Wish { sub, why: error.to_string() };
         let level = self.level.as_deref().map(str::parse).transpose();
@@ -227,7 +227,7 @@ impl WireClient<'_> {
         let ms = u16::try_from(self.min_interval_ms).ok().filter(|ms| *ms <= MIN_INTERVAL_MS_MAX);
         let min_interval_ms =
             ms.ok_or_else(|| wrong(&format!("min_interval_ms is at most {MIN_INTERVAL_MS_MAX}")))?;
-        Ok(Wish { lens, min_interval_ms })
+        Ok(SubscriptionOptions { lens, min_interval_ms })
     }
 
     fn command(self) -> Result<ClientFrame, ClientFrameError> {
@@ -268,10 +268,10 @@ impl WireClient<'_> {
 /// The id of a command that cannot be read otherwise; empty where it has none.
 fn id_of(raw: &str) -> CompactString {
     #[derive(Deserialize)]
-    struct Named {
+    struct SubscriptionName {
         id: CompactString,
     }
-    serde_json::from_str(raw).map_or_else(|_| CompactString::default(), |named: Named| named.id)
+    serde_json::from_str(raw).map_or_else(|_| CompactString::default(), |named: SubscriptionName| named.id)
 }
 
 /// Why a text is no frame of a hub.
@@ -295,10 +295,10 @@ pub enum ServerFrameError {
 
 #[derive(Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a field of some frame, none is a state")]
-struct WireServer<'a> {
+struct WireServerFrame<'a> {
     #[serde(borrow)]
     t: Cow<'a, str>,
-    sub: Option<Sub>,
+    sub: Option<SubscriptionId>,
     epoch: Option<Epoch>,
     mode: Option<SubMode>,
     why: Option<SnapshotReason>,
@@ -326,7 +326,7 @@ struct WireServer<'a> {
     #[serde(default)]
     rows: Vec<ConversationRow>,
     #[serde(default)]
-    heads: BTreeMap<Sub, (Epoch, Seq)>,
+    heads: BTreeMap<SubscriptionId, (Epoch, Seq)>,
     #[serde(borrow)]
     code: Option<&'a RawValue>,
     #[serde(default)]
@@ -356,7 +356,7 @@ struct WireServer<'a> {
 
 /// The frame of a hub that `text` holds.
 pub fn parse_server(text: &str) -> Result<ServerFrame, ServerFrameError> {
-    let wire: WireServer<'_> = serde_json::from_str(text)?;
+    let wire: WireServerFrame<'_> = serde_json::from_str(text)?;
     match &*wire.t {
         "batch" => wire.batch(),
         "done" => Ok(ServerFrame::Done(serde_json::from_str(text)?)),
@@ -402,12 +402,12 @@ pub fn parse_server(text: &str) -> Result<ServerFrame, ServerFrameError> {
 
 fn refused(text: &str) -> Result<ServerFrame, ServerFrameError> {
     #[derive(Deserialize)]
-    struct Refused {
+    struct RefusedCommand {
         id: CompactString,
         code: ErrorCode,
         message: String,
     }
-    let Refused { id, code, message } = serde_json::from_str(text)?;
+    let RefusedCommand { id, code, message } = serde_json::from_str(text)?;
     Ok(ServerFrame::Refused { id, code, message })
 }
 
@@ -415,7 +415,7 @@ fn need<T>(field: Option<T>, name: &'static str) -> Result<T, ServerFrameError> 
     field.ok_or(ServerFrameError::Missing(name))
 }
 
-impl WireServer<'_> {
+impl WireServerFrame<'_> {
     fn batch(self) -> Result<ServerFrame, ServerFrameError> {
         let ev = self.ev.iter().enumerate();
         let ev = ev.map(|(index, raw)| {

@@ -7,7 +7,7 @@ use crate::lens::Lens;
 /// What a subscription asks for beside its conversation. The default is everything, at once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Wish {
+pub struct SubscriptionOptions {
     /// What is seen.
     #[serde(flatten)]
     pub lens: Lens,
@@ -21,7 +21,7 @@ fn is_zero(number: &u16) -> bool {
     *number == 0
 }
 
-impl Wish {
+impl SubscriptionOptions {
     /// To see through `lens`, at once.
     pub fn of(lens: Lens) -> Self {
         Self { lens, min_interval_ms: 0 }

@@ -7,7 +7,7 @@ use crate::event::Kind;
 
 /// Kinds that are chosen together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Family {
+pub(super) enum KindFamily {
     Message,
     Part,
     Tool,
@@ -20,17 +20,17 @@ pub(super) enum Family {
 }
 
 /// The words for them.
-const WORDS: [(&str, Family); 10] = [
-    ("message", Family::Message),
-    ("part.*", Family::Part),
-    ("tool.*", Family::Tool),
-    ("approval.*", Family::Tool),
-    ("status", Family::Status),
-    ("error", Family::Error),
-    ("custom", Family::Custom),
-    ("raw", Family::Raw),
-    ("anomaly", Family::Anomaly),
-    ("rate", Family::Rate),
+const WORDS: [(&str, KindFamily); 10] = [
+    ("message", KindFamily::Message),
+    ("part.*", KindFamily::Part),
+    ("tool.*", KindFamily::Tool),
+    ("approval.*", KindFamily::Tool),
+    ("status", KindFamily::Status),
+    ("error", KindFamily::Error),
+    ("custom", KindFamily::Custom),
+    ("raw", KindFamily::Raw),
+    ("anomaly", KindFamily::Anomaly),
+    ("rate", KindFamily::Rate),
 ];
 
 /// Words for what is in every choice: without runs and agents nothing else has a place.
@@ -68,12 +68,12 @@ impl Kinds {
             .chain(WORDS.into_iter().filter(move |(_, family)| self.has(*family)).map(|(word, _)| word))
     }
 
-    pub(super) fn has(self, family: Family) -> bool {
+    pub(super) fn has(self, family: KindFamily) -> bool {
         self.0 & bit(family) != 0
     }
 }
 
-fn bit(family: Family) -> u16 {
+fn bit(family: KindFamily) -> u16 {
     1 << family as u16
 }
 
@@ -91,7 +91,7 @@ impl<'de> Deserialize<'de> for Kinds {
 }
 
 /// What `kind` is chosen with; nothing for what is in every choice.
-pub(super) fn family(kind: &Kind) -> Option<Family> {
+pub(super) fn family(kind: &Kind) -> Option<KindFamily> {
     Some(match kind {
         Kind::Fork { .. }
         | Kind::RunStart(_)
@@ -100,9 +100,9 @@ pub(super) fn family(kind: &Kind) -> Option<Family> {
         | Kind::RunEnd(_)
         | Kind::AgentStart(_)
         | Kind::AgentEnd(_) => return None,
-        Kind::Message(_) => Family::Message,
+        Kind::Message(_) => KindFamily::Message,
         Kind::PartStart { .. } | Kind::PartDelta { .. } | Kind::PartReplace { .. } | Kind::PartEnd(_) => {
-            Family::Part
+            KindFamily::Part
         }
         Kind::ToolStart(_)
         | Kind::ToolArgs { .. }
@@ -112,12 +112,12 @@ pub(super) fn family(kind: &Kind) -> Option<Family> {
         | Kind::ToolResult(_)
         | Kind::ToolProgress(_)
         | Kind::ApprovalRequest { .. }
-        | Kind::ApprovalAnswer { .. } => Family::Tool,
-        Kind::Status { .. } => Family::Status,
-        Kind::Error(_) => Family::Error,
-        Kind::Custom { .. } => Family::Custom,
-        Kind::Raw { .. } | Kind::Unknown(_) => Family::Raw,
-        Kind::Anomaly(_) => Family::Anomaly,
-        Kind::Rate { .. } => Family::Rate,
+        | Kind::ApprovalAnswer { .. } => KindFamily::Tool,
+        Kind::Status { .. } => KindFamily::Status,
+        Kind::Error(_) => KindFamily::Error,
+        Kind::Custom { .. } => KindFamily::Custom,
+        Kind::Raw { .. } | Kind::Unknown(_) => KindFamily::Raw,
+        Kind::Anomaly(_) => KindFamily::Anomaly,
+        Kind::Rate { .. } => KindFamily::Rate,
     })
 }

@@ -23,29 +23,30 @@ pub(super) const HEARD: u8 = 1 << 6;
 /// It takes back the loss of its run, and with that what the loss had closed.
 pub(super) const REOPENS: u8 = 1 << 7;
 
-/// See the module.
+/// The effects of one event that its own fields do not show. The hub keeps them beside the event for as long as it is
+/// in the ring.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Mark {
+pub struct EventEffects {
     flags: u8,
     /// Texts that are whole with the end of their run: parts, and calls whose arguments were being written.
     pub(super) closes: Vec<Item>,
 }
 
-impl Mark {
+impl EventEffects {
     pub(super) fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 }
 
 /// What `event` does beyond what it says; nothing for most. `before` is the view without it.
-pub fn mark(before: &View, event: &Event) -> Option<Mark> {
+pub fn event_effects(before: &View, event: &Event) -> Option<EventEffects> {
     if event.kind.class() == Class::Ephemeral {
         return None;
     }
     let run = before.runs.get(&event.run);
     let mut flags = run.map_or(0, |run| heard(run, &event.kind));
     if event.kind.is_of_conversation() {
-        return (flags != 0).then(|| Mark { flags, closes: Vec::new() });
+        return (flags != 0).then(|| EventEffects { flags, closes: Vec::new() });
     }
     let (part, tool) = (part_of(&event.kind), tool_of(&event.kind));
     let known_part = part.and_then(|id| run?.parts.get(id));
@@ -78,7 +79,7 @@ pub fn mark(before: &View, event: &Event) -> Option<Mark> {
         (Kind::RunEnd(RunEnd { .. }), Some(run)) => closes(run),
         _ => Vec::new(),
     };
-    (flags != 0 || !closes.is_empty()).then_some(Mark { flags, closes })
+    (flags != 0 || !closes.is_empty()).then_some(EventEffects { flags, closes })
 }
 
 /// What it does that anything at all comes of `run`.

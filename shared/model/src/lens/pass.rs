@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::kinds::{Family, family};
-use super::mark::{AGENT, HEARD, LATE, MOVES, Mark, REOPENS, RUN, THING, WRITTEN, part_of, tool_of};
+use super::kinds::{KindFamily, family};
+use super::mark::{AGENT, EventEffects, HEARD, LATE, MOVES, REOPENS, RUN, THING, WRITTEN, part_of, tool_of};
 use super::{Lens, Level};
 use crate::envelope::Envelope;
 use crate::event::{AgentStart, Event, Kind, RunUpdate};
@@ -12,7 +12,7 @@ use crate::position::Seq;
 use crate::view::{Item, RunView, View};
 
 /// How an event is seen.
-enum Seen {
+enum Visibility {
     /// Not at all.
     No,
     /// As it is, as far as the level allows.
@@ -27,12 +27,12 @@ impl Lens {
     pub fn pass(
         &self,
         events: &[Arc<Envelope>],
-        marks: &[(Seq, Mark)],
+        marks: &[(Seq, EventEffects)],
         now: &View,
     ) -> Option<Vec<Arc<Envelope>>> {
-        let mut passing = Passing { lens: self, out: Vec::new() };
+        let mut passing = LensFilter { lens: self, out: Vec::new() };
         let mut marks = marks.iter().peekable();
-        let plain = Mark::default();
+        let plain = EventEffects::default();
         for envelope in events {
             while marks.next_if(|(seq, _)| *seq < envelope.seq).is_some() {}
             let mark = marks.next_if(|(seq, _)| *seq == envelope.seq).map_or(&plain, |(_, mark)| mark);
@@ -47,27 +47,29 @@ impl Lens {
     /// Whether an ephemeral fact passes.
     pub fn passes_ephemeral(&self, envelope: &Envelope, now: &View) -> bool {
         self.has_deltas()
-            && matches!(self.seen(&envelope.event, now.runs.get(&envelope.event.run)), Seen::Yes)
+            && matches!(self.seen(&envelope.event, now.runs.get(&envelope.event.run)), Visibility::Yes)
     }
 
-    fn seen(&self, event: &Event, run: Option<&RunView>) -> Seen {
+    fn seen(&self, event: &Event, run: Option<&RunView>) -> Visibility {
         let family = family(&event.kind);
         if !self.wants_kind(family) {
-            return Seen::No;
+            return Visibility::No;
         }
         let is_seen = match family {
-            Some(Family::Message | Family::Status | Family::Anomaly | Family::Rate) => true,
-            Some(Family::Error) => {
+            Some(KindFamily::Message | KindFamily::Status | KindFamily::Anomaly | KindFamily::Rate) => true,
+            Some(KindFamily::Error) => {
                 let is_seen = run.is_some_and(|run| self.sees(run, event.agent.as_ref()));
-                return if is_seen { Seen::Yes } else { Seen::OfTheRun };
+                return if is_seen { Visibility::Yes } else { Visibility::OfTheRun };
             }
-            Some(Family::Custom | Family::Raw) => run.is_some_and(|run| self.sees(run, event.agent.as_ref())),
+            Some(KindFamily::Custom | KindFamily::Raw) => {
+                run.is_some_and(|run| self.sees(run, event.agent.as_ref()))
+            }
             // The agent of a text or call is the one that began it.
-            Some(Family::Part) => run.is_some_and(|run| {
+            Some(KindFamily::Part) => run.is_some_and(|run| {
                 let part = part_of(&event.kind).and_then(|id| run.parts.get(id));
                 part.is_some_and(|part| self.sees(run, part.agent.as_ref()))
             }),
-            Some(Family::Tool) => run.is_some_and(|run| {
+            Some(KindFamily::Tool) => run.is_some_and(|run| {
                 let tool = tool_of(&event.kind).and_then(|id| run.tools.get(id));
                 tool.is_some_and(|tool| self.sees(run, tool.agent.as_ref()))
             }),
@@ -75,7 +77,7 @@ impl Lens {
             None if matches!(event.kind, Kind::RunUpdate(_)) => {
                 let agent = event.agent.as_ref();
                 let is_seen = agent.is_none() || run.is_some_and(|run| self.sees(run, agent));
-                return if is_seen { Seen::Yes } else { Seen::OfTheRun };
+                return if is_seen { Visibility::Yes } else { Visibility::OfTheRun };
             }
             None => {
                 event.agent.is_none()
@@ -83,27 +85,29 @@ impl Lens {
                     || run.is_some_and(|run| self.sees(run, event.agent.as_ref()))
             }
         };
-        if is_seen { Seen::Yes } else { Seen::No }
+        if is_seen { Visibility::Yes } else { Visibility::No }
     }
 }
 
-struct Passing<'a> {
+struct LensFilter<'a> {
     lens: &'a Lens,
     out: Vec<Arc<Envelope>>,
 }
 
-impl Passing<'_> {
-    fn event(&mut self, envelope: &Arc<Envelope>, mark: &Mark, run: Option<&RunView>) {
+impl LensFilter<'_> {
+    fn event(&mut self, envelope: &Arc<Envelope>, mark: &EventEffects, run: Option<&RunView>) {
         match self.lens.seen(&envelope.event, run) {
-            Seen::No => self.trace(envelope, mark, run),
-            Seen::OfTheRun => {
+            Visibility::No => self.trace(envelope, mark, run),
+            Visibility::OfTheRun => {
                 let mut envelope = Envelope::clone(envelope);
                 envelope.event.agent = None;
                 self.out.push(Arc::new(envelope));
             }
-            Seen::Yes if matches!(envelope.event.kind, Kind::AgentStart(_)) => self.agent(envelope, run),
-            Seen::Yes if self.lens.level == Level::Deltas => self.out.push(Arc::clone(envelope)),
-            Seen::Yes => self.reduced(envelope, mark, run),
+            Visibility::Yes if matches!(envelope.event.kind, Kind::AgentStart(_)) => {
+                self.agent(envelope, run);
+            }
+            Visibility::Yes if self.lens.level == Level::Deltas => self.out.push(Arc::clone(envelope)),
+            Visibility::Yes => self.reduced(envelope, mark, run),
         }
     }
 
@@ -120,7 +124,7 @@ impl Passing<'_> {
     }
 
     /// What an event that is not seen leaves behind: the run and the agent that it makes.
-    fn trace(&mut self, envelope: &Envelope, mark: &Mark, run: Option<&RunView>) {
+    fn trace(&mut self, envelope: &Envelope, mark: &EventEffects, run: Option<&RunView>) {
         let sees_agent = || run.is_some_and(|run| self.lens.sees(run, envelope.event.agent.as_ref()));
         if mark.has(AGENT) && sees_agent() {
             self.add(envelope, Kind::AgentStart(AgentStart::default()));
@@ -136,7 +140,7 @@ impl Passing<'_> {
     }
 
     /// At levels without deltas.
-    fn reduced(&mut self, envelope: &Arc<Envelope>, mark: &Mark, run: Option<&RunView>) {
+    fn reduced(&mut self, envelope: &Arc<Envelope>, mark: &EventEffects, run: Option<&RunView>) {
         let whole = self.lens.level == Level::Parts;
         let is_late = whole && mark.has(LATE);
         match &envelope.event.kind {
@@ -209,14 +213,14 @@ impl Passing<'_> {
     }
 
     /// The arguments of a call of which `envelope` says by the way that they are whole.
-    fn written(&mut self, envelope: &Envelope, mark: &Mark, run: Option<&RunView>, id: &ToolCallId) {
+    fn written(&mut self, envelope: &Envelope, mark: &EventEffects, run: Option<&RunView>, id: &ToolCallId) {
         if self.lens.level == Level::Parts && mark.has(WRITTEN) {
             self.arguments(envelope, run, id, None);
         }
     }
 
     /// The texts that the end of a run makes whole.
-    fn closed(&mut self, envelope: &Envelope, mark: &Mark, run: Option<&RunView>) {
+    fn closed(&mut self, envelope: &Envelope, mark: &EventEffects, run: Option<&RunView>) {
         let Some(run) = run else { return };
         for item in mark.closes.iter().filter(|item| self.lens.sees_item(run, item)) {
             match item {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::kinds::Family;
+use super::kinds::KindFamily;
 use super::{Lens, Level};
 use crate::anomaly::Anomalies;
 use crate::event::ToolState;
@@ -19,8 +19,8 @@ impl Lens {
         if self.is_clear() {
             return view.clone();
         }
-        let messages = self.wants_kind(Some(Family::Message));
-        let mut places = Places { lens: self, view, before: HashMap::new() };
+        let messages = self.wants_kind(Some(KindFamily::Message));
+        let mut places = MessagePlacement { lens: self, view, before: HashMap::new() };
         let seen = |item: &&TopItem| messages || matches!(item, TopItem::Run(_));
         View {
             seq: view.seq,
@@ -72,9 +72,9 @@ impl Lens {
             ended_at: run.ended_at,
             finish_reason: run.finish_reason.clone(),
             usage: run.usage,
-            error: run.error.clone().filter(|_| self.wants_kind(Some(Family::Error))),
-            activity: run.activity.clone().filter(|_| self.wants_kind(Some(Family::Status))),
-            activity_at: run.activity_at.filter(|_| self.wants_kind(Some(Family::Status))),
+            error: run.error.clone().filter(|_| self.wants_kind(Some(KindFamily::Error))),
+            activity: run.activity.clone().filter(|_| self.wants_kind(Some(KindFamily::Status))),
+            activity_at: run.activity_at.filter(|_| self.wants_kind(Some(KindFamily::Status))),
             items: run.items.iter().filter_map(seen).collect(),
             parts: parts.map(|(id, part)| (id.clone(), self.part(part))).collect(),
             tools: tools.map(|(id, tool)| (id.clone(), self.tool(tool))).collect(),
@@ -101,7 +101,7 @@ impl Lens {
     }
 
     fn loss(&self, run: &RunView, loss: &Loss) -> Option<Loss> {
-        let errors = self.wants_kind(Some(Family::Error));
+        let errors = self.wants_kind(Some(KindFamily::Error));
         if run.is_running() && !errors {
             // Only the failure came so far.
             return None;
@@ -109,8 +109,8 @@ impl Lens {
         let seen = |closed: &&Closed| self.sees_item(run, &closed.item);
         Some(Loss {
             error: loss.error.clone().filter(|_| errors),
-            activity: loss.activity.clone().filter(|_| self.wants_kind(Some(Family::Status))),
-            activity_at: loss.activity_at.filter(|_| self.wants_kind(Some(Family::Status))),
+            activity: loss.activity.clone().filter(|_| self.wants_kind(Some(KindFamily::Status))),
+            activity_at: loss.activity_at.filter(|_| self.wants_kind(Some(KindFamily::Status))),
             open: loss.open.iter().filter(seen).cloned().collect(),
         })
     }
@@ -118,11 +118,11 @@ impl Lens {
     pub(super) fn sees_item(&self, run: &RunView, item: &Item) -> bool {
         match item {
             Item::Part(id) => {
-                self.wants_kind(Some(Family::Part))
+                self.wants_kind(Some(KindFamily::Part))
                     && run.parts.get(id).is_some_and(|part| self.sees(run, part.agent.as_ref()))
             }
             Item::Tool(id) => {
-                self.wants_kind(Some(Family::Tool))
+                self.wants_kind(Some(KindFamily::Tool))
                     && run.tools.get(id).is_some_and(|tool| self.sees(run, tool.agent.as_ref()))
             }
             Item::Agent(id) => self.sees(run, Some(id)),
@@ -133,11 +133,13 @@ impl Lens {
     fn sees_note(&self, run: &RunView, note: &Note) -> bool {
         match &note.body {
             // What failed concerns whoever looks at the run.
-            NoteBody::Error(_) => self.wants_kind(Some(Family::Error)),
+            NoteBody::Error(_) => self.wants_kind(Some(KindFamily::Error)),
             NoteBody::Custom { .. } => {
-                self.wants_kind(Some(Family::Custom)) && self.sees(run, note.agent.as_ref())
+                self.wants_kind(Some(KindFamily::Custom)) && self.sees(run, note.agent.as_ref())
             }
-            NoteBody::Raw { .. } => self.wants_kind(Some(Family::Raw)) && self.sees(run, note.agent.as_ref()),
+            NoteBody::Raw { .. } => {
+                self.wants_kind(Some(KindFamily::Raw)) && self.sees(run, note.agent.as_ref())
+            }
         }
     }
 
@@ -220,14 +222,14 @@ fn raw_bytes(run: &RunView, notes: &[Option<usize>]) -> u64 {
 }
 
 /// Where messages stand inside of runs of which not everything is seen.
-struct Places<'a> {
+struct MessagePlacement<'a> {
     lens: &'a Lens,
     view: &'a View,
     /// For each run, how many items are seen before each of its items.
     before: HashMap<&'a RunId, Vec<usize>>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> MessagePlacement<'a> {
     fn message(&mut self, message: &'a MessageView) -> MessageView {
         let within = message.within.as_ref().map(|within| self.within(within));
         MessageView { role: message.role.clone(), text: message.text.clone(), at: message.at, within }

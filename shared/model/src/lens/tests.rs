@@ -44,11 +44,11 @@ fn troubled() -> impl Strategy<Value = Vec<Arc<Envelope>>> {
 }
 
 /// The view after each of `history`, and the marks.
-fn views(history: &[Arc<Envelope>]) -> (Vec<View>, Vec<(u64, Mark)>) {
+fn views(history: &[Arc<Envelope>]) -> (Vec<View>, Vec<(u64, EventEffects)>) {
     let mut view = View::default();
     let (mut views, mut marks) = (vec![view.clone()], Vec::new());
     for envelope in history {
-        marks.extend(mark(&view, &envelope.event).map(|mark| (envelope.seq, mark)));
+        marks.extend(event_effects(&view, &envelope.event).map(|mark| (envelope.seq, mark)));
         fold(&mut view, envelope, &mut |_| {});
         views.push(view.clone());
     }

@@ -3,7 +3,7 @@
 
 /// A piece of JSON that is painted in one colour.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Token {
+pub struct JsonToken {
     /// What it is.
     pub kind: TokenKind,
     /// Its text.
@@ -29,8 +29,8 @@ const LEVELS_MAX: usize = 8;
 
 /// `json` laid out with two spaces for each level, up to `LEVELS_MAX`. Any text goes in; what is no JSON comes out with odd line breaks,
 /// but whole.
-pub fn pretty(json: &str) -> Vec<Token> {
-    let mut printer = Printer::default();
+pub fn pretty(json: &str) -> Vec<JsonToken> {
+    let mut printer = JsonPrinter::default();
     let mut chars = json.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
@@ -82,17 +82,17 @@ pub fn pretty(json: &str) -> Vec<Token> {
 }
 
 #[derive(Default)]
-struct Printer {
-    tokens: Vec<Token>,
+struct JsonPrinter {
+    tokens: Vec<JsonToken>,
     depth: usize,
 }
 
-impl Printer {
+impl JsonPrinter {
     /// Adds text; neighbours of one colour are one token, which keeps the page's node count down.
     fn push(&mut self, kind: TokenKind, text: &str) {
         match self.tokens.last_mut() {
             Some(last) if last.kind == kind => last.text.push_str(text),
-            _ => self.tokens.push(Token { kind, text: text.to_owned() }),
+            _ => self.tokens.push(JsonToken { kind, text: text.to_owned() }),
         }
     }
 

@@ -36,7 +36,7 @@ fn the_tail_is_the_newest_piece() {
 
 #[test]
 fn a_result_says_what_it_is() {
-    let of = |text: &str| Output::of(&Json::parse(text).unwrap());
+    let of = |text: &str| PreviewOutput::of(&Json::parse(text).unwrap());
     assert_eq!(of(r#"{"a":1,"b":2}"#).summary(), "JSON · 2 keys · 13 B");
     assert_eq!(of(r#""{\"a\":1}""#).summary(), "JSON · 1 key · 7 B");
     assert_eq!(of(r#""hello""#).summary(), "text · 5 B");

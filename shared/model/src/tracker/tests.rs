@@ -60,7 +60,7 @@ proptest! {
             };
             for mut frame in frames {
                 let outcome = tracker.take(&mut frame, &mut |_| {});
-                let bad = matches!(outcome, Outcome::Gap { .. } | Outcome::Drift { .. } | Outcome::NotForUs);
+                let bad = matches!(outcome, FrameOutcome::Gap { .. } | FrameOutcome::Drift { .. } | FrameOutcome::NotForUs);
                 prop_assert!(!bad, "{:?}", outcome);
             }
         }
@@ -86,7 +86,7 @@ fn joined() -> Tracker {
 fn i2_a_hole_is_refused_and_named() {
     let mut tracker = joined();
     let mut frame = ServerFrame::Batch { sub: 1, from: 3, to: 3, ts: 0, ev: vec![delta(3)] };
-    assert_eq!(tracker.take(&mut frame, &mut |_| {}), Outcome::Gap { expected: 1, from: 3 });
+    assert_eq!(tracker.take(&mut frame, &mut |_| {}), FrameOutcome::Gap { expected: 1, from: 3 });
     assert_eq!(tracker.view().seq, 0);
 }
 
@@ -94,8 +94,8 @@ fn i2_a_hole_is_refused_and_named() {
 fn a_frame_that_comes_twice_changes_nothing() {
     let mut tracker = joined();
     let mut frame = ServerFrame::Batch { sub: 1, from: 1, to: 2, ts: 0, ev: vec![delta(1)] };
-    assert!(matches!(tracker.take(&mut frame, &mut |_| {}), Outcome::Applied(_)));
-    assert_eq!(tracker.take(&mut frame, &mut |_| {}), Outcome::Duplicate);
+    assert!(matches!(tracker.take(&mut frame, &mut |_| {}), FrameOutcome::Applied(_)));
+    assert_eq!(tracker.take(&mut frame, &mut |_| {}), FrameOutcome::Duplicate);
     assert_eq!(tracker.view().seq, 2);
 }
 
@@ -104,7 +104,7 @@ fn a_frame_with_ephemeral_events_only_moves_nothing() {
     let mut tracker = joined();
     let progress = Envelope::parse(r#"{"k":"tool.progress","run":"r","tool":"t","current":1}"#).unwrap();
     let mut frame = ServerFrame::Batch { sub: 1, from: 1, to: 0, ts: 0, ev: vec![progress.clone()] };
-    assert_eq!(tracker.take(&mut frame, &mut |_| {}), Outcome::Applied(&[progress]));
+    assert_eq!(tracker.take(&mut frame, &mut |_| {}), FrameOutcome::Applied(&[progress]));
     assert_eq!(tracker.view(), &View::default());
 }
 
@@ -113,13 +113,13 @@ fn events_before_the_answer_or_of_another_life_are_refused() {
     let mut tracker = joined();
     tracker.disconnected();
     let mut frame = ServerFrame::Batch { sub: 1, from: 1, to: 1, ts: 0, ev: vec![delta(1)] };
-    assert!(matches!(tracker.take(&mut frame, &mut |_| {}), Outcome::Gap { .. }));
+    assert!(matches!(tracker.take(&mut frame, &mut |_| {}), FrameOutcome::Gap { .. }));
     let epoch = Epoch::new("e2");
     tracker.take(
         &mut ServerFrame::Subbed { sub: 1, epoch, mode: SubMode::Tail, why: None, head: 0 },
         &mut |_| {},
     );
-    assert!(matches!(tracker.take(&mut frame, &mut |_| {}), Outcome::Gap { .. }));
+    assert!(matches!(tracker.take(&mut frame, &mut |_| {}), FrameOutcome::Gap { .. }));
 }
 
 fn snap(seq: Seq, more: bool, piece: &[u8]) -> ServerFrame {
@@ -137,10 +137,10 @@ fn a_snapshot_in_pieces_is_applied_with_its_last() {
     let mut tracker = joined();
     let (last, first) = pieces.split_last().unwrap();
     for piece in first {
-        assert_eq!(tracker.take(&mut snap(9, true, piece), &mut |_| {}), Outcome::Piece);
+        assert_eq!(tracker.take(&mut snap(9, true, piece), &mut |_| {}), FrameOutcome::Piece);
         assert_eq!(tracker.view(), &View::default());
     }
-    assert_eq!(tracker.take(&mut snap(9, false, last), &mut |_| {}), Outcome::Replaced);
+    assert_eq!(tracker.take(&mut snap(9, false, last), &mut |_| {}), FrameOutcome::Replaced);
     assert_eq!(tracker.view(), &view);
 }
 
@@ -156,7 +156,7 @@ fn a_text_that_is_not_the_hub_s_is_noticed_at_its_end_once() {
     let mut tracker = joined();
     let mut take = |from, to, ev: &[Envelope]| {
         let mut frame = ServerFrame::Batch { sub: 1, from, to, ts: 0, ev: ev.to_vec() };
-        matches!(tracker.take(&mut frame, &mut |_| {}), Outcome::Drift { part, .. } if part.as_str() == "p")
+        matches!(tracker.take(&mut frame, &mut |_| {}), FrameOutcome::Drift { part, .. } if part.as_str() == "p")
     };
     if let Kind::PartDelta { text, .. } = &mut events[1].event.kind {
         *text = "wrong".into();

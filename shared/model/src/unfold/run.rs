@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::text::deltas;
-use super::{Events, tool};
+use super::{UnfoldedEvents, tool};
 use crate::event::{
     AgentEnd, AgentStart, Kind, PUBLISHER_LOST, PartEnd, RunEnd, RunStart, RunStatus, RunUpdate, ToolState,
 };
@@ -12,7 +12,7 @@ use crate::view::{AgentView, Item, NoteBody, PartView, RunView, ToolView};
 
 /// Tells a run bit by bit.
 #[derive(Debug)]
-pub(super) struct RunTeller<'a> {
+pub(super) struct RunUnfolder<'a> {
     pub(super) id: &'a RunId,
     run: &'a RunView,
     /// The next item.
@@ -33,7 +33,7 @@ pub(super) struct RunTeller<'a> {
     lost: Option<usize>,
 }
 
-impl<'a> RunTeller<'a> {
+impl<'a> RunUnfolder<'a> {
     pub(super) fn new(id: &'a RunId, run: &'a RunView, lost_at: Option<u64>) -> Self {
         let items = run.items.len();
         let came_late = |item: &Item| run.open.contains(item) && is_late(run, item);
@@ -65,7 +65,7 @@ impl<'a> RunTeller<'a> {
         }
     }
 
-    pub(super) fn start(&self, out: &mut Events) {
+    pub(super) fn start(&self, out: &mut UnfoldedEvents) {
         let RunView { model, dialect, title, name, .. } = self.run;
         let (model, dialect) = (model.clone(), dialect.clone());
         let start = RunStart { model, dialect, title: title.clone(), name: name.clone() };
@@ -76,7 +76,7 @@ impl<'a> RunTeller<'a> {
     }
 
     /// Tells the items before `items`.
-    pub(super) fn go_on_to(&mut self, items: usize, out: &mut Events) {
+    pub(super) fn go_on_to(&mut self, items: usize, out: &mut UnfoldedEvents) {
         while self.next < items.min(self.run.items.len()) {
             if self.next == self.end {
                 self.end(out);
@@ -90,7 +90,7 @@ impl<'a> RunTeller<'a> {
     }
 
     /// Tells what stands above a message between runs: all of a run that is over, the items of one that goes on.
-    pub(super) fn finish_before_message(&mut self, out: &mut Events) {
+    pub(super) fn finish_before_message(&mut self, out: &mut UnfoldedEvents) {
         if self.run.is_running() {
             self.go_on_to(usize::MAX, out);
         } else {
@@ -99,7 +99,7 @@ impl<'a> RunTeller<'a> {
     }
 
     /// Tells all the rest.
-    pub(super) fn finish(&mut self, out: &mut Events) {
+    pub(super) fn finish(&mut self, out: &mut UnfoldedEvents) {
         if std::mem::replace(&mut self.is_finished, true) {
             return;
         }
@@ -142,7 +142,7 @@ impl<'a> RunTeller<'a> {
     }
 
     /// Tells that nobody speaks for the run any more.
-    pub(super) fn lose(&self, out: &mut Events) {
+    pub(super) fn lose(&self, out: &mut UnfoldedEvents) {
         if let Some(since) = self.run.stalled_at {
             out.push(self.id, None, since, Kind::RunStalled { since });
         }
@@ -151,12 +151,12 @@ impl<'a> RunTeller<'a> {
         }
     }
 
-    fn end_by_loss(&self, at: u64, out: &mut Events) {
+    fn end_by_loss(&self, at: u64, out: &mut UnfoldedEvents) {
         let end = RunEnd { status: RunStatus::Interrupted, lost: true, ..RunEnd::default() };
         out.push(self.id, None, at, Kind::RunEnd(end));
     }
 
-    fn end(&mut self, out: &mut Events) {
+    fn end(&mut self, out: &mut UnfoldedEvents) {
         let run = self.run;
         if run.is_running() || std::mem::replace(&mut self.has_ended, true) {
             return;
@@ -167,7 +167,7 @@ impl<'a> RunTeller<'a> {
     }
 
     /// The run had ended here with `status`, before its last end if it has one. It `goes_on` when more came then.
-    fn end_once(&mut self, status: RunStatus, at: u64, goes_on: bool, out: &mut Events) {
+    fn end_once(&mut self, status: RunStatus, at: u64, goes_on: bool, out: &mut UnfoldedEvents) {
         let end = RunEnd { status, ..RunEnd::default() };
         out.push(self.id, None, at, Kind::RunEnd(end));
         if goes_on {
@@ -176,7 +176,7 @@ impl<'a> RunTeller<'a> {
         self.has_ended = self.run.is_running();
     }
 
-    fn item(&mut self, place: usize, item: &'a Item, out: &mut Events) {
+    fn item(&mut self, place: usize, item: &'a Item, out: &mut UnfoldedEvents) {
         let run = self.run;
         match item {
             Item::Part(id) => {
@@ -231,7 +231,7 @@ impl<'a> RunTeller<'a> {
         }
     }
 
-    fn part(&self, id: &PartId, part: &PartView, out: &mut Events) {
+    fn part(&self, id: &PartId, part: &PartView, out: &mut UnfoldedEvents) {
         let agent = part.agent.as_ref();
         out.push(self.id, agent, part.started_at, Kind::PartStart { part: id.clone(), kind: part.kind });
         for (off, text) in deltas(&part.body) {
@@ -249,7 +249,7 @@ impl<'a> RunTeller<'a> {
         }
     }
 
-    fn start_agent(&self, id: &AgentId, agent: &AgentView, out: &mut Events) {
+    fn start_agent(&self, id: &AgentId, agent: &AgentView, out: &mut UnfoldedEvents) {
         let start = AgentStart {
             name: agent.name.clone(),
             parent: agent.parent.clone(),
@@ -262,7 +262,7 @@ impl<'a> RunTeller<'a> {
         out.push(self.id, Some(id), agent.started_at, Kind::AgentStart(start));
     }
 
-    fn end_agent(&self, id: &AgentId, out: &mut Events) {
+    fn end_agent(&self, id: &AgentId, out: &mut UnfoldedEvents) {
         let Some(agent) = self.run.agents.get(id) else { return };
         let Some(at) = agent.ended_at.filter(|_| !self.run.open.contains(&Item::Agent(id.clone()))) else {
             return;

@@ -2,7 +2,7 @@
 
 use compact_str::CompactString;
 
-use super::Events;
+use super::UnfoldedEvents;
 use super::text::deltas;
 use crate::event::{Kind, ToolResult, ToolStart, ToolState, ToolStateChange};
 use crate::ids::{RunId, ToolCallId};
@@ -10,7 +10,7 @@ use crate::view::ToolView;
 
 /// Tells `tool`, but for what an open call does after its arguments are written: see [`go_on`]. `with_run` leaves its
 /// end to that of the run.
-pub(super) fn tell(run: &RunId, id: &ToolCallId, tool: &ToolView, with_run: bool, out: &mut Events) {
+pub(super) fn tell(run: &RunId, id: &ToolCallId, tool: &ToolView, with_run: bool, out: &mut UnfoldedEvents) {
     write(run, id, tool, out);
     if !tool.state.is_final() {
         return;
@@ -25,7 +25,7 @@ pub(super) fn tell(run: &RunId, id: &ToolCallId, tool: &ToolView, with_run: bool
 }
 
 /// Tells what came after the end of a call.
-pub(super) fn tell_late(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut Events) {
+pub(super) fn tell_late(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut UnfoldedEvents) {
     let at = tool.ended_at.unwrap_or(tool.started_at);
     let agent = tool.agent.as_ref();
     if tool.arguments.late && tool.pending_at.is_none() {
@@ -48,11 +48,11 @@ pub(super) fn tell_late(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut
 }
 
 /// Tells what a call that is open does since its arguments are written.
-pub(super) fn go_on(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut Events) {
+pub(super) fn go_on(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut UnfoldedEvents) {
     work(run, id, tool, out);
 }
 
-fn write(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut Events) {
+fn write(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut UnfoldedEvents) {
     let agent = tool.agent.as_ref();
     let start = ToolStart {
         tool: id.clone(),
@@ -74,7 +74,7 @@ fn write(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut Events) {
 }
 
 /// What happens to a call that is written, up to its end.
-fn work(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut Events) {
+fn work(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut UnfoldedEvents) {
     let agent = tool.agent.as_ref();
     let at = tool.pending_at.unwrap_or(tool.started_at);
     let timed = tool.queued_ms.is_some() || tool.exec_ms.is_some();
@@ -105,14 +105,14 @@ fn work(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut Events) {
     }
 }
 
-fn print(run: &RunId, id: &ToolCallId, tool: &ToolView, at: u64, out: &mut Events) {
+fn print(run: &RunId, id: &ToolCallId, tool: &ToolView, at: u64, out: &mut UnfoldedEvents) {
     for (off, text) in deltas(&tool.output) {
         let output = Kind::ToolOutput { tool: id.clone(), off: Some(off), text };
         out.push(run, tool.agent.as_ref(), at, output);
     }
 }
 
-fn close(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut Events) {
+fn close(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut UnfoldedEvents) {
     let at = tool.ended_at.unwrap_or(tool.started_at);
     let (queued_ms, exec_ms) = (tool.queued_ms, tool.exec_ms);
     if tool.rejected {

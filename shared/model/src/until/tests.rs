@@ -19,7 +19,7 @@ const STORY: &str = r#"
 
 /// The seq at which it happens first, when a look is taken after every event.
 fn met(words: &str, run: Option<&str>) -> Option<Seq> {
-    let mut watch = Watch::new(words.parse().unwrap(), run.map(RunId::new));
+    let mut watch = UntilWatch::new(words.parse().unwrap(), run.map(RunId::new));
     let mut view = View::default();
     logged(events(STORY)).iter().find_map(|envelope| {
         fold(&mut view, envelope, &mut |_| {});

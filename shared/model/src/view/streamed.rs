@@ -6,7 +6,7 @@ use fnv::FnvHasher;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::PART_BYTES_MAX;
-use crate::text::Text;
+use crate::text::SharedText;
 
 /// FNV-1a's start value.
 const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
@@ -18,7 +18,7 @@ const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
 pub struct Streamed {
     /// The text, up to [`PART_BYTES_MAX`] bytes.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
-    pub text: Text,
+    pub text: SharedText,
     /// Bytes of the whole text.
     pub len: u64,
     /// FNV-1a 64 of the whole text, in hex on the wire since a browser's number does not hold 64 bits.
@@ -38,7 +38,7 @@ pub struct Streamed {
 impl Default for Streamed {
     fn default() -> Self {
         Self {
-            text: Text::default(),
+            text: SharedText::default(),
             len: 0,
             hash: HASH_START,
             cut: 0,
@@ -51,7 +51,7 @@ impl Default for Streamed {
 
 /// What was odd about a delta, for the first time in this text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Oddities {
+pub struct DeltaOddities {
     /// Bytes are missing before it.
     pub hole: bool,
     /// It began before the end.
@@ -73,8 +73,8 @@ impl Streamed {
 
     /// Adds a delta that starts at byte `off` (at the end where that is not said). What overlaps is taken once, what
     /// is missing is counted. Says what was odd for the first time, so that merging deltas changes nothing.
-    pub fn push(&mut self, off: Option<u64>, text: &str) -> Oddities {
-        let mut odd = Oddities::default();
+    pub fn push(&mut self, off: Option<u64>, text: &str) -> DeltaOddities {
+        let mut odd = DeltaOddities::default();
         let fresh = self.fresh(off, text);
         let off = off.unwrap_or(self.len);
         let end = off.saturating_add(text.len() as u64);

@@ -15,9 +15,14 @@ use crate::websocket::{Socket, TEXT, write_frame};
 
 const HELLO: &[u8] = br#"{"t":"hello","versions":["1"],"client":"bench"}"#;
 
-/// See the head of this file.
+/// See the head of this file. Which log it has.
 #[derive(Debug)]
-pub(crate) struct Fanlight;
+pub(crate) enum Fanlight {
+    /// The one that everybody gets: on disk.
+    Default,
+    /// The one in memory, which stores nothing.
+    Memory,
+}
 
 /// The product: `FANLIGHT_BIN`, else what `cargo xtask build` leaves.
 fn binary() -> PathBuf {
@@ -38,7 +43,10 @@ fn head(payload: &[u8]) -> &[u8] {
 
 impl Arm for Fanlight {
     fn name(&self) -> &'static str {
-        "fanlight"
+        match self {
+            Self::Default => "fanlight",
+            Self::Memory => "fanlight-memory",
+        }
     }
 
     fn keeps_past(&self) -> bool {
@@ -52,7 +60,10 @@ impl Arm for Fanlight {
             return Err(format!("{program} is missing; type: cargo xtask bench, or set FANLIGHT_BIN").into());
         }
         let mut command = Command::new(program);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--log", "memory", "--data-dir"]).arg(place);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(place);
+        if matches!(self, Self::Memory) {
+            command.args(["--log", "memory"]);
+        }
         let mut process = ServerProcess::start(&mut command, &place.join("log"))?;
         let at = process.printed(|line| line.strip_prefix("listening on http://")?.trim().parse().ok())?;
         Ok(Server { process, view: at, publish: at })

@@ -34,7 +34,7 @@ pub(super) fn Timing(ids: Ids) -> impl IntoView {
     };
     let attempts = move || {
         let told = ids.with_value(|(run, id)| {
-            store.track(&model::fold::Change::Run(run.clone()));
+            store.track(&model::fold::ViewChange::Run(run.clone()));
             store.view(|view| {
                 let run = view.runs.get(run)?;
                 let told = earlier_attempts(run, id).into_iter().enumerate().filter_map(|(at, before)| {

@@ -8,7 +8,7 @@ use super::Chart;
 use crate::browser;
 use crate::number::decimal;
 
-/// The axis.
+/// The time axis above the rows.
 #[component]
 pub(super) fn Axis(chart: Chart) -> impl IntoView {
     let store = chart.store;

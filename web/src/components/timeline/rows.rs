@@ -58,7 +58,7 @@ impl Frame {
     }
 }
 
-/// The rows.
+/// The rows of the timeline that are in view.
 #[component]
 pub(super) fn Rows(chart: Chart) -> impl IntoView {
     let frame = Frame { element: NodeRef::new(), top: RwSignal::new(0.0), height: RwSignal::new(120.0) };

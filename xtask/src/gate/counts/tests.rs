@@ -1,10 +1,10 @@
 //! The closing lines of test binaries, as libtest prints them.
 
-use super::Counts;
+use super::TestCounts;
 
 #[test]
 fn closing_lines_add_up_and_other_lines_do_not_count() {
-    let mut counts = Counts::default();
+    let mut counts = TestCounts::default();
     for line in [
         "running 3 tests",
         "test a_test ... ok",
@@ -14,5 +14,5 @@ fn closing_lines_add_up_and_other_lines_do_not_count() {
     ] {
         counts.see(line);
     }
-    assert_eq!(counts, Counts { passed: 15, failed: 2 });
+    assert_eq!(counts, TestCounts { passed: 15, failed: 2 });
 }

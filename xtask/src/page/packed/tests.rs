@@ -4,8 +4,8 @@ use std::io::Read as _;
 
 use super::*;
 
-fn size(path: &str, brotli: usize) -> Size {
-    Size { path: path.to_owned(), plain: brotli, brotli, gzip: brotli }
+fn size(path: &str, brotli: usize) -> PackedSize {
+    PackedSize { path: path.to_owned(), plain: brotli, brotli, gzip: brotli }
 }
 
 #[test]

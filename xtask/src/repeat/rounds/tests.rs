@@ -8,12 +8,13 @@ fn words(line: &str) -> Vec<String> {
 
 #[test]
 fn rounds_come_first_and_suites_are_told_from_filters() {
-    let asked = Asked::parse(&words("20 e2e details:: --busy")).expect("it is right");
-    let expected = Asked { rounds: 20, suites: words("e2e"), filters: words("details::"), is_busy: true };
+    let asked = RepeatOptions::parse(&words("20 e2e details:: --busy")).expect("it is right");
+    let expected =
+        RepeatOptions { rounds: 20, suites: words("e2e"), filters: words("details::"), is_busy: true };
     assert_eq!(asked, expected);
-    assert_eq!(Asked::parse(&words("3")).expect("it is right").suites, SUITES);
+    assert_eq!(RepeatOptions::parse(&words("3")).expect("it is right").suites, SUITES);
     for wrong in ["", "it", "0", "--busy"] {
-        assert!(Asked::parse(&words(wrong)).is_err(), "{wrong:?}");
+        assert!(RepeatOptions::parse(&words(wrong)).is_err(), "{wrong:?}");
     }
 }
 
@@ -31,9 +32,9 @@ fn failed_tests_are_counted_by_name() {
     let output =
         "running 2 tests\ntest a::b ... ok\ntest a::c ... FAILED\n\ntest result: FAILED. 1 passed; 1 failed";
     assert_eq!(failed(output), ["a::c"]);
-    let mut known = Failed::default();
-    known.take(Beside::BusyCores, Path::new("two.txt"));
-    known.take(Beside::Nothing, Path::new("three.txt"));
+    let mut known = FailedTest::default();
+    known.take(BackgroundLoad::BusyCores, Path::new("two.txt"));
+    known.take(BackgroundLoad::Nothing, Path::new("three.txt"));
     assert_eq!(
         line("it a::c", &known, 4),
         "it a::c: failed 2 of 4 times, 1 beside busy cores; first: two.txt"

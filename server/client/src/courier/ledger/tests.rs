@@ -13,7 +13,7 @@ struct Hub {
 }
 
 impl Hub {
-    fn take(&mut self, numbers: Numbers, events: &[u64]) -> Result<(), u64> {
+    fn take(&mut self, numbers: FrameNumbers, events: &[u64]) -> Result<(), u64> {
         if numbers.life > self.life {
             (self.life, self.last) = (numbers.life, 0);
         }
@@ -63,9 +63,9 @@ fn step(forgets: bool) -> impl Strategy<Value = Step> {
 /// A courier, a hub and the two directions between them.
 #[derive(Debug, Default)]
 struct World {
-    ledger: Ledger,
+    ledger: AckLedger,
     hub: Hub,
-    to_hub: VecDeque<(Numbers, Vec<u64>)>,
+    to_hub: VecDeque<(FrameNumbers, Vec<u64>)>,
     to_courier: VecDeque<(u64, Result<(), u64>)>,
     missing: u64,
 }
@@ -81,8 +81,8 @@ impl World {
     fn send(&mut self, count: u64) {
         let (after, last) = match self.ledger.due() {
             None => return,
-            Some(Due::Question(event)) => (event, event),
-            Some(Due::Events(after)) => (after, (after + count).min(self.ledger.offered())),
+            Some(DueFrame::Question(event)) => (event, event),
+            Some(DueFrame::Events(after)) => (after, (after + count).min(self.ledger.offered())),
         };
         assert!(after >= self.ledger.begins_after, "it is not here any more");
         let numbers = self.ledger.send(last);
@@ -101,7 +101,7 @@ impl World {
             None => {}
             Some((id, Ok(()))) => drop(self.ledger.ack(id)),
             Some((id, Err(expected))) => {
-                if let Gap::NewLife { missing } = self.ledger.gap(id, expected) {
+                if let GapRecovery::NewLife { missing } = self.ledger.gap(id, expected) {
                     self.missing += missing;
                 }
             }
@@ -179,7 +179,7 @@ fn a_hub_that_forgot_is_noticed_although_nothing_is_left_to_say() {
     world.settle();
     assert_eq!(world.ledger.acked(), 5);
     world.take(&Step::Forget);
-    assert_eq!(world.ledger.due(), Some(Due::Question(5)));
+    assert_eq!(world.ledger.due(), Some(DueFrame::Question(5)));
     assert!(!world.ledger.is_done());
     world.settle();
     assert_eq!(world.hub.told, [1, 2, 3, 4, 5]);
@@ -201,23 +201,23 @@ fn what_is_given_away_makes_a_new_life() {
 
 #[test]
 fn answers_to_frames_of_an_older_connection_mean_nothing() {
-    let mut ledger = Ledger::default();
+    let mut ledger = AckLedger::default();
     ledger.offer(4);
     ledger.connected();
     let old = ledger.send(2);
     ledger.lost();
     ledger.connected();
     assert!(!ledger.ack(old.id));
-    assert_eq!(ledger.gap(old.id, 9), Gap::Stale);
-    assert_eq!(ledger.due(), Some(Due::Events(0)));
+    assert_eq!(ledger.gap(old.id, 9), GapRecovery::Stale);
+    assert_eq!(ledger.due(), Some(DueFrame::Events(0)));
 }
 
 #[test]
 fn i7_frames_without_an_ack_are_bounded() {
-    let mut ledger = Ledger::default();
+    let mut ledger = AckLedger::default();
     ledger.offer(1_000);
     ledger.connected();
-    while let Some(Due::Events(after)) = ledger.due() {
+    while let Some(DueFrame::Events(after)) = ledger.due() {
         ledger.send(after + 1);
     }
     assert_eq!(ledger.flights.len(), FLIGHTS_MAX);

@@ -2,41 +2,41 @@
 
 use std::path::Path;
 
+use agents::{Provider, StreamSink};
 use dialects::custom::UserDialect;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use server::config::{Provider, StreamSink};
 use upstream::Upstream;
 
 mod sinks;
 
-use sinks::{Set, SinkSettings};
+use sinks::{FileSink, FileSinkSettings};
 
 /// What of the file is for those who call the provider.
 #[derive(Debug, Deserialize)]
-struct File {
-    provider: Described,
-    stream: Option<Stream>,
+struct ProviderFile {
+    provider: ProviderEntry,
+    stream: Option<ProviderStream>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Described {
+struct ProviderEntry {
     name: String,
     api_url: String,
     key_env: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Stream {
+struct ProviderStream {
     enabled: Option<bool>,
     #[serde(default)]
-    sinks: Vec<SinkSettings>,
+    sinks: Vec<FileSinkSettings>,
     /// How the stream is read; [`UserDialect`] knows it.
     extract: Option<IgnoredAny>,
 }
 
 /// What such a file says.
-pub(super) struct Read {
+pub(super) struct ReadProviderFile {
     /// The provider.
     pub(super) provider: Provider,
     /// Its dialect, where it has one of its own.
@@ -54,12 +54,16 @@ pub(super) fn is_one(provider: &str) -> bool {
 }
 
 /// What the file says; else what is wrong with it, and where.
-pub(super) fn read(path: &str, key_env: Option<&str>, upstreams: &[Upstream]) -> Result<Read, String> {
+pub(super) fn read(
+    path: &str,
+    key_env: Option<&str>,
+    upstreams: &[Upstream],
+) -> Result<ReadProviderFile, String> {
     let wrong = |why: String| format!("{path}: {why}");
     let yaml = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-    let file: File =
+    let file: ProviderFile =
         serde_saphyr::from_str(&yaml).map_err(|error| wrong(error.without_snippet().to_string()))?;
-    let File { provider: Described { name, api_url, key_env: own }, stream } = file;
+    let ProviderFile { provider: ProviderEntry { name, api_url, key_env: own }, stream } = file;
     if stream.as_ref().is_some_and(|stream| stream.enabled == Some(false)) {
         return Err(wrong(String::from("stream.enabled is false, and the hub takes streams alone")));
     }
@@ -72,13 +76,13 @@ pub(super) fn read(path: &str, key_env: Option<&str>, upstreams: &[Upstream]) ->
     let (mut elsewhere, mut notes_max) = (Vec::new(), None);
     for sink in sinks {
         match sink.sink().map_err(wrong)? {
-            Set::Elsewhere(sink) => elsewhere.push(sink),
-            Set::Agent(size) => notes_max = size.or(notes_max),
+            FileSink::Elsewhere(sink) => elsewhere.push(sink),
+            FileSink::Agent(size) => notes_max = size.or(notes_max),
         }
     }
     let described = || UserDialect::parse(&yaml).map_err(|error| wrong(error.to_string()));
     let is_known = Upstream::is_known(&name);
     // The words of a known provider are read with all that they say, so what is to be taken out of them need only be right.
     let dialect = if is_known && extract.is_none() { None } else { Some(described()?) };
-    Ok(Read { provider, dialect: dialect.filter(|_| !is_known), sinks: elsewhere, notes_max })
+    Ok(ReadProviderFile { provider, dialect: dialect.filter(|_| !is_known), sinks: elsewhere, notes_max })
 }

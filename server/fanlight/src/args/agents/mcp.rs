@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use agents::{FilledHeader, Reach, ToolServer};
 use serde::{Deserialize, Serialize};
-use server::config::{FilledHeader, Reach, ToolServer};
 use upstream::{Api, Upstream};
 
 use super::is_plain;

@@ -1,10 +1,10 @@
 //! How an agent takes the answers of its model while they stream: batches of calls, buffers, and how calls are written in
 //! texts. In a file of YAML, below `streaming_config`, or as a table of the agent with the same keys.
 
+use agents::Plan;
 use dialects::text_calls::TextRules;
 use model::limits::PART_BYTES_MAX;
 use serde_json::{Map, Value};
-use server::config::Plan;
 
 /// Most calls of a batch that may be said.
 const BATCH_CALLS_MAX: u64 = 256;
@@ -28,7 +28,7 @@ const FIELDS: [(&str, &str, &str); 4] = [
 
 /// What was said; what is absent stays as it is.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Streaming {
+pub(super) struct StreamingSettings {
     batch_calls: Option<usize>,
     batch_ms: Option<u64>,
     text_bytes_max: Option<usize>,
@@ -37,12 +37,12 @@ pub(super) struct Streaming {
 
 /// A place in the settings, for what is said of it.
 #[derive(Clone, Copy)]
-struct At<'a> {
+struct SettingPlace<'a> {
     file: &'a str,
     key: &'a str,
 }
 
-impl At<'_> {
+impl SettingPlace<'_> {
     /// The value there is none of those that are allowed.
     fn wrong(self, value: &Value, allowed: &str) -> String {
         let Self { file, key } = self;
@@ -68,31 +68,31 @@ impl At<'_> {
     }
 }
 
-impl Streaming {
+impl StreamingSettings {
     /// What `said` says: the name of a file, or the settings themselves. Else what is wrong, and where.
     pub(super) fn of(said: &Value) -> Result<Self, String> {
         let Value::String(path) = said else {
-            return Self::read(At { file: "[agents.NAME]", key: "streaming" }, said);
+            return Self::read(SettingPlace { file: "[agents.NAME]", key: "streaming" }, said);
         };
         let wrong = |why: String| format!("{path}: {why}");
         let yaml = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
         let whole: Value =
             serde_saphyr::from_str(&yaml).map_err(|error| wrong(error.without_snippet().to_string()))?;
-        let at = At { file: path, key: "streaming_config" };
+        let at = SettingPlace { file: path, key: "streaming_config" };
         let whole = at.object(&whole, &["schema_version", "streaming_config"])?;
         if let Some(version) = whole.get("schema_version").filter(|version| **version != "1.0.0") {
-            return Err(At { key: "schema_version", ..at }.wrong(version, "\"1.0.0\""));
+            return Err(SettingPlace { key: "schema_version", ..at }.wrong(version, "\"1.0.0\""));
         }
         let none = || format!("{path}: there is no \"streaming_config\" in it");
         Self::read(at, whole.get("streaming_config").ok_or_else(none)?)
     }
 
-    fn read(at: At<'_>, said: &Value) -> Result<Self, String> {
+    fn read(at: SettingPlace<'_>, said: &Value) -> Result<Self, String> {
         let keys =
             ["tool_batch_size", "tool_batch_delay", "tool_parse_buffer_max", "text_buffer_max", "formats"];
         let mut streaming = Self::default();
         for (key, value) in at.object(said, &keys)? {
-            let at = At { key, ..at };
+            let at = SettingPlace { key, ..at };
             match key.as_str() {
                 "tool_batch_size" => {
                     streaming.batch_calls = Some(at.count(value, BATCH_CALLS_MAX, "calls")?);
@@ -134,35 +134,37 @@ impl Streaming {
 }
 
 /// The element that holds a call, where one is said. JSON is read in one form alone, which may be said too.
-fn formats(at: At<'_>, said: &Value) -> Result<Option<String>, String> {
+fn formats(at: SettingPlace<'_>, said: &Value) -> Result<Option<String>, String> {
     let formats = at.object(said, &["xml", "json"])?;
     if let Some(json) = formats.get("json") {
-        let at = At { key: "json", ..at };
+        let at = SettingPlace { key: "json", ..at };
         if let Some(schema) = at.object(json, &["schema"])?.get("schema") {
-            is_ours(At { key: "schema", ..at }, schema)?;
+            is_ours(SettingPlace { key: "schema", ..at }, schema)?;
         }
     }
     let Some(xml) = formats.get("xml") else { return Ok(None) };
-    let at = At { key: "xml", ..at };
+    let at = SettingPlace { key: "xml", ..at };
     let xml = at.object(xml, &["tag_open", "tag_close", "attributes"])?;
     if let Some(said) = xml.get("attributes") {
         let is_known = |name: &Value| ATTRIBUTES.iter().any(|known| name == known);
         if !said.as_array().is_some_and(|names| names.iter().all(is_known)) {
-            return Err(At { key: "attributes", ..at }.wrong(said, "a list of id and name"));
+            return Err(SettingPlace { key: "attributes", ..at }.wrong(said, "a list of id and name"));
         }
     }
     let element = xml.get("tag_open").map(|open| {
         let name = open.as_str().and_then(|open| open.strip_prefix('<')?.strip_suffix('>'));
         let name = name.filter(|name| is_element(name)).map(str::to_owned);
         name.ok_or_else(|| {
-            At { key: "tag_open", ..at }.wrong(open, "\"<NAME>\", of letters, digits, -, _, : and .")
+            SettingPlace { key: "tag_open", ..at }
+                .wrong(open, "\"<NAME>\", of letters, digits, -, _, : and .")
         })
     });
     let element = element.transpose()?;
     if let Some(close) = xml.get("tag_close") {
         let wanted = format!("</{}>", element.as_deref().unwrap_or("tool_use"));
         if *close != wanted.as_str() {
-            return Err(At { key: "tag_close", ..at }.wrong(close, &format!("{wanted:?}, as tag_open says")));
+            return Err(SettingPlace { key: "tag_close", ..at }
+                .wrong(close, &format!("{wanted:?}, as tag_open says")));
         }
     }
     Ok(element)
@@ -176,10 +178,10 @@ fn is_element(name: &str) -> bool {
 }
 
 /// Whether a schema is that of the calls that are found.
-fn is_ours(at: At<'_>, said: &Value) -> Result<(), String> {
+fn is_ours(at: SettingPlace<'_>, said: &Value) -> Result<(), String> {
     let names = FIELDS.map(|(name, ..)| name);
     for (key, value) in at.object(said, &["type", "required", "properties"])? {
-        let at = At { key, ..at };
+        let at = SettingPlace { key, ..at };
         match key.as_str() {
             "type" if value != "object" => return Err(at.wrong(value, "\"object\"")),
             "required" => {
@@ -194,7 +196,7 @@ fn is_ours(at: At<'_>, said: &Value) -> Result<(), String> {
                     let fits = |field: &&Value| field.get(key).is_none_or(|is| is == wanted);
                     if let Some(field) = said.get(name).filter(|field| !fits(field)) {
                         let allowed = format!("{{\"{key}\": {wanted:?}}}");
-                        return Err(At { key: name, ..at }.wrong(field, &allowed));
+                        return Err(SettingPlace { key: name, ..at }.wrong(field, &allowed));
                     }
                 }
             }

@@ -1,6 +1,6 @@
 //! Tables of agents that fit, and what is said of those that do not.
 
-use server::config::{StreamTarget, ToolServer};
+use agents::{StreamTarget, ToolServer};
 
 use super::*;
 use crate::args::layers;

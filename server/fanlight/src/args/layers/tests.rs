@@ -2,16 +2,16 @@
 
 use clap::Parser as _;
 
-use crate::args::{Args, Command, Settings};
+use crate::args::{Args, CliCommand, ServeSettings};
 
 /// The settings of a file with this text, and of these flags.
-fn settings(text: &str, flags: &[&str]) -> Result<Settings, String> {
+fn settings(text: &str, flags: &[&str]) -> Result<ServeSettings, String> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("fanlight.toml");
     std::fs::write(&file, text).unwrap();
     let line = ["fanlight", "serve", "--config", file.to_str().unwrap()];
     let command = Args::try_parse_from(line.iter().chain(flags)).unwrap().command;
-    let Command::Serve(args) = command else { panic!("{command:?}") };
+    let CliCommand::Serve(args) = command else { panic!("{command:?}") };
     args.settings().map_err(|error| error.to_string().replace(file.to_str().unwrap(), "FILE"))
 }
 

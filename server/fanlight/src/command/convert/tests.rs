@@ -6,7 +6,7 @@ fn converted(from: &str, to: &str, input: &[u8]) -> Vec<u8> {
     let args =
         ConvertArgs { from: from.parse().unwrap(), to: to.to_owned(), conversation: "c".parse().unwrap() };
     let mut written = Vec::new();
-    run(&args, input, Output::to(&mut written)).expect("converts");
+    run(&args, input, ResultOutput::to(&mut written)).expect("converts");
     written
 }
 
@@ -29,6 +29,6 @@ fn a_dialect_that_cannot_be_written_is_named_with_those_that_can() {
         to: "morse".into(),
         conversation: "c".parse().unwrap(),
     };
-    let failure = run(&args, &b""[..], Output::to(Vec::new())).unwrap_err();
+    let failure = run(&args, &b""[..], ResultOutput::to(Vec::new())).unwrap_err();
     assert!(failure.to_string().contains("ag-ui"), "{failure}");
 }

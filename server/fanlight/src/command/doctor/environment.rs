@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Finding;
+use super::CheckResult;
 
 /// Where agents look for the address of their model.
 const BASE_URLS: [(&str, &str); 4] = [
@@ -62,7 +62,7 @@ pub(super) fn to_ask(base: &str, variables: &BTreeMap<String, String>) -> Vec<St
 }
 
 /// Looks at the variables; `base` is the hub.
-pub(super) fn look(base: &str, variables: &BTreeMap<String, String>, known: &Known) -> Vec<Finding> {
+pub(super) fn look(base: &str, variables: &BTreeMap<String, String>, known: &Known) -> Vec<CheckResult> {
     let mut findings = Vec::new();
     for (name, place) in BASE_URLS {
         if let Some(value) = variables.get(name) {
@@ -73,7 +73,7 @@ pub(super) fn look(base: &str, variables: &BTreeMap<String, String>, known: &Kno
         let seen = format!(
             "none is set, so what is started from here calls its models past the hub (OPENAI_BASE_URL={base}/proxy/openai/v1 would lead through it)"
         );
-        findings.push(Finding::well("base url", seen));
+        findings.push(CheckResult::well("base url", seen));
     }
     for name in EXPORTERS {
         if let Some(value) = variables.get(name) {
@@ -83,25 +83,31 @@ pub(super) fn look(base: &str, variables: &BTreeMap<String, String>, known: &Kno
     let protocols = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
     if protocols.iter().any(|name| variables.get(*name).is_some_and(|value| value == "grpc")) {
         let mend = "set OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf";
-        findings.push(Finding::wrong("spans", "spans are sent over gRPC, which the hub does not take", mend));
+        findings.push(CheckResult::wrong(
+            "spans",
+            "spans are sent over gRPC, which the hub does not take",
+            mend,
+        ));
     }
     findings.extend(system_proxy(base, variables));
     if findings.iter().all(|finding| finding.ok) {
-        findings.push(Finding::well("environment", "nothing in it stands in the way"));
+        findings.push(CheckResult::well("environment", "nothing in it stands in the way"));
     }
     findings
 }
 
 /// An address of a model.
-fn base_url(name: &str, value: &str, base: &str, place: &str, known: &Known) -> Finding {
+fn base_url(name: &str, value: &str, base: &str, place: &str, known: &Known) -> CheckResult {
     let right = format!("set {name}={base}/proxy/{place}");
     let Some(rest) = value.strip_prefix(base).filter(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
     else {
         return match known.there.get(origin(value)) {
-            Some(There::Nobody(why)) => {
-                Finding::wrong("base url", format!("{name} is {value}, where nobody answers: {why}"), right)
-            }
-            Some(There::Hub) => Finding::wrong(
+            Some(There::Nobody(why)) => CheckResult::wrong(
+                "base url",
+                format!("{name} is {value}, where nobody answers: {why}"),
+                right,
+            ),
+            Some(There::Hub) => CheckResult::wrong(
                 "base url",
                 format!("{name} is {value}, which is another hub than {base}"),
                 format!("{right}, or look at that hub with --url {}", origin(value)),
@@ -109,20 +115,20 @@ fn base_url(name: &str, value: &str, base: &str, place: &str, known: &Known) -> 
             _ => {
                 let seen =
                     format!("{name} leads elsewhere, to {value}: its calls do not pass through the hub");
-                Finding::well("base url", seen)
+                CheckResult::well("base url", seen)
             }
         };
     };
     if let Some((seen, mend)) = misplaced(value, rest, base, place) {
-        return Finding::wrong("base url", format!("{name} {seen}"), format!("set {name}={mend}"));
+        return CheckResult::wrong("base url", format!("{name} {seen}"), format!("set {name}={mend}"));
     }
     let upstream = rest.trim_start_matches("/proxy/").split('/').next().unwrap_or_default();
     if !known.upstreams.is_empty() && !known.upstreams.iter().any(|it| it == upstream) {
         let seen = format!("{name} is {value}, and the hub has no upstream {upstream:?}");
         let mend = format!("the upstreams are {}; {right}", known.upstreams.join(", "));
-        return Finding::wrong("base url", seen, mend);
+        return CheckResult::wrong("base url", seen, mend);
     }
-    Finding::well("base url", format!("{name} leads through the proxy"))
+    CheckResult::well("base url", format!("{name} leads through the proxy"))
 }
 
 /// What is wrong with a base URL of the hub whose path is `rest`, and the right one.
@@ -144,19 +150,19 @@ pub(super) fn misplaced(value: &str, rest: &str, base: &str, place: &str) -> Opt
     None
 }
 
-fn exporter(name: &str, value: &str, base: &str) -> Finding {
+fn exporter(name: &str, value: &str, base: &str) -> CheckResult {
     let right = if name.contains("TRACES") { format!("{base}/v1/traces") } else { base.to_owned() };
     match value.trim_end_matches('/') {
-        value if value == right => Finding::well("spans", format!("{name} leads here")),
+        value if value == right => CheckResult::well("spans", format!("{name} leads here")),
         value if value.starts_with(base) => {
-            Finding::wrong("spans", format!("{name} is {value}"), format!("set {name}={right}"))
+            CheckResult::wrong("spans", format!("{name} is {value}"), format!("set {name}={right}"))
         }
-        value => Finding::well("spans", format!("{name} leads elsewhere, to {value}")),
+        value => CheckResult::well("spans", format!("{name} leads elsewhere, to {value}")),
     }
 }
 
 /// A proxy of the system that would get what is meant for this machine.
-fn system_proxy(base: &str, variables: &BTreeMap<String, String>) -> Option<Finding> {
+fn system_proxy(base: &str, variables: &BTreeMap<String, String>) -> Option<CheckResult> {
     let is_set = |name: &&&str| variables.get(**name).is_some_and(|value| !value.is_empty());
     let name = PROXIES.iter().find(is_set)?;
     let host = base.split("://").nth(1)?.split(['/', ':']).next()?;
@@ -167,7 +173,7 @@ fn system_proxy(base: &str, variables: &BTreeMap<String, String>) -> Option<Find
         return None;
     }
     let mend = format!("set NO_PROXY={host},localhost");
-    Some(Finding::wrong("system proxy", format!("{name} takes what agents send to {host} as well"), mend))
+    Some(CheckResult::wrong("system proxy", format!("{name} takes what agents send to {host} as well"), mend))
 }
 
 #[cfg(test)]

@@ -6,13 +6,13 @@ use reqwest::header::{
 };
 
 use super::environment::There;
-use super::{Answer, Finding, ask};
+use super::{CheckResult, HttpAnswer, ask};
 
 /// What sockets of a hub speak.
 const SUBPROTOCOL: &str = "fanlight.v1";
 
 /// All checks of the hub at `base`. The first says whether there is one; without it the others are left out.
-pub(super) async fn look(http: &Client, base: &str, token: Option<&str>) -> Vec<Finding> {
+pub(super) async fn look(http: &Client, base: &str, token: Option<&str>) -> Vec<CheckResult> {
     let get = |path: &str| {
         let request = http.get(format!("{base}{path}"));
         match token {
@@ -42,7 +42,7 @@ pub(super) async fn look(http: &Client, base: &str, token: Option<&str>) -> Vec<
 }
 
 /// What stands where somebody was asked for the figures of a hub.
-pub(super) fn there(answer: Result<Answer, String>) -> There {
+pub(super) fn there(answer: Result<HttpAnswer, String>) -> There {
     match answer {
         Err(why) => There::Nobody(why),
         Ok(answer) if is_hub(&answer) => There::Hub,
@@ -50,19 +50,19 @@ pub(super) fn there(answer: Result<Answer, String>) -> There {
     }
 }
 
-fn is_hub(answer: &Answer) -> bool {
+fn is_hub(answer: &HttpAnswer) -> bool {
     answer.status == 200 && answer.body.contains("fanlight_")
 }
 
-fn identity(base: &str, answer: Result<Answer, String>) -> Finding {
+fn identity(base: &str, answer: Result<HttpAnswer, String>) -> CheckResult {
     match answer {
-        Err(why) => Finding::wrong(
+        Err(why) => CheckResult::wrong(
             "hub",
             format!("nobody answers at {base}: {why}"),
             "start it with `fanlight serve`, or name another address with --url",
         ),
-        Ok(answer) if is_hub(&answer) => Finding::well("hub", format!("a Fanlight answers at {base}")),
-        Ok(answer) => Finding::wrong(
+        Ok(answer) if is_hub(&answer) => CheckResult::well("hub", format!("a Fanlight answers at {base}")),
+        Ok(answer) => CheckResult::wrong(
             "hub",
             format!("something answers at {base}, and it is no Fanlight (status {})", answer.status),
             "another program has the port: start the hub at another one with `fanlight serve --listen 127.0.0.1:PORT` and name it with --url",
@@ -70,18 +70,18 @@ fn identity(base: &str, answer: Result<Answer, String>) -> Finding {
     }
 }
 
-fn log(answer: Result<Answer, String>) -> Finding {
+fn log(answer: Result<HttpAnswer, String>) -> CheckResult {
     match answer {
-        Ok(answer) if answer.status == 200 => Finding::well("log", "it takes events and keeps them"),
+        Ok(answer) if answer.status == 200 => CheckResult::well("log", "it takes events and keeps them"),
         Ok(answer) => {
             let detail = detail(&answer);
-            Finding::wrong(
+            CheckResult::wrong(
                 "log",
                 format!("the hub is not ready: {detail}"),
                 "make room on the disk of its --data-dir, or see what the hub says on stderr",
             )
         }
-        Err(why) => Finding::wrong(
+        Err(why) => CheckResult::wrong(
             "log",
             format!("/readyz does not answer: {why}"),
             "see what the hub says on stderr",
@@ -89,41 +89,43 @@ fn log(answer: Result<Answer, String>) -> Finding {
     }
 }
 
-fn socket(answer: Result<Answer, String>) -> Finding {
+fn socket(answer: Result<HttpAnswer, String>) -> CheckResult {
     let mend = "something between here and the hub eats the upgrade: let it pass on `Upgrade` and `Connection` (nginx: proxy_http_version 1.1 and both headers), or use the hub's own address";
     match answer {
         Ok(answer)
             if answer.status == 101
                 && answer.headers.get(SEC_WEBSOCKET_PROTOCOL).is_some_and(|it| it == SUBPROTOCOL) =>
         {
-            Finding::well("websocket", "sockets are upgraded")
+            CheckResult::well("websocket", "sockets are upgraded")
         }
-        Ok(answer) if answer.status == 101 => Finding::wrong(
+        Ok(answer) if answer.status == 101 => CheckResult::wrong(
             "websocket",
             format!("the socket does not speak {SUBPROTOCOL}"),
             "the hub is of another version: update it, or this program",
         ),
-        Ok(answer) => {
-            Finding::wrong("websocket", format!("a socket is answered with status {}", answer.status), mend)
-        }
-        Err(why) => Finding::wrong("websocket", format!("a socket gets no answer: {why}"), mend),
+        Ok(answer) => CheckResult::wrong(
+            "websocket",
+            format!("a socket is answered with status {}", answer.status),
+            mend,
+        ),
+        Err(why) => CheckResult::wrong("websocket", format!("a socket gets no answer: {why}"), mend),
     }
 }
 
-fn door(answer: Result<Answer, String>) -> Finding {
+fn door(answer: Result<HttpAnswer, String>) -> CheckResult {
     match answer {
         Ok(answer) if answer.status == 400 && answer.body.contains("bad_event") => {
-            Finding::well("publishing", "events are read")
+            CheckResult::well("publishing", "events are read")
         }
         Ok(answer) => {
             let (status, detail) = (answer.status, detail(&answer));
-            Finding::wrong(
+            CheckResult::wrong(
                 "publishing",
                 format!("a POST is answered with status {status}: {detail}"),
                 "something between here and the hub refuses it; use the hub's own address",
             )
         }
-        Err(why) => Finding::wrong(
+        Err(why) => CheckResult::wrong(
             "publishing",
             format!("a POST gets no answer: {why}"),
             "see what the hub says on stderr",
@@ -131,20 +133,24 @@ fn door(answer: Result<Answer, String>) -> Finding {
     }
 }
 
-fn page(answer: Result<Answer, String>) -> Finding {
+fn page(answer: Result<HttpAnswer, String>) -> CheckResult {
     match answer {
         Ok(answer) if answer.status == 200 && answer.body.contains("built without its page") => {
-            Finding::wrong("page", "this hub was built without its page", "build it with `cargo xtask build`")
+            CheckResult::wrong(
+                "page",
+                "this hub was built without its page",
+                "build it with `cargo xtask build`",
+            )
         }
         Ok(answer) if answer.status == 200 && answer.body.contains("Fanlight") => {
-            Finding::well("page", "it is there")
+            CheckResult::well("page", "it is there")
         }
-        Ok(answer) => Finding::wrong(
+        Ok(answer) => CheckResult::wrong(
             "page",
             format!("the page is answered with status {}", answer.status),
             "open the hub's own address",
         ),
-        Err(why) => Finding::wrong(
+        Err(why) => CheckResult::wrong(
             "page",
             format!("the page does not come: {why}"),
             "see what the hub says on stderr",
@@ -153,7 +159,7 @@ fn page(answer: Result<Answer, String>) -> Finding {
 }
 
 /// What a problem says of itself, else the beginning of the body.
-pub(super) fn detail(answer: &Answer) -> String {
+pub(super) fn detail(answer: &HttpAnswer) -> String {
     let problem: Option<serde_json::Value> = serde_json::from_str(&answer.body).ok();
     let said = problem.as_ref().and_then(|problem| {
         let code = problem.get("code")?.as_str()?;

@@ -13,12 +13,12 @@ const TOKENS: u32 = 60;
 
 /// The upstreams, as the hub tells of them.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Upstreams {
-    upstreams: Vec<Row>,
+pub(super) struct UpstreamList {
+    upstreams: Vec<UpstreamRow>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Row {
+struct UpstreamRow {
     name: String,
     api: String,
     url: String,
@@ -26,24 +26,24 @@ struct Row {
 
 /// How one is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Model {
+pub(super) struct ModelEndpoint {
     pub(super) api: Api,
     /// It is on this machine, so that it may be without keys.
     pub(super) is_near: bool,
 }
 
-impl Upstreams {
+impl UpstreamList {
     /// Of the answer of the hub; a hub that does not tell knows those that are known everywhere.
     pub(super) fn of(body: &str) -> Self {
         serde_json::from_str(body).unwrap_or_default()
     }
 
     /// How the upstream `name` is asked.
-    pub(super) fn model(&self, name: &str) -> Model {
+    pub(super) fn model(&self, name: &str) -> ModelEndpoint {
         let row = self.upstreams.iter().find(|row| row.name == name);
         let api = row.and_then(|row| Api::of_name(&row.api)).unwrap_or_else(|| Api::of_upstream(name));
         let is_near = row.is_some_and(|row| is_near(&row.url)) || api == Api::Ollama && row.is_none();
-        Model { api, is_near }
+        ModelEndpoint { api, is_near }
     }
 }
 
@@ -54,7 +54,7 @@ fn is_near(url: &str) -> bool {
     host == "localhost" || address.is_some_and(|address| address.is_loopback())
 }
 
-impl Model {
+impl ModelEndpoint {
     /// What stands behind `/proxy/` in the base URL of its clients.
     pub(super) fn place(self, name: &str) -> String {
         if self.api == Api::OpenAi { format!("{name}/v1") } else { name.to_owned() }

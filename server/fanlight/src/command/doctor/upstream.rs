@@ -7,12 +7,12 @@ use reqwest::{Client, RequestBuilder};
 
 use super::environment::misplaced;
 use super::hub::detail;
-use super::model::{Model, Upstreams};
-use super::{Answer, Finding, ask, reason};
+use super::model::{ModelEndpoint, UpstreamList};
+use super::{CheckResult, HttpAnswer, ask, reason};
 
 /// What is to be looked at.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct UpstreamCheck<'a> {
     /// The upstream.
     pub(super) name: &'a str,
     /// Where an agent would ask it.
@@ -43,13 +43,13 @@ pub(super) async fn names(http: &Client, base: &str, token: Option<&str>) -> Vec
 pub(super) async fn look(
     http: &Client,
     (base, token): (&str, Option<&str>),
-    asked: &Asked<'_>,
+    asked: &UpstreamCheck<'_>,
     variables: &BTreeMap<String, String>,
-) -> Vec<Finding> {
+) -> Vec<CheckResult> {
     let name = asked.name;
     let list = http.get(format!("{base}/v1/upstreams"));
     let list = ask(if let Some(token) = token { list.bearer_auth(token) } else { list }).await;
-    let model = Upstreams::of(list.as_ref().map_or("", |answer| &answer.body)).model(name);
+    let model = UpstreamList::of(list.as_ref().map_or("", |answer| &answer.body)).model(name);
     let right = format!("{base}/proxy/{}", model.place(name));
     let given = asked.base_url.unwrap_or(&right).trim_end_matches('/');
     let as_asked = model.through(given);
@@ -60,7 +60,7 @@ pub(super) async fn look(
         && let Some(place) = place
         && let Some((seen, mend)) = misplaced(given, rest, base, &place)
     {
-        findings.push(Finding::wrong("base url", format!("it {seen}"), format!("use {mend}")));
+        findings.push(CheckResult::wrong("base url", format!("it {seen}"), format!("use {mend}")));
         return findings;
     }
     let model = as_asked;
@@ -78,32 +78,36 @@ pub(super) async fn look(
 }
 
 /// The key of an upstream, and whether one is missing.
-fn key<'a>(name: &str, model: Model, variables: &'a BTreeMap<String, String>) -> (Option<&'a str>, Finding) {
+fn key<'a>(
+    name: &str,
+    model: ModelEndpoint,
+    variables: &'a BTreeMap<String, String>,
+) -> (Option<&'a str>, CheckResult) {
     let names = key_names(name);
     let found = names.iter().find_map(|variable| {
         let key = variables.get(variable).map(String::as_str).filter(|key| !key.is_empty())?;
         Some((key, variable))
     });
     if let Some((key, variable)) = found {
-        return (Some(key), Finding::well("key", format!("there is one in {variable}")));
+        return (Some(key), CheckResult::well("key", format!("there is one in {variable}")));
     }
     if model.is_near {
         return (
             None,
-            Finding::well("key", "there is none, and an upstream on this machine mostly needs none"),
+            CheckResult::well("key", "there is none, and an upstream on this machine mostly needs none"),
         );
     }
     let names = names.join(" or ");
     let (seen, mend) = (format!("there is none in {names}"), format!("set {names}, here and for the agent"));
-    (None, Finding::wrong("key", seen, mend))
+    (None, CheckResult::wrong("key", seen, mend))
 }
 
-fn reached(name: &str, answer: Result<Answer, String>, has_key: bool) -> Finding {
+fn reached(name: &str, answer: Result<HttpAnswer, String>, has_key: bool) -> CheckResult {
     let check = "upstream";
     let answer = match answer {
         Ok(answer) => answer,
         Err(why) => {
-            return Finding::wrong(
+            return CheckResult::wrong(
                 check,
                 format!("{name} does not answer: {why}"),
                 "see whether the base URL is right",
@@ -112,27 +116,27 @@ fn reached(name: &str, answer: Result<Answer, String>, has_key: bool) -> Finding
     };
     let (status, detail) = (answer.status, detail(&answer));
     match status {
-        200..=299 => Finding::well(check, format!("{name} answers")),
-        401 | 403 if has_key => Finding::wrong(
+        200..=299 => CheckResult::well(check, format!("{name} answers")),
+        401 | 403 if has_key => CheckResult::wrong(
             check,
             format!("{name} refuses the key (status {status})"),
             "put a valid key into the environment",
         ),
-        401 | 403 => Finding::well(check, format!("{name} is reached, and wants a key")),
+        401 | 403 => CheckResult::well(check, format!("{name} is reached, and wants a key")),
         404 if detail.starts_with("unknown_upstream") => {
-            Finding::wrong(check, detail, "name one that the hub knows, or add it to its settings")
+            CheckResult::wrong(check, detail, "name one that the hub knows, or add it to its settings")
         }
-        404 | 405 => Finding::wrong(
+        404 | 405 => CheckResult::wrong(
             check,
             format!("{name} is reached, and has no such path (status {status})"),
             "the base path is wrong: see whether /v1 is missing or doubled, in the base URL and in the hub's settings",
         ),
-        _ if detail.starts_with("upstream_") => Finding::wrong(
+        _ if detail.starts_with("upstream_") => CheckResult::wrong(
             check,
             detail,
             "see whether the hub reaches it: name, network, certificate, HTTPS_PROXY in its environment",
         ),
-        _ => Finding::wrong(
+        _ => CheckResult::wrong(
             check,
             format!("{name} answers with status {status}: {detail}"),
             "see what the provider says of that",
@@ -141,15 +145,15 @@ fn reached(name: &str, answer: Result<Answer, String>, has_key: bool) -> Finding
 }
 
 /// Asks for a short answer and looks at how it comes.
-async fn streams(request: RequestBuilder, model: Model) -> Finding {
+async fn streams(request: RequestBuilder, model: ModelEndpoint) -> CheckResult {
     let check = "streaming";
     let mut response = match request.send().await {
         Ok(response) => response,
-        Err(error) => return Finding::wrong(check, reason(&error), "see the check of the upstream"),
+        Err(error) => return CheckResult::wrong(check, reason(&error), "see the check of the upstream"),
     };
     let status = response.status().as_u16();
     if status != 200 {
-        return Finding::wrong(
+        return CheckResult::wrong(
             check,
             format!("the answer has status {status}"),
             "see whether the model is named right",
@@ -165,7 +169,7 @@ async fn streams(request: RequestBuilder, model: Model) -> Finding {
             }
             Ok(None) => break,
             Err(error) => {
-                return Finding::wrong(
+                return CheckResult::wrong(
                     check,
                     format!("it breaks off: {}", reason(&error)),
                     "see what the provider says of that",
@@ -175,17 +179,17 @@ async fn streams(request: RequestBuilder, model: Model) -> Finding {
     }
     let took = first.map_or(0, |first: Instant| first.elapsed().as_millis());
     match (events, pieces) {
-        (0, _) => Finding::wrong(
+        (0, _) => CheckResult::wrong(
             check,
             "the answer came as a whole",
             "the upstream does not stream: see whether `stream` is asked for and allowed",
         ),
-        (2.., 1) => Finding::wrong(
+        (2.., 1) => CheckResult::wrong(
             check,
             format!("{events} events came in one piece"),
             "something in between buffers: turn that off (nginx: proxy_buffering off), or use the upstream's own address",
         ),
-        _ => Finding::well(check, format!("{events} events in {pieces} pieces, over {took} ms")),
+        _ => CheckResult::well(check, format!("{events} events in {pieces} pieces, over {took} ms")),
     }
 }
 

@@ -5,7 +5,7 @@ use super::*;
 fn fold_text(input: &[u8], summary: bool) -> serde_json::Value {
     let mut written = Vec::new();
     let args = FoldArgs { dialect: "fanlight".parse().expect("a dialect"), text_calls: false, summary };
-    run(&args, input, Output::to(&mut written)).expect("folds");
+    run(&args, input, ResultOutput::to(&mut written)).expect("folds");
     assert_eq!(written.last(), Some(&b'\n'));
     serde_json::from_slice(&written).expect("one JSON value")
 }
@@ -58,10 +58,10 @@ fn a_reader_that_has_gone_is_told_apart_from_a_full_disk() {
         }
     }
     let args = FoldArgs { dialect: "fanlight".parse().expect("a dialect"), text_calls: false, summary: true };
-    let gone = run(&args, &b""[..], Output::to(Gone(std::io::ErrorKind::BrokenPipe)));
-    assert!(matches!(gone, Err(Failure::NobodyReads)));
-    let full = run(&args, &b""[..], Output::to(Gone(std::io::ErrorKind::StorageFull)));
-    assert!(matches!(full, Err(Failure::Failed { .. })));
+    let gone = run(&args, &b""[..], ResultOutput::to(Gone(std::io::ErrorKind::BrokenPipe)));
+    assert!(matches!(gone, Err(CommandError::NobodyReads)));
+    let full = run(&args, &b""[..], ResultOutput::to(Gone(std::io::ErrorKind::StorageFull)));
+    assert!(matches!(full, Err(CommandError::Failed { .. })));
 }
 
 #[test]

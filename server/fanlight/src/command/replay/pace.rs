@@ -10,8 +10,8 @@ pub(super) const EVENT_PAUSE: Duration = Duration::from_millis(30);
 
 /// Takes a recording line by line, and says where a piece ends and how long to wait before it.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
-    framing: Option<Framing>,
+pub(super) struct RecordingPacer {
+    framing: Option<RecordingFraming>,
     /// Whether something other than line ends has come since the last piece.
     begun: bool,
     /// When the last native event was, in milliseconds.
@@ -19,7 +19,7 @@ pub(super) struct Pace {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Framing {
+enum RecordingFraming {
     /// An event is a line.
     Lines,
     /// An event ends with an empty line.
@@ -28,12 +28,12 @@ enum Framing {
 
 /// The times of a native event.
 #[derive(Deserialize)]
-struct Times {
+struct NativeTimes {
     at: Option<u64>,
     producer_at: Option<u64>,
 }
 
-impl Pace {
+impl RecordingPacer {
     /// Takes the next line, with its end. Says how long to wait before the piece that it completes, if it does.
     pub(super) fn take(&mut self, line: &[u8]) -> Option<Duration> {
         let text = line.trim_ascii();
@@ -42,10 +42,10 @@ impl Pace {
         }
         self.begun = true;
         let framing = *self.framing.get_or_insert_with(|| match text.first() {
-            Some(b'{' | b'[') => Framing::Lines,
-            _ => Framing::Blocks,
+            Some(b'{' | b'[') => RecordingFraming::Lines,
+            _ => RecordingFraming::Blocks,
         });
-        if framing == Framing::Blocks {
+        if framing == RecordingFraming::Blocks {
             return None;
         }
         self.begun = false;
@@ -53,7 +53,7 @@ impl Pace {
     }
 
     fn since_the_last(&mut self, line: &[u8]) -> Duration {
-        let times: Option<Times> = serde_json::from_slice(line).ok();
+        let times: Option<NativeTimes> = serde_json::from_slice(line).ok();
         let Some(now) = times.and_then(|times| times.producer_at.or(times.at)) else { return EVENT_PAUSE };
         // Events are kept in the order in which the hub took them; by their publishers' clocks they may go back a bit.
         let last = *self.at.get_or_insert(now);

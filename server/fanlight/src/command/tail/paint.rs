@@ -4,7 +4,7 @@ use crate::command::terminal::harmless;
 
 /// What a piece of text stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ink {
+pub(super) enum TextStyle {
     /// As it is.
     Plain,
     /// Who speaks.
@@ -23,7 +23,7 @@ pub(super) enum Ink {
     Question,
 }
 
-impl Ink {
+impl TextStyle {
     /// The parameter of the terminal's colour sequence.
     fn code(self) -> &'static str {
         match self {
@@ -41,18 +41,18 @@ impl Ink {
 
 /// Whether there are colours.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Paint {
+pub(super) struct Palette {
     colours: bool,
 }
 
-impl Paint {
+impl Palette {
     pub(super) fn new(colours: bool) -> Self {
         Self { colours }
     }
 
     /// Adds `text` in `ink` to `out`.
-    pub(super) fn add(self, out: &mut String, ink: Ink, text: &str) {
-        let coloured = self.colours && ink != Ink::Plain;
+    pub(super) fn add(self, out: &mut String, ink: TextStyle, text: &str) {
+        let coloured = self.colours && ink != TextStyle::Plain;
         if coloured {
             out.push_str("\x1b[");
             out.push_str(ink.code());

@@ -7,11 +7,11 @@
 use std::collections::BTreeSet;
 
 use model::event::{ErrorFact, PartKind, RunEnd, RunStatus, ToolState};
-use model::flow::{Stretch, Turn, turns};
+use model::flow::{ConversationSection, RunSection, turns};
 use model::view::{Item, NoteBody, RunView, ToolView};
 use model::{AgentId, Envelope, Kind, PartId, RunId, ToolCallId, View};
 
-use super::paint::{Ink, Paint};
+use super::paint::{Palette, TextStyle};
 use crate::command::terminal::line;
 
 mod words;
@@ -26,16 +26,16 @@ const STALLED: &str = "… stalled: no word from its publisher";
 
 /// What stands on the line that is still open.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Open {
+enum OpenLine {
     Part(RunId, PartId),
     Output(RunId, ToolCallId),
 }
 
 /// Writes events as lines.
 #[derive(Debug)]
-pub(super) struct Pretty {
-    paint: Paint,
-    open: Option<Open>,
+pub(super) struct PrettyPrinter {
+    paint: Palette,
+    open: Option<OpenLine>,
     /// Whether the open line has anything on it yet.
     at_start: bool,
     /// The run whose head was written last.
@@ -44,8 +44,8 @@ pub(super) struct Pretty {
     ended: BTreeSet<(RunId, AgentId)>,
 }
 
-impl Pretty {
-    pub(super) fn new(paint: Paint) -> Self {
+impl PrettyPrinter {
+    pub(super) fn new(paint: Palette) -> Self {
         Self { paint, open: None, at_start: true, headed: None, ended: BTreeSet::new() }
     }
 
@@ -70,24 +70,24 @@ impl Pretty {
             Kind::RunStart(_) => self.head(run_id, run, view, out),
             Kind::PartDelta { part, text, .. } => {
                 let kind = run.parts.get(part).map_or(PartKind::Text, |part| part.kind);
-                self.stream(Open::Part(run_id.clone(), part.clone()), depth, part_ink(kind), text, out);
+                self.stream(OpenLine::Part(run_id.clone(), part.clone()), depth, part_ink(kind), text, out);
             }
             Kind::PartReplace { part, text } => {
                 self.break_line(out);
                 let kind = run.parts.get(part).map_or(PartKind::Text, |part| part.kind);
-                self.stream(Open::Part(run_id.clone(), part.clone()), depth, part_ink(kind), text, out);
+                self.stream(OpenLine::Part(run_id.clone(), part.clone()), depth, part_ink(kind), text, out);
             }
             Kind::PartEnd(end) => {
-                if self.open == Some(Open::Part(run_id.clone(), end.part.clone())) {
+                if self.open == Some(OpenLine::Part(run_id.clone(), end.part.clone())) {
                     self.break_line(out);
                 }
                 if end.hidden {
-                    self.line(depth, Ink::Dim, "thinking, hidden by the provider", out);
+                    self.line(depth, TextStyle::Dim, "thinking, hidden by the provider", out);
                 }
             }
             Kind::ToolOutput { tool, text, .. } => {
-                let open = Open::Output(run_id.clone(), tool.clone());
-                self.stream(open, depth.saturating_add(1), Ink::Dim, text, out);
+                let open = OpenLine::Output(run_id.clone(), tool.clone());
+                self.stream(open, depth.saturating_add(1), TextStyle::Dim, text, out);
             }
             Kind::ToolCall { tool, .. } => self.call(run, tool, ToolState::Pending, out),
             Kind::ToolState(change) => self.call(run, &change.tool, change.state, out),
@@ -120,21 +120,21 @@ impl Pretty {
                 let line = format!("⤴ {name} {}{used}", status_word(end.status));
                 self.line(depth, status_ink(end.status), &line, out);
             }
-            Kind::Status { text } => self.line(depth, Ink::Dim, &format!("· {text}"), out),
-            Kind::RunStalled { .. } => self.line(depth, Ink::Pending, STALLED, out),
+            Kind::Status { text } => self.line(depth, TextStyle::Dim, &format!("· {text}"), out),
+            Kind::RunStalled { .. } => self.line(depth, TextStyle::Pending, STALLED, out),
             Kind::Error(error) => self.error(depth, error, out),
             Kind::ApprovalRequest { tool, text } => {
                 let name = run.tools.get(tool).map_or(tool.as_str(), |tool| tool.name.as_str());
                 let question = text.as_deref().unwrap_or("may it go on?");
-                self.line(depth, Ink::Question, &format!("? {name}: {question}"), out);
+                self.line(depth, TextStyle::Question, &format!("? {name}: {question}"), out);
             }
             Kind::ApprovalAnswer { approved, text, .. } => {
                 let answer = if *approved { "approved" } else { "declined" };
                 let why = text.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
-                self.line(depth, Ink::Question, &format!("? {answer}{why}"), out);
+                self.line(depth, TextStyle::Question, &format!("? {answer}{why}"), out);
             }
             Kind::Custom { name, value } | Kind::Raw { name, value } => {
-                self.line(depth, Ink::Dim, &format!("· {name} {}", preview(value.as_str())), out);
+                self.line(depth, TextStyle::Dim, &format!("· {name} {}", preview(value.as_str())), out);
             }
             _ => {}
         }
@@ -147,25 +147,27 @@ impl Pretty {
         let again = self.headed.take().is_some();
         let turns = turns(view);
         let newest = view.runs.keys().next_back();
-        let is_newest = |turn: &Turn<'_>| matches!(turn, Turn::Run(stretch) if Some(stretch.id) == newest);
+        let is_newest = |turn: &ConversationSection<'_>| matches!(turn, ConversationSection::Run(stretch) if Some(stretch.id) == newest);
         let skip = if again { turns.iter().position(is_newest).unwrap_or(turns.len()) } else { 0 };
         for turn in turns.into_iter().skip(skip) {
             match turn {
-                Turn::Message(_, message) => self.message(&message.role, &message.text, &mut out),
-                Turn::Run(stretch) => self.run(&stretch, view, &mut out),
+                ConversationSection::Message(_, message) => {
+                    self.message(&message.role, &message.text, &mut out);
+                }
+                ConversationSection::Run(stretch) => self.run(&stretch, view, &mut out),
             }
         }
         out
     }
 
-    fn run(&mut self, stretch: &Stretch<'_>, view: &View, out: &mut String) {
+    fn run(&mut self, stretch: &RunSection<'_>, view: &View, out: &mut String) {
         let (id, run) = (stretch.id, stretch.run);
         self.head(id, run, view, out);
         for item in run.items.iter().take(stretch.items.end).skip(stretch.items.start) {
             match item {
                 Item::Part(part_id) => {
                     let Some(part) = run.parts.get(part_id) else { continue };
-                    let open = Open::Part(id.clone(), part_id.clone());
+                    let open = OpenLine::Part(id.clone(), part_id.clone());
                     let depth = depth(run, part.agent.as_ref());
                     self.stream(open, depth, part_ink(part.kind), &part.body.text, out);
                     if part.ended_at.is_some() {
@@ -181,7 +183,7 @@ impl Pretty {
                 Item::Note(number) => match run.notes.get(*number).map(|note| &note.body) {
                     Some(NoteBody::Error(error)) => self.error(0, error, out),
                     Some(NoteBody::Custom { name, value } | NoteBody::Raw { name, value }) => {
-                        self.line(0, Ink::Dim, &format!("· {name} {}", preview(value.as_str())), out);
+                        self.line(0, TextStyle::Dim, &format!("· {name} {}", preview(value.as_str())), out);
                     }
                     None => {}
                 },
@@ -191,7 +193,7 @@ impl Pretty {
             return;
         }
         if run.stalled_at.is_some() {
-            self.line(0, Ink::Pending, STALLED, out);
+            self.line(0, TextStyle::Pending, STALLED, out);
         }
         if !run.is_running() {
             let end = RunEnd { status: run.status, usage: run.usage, ..RunEnd::default() };
@@ -200,7 +202,7 @@ impl Pretty {
     }
 
     /// Adds to the text `open`, on the open line if it stands there.
-    fn stream(&mut self, open: Open, depth: usize, ink: Ink, text: &str, out: &mut String) {
+    fn stream(&mut self, open: OpenLine, depth: usize, ink: TextStyle, text: &str, out: &mut String) {
         if self.open.as_ref() != Some(&open) {
             self.break_line(out);
             self.open = Some(open);
@@ -222,7 +224,7 @@ impl Pretty {
         }
     }
 
-    fn line(&mut self, depth: usize, ink: Ink, text: &str, out: &mut String) {
+    fn line(&mut self, depth: usize, ink: TextStyle, text: &str, out: &mut String) {
         self.break_line(out);
         indent(depth, out);
         self.paint.add(out, ink, &line(text));
@@ -233,14 +235,14 @@ impl Pretty {
         self.break_line(out);
         out.push('\n');
         out.push_str(RULE);
-        self.paint.add(out, Ink::Strong, &line(role));
-        self.paint.add(out, Ink::Dim, " › ");
+        self.paint.add(out, TextStyle::Strong, &line(role));
+        self.paint.add(out, TextStyle::Dim, " › ");
         let mut lines = text.trim_end().split('\n');
-        self.paint.add(out, Ink::Plain, lines.next().unwrap_or_default());
+        self.paint.add(out, TextStyle::Plain, lines.next().unwrap_or_default());
         for line in lines {
             out.push('\n');
             out.push_str(RULE);
-            self.paint.add(out, Ink::Plain, line);
+            self.paint.add(out, TextStyle::Plain, line);
         }
         out.push('\n');
     }
@@ -254,7 +256,7 @@ impl Pretty {
         let model = run.model.as_deref().map(|model| format!(" · {model}")).unwrap_or_default();
         self.break_line(out);
         out.push('\n');
-        self.line(0, Ink::Dim, &format!("┌─ {title}{model}"), out);
+        self.line(0, TextStyle::Dim, &format!("┌─ {title}{model}"), out);
     }
 
     fn end(&mut self, run: &RunView, end: &RunEnd, out: &mut String) {
@@ -290,7 +292,7 @@ impl Pretty {
         let name = agent_name(run, agent);
         let task = agent.and_then(|id| run.agents.get(id)).and_then(|agent| agent.task.as_deref());
         let task = task.map(|task| format!(": {}", preview(task))).unwrap_or_default();
-        self.line(depth(run, agent), Ink::Strong, &format!("⤷ {name}{task}"), out);
+        self.line(depth(run, agent), TextStyle::Strong, &format!("⤷ {name}{task}"), out);
     }
 
     fn error(&mut self, depth: usize, error: &ErrorFact, out: &mut String) {
@@ -300,7 +302,7 @@ impl Pretty {
             (Some(false), _) => String::from(" (permanent)"),
             (None, _) => String::new(),
         };
-        self.line(depth, Ink::Bad, &format!("✗ {}: {}{retry}", error.code, error.message), out);
+        self.line(depth, TextStyle::Bad, &format!("✗ {}: {}{retry}", error.code, error.message), out);
     }
 }
 
@@ -319,21 +321,21 @@ fn agent_name<'a>(run: &'a RunView, agent: Option<&'a AgentId>) -> &'a str {
     run.agents.get(id).and_then(|agent| agent.name.as_deref()).unwrap_or(id.as_str())
 }
 
-fn part_ink(kind: PartKind) -> Ink {
+fn part_ink(kind: PartKind) -> TextStyle {
     match kind {
-        PartKind::Thinking => Ink::Dim,
-        PartKind::Refusal => Ink::Bad,
-        PartKind::Text | PartKind::File => Ink::Plain,
+        PartKind::Thinking => TextStyle::Dim,
+        PartKind::Refusal => TextStyle::Bad,
+        PartKind::Text | PartKind::File => TextStyle::Plain,
     }
 }
 
-fn call_mark(state: ToolState) -> (Ink, &'static str) {
+fn call_mark(state: ToolState) -> (TextStyle, &'static str) {
     match state {
-        ToolState::Writing | ToolState::Pending | ToolState::Approval => (Ink::Pending, "◷"),
-        ToolState::Executing => (Ink::Running, "◌"),
-        ToolState::Complete => (Ink::Good, "✓"),
-        ToolState::Error => (Ink::Bad, "✗"),
-        ToolState::Cancelled | ToolState::Interrupted => (Ink::Dim, "⊘"),
+        ToolState::Writing | ToolState::Pending | ToolState::Approval => (TextStyle::Pending, "◷"),
+        ToolState::Executing => (TextStyle::Running, "◌"),
+        ToolState::Complete => (TextStyle::Good, "✓"),
+        ToolState::Error => (TextStyle::Bad, "✗"),
+        ToolState::Cancelled | ToolState::Interrupted => (TextStyle::Dim, "⊘"),
     }
 }
 
@@ -359,11 +361,11 @@ fn status_word(status: RunStatus) -> &'static str {
     }
 }
 
-fn status_ink(status: RunStatus) -> Ink {
+fn status_ink(status: RunStatus) -> TextStyle {
     match status {
-        RunStatus::Complete | RunStatus::Running => Ink::Good,
-        RunStatus::Error => Ink::Bad,
-        RunStatus::Cancelled | RunStatus::Interrupted => Ink::Dim,
+        RunStatus::Complete | RunStatus::Running => TextStyle::Good,
+        RunStatus::Error => TextStyle::Bad,
+        RunStatus::Cancelled | RunStatus::Interrupted => TextStyle::Dim,
     }
 }
 

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::{Agent, Call, Dialect, Piece, Play, Scene, Step, Work};
+use super::{
+    BackgroundWork, DemoDialect, DemoScript, ScriptAgent, ScriptCall, ScriptPiece, ScriptRun, ScriptStep,
+};
 
 /// What is wrong with a script.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,7 +18,7 @@ pub(in crate::demo) struct ScriptError {
 }
 
 /// A line that begins with `@`, and its body.
-struct Direction<'a> {
+struct ScriptDirective<'a> {
     line: usize,
     level: usize,
     verb: &'a str,
@@ -24,7 +26,7 @@ struct Direction<'a> {
     body: String,
 }
 
-impl Direction<'_> {
+impl ScriptDirective<'_> {
     fn error(&self, what: impl Into<String>) -> ScriptError {
         ScriptError { line: self.line, what: what.into() }
     }
@@ -60,18 +62,18 @@ const AFTER_MS: u64 = 40;
 const TAKES_MS: u64 = 600;
 const WAIT_MS: u64 = 4_000;
 
-/// Deepest sub-agent.
+/// Most levels of sub-agents in a script.
 const LEVELS_MAX: usize = 4;
 
-impl Play {
+impl DemoScript {
     /// The play that `text` holds.
     pub(in crate::demo) fn parse(text: &str) -> Result<Self, ScriptError> {
-        let mut reader = Reader { directions: directions(text) };
+        let mut reader = ScriptReader { directions: directions(text) };
         let head = reader.need(1, "play")?;
         let dialect = match head.value("dialect") {
-            Some("openai-chat") => Dialect::OpenAiChat,
-            Some("anthropic") => Dialect::Anthropic,
-            Some("fanlight") => Dialect::Native,
+            Some("openai-chat") => DemoDialect::OpenAiChat,
+            Some("anthropic") => DemoDialect::Anthropic,
+            Some("fanlight") => DemoDialect::Native,
             _ => return Err(head.error("the dialect is openai-chat, anthropic or fanlight")),
         };
         let mut play = Self {
@@ -86,14 +88,14 @@ impl Play {
         while !reader.directions.is_empty() {
             let run = reader.need(1, "run")?;
             let user = reader.need(1, "user")?.body;
-            play.scenes.push(Scene { title: run.words.join(" "), user, steps: reader.steps(1)? });
+            play.scenes.push(ScriptRun { title: run.words.join(" "), user, steps: reader.steps(1)? });
         }
         if play.scenes.is_empty() { Err(head.error("there is no @run")) } else { Ok(play) }
     }
 }
 
-fn directions(text: &str) -> VecDeque<Direction<'_>> {
-    let mut directions: VecDeque<Direction<'_>> = VecDeque::new();
+fn directions(text: &str) -> VecDeque<ScriptDirective<'_>> {
+    let mut directions: VecDeque<ScriptDirective<'_>> = VecDeque::new();
     for (number, line) in (1..).zip(text.lines()) {
         let rest = line.trim_start_matches('@');
         let level = line.len().saturating_sub(rest.len());
@@ -101,7 +103,7 @@ fn directions(text: &str) -> VecDeque<Direction<'_>> {
             let mut words = rest.split_whitespace();
             let verb = words.next().unwrap_or_default();
             let words = words.collect();
-            directions.push_back(Direction { line: number, level, verb, words, body: String::new() });
+            directions.push_back(ScriptDirective { line: number, level, verb, words, body: String::new() });
         } else if let Some(direction) = directions.back_mut() {
             direction.body.push_str(line);
             direction.body.push('\n');
@@ -113,18 +115,18 @@ fn directions(text: &str) -> VecDeque<Direction<'_>> {
     directions
 }
 
-struct Reader<'a> {
-    directions: VecDeque<Direction<'a>>,
+struct ScriptReader<'a> {
+    directions: VecDeque<ScriptDirective<'a>>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ScriptReader<'a> {
     /// The next direction, if it is this one.
-    fn next(&mut self, level: usize, verbs: &[&str]) -> Option<Direction<'a>> {
+    fn next(&mut self, level: usize, verbs: &[&str]) -> Option<ScriptDirective<'a>> {
         let front = self.directions.front()?;
         if front.level == level && verbs.contains(&front.verb) { self.directions.pop_front() } else { None }
     }
 
-    fn need(&mut self, level: usize, verb: &str) -> Result<Direction<'a>, ScriptError> {
+    fn need(&mut self, level: usize, verb: &str) -> Result<ScriptDirective<'a>, ScriptError> {
         let found =
             self.directions.front().map(|front| front.error(format!("@{verb} is missing before this")));
         let missing =
@@ -132,7 +134,7 @@ impl<'a> Reader<'a> {
         self.next(level, &[verb]).ok_or(missing)
     }
 
-    fn steps(&mut self, level: usize) -> Result<Vec<Step>, ScriptError> {
+    fn steps(&mut self, level: usize) -> Result<Vec<ScriptStep>, ScriptError> {
         let mut steps = Vec::new();
         while let Some(front) = self.directions.front().filter(|front| front.level >= level) {
             if front.level > level || level > LEVELS_MAX {
@@ -141,10 +143,10 @@ impl<'a> Reader<'a> {
             match front.verb {
                 "status" => {
                     let status = self.next(level, &["status"]).map(|status| status.words.join(" "));
-                    steps.extend(status.map(Step::Status));
+                    steps.extend(status.map(ScriptStep::Status));
                 }
-                "think" | "say" | "call" | "fail" => steps.push(Step::Write(self.pieces(level)?)),
-                "result" | "agent" => steps.push(Step::Work(self.work(level)?)),
+                "think" | "say" | "call" | "fail" => steps.push(ScriptStep::Write(self.pieces(level)?)),
+                "result" | "agent" => steps.push(ScriptStep::Work(self.work(level)?)),
                 "run" | "return" => break,
                 other => return Err(front.error(format!("@{other} does not fit here"))),
             }
@@ -152,19 +154,19 @@ impl<'a> Reader<'a> {
         Ok(steps)
     }
 
-    fn pieces(&mut self, level: usize) -> Result<Vec<Piece>, ScriptError> {
+    fn pieces(&mut self, level: usize) -> Result<Vec<ScriptPiece>, ScriptError> {
         let mut pieces = Vec::new();
         while let Some(direction) = self.next(level, &["think", "say", "call", "fail"]) {
             let rate = direction.number("rate")?;
             pieces.push(match direction.verb {
-                "think" => Piece::Think { text: direction.body, rate },
-                "say" => Piece::Say { text: direction.body, rate },
-                "fail" => Piece::Fail { code: direction.word(0)?, message: direction.body },
+                "think" => ScriptPiece::Think { text: direction.body, rate },
+                "say" => ScriptPiece::Say { text: direction.body, rate },
+                "fail" => ScriptPiece::Fail { code: direction.word(0)?, message: direction.body },
                 _ => {
                     if serde_json::from_str::<serde_json::Value>(&direction.body).is_err() {
                         return Err(direction.error("the arguments are no JSON"));
                     }
-                    Piece::Call {
+                    ScriptPiece::Call {
                         id: direction.word(0)?,
                         name: direction.word(1)?,
                         arguments: direction.body,
@@ -175,20 +177,20 @@ impl<'a> Reader<'a> {
         Ok(pieces)
     }
 
-    fn work(&mut self, level: usize) -> Result<Vec<Work>, ScriptError> {
+    fn work(&mut self, level: usize) -> Result<Vec<BackgroundWork>, ScriptError> {
         let mut work = Vec::new();
         while let Some(direction) = self.next(level, &["result", "agent"]) {
             work.push(if direction.verb == "result" {
-                Work::Call(self.call(level, direction)?)
+                BackgroundWork::Call(self.call(level, direction)?)
             } else {
-                Work::Agent(self.agent(level, direction)?)
+                BackgroundWork::Agent(self.agent(level, direction)?)
             });
         }
         Ok(work)
     }
 
-    fn call(&mut self, level: usize, direction: Direction<'_>) -> Result<Call, ScriptError> {
-        let mut call = Call {
+    fn call(&mut self, level: usize, direction: ScriptDirective<'_>) -> Result<ScriptCall, ScriptError> {
+        let mut call = ScriptCall {
             id: direction.word(0)?,
             after: direction.span("after", AFTER_MS)?,
             takes: direction.span("takes", TAKES_MS)?,
@@ -209,8 +211,8 @@ impl<'a> Reader<'a> {
         Ok(call)
     }
 
-    fn agent(&mut self, level: usize, direction: Direction<'_>) -> Result<Agent, ScriptError> {
-        Ok(Agent {
+    fn agent(&mut self, level: usize, direction: ScriptDirective<'_>) -> Result<ScriptAgent, ScriptError> {
+        Ok(ScriptAgent {
             id: direction.word(0)?,
             name: direction.word(1)?,
             call: direction.value("call").map(str::to_owned),

@@ -34,29 +34,29 @@ Done.
 
 #[test]
 fn a_script_is_read_in_order_and_depth() {
-    let play = Play::parse(SMALL).expect("a script");
+    let play = DemoScript::parse(SMALL).expect("a script");
     assert_eq!(
         (play.name.as_str(), play.dialect, play.rate, play.once),
-        ("small", Dialect::OpenAiChat, 50, false)
+        ("small", DemoDialect::OpenAiChat, 50, false)
     );
     let scene = &play.scenes[0];
     assert_eq!((scene.title.as_str(), scene.user.as_str()), ("A title", "Hello\nthere"));
-    assert!(matches!(&scene.steps[..], [Step::Write(_), Step::Work(_), Step::Write(_)]));
-    let Step::Write(pieces) = &scene.steps[0] else { panic!("a model call") };
-    assert!(matches!(&pieces[0], Piece::Think { text, rate: Some(90) } if text == "Hm."));
+    assert!(matches!(&scene.steps[..], [ScriptStep::Write(_), ScriptStep::Work(_), ScriptStep::Write(_)]));
+    let ScriptStep::Write(pieces) = &scene.steps[0] else { panic!("a model call") };
+    assert!(matches!(&pieces[0], ScriptPiece::Think { text, rate: Some(90) } if text == "Hm."));
     assert!(
-        matches!(&pieces[1], Piece::Call { id, name, arguments } if id == "c1" && name == "look" && arguments == "{\"at\": 1}")
+        matches!(&pieces[1], ScriptPiece::Call { id, name, arguments } if id == "c1" && name == "look" && arguments == "{\"at\": 1}")
     );
-    let Step::Work(work) = &scene.steps[1] else { panic!("work") };
-    let Work::Call(call) = &work[0] else { panic!("a call") };
+    let ScriptStep::Work(work) = &scene.steps[1] else { panic!("work") };
+    let BackgroundWork::Call(call) = &work[0] else { panic!("a call") };
     assert_eq!((call.is_error, call.output.as_str(), call.takes.as_millis()), (true, "line 1\n", 200));
     assert_eq!(call.ask.as_ref().map(|(text, wait)| (text.as_str(), wait.as_millis())), Some(("may I?", 70)));
-    let Work::Agent(agent) = &work[1] else { panic!("an agent") };
+    let BackgroundWork::Agent(agent) = &work[1] else { panic!("an agent") };
     assert_eq!(
         (agent.name.as_str(), agent.task.as_str(), agent.result.as_str()),
         ("helper", "The task", "Back.")
     );
-    assert!(matches!(&agent.steps[..], [Step::Write(_)]));
+    assert!(matches!(&agent.steps[..], [ScriptStep::Write(_)]));
 }
 
 #[test]
@@ -69,26 +69,26 @@ fn a_mistake_in_a_script_is_named_with_its_line() {
         ("after=10", "after=soon", 12),
         ("@call c1 look", "@call c1", 8),
     ] {
-        let error = Play::parse(&SMALL.replace(from, to)).expect_err(to);
+        let error = DemoScript::parse(&SMALL.replace(from, to)).expect_err(to);
         assert!(error.to_string().starts_with(&format!("line {line}: ")), "{to}: {error}");
     }
-    assert!(Play::parse("").is_err());
+    assert!(DemoScript::parse("").is_err());
 }
 
 /// All calls that the model writes in `steps`, and all that are executed, sub-agents included.
-fn calls<'a>(steps: &'a [Step], written: &mut Vec<&'a str>, executed: &mut Vec<&'a str>) {
+fn calls<'a>(steps: &'a [ScriptStep], written: &mut Vec<&'a str>, executed: &mut Vec<&'a str>) {
     for step in steps {
         match step {
-            Step::Status(_) => {}
-            Step::Write(pieces) => written.extend(pieces.iter().filter_map(|piece| match piece {
-                Piece::Call { id, .. } => Some(id.as_str()),
+            ScriptStep::Status(_) => {}
+            ScriptStep::Write(pieces) => written.extend(pieces.iter().filter_map(|piece| match piece {
+                ScriptPiece::Call { id, .. } => Some(id.as_str()),
                 _ => None,
             })),
-            Step::Work(work) => {
+            ScriptStep::Work(work) => {
                 for work in work {
                     match work {
-                        Work::Call(call) => executed.push(&call.id),
-                        Work::Agent(agent) => {
+                        BackgroundWork::Call(call) => executed.push(&call.id),
+                        BackgroundWork::Agent(agent) => {
                             executed.extend(agent.call.as_deref());
                             calls(&agent.steps, written, executed);
                         }
@@ -102,7 +102,7 @@ fn calls<'a>(steps: &'a [Step], written: &mut Vec<&'a str>, executed: &mut Vec<&
 #[test]
 fn every_call_of_the_demo_is_executed_once() {
     for (name, text) in crate::demo::SCRIPTS {
-        let play = Play::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let play = DemoScript::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(play.name, name);
         for scene in &play.scenes {
             let (mut written, mut executed) = (Vec::new(), Vec::new());

@@ -9,7 +9,13 @@ use model::{ConversationId, View};
 use super::*;
 
 /// Decodes `beats` as a step of run `r1`, at their times.
-fn take(view: &mut View, dialect: &str, part_prefix: &str, start: Duration, beats: &[Beat]) -> Duration {
+fn take(
+    view: &mut View,
+    dialect: &str,
+    part_prefix: &str,
+    start: Duration,
+    beats: &[ScheduledText],
+) -> Duration {
     let options = DecodeOptions {
         run: RunId::new("r1"),
         part_prefix: part_prefix.into(),
@@ -40,9 +46,9 @@ fn take(view: &mut View, dialect: &str, part_prefix: &str, start: Duration, beat
 }
 
 /// Folds a whole scene; says how long it takes.
-fn performed(play: &Play, scene: &Scene, seed: u64) -> (View, Duration) {
+fn performed(play: &DemoScript, scene: &ScriptRun, seed: u64) -> (View, Duration) {
     let mut view = View::default();
-    let mut dice = Dice::new(seed);
+    let mut dice = DemoRandom::new(seed);
     let run = RunId::new("r1");
     let mut now = Duration::ZERO;
     let begin = Event::new(
@@ -69,9 +75,9 @@ fn performed(play: &Play, scene: &Scene, seed: u64) -> (View, Duration) {
     (view, now)
 }
 
-fn every_scene(mut check: impl FnMut(&Play, &Scene, &RunView, &View, Duration)) {
+fn every_scene(mut check: impl FnMut(&DemoScript, &ScriptRun, &RunView, &View, Duration)) {
     for (name, text) in crate::demo::SCRIPTS {
-        let play = Play::parse(text).expect(name);
+        let play = DemoScript::parse(text).expect(name);
         for scene in &play.scenes {
             let (view, took) = performed(&play, scene, 5);
             let run = view.runs.values().next().expect("a run");
@@ -86,7 +92,7 @@ fn every_scene_folds_without_oddities_and_ends() {
         let title = &scene.title;
         assert_eq!(view.runs.len(), 1, "{title}");
         assert_eq!(view.anomalies.total, 0, "{title}: {:?}", view.anomalies.first);
-        let ended = play.dialect == Dialect::Native || !run.is_running();
+        let ended = play.dialect == DemoDialect::Native || !run.is_running();
         assert!(ended, "{title} has no end");
         assert!(!run.answer().is_empty(), "{title}");
         let open =

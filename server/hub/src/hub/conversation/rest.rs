@@ -66,7 +66,7 @@ impl Conversation {
     /// Whether the log has all of it, state included, and nobody uses it; if so nobody can enter or append any more.
     pub(in crate::hub) fn retire_if_kept(&self, progress: &Progress) -> bool {
         let mut state = self.state.lock();
-        let kept = state.since_kept == 0 && progress.has(state.ticket);
+        let kept = state.since_kept == 0 && progress.has_indexed(state.ticket);
         let idle = self.viewers.load(Ordering::Relaxed) == 0 && !state.is_running();
         state.retired |= kept && idle;
         kept && idle

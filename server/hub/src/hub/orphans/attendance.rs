@@ -11,7 +11,7 @@ use model::{Envelope, PublisherId, RunId, View};
 /// Most connections that are remembered for one run; beyond it the one that came first is forgotten.
 const CONNECTIONS_PER_RUN_MAX: usize = 64;
 
-/// Who publishes.
+/// Who publishes, which decides what the end of a connection means for its runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Speaker {
     /// Somebody who is there for this moment only.

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use model::{ConversationId, Seq};
 
-use super::{GATHER, GATHER_BYTES, LOST_MAX, Next, Queue, SWEEP_PAUSE, Stage, TAILS_MAX};
-use crate::sqlite::ops::{Op, Queued};
+use super::{GATHER, LOST_MAX, Next, Queue, SWEEP_PAUSE, Stage, TAILS_MAX};
+use crate::sqlite::ops::{Op, Queued, Way};
 use crate::{Fault, Health, Ticket, Unwritten};
 
 impl Queue {
@@ -42,11 +42,20 @@ impl Queue {
                 self.work.wait(&mut state);
                 continue;
             }
-            let due = since + GATHER;
-            let at_once = state.urgent || state.bytes >= GATHER_BYTES || state.stage != Stage::Open;
-            if at_once || self.work.wait_until(&mut state, due).timed_out() {
-                return Next::Write(state.take());
+            let now = Instant::now();
+            let due = state.rows_due(since, now);
+            let at_once = state.urgent || state.bytes >= state.rows_bytes || state.stage != Stage::Open;
+            if at_once || due <= now {
+                let group = state.take();
+                if !group.is_empty() {
+                    return Next::Write(group);
+                }
+                // The journal has nothing of it yet.
+                self.entries.notify_one();
+                self.work.wait_for(&mut state, GATHER);
+                continue;
             }
+            self.work.wait_until(&mut state, due);
         }
     }
 
@@ -97,10 +106,23 @@ impl Queue {
     pub(in crate::sqlite) fn wrote(&self, ticket: u64, bytes: usize, synced: bool) {
         let mut state = self.state.lock();
         state.bytes = state.bytes.saturating_sub(bytes);
+        state.stored = state.stored.max(ticket);
+        state.pass_aside();
+        let stored = Ticket(state.stored);
+        if state.journal_is_off && state.has_journal {
+            // There is room again.
+            state.journal_is_off = false;
+        }
+        if state.entry_since.is_none()
+            && state.ops.iter().any(|queued| queued.way == Way::Journal && queued.ticket > state.stored)
+        {
+            state.entry_since = Some(Instant::now());
+        }
         state.tails.healed(ticket);
         let full = state.bytes > self.bytes_max / 2;
         self.progress.send_modify(|progress| {
-            progress.stored = progress.stored.max(Ticket(ticket));
+            progress.stored = progress.stored.max(stored);
+            progress.indexed = progress.indexed.max(Ticket(ticket));
             if synced {
                 progress.synced = progress.synced.max(Ticket(ticket));
             }
@@ -110,6 +132,7 @@ impl Queue {
         // The writer asks the database about those that come back.
         state.tails.trim(TAILS_MAX, ticket);
         drop(state);
+        self.entries.notify_one();
         self.done.notify_all();
     }
 
@@ -163,7 +186,9 @@ impl Queue {
     pub(in crate::sqlite) fn unwritten<'a>(&self, ops: impl Iterator<Item = &'a Queued>) {
         let mut state = self.state.lock();
         for queued in ops {
-            if let Op::Append(events) = &queued.op {
+            // What the journal has is read at the next start.
+            let is_stored = queued.way == Way::Journal && queued.ticket <= state.stored;
+            if let (Op::Append(events), false) = (&queued.op, is_stored) {
                 state.unwritten.add(&events.conversation, events.envelopes.len() as u64);
             }
         }

@@ -6,11 +6,11 @@ use super::*;
 fn the_schema_is_as_many_steps_old_as_it_says() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("fanlight.db");
-    let connection = open_writer(&path, None).unwrap();
+    let connection = open_writer(&path).unwrap();
     assert_eq!(version(&connection, &path).unwrap(), MIGRATIONS.len());
     drop(connection);
     // A second time nothing is left to do.
-    drop(open_writer(&path, None).unwrap());
+    drop(open_writer(&path).unwrap());
     let reader = open_reader(&path).unwrap();
     assert!(reader.execute_batch("DELETE FROM conversation").is_err(), "a reader cannot write");
 }

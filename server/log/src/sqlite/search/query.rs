@@ -8,7 +8,7 @@ use crate::LogError;
 /// Most words and phrases of one query.
 const TERMS_MAX: usize = 32;
 
-/// A query.
+/// A query taken apart: what the index is asked for, and the terms that a text must have.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Parsed {
     /// As the index reads it.

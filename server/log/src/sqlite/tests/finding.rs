@@ -22,7 +22,7 @@ fn say(log: &SqliteLog, name: &str, after: Seq, documents: Vec<Document>) {
     stored(log, append_with(log, name, after, &more, |append| append.documents = documents));
 }
 
-fn query(text: &str) -> SearchQuery {
+pub(super) fn query(text: &str) -> SearchQuery {
     SearchQuery { text: text.to_owned(), limit: 50, ..SearchQuery::default() }
 }
 

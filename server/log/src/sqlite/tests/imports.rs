@@ -91,7 +91,7 @@ fn i8_what_went_is_not_found_any_more_and_is_deleted_in_small_steps() {
     let query = SearchQuery { text: String::from("needle"), limit: 10, ..SearchQuery::default() };
     assert_eq!(log.search(&query, &Stop::default()).unwrap().hits.len(), 10);
     let before = rows(&log, "event");
-    let mut meddler = schema::open_writer(&disk.path(), None).unwrap();
+    let mut meddler = schema::open_writer(&disk.path()).unwrap();
     // As the writer does it, step by step.
     let went = meddler.transaction().unwrap();
     sweep::went(&went, 1).unwrap();

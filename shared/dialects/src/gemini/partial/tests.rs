@@ -2,20 +2,21 @@
 
 use serde_json::{Value, json};
 
-use super::{PartialArgs, steps};
-use crate::field::Field;
-use crate::writer::Writer;
+use super::{PartialArguments, steps};
+use crate::field::ForeignField;
+use crate::writer::EventWriter;
 use crate::{DecodeOptions, Decoded};
 use model::event::Kind;
 use model::limits::JSON_DEPTH_MAX;
 
 /// What pieces give: the streamed text, the whole that stands in its place, and whether something was odd.
 fn told(pieces: &[Value]) -> (String, Option<String>, bool) {
-    let (mut writer, mut out) = (Writer::new("gemini", DecodeOptions::default()), Decoded::default());
-    let (mut args, mut call) = (PartialArgs::default(), writer.open_call("c", "f", false, None, &mut out));
+    let (mut writer, mut out) = (EventWriter::new("gemini", DecodeOptions::default()), Decoded::default());
+    let (mut args, mut call) =
+        (PartialArguments::default(), writer.open_call("c", "f", false, None, &mut out));
     for piece in pieces {
         let text = piece.to_string();
-        args.take(&Field::parse(&text).unwrap().object(), &mut call, &writer, &mut out);
+        args.take(&ForeignField::parse(&text).unwrap().object(), &mut call, &writer, &mut out);
     }
     let whole = args.end(&mut call, &writer, &mut out);
     let (mut text, mut is_odd) = (String::new(), false);

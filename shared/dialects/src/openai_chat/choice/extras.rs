@@ -4,24 +4,24 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use crate::Decoded;
-use crate::openai_chat::wire::{Delta, Executed, Piece};
-use crate::writer::{OpenCall, Outcome, Writer};
+use crate::openai_chat::wire::{ChatContentPart, ChatDelta, ExecutedTool};
+use crate::writer::{CallOutcome, EventWriter, OpenCall};
 use model::event::PartKind;
 use model::ids::AgentId;
 
 /// The extras of one choice.
 #[derive(Debug, Default)]
-pub(super) struct Extras {
+pub(super) struct ChoiceExtras {
     /// Executed tools by their index; nothing once the result is there.
     executed: BTreeMap<u64, Option<OpenCall>>,
 }
 
-impl Extras {
+impl ChoiceExtras {
     pub(super) fn take(
         &mut self,
-        delta: &Delta<'_>,
+        delta: &ChatDelta<'_>,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
         for (position, item) in (0_u64..).zip(delta.executed_tools.list()) {
@@ -39,9 +39,9 @@ impl Extras {
     fn executed(
         &mut self,
         position: u64,
-        tool: &Executed<'_>,
+        tool: &ExecutedTool<'_>,
         agent: Option<&AgentId>,
-        w: &mut Writer,
+        w: &mut EventWriter,
         out: &mut Decoded,
     ) {
         let index = tool.index.count().unwrap_or(position);
@@ -58,14 +58,19 @@ impl Extras {
         if tool.output.is_some()
             && let Some(call) = self.executed.get_mut(&index).and_then(Option::take)
         {
-            w.result(call.id(), Outcome::of(tool.output.json()), agent, out);
+            w.result(call.id(), CallOutcome::of(tool.output.json()), agent, out);
         }
     }
 }
 
 /// An image is a part of its own: its URL.
-pub(super) fn show_image(piece: &Piece<'_>, agent: Option<&AgentId>, w: &mut Writer, out: &mut Decoded) {
-    let inner: Piece<'_> = piece.image_url.object();
+pub(super) fn show_image(
+    piece: &ChatContentPart<'_>,
+    agent: Option<&AgentId>,
+    w: &mut EventWriter,
+    out: &mut Decoded,
+) {
+    let inner: ChatContentPart<'_> = piece.image_url.object();
     let url = inner.url.word().or_else(|| piece.image_url.word()).or_else(|| piece.url.word());
     if let Some(url) = url
         && w.has_room(out)

@@ -1,15 +1,15 @@
 //! What is thought and what is said. Texts are fed whole and character by character: tags may be cut anywhere.
 
-use super::{LEAD_BYTES_MAX, ThinkTags, Thought};
+use super::{LEAD_BYTES_MAX, ThinkTags, ThinkToken};
 use model::event::PartKind;
 
 /// What `pieces` come to: (reasoning, answer).
 fn split<'a>(pieces: impl Iterator<Item = &'a str>) -> (String, String) {
     let (mut thinking, mut answer) = (String::new(), String::new());
-    let mut take = |thought: Thought<'_>| match thought {
-        Thought::Piece(PartKind::Thinking, text) => thinking.push_str(text),
-        Thought::Piece(_, text) => answer.push_str(text),
-        Thought::Retract(text) => {
+    let mut take = |thought: ThinkToken<'_>| match thought {
+        ThinkToken::Piece(PartKind::Thinking, text) => thinking.push_str(text),
+        ThinkToken::Piece(_, text) => answer.push_str(text),
+        ThinkToken::Retract(text) => {
             assert!(text.starts_with(answer.trim_end_matches('\n')), "all of the answer so far");
             thinking.push_str(text);
             answer.clear();

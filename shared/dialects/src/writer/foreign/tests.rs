@@ -1,9 +1,9 @@
 //! What is handed on of foreign objects.
 
-use super::{Field, without_secrets};
+use super::{ForeignField, without_secrets};
 
 fn clean(text: &str) -> String {
-    without_secrets(Field::parse(text).unwrap()).as_str().to_owned()
+    without_secrets(ForeignField::parse(text).unwrap()).as_str().to_owned()
 }
 
 #[test]

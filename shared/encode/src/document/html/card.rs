@@ -4,7 +4,7 @@ use super::escape::text;
 use super::{element, icon, tool_icon};
 use crate::document::facts;
 use model::event::ToolState;
-use model::flow::Bracket;
+use model::flow::OverlapGroup;
 use model::format;
 use model::ids::ToolCallId;
 use model::json::Json;
@@ -15,7 +15,7 @@ use model::view::ToolView;
 const PAINTED_BYTES_MAX: usize = 64 << 10;
 
 /// The card of a call, and what it stands beside.
-pub(super) fn put_call(id: &ToolCallId, tool: &ToolView, bracket: Option<Bracket>, out: &mut String) {
+pub(super) fn put_call(id: &ToolCallId, tool: &ToolView, bracket: Option<OverlapGroup>, out: &mut String) {
     if let Some(bracket) = bracket.filter(|bracket| bracket.is_first) {
         let times = bracket.took.map(|(wall, sum)| {
             format!(" · {} wall, {} in sum", format::duration(wall), format::duration(sum))

@@ -10,7 +10,7 @@ use model::preview::safe_link;
 
 /// Adds `markdown` as HTML.
 pub(super) fn put(markdown: &str, out: &mut String) {
-    let mut writer = Writer { out, open: Vec::new(), columns: Vec::new(), column: 0, in_head: false };
+    let mut writer = ProseWriter { out, open: Vec::new(), columns: Vec::new(), column: 0, in_head: false };
     let mut events = Parser::new_ext(markdown, OPTIONS).peekable();
     while let Some(event) = events.next() {
         let is_task = matches!(events.peek(), Some(Event::TaskListMarker(_)));
@@ -31,7 +31,7 @@ pub(super) fn open_link(url: &str, out: &mut String) {
     out.push_str("\">");
 }
 
-struct Writer<'a> {
+struct ProseWriter<'a> {
     out: &'a mut String,
     /// How the elements that are open are closed.
     open: Vec<&'static str>,
@@ -40,7 +40,7 @@ struct Writer<'a> {
     in_head: bool,
 }
 
-impl Writer<'_> {
+impl ProseWriter<'_> {
     fn take(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),

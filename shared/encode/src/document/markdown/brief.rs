@@ -2,14 +2,14 @@
 //! room for the answer alone.
 
 use super::super::facts;
-use super::super::outline::{Block, RunSection};
+use super::super::outline::{OutlineBlock, OutlineRun};
 use super::{beginning, inline, paragraph, tame};
 use model::event::{PartKind, ToolState};
 use model::preview;
 use model::view::ToolView;
 
 /// The block of the steps.
-pub(super) fn put_steps(section: &RunSection<'_>, out: &mut String) {
+pub(super) fn put_steps(section: &OutlineRun<'_>, out: &mut String) {
     let open = if section.run.is_running() { " open" } else { "" };
     let tools = model::format::counted(section.flow.tools, "tool");
     out.push_str(&["\n<details", open, ">\n<summary>🔍 Execution Steps (", &tools, ")</summary>\n"].concat());
@@ -18,38 +18,38 @@ pub(super) fn put_steps(section: &RunSection<'_>, out: &mut String) {
 }
 
 /// `mark` stands before each line: how deep the agent stands.
-fn put_lines(blocks: &[Block<'_>], mark: &str, out: &mut String) {
+fn put_lines(blocks: &[OutlineBlock<'_>], mark: &str, out: &mut String) {
     for block in blocks {
         match block {
-            Block::Part(part) if part.kind == PartKind::File => {}
-            Block::Part(part) => {
+            OutlineBlock::Part(part) if part.kind == PartKind::File => {}
+            OutlineBlock::Part(part) => {
                 let text = part.body.text.trim();
                 if !text.is_empty() {
                     // Made tame as it stands here: what begins a block alone does not behind other words.
                     paragraph(&tame(&format!("{mark}**🤖 AI:** {text}")), out);
                 }
             }
-            Block::Thinking(part) => {
+            OutlineBlock::Thinking(part) => {
                 let text = beginning(&part.body.text);
                 if !text.is_empty() {
                     paragraph(&format!("{mark}**💭 {}:** {text}", facts::thought(part)), out);
                 }
             }
-            Block::Call(_, tool, _) => {
+            OutlineBlock::Call(_, tool, _) => {
                 let name = inline(&facts::tool_name(tool));
                 paragraph(&format!("{mark}**🔧 {name}:** {}", outcome(tool)), out);
             }
-            Block::Agent(agent) => {
+            OutlineBlock::Agent(agent) => {
                 let name = inline(&facts::agent_name(agent.id.as_str(), agent.known));
                 let task = agent.known.task.as_deref().map(beginning).unwrap_or_default();
                 paragraph(&format!("{mark}**🤖 Sub-agent: {name}** {task}"), out);
                 put_lines(&agent.blocks, &format!("{mark}↳ "), out);
             }
-            Block::Error(error) => {
+            OutlineBlock::Error(error) => {
                 let code = inline(&preview::one_line(&error.code));
                 paragraph(&format!("{mark}**⚠ {code}:** {}", beginning(&error.message)), out);
             }
-            Block::Event(..) => {}
+            OutlineBlock::Event(..) => {}
         }
     }
 }

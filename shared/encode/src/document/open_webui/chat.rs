@@ -2,19 +2,19 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Options, stretch};
+use super::{OpenWebUiOptions, stretch};
 use crate::document::facts;
-use model::flow::{Turn, turns};
+use model::flow::{ConversationSection, turns};
 use model::view::View;
 
 /// `view` as the content of a file to import. `name` is the conversation's, for one that says no title.
-pub fn chat(view: &View, name: &str, options: Options) -> Value {
-    let mut chain = Chain::default();
+pub fn chat(view: &View, name: &str, options: OpenWebUiOptions) -> Value {
+    let mut chain = MessageChain::default();
     let mut system: Vec<&str> = Vec::new();
     let model = view.runs.values().rev().find_map(|run| run.model.as_deref()).unwrap_or("fanlight");
     for turn in turns(view) {
         match turn {
-            Turn::Message(_, message) => match message.role.as_str() {
+            ConversationSection::Message(_, message) => match message.role.as_str() {
                 "user" => chain.put("user", &message.text, message.at, json!({"models": [model]})),
                 "assistant" => {
                     chain.put("assistant", &message.text, message.at, json!({"model": model, "done": true}));
@@ -22,7 +22,7 @@ pub fn chat(view: &View, name: &str, options: Options) -> Value {
                 "system" | "developer" => system.push(&message.text),
                 _ => {}
             },
-            Turn::Run(part) => {
+            ConversationSection::Run(part) => {
                 let items = part.run.items.get(part.items.clone()).unwrap_or_default();
                 let model = part.run.model.as_deref().unwrap_or(model);
                 let more = json!({"model": model, "modelName": model, "done": !part.run.is_running()});
@@ -50,11 +50,11 @@ pub fn chat(view: &View, name: &str, options: Options) -> Value {
 
 /// Messages, each the child of the one before.
 #[derive(Default)]
-struct Chain {
+struct MessageChain {
     list: Vec<Value>,
 }
 
-impl Chain {
+impl MessageChain {
     fn put(&mut self, role: &str, content: &str, at: u64, more: Value) {
         if content.trim().is_empty() {
             return;

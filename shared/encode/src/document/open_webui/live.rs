@@ -9,7 +9,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Form, Options, content};
+use super::{OpenWebUiOptions, ResultForm, content};
 use crate::{Encode, EncodeOptions};
 use model::envelope::Envelope;
 use model::event::{Class, Kind, RunStatus, ToolState};
@@ -35,15 +35,15 @@ const BYTES_EACH_MS: u64 = 1_000;
 
 /// The stream of these events, for a function that reads it line by line.
 pub(crate) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
-    Box::new(Sse::default())
+    Box::new(OpenWebUiEncoder::default())
 }
 
 #[derive(Debug, Default)]
-struct Sse {
-    live: Live,
+struct OpenWebUiEncoder {
+    live: OpenWebUiStream,
 }
 
-impl Encode for Sse {
+impl Encode for OpenWebUiEncoder {
     fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
         let mut told = Vec::new();
         self.live.event(envelope, &mut told);
@@ -67,8 +67,8 @@ fn put(told: &[Value], out: &mut Vec<u8>) {
 
 /// Turns events into events for Open WebUI.
 #[derive(Debug, Default)]
-pub struct Live {
-    form: Form,
+pub struct OpenWebUiStream {
+    form: ResultForm,
     view: View,
     run: Option<RunId>,
     /// The content that was sent last.
@@ -78,9 +78,9 @@ pub struct Live {
     is_stale: bool,
 }
 
-impl Live {
+impl OpenWebUiStream {
     /// For content of that form.
-    pub fn new(form: Form) -> Self {
+    pub fn new(form: ResultForm) -> Self {
         Self { form, ..Self::default() }
     }
 
@@ -138,7 +138,7 @@ impl Live {
         let Some(run) = run.filter(|_| self.is_stale) else { return };
         self.is_stale = false;
         self.sent_at = at;
-        let content = content(run, Options { form: self.form, bytes_max: BYTES_MAX });
+        let content = content(run, OpenWebUiOptions { form: self.form, bytes_max: BYTES_MAX });
         if content != self.sent {
             out.push(json!({"type": "replace", "data": {"content": content}}));
             self.sent = content;

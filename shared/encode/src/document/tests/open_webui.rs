@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{HOSTILE, everywhere, view};
 use crate::document::markdown::tame::OPTIONS;
-use crate::document::open_webui::{Form, Live, Options, chat, content};
+use crate::document::open_webui::{OpenWebUiOptions, OpenWebUiStream, ResultForm, chat, content};
 use model::testkit::{events, folded, history, logged};
 use proptest::prelude::*;
 
@@ -92,8 +92,8 @@ fn unescaped(text: &str) -> String {
     pairs.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
-fn options(form: Form) -> Options {
-    Options { form, ..Options::default() }
+fn options(form: ResultForm) -> OpenWebUiOptions {
+    OpenWebUiOptions { form, ..OpenWebUiOptions::default() }
 }
 
 const TURN: &str = r#"
@@ -116,7 +116,7 @@ const RESULT: &str = r#"
 
 #[test]
 fn a_call_that_is_done_stands_where_the_pending_one_stood() {
-    let pending = content(&view(TURN).runs[0], options(Form::Body));
+    let pending = content(&view(TURN).runs[0], options(ResultForm::Body));
     assert_eq!(
         pending,
         "<details type=\"reasoning\" done=\"true\" duration=\"2\">\n<summary>Thought for 2 seconds</summary>\n\
@@ -124,7 +124,7 @@ fn a_call_that_is_done_stands_where_the_pending_one_stood() {
          <details type=\"tool_calls\" done=\"false\" id=\"call_abc\" name=\"list\" \
          arguments=\"{&quot;q&quot;: &quot;a \\&quot;b\\&quot;&quot;}\">\n<summary>Executing...</summary>\n</details>\n"
     );
-    let done = content(&view(&[TURN, RESULT].concat()).runs[0], options(Form::Body));
+    let done = content(&view(&[TURN, RESULT].concat()).runs[0], options(ResultForm::Body));
     assert!(
         done.ends_with(
             "files=\"[{&quot;type&quot;:&quot;image&quot;}]\">\n<summary>Tool Executed</summary>\n\
@@ -137,7 +137,7 @@ fn a_call_that_is_done_stands_where_the_pending_one_stood() {
 
 #[test]
 fn the_older_form_has_the_result_in_an_attribute() {
-    let done = content(&view(&[TURN, RESULT].concat()).runs[0], options(Form::Attributes));
+    let done = content(&view(&[TURN, RESULT].concat()).runs[0], options(ResultForm::Attributes));
     let blocks = blocks(&done);
     assert_eq!(blocks[0].body, "> one\n> two\n");
     assert_eq!((blocks[1].attributes["done"].as_str(), blocks[1].body.as_str()), ("true", ""));
@@ -147,14 +147,14 @@ fn the_older_form_has_the_result_in_an_attribute() {
 #[test]
 fn hostile_texts_neither_end_a_block_nor_begin_one() {
     for text in HOSTILE {
-        for form in [Form::Attributes, Form::Body] {
+        for form in [ResultForm::Attributes, ResultForm::Body] {
             check(text, form);
         }
     }
 }
 
 /// A reasoning block, four calls; nothing that looks like more.
-fn check(text: &str, form: Form) {
+fn check(text: &str, form: ResultForm) {
     let view = everywhere(text);
     let made = content(&view.runs[0], options(form));
     let blocks = blocks(&made);
@@ -166,15 +166,15 @@ fn check(text: &str, form: Form) {
 proptest! {
     #[test]
     fn any_text_stays_in_its_place(text in prop_oneof!["[<>&\"'`~/a-z \n#*_:=\\\\-]{0,60}", any::<String>()]) {
-        check(&text, Form::Attributes);
-        check(&text, Form::Body);
+        check(&text, ResultForm::Attributes);
+        check(&text, ResultForm::Body);
     }
 
     #[test]
     fn the_last_content_of_a_stream_is_that_of_the_whole(history in history(0..60)) {
         let of_one = history.iter().map(|envelope| envelope.event.clone()).filter(|event| event.run.as_str() == "r1");
         let history = logged(of_one.collect());
-        let (mut live, mut told) = (Live::new(Form::Body), Vec::new());
+        let (mut live, mut told) = (OpenWebUiStream::new(ResultForm::Body), Vec::new());
         for envelope in &history {
             live.event(envelope, &mut told);
         }
@@ -183,7 +183,7 @@ proptest! {
         for content in &contents {
             blocks(content);
         }
-        let whole = folded(&history).runs.first().map(|(_, run)| content(run, options(Form::Body)));
+        let whole = folded(&history).runs.first().map(|(_, run)| content(run, options(ResultForm::Body)));
         prop_assert_eq!(contents.last().copied().unwrap_or_default(), whole.unwrap_or_default());
     }
 }
@@ -191,7 +191,7 @@ proptest! {
 #[test]
 fn a_stream_tells_states_and_replaces_the_whole_content() {
     let mut told = Vec::new();
-    let mut live = Live::new(Form::Body);
+    let mut live = OpenWebUiStream::new(ResultForm::Body);
     for envelope in logged(events(&[TURN, RESULT].concat())) {
         live.event(&envelope, &mut told);
     }
@@ -221,7 +221,7 @@ fn the_end_of_a_sub_agent_is_told_once() {
 {"k":"agent.start","run":"r","agent":"a","name":"reader"}
 {"k":"agent.end","run":"r","agent":"a","status":"complete"}
 {"k":"agent.end","run":"r","agent":"a","status":"complete","usage":{"input_tokens":1,"output_tokens":1}}"#;
-    let (mut told, mut live) = (Vec::new(), Live::new(Form::Body));
+    let (mut told, mut live) = (Vec::new(), OpenWebUiStream::new(ResultForm::Body));
     for envelope in logged(events(lines)) {
         live.event(&envelope, &mut told);
     }
@@ -235,7 +235,7 @@ fn a_text_that_grows_fast_is_not_sent_with_each_word() {
     for _ in 0..1000 {
         lines.push_str("{\"k\":\"part.delta\",\"run\":\"r\",\"part\":\"p\",\"text\":\"word \"}\n");
     }
-    let (mut told, mut live) = (Vec::new(), Live::new(Form::Body));
+    let (mut told, mut live) = (Vec::new(), OpenWebUiStream::new(ResultForm::Body));
     for envelope in logged(events(&lines)) {
         live.event(&envelope, &mut told);
     }
@@ -253,8 +253,8 @@ fn long_results_are_shortened_where_they_are_sent_again_and_again() {
         "é".repeat(100_000)
     );
     let view = view(&lines);
-    assert!(content(&view.runs[0], options(Form::Body)).len() > 200_000);
-    let short = content(&view.runs[0], Options { bytes_max: 999, ..Options::default() });
+    assert!(content(&view.runs[0], options(ResultForm::Body)).len() > 200_000);
+    let short = content(&view.runs[0], OpenWebUiOptions { bytes_max: 999, ..OpenWebUiOptions::default() });
     assert!(short.contains("… (194 KB more)&quot;\n</details>"), "{short}");
 }
 
@@ -262,7 +262,7 @@ fn long_results_are_shortened_where_they_are_sent_again_and_again() {
 fn a_chat_to_import_is_a_chain_of_messages() {
     let lines = format!(r#"{{"k":"message","message":"m","role":"user","text":"Hi"}}{TURN}{RESULT}"#);
     let lines = lines.replace("}\n    {\"k\":\"run.start\"", "}\n{\"k\":\"run.start\"");
-    let made = chat(&view(&lines), "c", Options::default());
+    let made = chat(&view(&lines), "c", OpenWebUiOptions::default());
     let history = &made[0]["chat"]["history"];
     assert_eq!(history["currentId"], "m2");
     assert_eq!(history["messages"]["m1"]["childrenIds"], json!(["m2"]));

@@ -8,12 +8,12 @@ fn a_retry_goes_on_with_the_run_and_doubles_nothing() {
     let ask = json!([user("go")]);
     let first = world.chat(&ask);
     let overloaded = json!({ "error": { "message": "slow down", "type": "rate_limit_error" } });
-    world.answer_with(first.answer, 429, &overloaded, Ending::Whole);
+    world.answer_with(first.answer, 429, &overloaded, AnswerEnd::Whole);
     assert_eq!(runs(world.only())[0].status, RunStatus::Error);
     assert!(runs(world.only())[0].error.as_ref().unwrap().may_pass());
     let second = world.chat(&ask);
-    assert_eq!((second.why, second.attempt), (Why::Retry, 2));
-    world.answer_with(second.answer, 200, &Value::Null, Ending::Failed(fact("upstream_cut")));
+    assert_eq!((second.why, second.attempt), (PlacementReason::Retry, 2));
+    world.answer_with(second.answer, 200, &Value::Null, AnswerEnd::Failed(fact("upstream_cut")));
     let third = world.chat(&ask);
     assert_eq!(third.attempt, 3);
     world.answer(third, &says("there"));
@@ -34,10 +34,10 @@ fn a_retry_after_results_does_not_give_them_twice() {
     world.answer(first, &calls(&[PARIS]));
     let back = json!([user("go"), called(&[PARIS]), gave(PARIS.0, "sun")]);
     let failed = world.chat(&back);
-    world.answer_with(failed.answer, 500, &Value::Null, Ending::Whole);
+    world.answer_with(failed.answer, 500, &Value::Null, AnswerEnd::Whole);
     // Another model is asked the same.
     let again = world.ask(&How::default(), &json!({ "model": "fallback", "messages": back }));
-    assert_eq!(again.why, Why::Retry);
+    assert_eq!(again.why, PlacementReason::Retry);
     world.answer(again, &says("Sun."));
     let view = world.only();
     assert_eq!(view.anomalies.total, 0, "{:?}", view.anomalies);
@@ -53,7 +53,7 @@ fn whoever_counts_attempts_says_what_is_a_retry() {
     let again = How { attempts_before: Some(1), ..How::default() };
     let failed = world.ask(&first_of, &body);
     let conversation = failed.conversation.clone();
-    world.answer_with(failed.answer, 500, &Value::Null, Ending::Whole);
+    world.answer_with(failed.answer, 500, &Value::Null, AnswerEnd::Whole);
     let other = world.ask(&first_of, &body);
     assert_ne!(other.conversation, conversation);
     let retry = world.ask(&again, &body);
@@ -64,7 +64,7 @@ fn whoever_counts_attempts_says_what_is_a_retry() {
     let back = world.ask(&How { caller: 2, ..again }, &body);
     assert_eq!(back.run, in_flight.run);
     world.answer(back, &says("here"));
-    let stale = world.answer_with(in_flight.answer, 200, &Value::Null, Ending::Cancelled);
+    let stale = world.answer_with(in_flight.answer, 200, &Value::Null, AnswerEnd::Cancelled);
     assert!(stale.events.envelopes.is_empty());
     let run = runs(world.view(&stale.conversation))[0];
     assert_eq!((run.status, run.answer().as_str()), (RunStatus::Complete, "here"));
@@ -79,7 +79,7 @@ fn an_edited_history_is_a_conversation_that_names_its_parent() {
     let second = world.chat(&json!([user("one"), assistant("1"), user("two")]));
     world.answer(second, &says("2"));
     let edited = world.chat(&json!([user("one"), assistant("1"), user("three")]));
-    assert_eq!(edited.why, Why::Fork);
+    assert_eq!(edited.why, PlacementReason::Fork);
     let fork = edited.fork_of.clone().unwrap();
     assert_eq!((fork.conversation, fork.run, fork.messages), (parent, run, 2));
     let view = world.view(&edited.conversation);
@@ -87,7 +87,7 @@ fn an_edited_history_is_a_conversation_that_names_its_parent() {
     assert!(matches!(&runs(view)[0].notes[0].body, NoteBody::Custom { name, .. } if name == "fork"));
     // The first message edited: nothing in common, so nothing of the other's.
     let other = world.chat(&json!([user("ONE")]));
-    assert_eq!(other.why, Why::New);
+    assert_eq!(other.why, PlacementReason::New);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_compacted_history_is_joined_where_its_end_matches() {
     world.answer(first, &says(long));
     let second =
         world.chat(&json!([system("new"), user("Summary: one was asked."), assistant(long), user("two")]));
-    assert_eq!((second.why, &second.conversation), (Why::Tail, &conversation));
+    assert_eq!((second.why, &second.conversation), (PlacementReason::Tail, &conversation));
     world.answer(second, &calls(&[PARIS, ROME]));
     // In the middle of a loop the calls that are waited for are enough.
     let third = world.chat(&json!([
@@ -109,7 +109,7 @@ fn a_compacted_history_is_joined_where_its_end_matches() {
         gave(PARIS.0, "1"),
         gave(ROME.0, "2")
     ]));
-    assert_eq!((third.why, &third.conversation), (Why::Awaited, &conversation));
+    assert_eq!((third.why, &third.conversation), (PlacementReason::Awaited, &conversation));
     world.answer(third, &says("12"));
     let view = world.only();
     assert!(tools(view).iter().all(|(_, tool)| tool.state == ToolState::Complete));

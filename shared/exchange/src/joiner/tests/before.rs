@@ -12,7 +12,7 @@ fn a_named_conversation_that_the_hub_has_already_is_not_told_its_history_again()
     assert_eq!(messages(world.only()).len(), 4);
     let body = json!({ "model": "m", "messages": [user("other"), assistant("x"), user("more")] });
     let second = world.ask(&how, &body);
-    assert_eq!(second.why, Why::New);
+    assert_eq!(second.why, PlacementReason::New);
     assert_eq!(messages(world.only()).len(), 5, "only the news of another loop");
     let unnamed = world.ask(&How::default(), &body);
     assert_eq!(unnamed.history, 0..0);
@@ -30,7 +30,7 @@ fn after_a_restart_a_named_conversation_gets_its_results_all_the_same() {
     world.wait(400);
     let second =
         world.ask(&how, &body(json!([system("s"), user("go"), called(&[PARIS]), gave(PARIS.0, "sun")])));
-    assert_eq!(second.why, Why::Awaited);
+    assert_eq!(second.why, PlacementReason::Awaited);
     world.answer(second, &says("Sun."));
     world.restart();
     let history = json!([
@@ -42,7 +42,7 @@ fn after_a_restart_a_named_conversation_gets_its_results_all_the_same() {
         user("Ah.")
     ]);
     let third = world.ask(&how, &body(history));
-    assert_eq!(third.why, Why::New);
+    assert_eq!(third.why, PlacementReason::New);
     world.answer(third, &says("Yes."));
     let view = world.only();
     assert_eq!(runs(view).iter().map(|run| run.answer()).collect::<Vec<_>>(), ["Sun.", "Yes."]);
@@ -73,7 +73,7 @@ fn what_a_conversation_has_from_before_is_not_told_again() {
         let news = format!("turn {number}");
         history.extend([assistant("1"), user(&news)]);
         let next = world.ask(&how, &body(&history));
-        assert_eq!(next.why, Why::New);
+        assert_eq!(next.why, PlacementReason::New);
         world.answer(next, &says("1"));
         let new = told.iter().copied().chain([news.as_str()]);
         assert_eq!(said(&world), before.iter().map(String::as_str).chain(new).collect::<Vec<_>>());
@@ -91,7 +91,7 @@ fn a_conversation_with_calls_from_before_is_not_told_its_prompt_again() {
     world.answer(first, &calls(&[PARIS]));
     world.restart();
     let second = world.ask(&how, &body(json!([system("s"), user("something else")])));
-    assert_eq!((second.why, second.is_new), (Why::New, false));
+    assert_eq!((second.why, second.is_new), (PlacementReason::New, false));
     world.answer(second, &says("1"));
     let told: Vec<_> = messages(world.only()).into_iter().map(|(_, text)| text).collect();
     assert_eq!(told, ["s", "go", "something else"]);

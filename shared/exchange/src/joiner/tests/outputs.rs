@@ -117,16 +117,22 @@ fn calls_that_need_not_be_the_end_are_waited_for() {
 #[test]
 fn every_vendor_has_a_word_for_a_call_that_must_be() {
     for (api, choice) in [
-        (Api::OpenAiChat, json!({ "tool_choice": "required" })),
-        (Api::OpenAiChat, json!({ "tool_choice": "any" })),
-        (Api::OpenAiResponses, json!({ "tool_choice": { "type": "allowed_tools", "mode": "required" } })),
-        (Api::Anthropic, json!({ "tool_choice": { "type": "any" } })),
-        (Api::Gemini, json!({ "toolConfig": { "functionCallingConfig": { "mode": "ANY" } } })),
+        (ModelApi::OpenAiChat, json!({ "tool_choice": "required" })),
+        (ModelApi::OpenAiChat, json!({ "tool_choice": "any" })),
+        (
+            ModelApi::OpenAiResponses,
+            json!({ "tool_choice": { "type": "allowed_tools", "mode": "required" } }),
+        ),
+        (ModelApi::Anthropic, json!({ "tool_choice": { "type": "any" } })),
+        (ModelApi::Gemini, json!({ "toolConfig": { "functionCallingConfig": { "mode": "ANY" } } })),
     ] {
-        assert!(Request::read(api, "/", choice.to_string().as_bytes()).required, "{choice}");
+        assert!(ModelRequest::read(api, "/", choice.to_string().as_bytes()).required, "{choice}");
     }
     for choice in [json!({ "tool_choice": "auto" }), json!({ "tool_choice": { "type": "tool" } }), json!({})]
     {
-        assert!(!Request::read(Api::Anthropic, "/", choice.to_string().as_bytes()).required, "{choice}");
+        assert!(
+            !ModelRequest::read(ModelApi::Anthropic, "/", choice.to_string().as_bytes()).required,
+            "{choice}"
+        );
     }
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::world::{How, World, assistant, called, calls, gave, says, system, tools, user};
-use crate::{Ending, Placement};
+use crate::{AnswerEnd, Placement};
 use model::event::ToolState;
 
 /// Random numbers from a seed that proptest prints.
@@ -67,7 +67,7 @@ impl Play {
             Some(placement) if self.dice.below(5) == 0 => {
                 let failure = super::fact("upstream_cut");
                 let status = if self.dice.below(2) == 0 { 429 } else { 200 };
-                self.world.answer_with(placement.answer, status, &Value::Null, Ending::Failed(failure));
+                self.world.answer_with(placement.answer, status, &Value::Null, AnswerEnd::Failed(failure));
                 agent.attempt += 1;
             }
             Some(placement) => self.answered(agent, placement),

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::{Answer, Api, Call, Ending, Heard, Joiner, Placed, Placement, Request};
+use crate::{
+    AnswerEnd, AnswerReader, AnswerSummary, CallContext, CallJoiner, ModelApi, ModelRequest, PlacedEvents,
+    Placement,
+};
 use dialects::Decoded;
 use model::envelope::Envelope;
 use model::fold::{complete, fold};
@@ -14,7 +17,7 @@ use model::view::{RunView, ToolView, View};
 /// Conversations, a joiner and a clock.
 #[derive(Debug, Default)]
 pub(super) struct World {
-    pub(super) joiner: Joiner,
+    pub(super) joiner: CallJoiner,
     pub(super) views: BTreeMap<String, View>,
     pub(super) now: u64,
     calls: u64,
@@ -23,7 +26,7 @@ pub(super) struct World {
 /// How a call is made.
 #[derive(Debug, Clone)]
 pub(super) struct How<'a> {
-    pub(super) api: Api,
+    pub(super) api: ModelApi,
     pub(super) conversation: Option<&'a str>,
     pub(super) session: Option<&'a str>,
     pub(super) attempts_before: Option<u32>,
@@ -34,7 +37,7 @@ pub(super) struct How<'a> {
 impl Default for How<'_> {
     fn default() -> Self {
         Self {
-            api: Api::OpenAiChat,
+            api: ModelApi::OpenAiChat,
             conversation: None,
             session: None,
             attempts_before: None,
@@ -47,14 +50,14 @@ impl Default for How<'_> {
 impl World {
     /// A call is on its way.
     pub(super) fn ask(&mut self, how: &How<'_>, body: &Value) -> Placement {
-        let request = Request::read(how.api, "/v1/x", body.to_string().as_bytes());
+        let request = ModelRequest::read(how.api, "/v1/x", body.to_string().as_bytes());
         assert!(request.anomalies.is_empty(), "{:?}", request.anomalies);
         self.place(how, &request)
     }
 
-    pub(super) fn place(&mut self, how: &How<'_>, request: &Request) -> Placement {
+    pub(super) fn place(&mut self, how: &How<'_>, request: &ModelRequest) -> Placement {
         self.calls += 1;
-        let call = Call {
+        let call = CallContext {
             upstream: "openai",
             caller: how.caller,
             conversation: how.conversation.map(|name| ConversationId::parse(name).unwrap()),
@@ -84,17 +87,17 @@ impl World {
     }
 
     /// The answer comes, whole, and is over.
-    pub(super) fn answer(&mut self, placement: Placement, body: &Value) -> Placed {
-        self.answer_with(placement.answer, 200, body, Ending::Whole)
+    pub(super) fn answer(&mut self, placement: Placement, body: &Value) -> PlacedEvents {
+        self.answer_with(placement.answer, 200, body, AnswerEnd::Whole)
     }
 
     pub(super) fn answer_with(
         &mut self,
-        mut answer: Answer,
+        mut answer: AnswerReader,
         status: u16,
         body: &Value,
-        ending: Ending,
-    ) -> Placed {
+        ending: AnswerEnd,
+    ) -> PlacedEvents {
         let conversation = answer.conversation().clone();
         let mut out = Decoded::default();
         answer.begin(status, None);
@@ -108,7 +111,7 @@ impl World {
     }
 
     /// All of the answer that there will be has come, but its body goes on.
-    pub(super) fn settle(&mut self, answer: &mut Answer, stream: &str) -> Placed {
+    pub(super) fn settle(&mut self, answer: &mut AnswerReader, stream: &str) -> PlacedEvents {
         let mut out = Decoded::default();
         answer.begin(200, None);
         answer.feed(stream.as_bytes(), &mut out);
@@ -119,7 +122,7 @@ impl World {
         self.hear(heard)
     }
 
-    fn hear(&mut self, heard: Heard) -> Placed {
+    fn hear(&mut self, heard: AnswerSummary) -> PlacedEvents {
         let mut placed = self.joiner.heard(heard, self.now);
         let events = std::mem::take(&mut placed.events);
         self.append(&placed.conversation, events);
@@ -131,10 +134,10 @@ impl World {
         for placed in self.joiner.close() {
             self.append(&placed.conversation, placed.events);
         }
-        self.joiner = Joiner::default();
+        self.joiner = CallJoiner::default();
     }
 
-    /// Time passes.
+    /// Moves the clock of this world forward.
     pub(super) fn wait(&mut self, ms: u64) {
         self.now += ms;
         for placed in self.joiner.tick(self.now) {

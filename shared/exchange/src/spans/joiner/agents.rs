@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::trace::Trace;
-use crate::spans::meaning::Role;
+use super::trace::SpanTrace;
+use crate::spans::meaning::SpanRole;
 use crate::spans::{SpanId, hex};
 use model::event::{AgentEnd, AgentStart, Kind, RunStatus};
 use model::ids::{AgentId, ToolCallId};
 
-/// See the module.
+/// The main agent and the sub-agents of one trace, with what was told of each so far.
 #[derive(Debug, Default)]
-pub(super) struct Agents {
+pub(super) struct SpanAgents {
     /// The main one.
     pub(super) main: Option<SpanId>,
     /// The span that has not come and whose children the main agent's steps are.
@@ -21,7 +21,7 @@ pub(super) struct Agents {
     told: BTreeMap<SpanId, (AgentStart, bool)>,
 }
 
-impl Agents {
+impl SpanAgents {
     /// The main agent is `agent`, unless it is known already.
     pub(super) fn main_is(&mut self, agent: Option<SpanId>) {
         self.main = self.main.or(agent);
@@ -36,7 +36,7 @@ impl Agents {
     }
 }
 
-impl Trace {
+impl SpanTrace {
     /// What is known of an agent now.
     fn facts_of(&self, agent: SpanId) -> AgentStart {
         let climb = self.climb(agent);
@@ -56,7 +56,7 @@ impl Trace {
     /// Sees to it that the agents above the span `id` were told, and itself when it is one.
     pub(super) fn ensure_agents(&mut self, id: SpanId) {
         let mut agents = self.climb(id).agents;
-        if self.nodes.get(&id).is_some_and(|node| node.role == Role::Agent) && !self.is_wrapped(id) {
+        if self.nodes.get(&id).is_some_and(|node| node.role == SpanRole::Agent) && !self.is_wrapped(id) {
             agents.insert(0, id);
         }
         for agent in agents.into_iter().rev() {

@@ -5,20 +5,20 @@ use serde_json::Value;
 
 use indexmap::IndexMap;
 
-use super::Held;
-use super::place::Place;
-use super::trace::Trace;
+use super::HeldSpan;
+use super::place::StepOwner;
+use super::trace::SpanTrace;
 use crate::spans::attributes::tree_of;
 use crate::spans::hex;
-use crate::spans::meaning::Meaning;
+use crate::spans::meaning::SpanMeaning;
 use model::event::{Kind, ToolResult, ToolStart};
 use model::ids::{AgentId, ToolCallId};
 use model::json::Json;
 use model::limits::{CALLS_AWAITED_MAX, SPAN_HELD_MS};
 
-/// One call.
+/// What is known of one call from all that spoke of it: the model, the tool's span, the next request.
 #[derive(Debug)]
-struct Call {
+struct SpanCall {
     /// The id that the source gives it.
     given: String,
     name: String,
@@ -35,7 +35,7 @@ struct Call {
 
 /// What a request says of a call.
 #[derive(Debug)]
-struct Owed {
+struct RecordedResult {
     given: String,
     output: Json,
     is_error: bool,
@@ -44,16 +44,16 @@ struct Owed {
     since: u64,
 }
 
-/// See the module.
+/// All calls of one trace, and the results that requests mention before their call is known.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
-    calls: IndexMap<ToolCallId, Call>,
+pub(super) struct SpanCalls {
+    calls: IndexMap<ToolCallId, SpanCall>,
     /// Results that wait for the span of their tool, which would know more.
-    owed: Vec<Owed>,
+    owed: Vec<RecordedResult>,
 }
 
 /// A call as a model wrote it.
-pub(super) struct Announced<'a> {
+pub(super) struct AnnouncedCall<'a> {
     pub(super) id: &'a str,
     pub(super) name: &'a str,
     pub(super) arguments: &'a str,
@@ -61,7 +61,7 @@ pub(super) struct Announced<'a> {
     pub(super) fresh: &'a str,
 }
 
-impl Calls {
+impl SpanCalls {
     pub(super) fn has_owed(&self) -> bool {
         !self.owed.is_empty()
     }
@@ -72,26 +72,26 @@ impl Calls {
     }
 
     /// Whether it can be said which call a tool's span is of. Without an id it waits for who announced it.
-    pub(super) fn is_findable(&self, tool: &Meaning, is_late: bool) -> bool {
+    pub(super) fn is_findable(&self, tool: &SpanMeaning, is_late: bool) -> bool {
         is_late || tool.call.is_some() || self.find(tool).is_some()
     }
 
     /// Who announced the call of a tool's span.
-    pub(super) fn caller(&self, tool: &Meaning) -> Option<Place> {
+    pub(super) fn caller(&self, tool: &SpanMeaning) -> Option<StepOwner> {
         let call = self.calls.get(&self.find(tool)?)?;
-        call.announced_ms.map(|_| Place::of(call.agent.clone()))
+        call.announced_ms.map(|_| StepOwner::of(call.agent.clone()))
     }
 
     /// The call that a tool's span is of: the one with its id, else one of that name that nobody has executed, with the
     /// same arguments if there is such a one.
-    fn find(&self, tool: &Meaning) -> Option<ToolCallId> {
+    fn find(&self, tool: &SpanMeaning) -> Option<ToolCallId> {
         let wanted = tool.arguments.as_deref().unwrap_or_default();
-        let is_meant = |call: &Call| match &tool.call {
+        let is_meant = |call: &SpanCall| match &tool.call {
             Some(id) => call.given == *id,
             None => call.name == tool.name && !are_different(&call.arguments, wanted),
         };
         // A result that a request told may be that of a span that comes too late to add anything.
-        let is_open = |call: &Call| !call.has_result || (call.is_hearsay && tool.call.is_none());
+        let is_open = |call: &SpanCall| !call.has_result || (call.is_hearsay && tool.call.is_none());
         let mut open: Vec<_> =
             self.calls.iter().filter(|(_, call)| is_meant(call) && is_open(call)).collect();
         open.sort_by_key(|(_, call)| call.has_result);
@@ -100,7 +100,7 @@ impl Calls {
     }
 
     /// The call that was executed, as it seems, before its model was heard of: by a span without the id of its call.
-    fn orphan(&mut self, name: &str, arguments: &str) -> Option<&mut Call> {
+    fn orphan(&mut self, name: &str, arguments: &str) -> Option<&mut SpanCall> {
         self.calls
             .values_mut()
             .find(|call| call.is_nameless && call.name == name && are_same(&call.arguments, arguments))
@@ -118,9 +118,9 @@ fn are_same(one: &str, other: &str) -> bool {
     one == other || tree_of(&Value::from(one)) == tree_of(&Value::from(other))
 }
 
-impl Trace {
+impl SpanTrace {
     /// A model wrote a call.
-    pub(super) fn announce(&mut self, call: &Announced<'_>, agent: Option<&AgentId>, at: u64) {
+    pub(super) fn announce(&mut self, call: &AnnouncedCall<'_>, agent: Option<&AgentId>, at: u64) {
         let given = if call.id.is_empty() { call.fresh } else { call.id };
         let mut tool = ToolCallId::new(given);
         if let Some(known) = self.calls.calls.get_mut(&tool) {
@@ -148,7 +148,7 @@ impl Trace {
         &mut self,
         tool: ToolCallId,
         given: &str,
-        call: &Announced<'_>,
+        call: &AnnouncedCall<'_>,
         agent: Option<&AgentId>,
         times: (Option<u64>, u64),
     ) {
@@ -158,7 +158,7 @@ impl Trace {
         self.push(Kind::ToolStart(start), agent, at);
         let arguments = Some(call.arguments.to_owned());
         self.push(Kind::ToolCall { tool: tool.clone(), name: None, arguments }, agent, at);
-        let call = Call {
+        let call = SpanCall {
             given: given.to_owned(),
             name: call.name.to_owned(),
             arguments: call.arguments.to_owned(),
@@ -172,7 +172,7 @@ impl Trace {
     }
 
     /// A tool was at work.
-    pub(super) fn tell_tool(&mut self, mut held: Held, agent: Option<&AgentId>) {
+    pub(super) fn tell_tool(&mut self, mut held: HeldSpan, agent: Option<&AgentId>) {
         let known = self.nodes.get(&held.id).and_then(|node| node.call.clone());
         held.meaning.call = held.meaning.call.or(known);
         let meaning = &held.meaning;
@@ -186,7 +186,7 @@ impl Trace {
         }
         if !self.calls.calls.contains_key(&tool) {
             let arguments = meaning.arguments.as_deref().unwrap_or_default();
-            let call = Announced { id: tool.as_str(), name: &meaning.name, arguments, fresh: &fresh };
+            let call = AnnouncedCall { id: tool.as_str(), name: &meaning.name, arguments, fresh: &fresh };
             self.open_call(tool.clone(), tool.as_str(), &call, agent, (None, held.start_ms));
             if let Some(call) = self.calls.calls.get_mut(&tool) {
                 call.is_nameless = meaning.call.is_none();
@@ -215,7 +215,7 @@ impl Trace {
             && !self.calls.owed.iter().any(|owed| owed.given == given)
         {
             let (given, output) = (given.to_owned(), output.clone());
-            self.calls.owed.push(Owed { given, output, is_error, at_ms, since });
+            self.calls.owed.push(RecordedResult { given, output, is_error, at_ms, since });
         }
     }
 

@@ -1,8 +1,8 @@
 //! Whose step a span is: the main agent's or a sub-agent's.
 
-use super::Held;
-use super::trace::Trace;
-use crate::spans::meaning::{Piece, Role};
+use super::HeldSpan;
+use super::trace::SpanTrace;
+use crate::spans::meaning::{SpanPiece, SpanRole};
 use crate::spans::{SpanId, hex};
 use model::ids::AgentId;
 
@@ -11,7 +11,7 @@ const ANCESTORS_MAX: usize = 256;
 
 /// Whose step a span is.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum StepOwner {
     /// It cannot be said yet.
     Open,
     /// The main agent's.
@@ -20,7 +20,7 @@ pub(super) enum Place {
     Of(AgentId),
 }
 
-impl Place {
+impl StepOwner {
     /// That of `agent`; nothing is the main one.
     pub(super) fn of(agent: Option<AgentId>) -> Self {
         agent.map_or(Self::Main, Self::Of)
@@ -29,7 +29,7 @@ impl Place {
 
 /// What is above a span.
 #[derive(Debug, Default)]
-pub(super) struct Climb {
+pub(super) struct Ancestry {
     /// Agents, the nearest first.
     pub(super) agents: Vec<SpanId>,
     /// The nearest tool that is above no other agent.
@@ -38,10 +38,10 @@ pub(super) struct Climb {
     pub(super) unseen: Option<SpanId>,
 }
 
-impl Trace {
+impl SpanTrace {
     /// Looks at what is above the span `id`.
-    pub(super) fn climb(&self, id: SpanId) -> Climb {
-        let mut climb = Climb::default();
+    pub(super) fn climb(&self, id: SpanId) -> Ancestry {
+        let mut climb = Ancestry::default();
         let (mut below, mut is_through_tool) = (id, false);
         for _ in 0..ANCESTORS_MAX {
             let Some(node) = self.nodes.get(&below) else { break };
@@ -56,13 +56,13 @@ impl Trace {
                 climb.unseen = Some(parent);
                 break;
             };
-            if above.role == Role::Tool {
+            if above.role == SpanRole::Tool {
                 is_through_tool = true;
                 if climb.agents.is_empty() {
                     climb.tool.get_or_insert(parent);
                 }
             }
-            if above.role == Role::Agent || self.agents.is_guessed(parent) {
+            if above.role == SpanRole::Agent || self.agents.is_guessed(parent) {
                 // Frameworks wrap an agent in another span of the same agent: one of them counts, the outer.
                 let same = climb.agents.last().and_then(|agent| self.nodes.get(agent));
                 if !is_through_tool && same.is_some_and(|same| same.name == above.name) {
@@ -77,33 +77,33 @@ impl Trace {
     }
 
     /// The place of `held`. With `is_late` it gets one now.
-    pub(super) fn place(&mut self, held: &Held, is_late: bool) -> Place {
+    pub(super) fn place(&mut self, held: &HeldSpan, is_late: bool) -> StepOwner {
         let mut climb = self.climb(held.id);
         let role = held.meaning.role;
-        if role == Role::Tool && self.is_inner_tool(held) && (is_late || climb.unseen.is_none()) {
-            return Place::Main;
+        if role == SpanRole::Tool && self.is_inner_tool(held) && (is_late || climb.unseen.is_none()) {
+            return StepOwner::Main;
         }
-        if role == Role::Tool && !self.calls.is_findable(&held.meaning, is_late) {
-            return Place::Open;
+        if role == SpanRole::Tool && !self.calls.is_findable(&held.meaning, is_late) {
+            return StepOwner::Open;
         }
-        if role == Role::Tool
+        if role == SpanRole::Tool
             && let Some(caller) = self.calls.caller(&held.meaning)
         {
             return caller;
         }
-        let topmost = climb.agents.last().copied().or((role == Role::Agent).then_some(held.id));
+        let topmost = climb.agents.last().copied().or((role == SpanRole::Agent).then_some(held.id));
         match climb.unseen {
             None => self.agents.main_is(topmost),
             Some(top) if self.agents.spine == Some(top) || self.agents.is_guessed(top) => {}
-            Some(_) if !is_late => return Place::Open,
-            Some(_) if role == Role::Tool => {}
+            Some(_) if !is_late => return StepOwner::Open,
+            Some(_) if role == SpanRole::Tool => {}
             Some(top) => match self.agents.spine {
                 None if self.agents.main.is_none() => {
                     self.agents.spine = Some(top);
                     self.agents.main_is(topmost);
                 }
                 // Agents that have come need no guess.
-                _ if role == Role::Agent || !climb.agents.is_empty() => {}
+                _ if role == SpanRole::Agent || !climb.agents.is_empty() => {}
                 _ => {
                     self.agents.guess(top);
                     climb.agents.push(top);
@@ -111,24 +111,24 @@ impl Trace {
             },
         }
         let nearest = climb.agents.first().filter(|agent| self.agents.main != Some(**agent));
-        Place::of(nearest.map(|agent| AgentId::new(&hex(agent))))
+        StepOwner::of(nearest.map(|agent| AgentId::new(&hex(agent))))
     }
 
     /// Whether another span of the same tool is around this one. What it knows of its call is kept there.
-    fn is_inner_tool(&mut self, held: &Held) -> bool {
+    fn is_inner_tool(&mut self, held: &HeldSpan) -> bool {
         let mut below = held.id;
         for _ in 0..ANCESTORS_MAX {
             let Some(parent) = self.nodes.get(&below).and_then(|node| node.parent) else { return false };
             let Some(above) = self.nodes.get_mut(&parent) else { return false };
             match above.role {
-                Role::Tool if above.name == held.meaning.name => {
+                SpanRole::Tool if above.name == held.meaning.name => {
                     above.call = above.call.take().or_else(|| held.meaning.call.clone());
                     if let Some(inner) = self.nodes.get_mut(&held.id) {
                         inner.is_covered = true;
                     }
                     return true;
                 }
-                Role::Step => below = parent,
+                SpanRole::Step => below = parent,
                 _ => return false,
             }
         }
@@ -137,21 +137,21 @@ impl Trace {
 
     /// Whether what the call of a model `held` says is told with another span: one inside of it, or one around it that
     /// knows more.
-    pub(super) fn is_said_elsewhere(&mut self, held: &Held) -> bool {
+    pub(super) fn is_said_elsewhere(&mut self, held: &HeldSpan) -> bool {
         if self.nodes.get(&held.id).is_some_and(|node| node.is_covered) {
             return true;
         }
         let says = held.meaning.output.iter().flat_map(|said| &said.pieces);
-        let says = says.filter(|piece| !matches!(piece, Piece::Result { .. })).count() > 0;
+        let says = says.filter(|piece| !matches!(piece, SpanPiece::Result { .. })).count() > 0;
         let mut below = held.id;
         for _ in 0..ANCESTORS_MAX {
             let Some(parent) = self.nodes.get(&below).and_then(|node| node.parent) else { return false };
             let Some(above) = self.nodes.get_mut(&parent) else { return false };
             match above.role {
-                Role::Model if !says => return true,
-                Role::Model => above.is_covered = true,
-                Role::Step => {}
-                Role::Agent | Role::Tool => return false,
+                SpanRole::Model if !says => return true,
+                SpanRole::Model => above.is_covered = true,
+                SpanRole::Step => {}
+                SpanRole::Agent | SpanRole::Tool => return false,
             }
             below = parent;
         }
@@ -163,7 +163,7 @@ impl Trace {
         for _ in 0..ANCESTORS_MAX {
             let Some(spine) = self.agents.spine else { return };
             let Some(node) = self.nodes.get(&spine) else { return };
-            if node.role == Role::Agent {
+            if node.role == SpanRole::Agent {
                 self.agents.main_is(Some(spine));
             }
             self.agents.spine = node.parent.filter(|_| !node.is_remote);

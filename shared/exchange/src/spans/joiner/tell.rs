@@ -4,34 +4,40 @@ use std::collections::BTreeSet;
 
 use compact_str::CompactString;
 
-use super::Held;
-use super::calls::Announced;
-use super::trace::Trace;
+use super::HeldSpan;
+use super::calls::AnnouncedCall;
+use super::trace::SpanTrace;
 use crate::spans::hex;
-use crate::spans::meaning::{Piece, Role, Said};
+use crate::spans::meaning::{SpanMessage, SpanPiece, SpanRole};
 use model::event::{Kind, Message, PartEnd, PartKind, RunUpdate};
 use model::ids::{AgentId, MessageId, PartId};
-use model::print::Printer;
+use model::print::Fingerprint;
 
-impl Trace {
+impl SpanTrace {
     /// Tells `held`, a step of `agent`, at `now`. `messages`: what the conversation was told already.
     pub(super) fn tell(
         &mut self,
-        held: Held,
+        held: HeldSpan,
         agent: Option<&AgentId>,
         now: u64,
         messages: &mut BTreeSet<u64>,
     ) {
         self.ensure_agents(held.id);
         match held.meaning.role {
-            Role::Model => self.tell_model(&held, agent, now, messages),
-            Role::Tool if self.nodes.get(&held.id).is_some_and(|node| node.is_covered) => {}
-            Role::Tool => self.tell_tool(held, agent),
-            Role::Agent | Role::Step => {}
+            SpanRole::Model => self.tell_model(&held, agent, now, messages),
+            SpanRole::Tool if self.nodes.get(&held.id).is_some_and(|node| node.is_covered) => {}
+            SpanRole::Tool => self.tell_tool(held, agent),
+            SpanRole::Agent | SpanRole::Step => {}
         }
     }
 
-    fn tell_model(&mut self, held: &Held, agent: Option<&AgentId>, now: u64, messages: &mut BTreeSet<u64>) {
+    fn tell_model(
+        &mut self,
+        held: &HeldSpan,
+        agent: Option<&AgentId>,
+        now: u64,
+        messages: &mut BTreeSet<u64>,
+    ) {
         if self.is_said_elsewhere(held) {
             return;
         }
@@ -59,7 +65,7 @@ impl Trace {
     /// What the request repeats: messages that were not told, results of calls. What a sub-agent is told is its own.
     fn tell_history(
         &mut self,
-        input: &[Said],
+        input: &[SpanMessage],
         is_main: bool,
         times: (u64, u64),
         messages: &mut BTreeSet<u64>,
@@ -67,7 +73,7 @@ impl Trace {
         let (at, now) = times;
         for (place, said) in input.iter().enumerate() {
             for piece in &said.pieces {
-                if let Piece::Result { id, output, is_error } = piece {
+                if let SpanPiece::Result { id, output, is_error } = piece {
                     self.owe(id, output, *is_error, at, now);
                 }
             }
@@ -100,7 +106,7 @@ impl Trace {
     pub(super) fn say_pieces(
         &mut self,
         prefix: &str,
-        output: &[Said],
+        output: &[SpanMessage],
         agent: Option<&AgentId>,
         at: u64,
     ) -> bool {
@@ -109,14 +115,14 @@ impl Trace {
         for (number, piece) in (1_u64..).zip(pieces) {
             let fresh = format!("{prefix}.{number}");
             let (kind, text) = match piece {
-                Piece::Text(text) => (PartKind::Text, text),
-                Piece::Thinking(text) => (PartKind::Thinking, text),
-                Piece::Call { id, name, arguments } => {
+                SpanPiece::Text(text) => (PartKind::Text, text),
+                SpanPiece::Thinking(text) => (PartKind::Thinking, text),
+                SpanPiece::Call { id, name, arguments } => {
                     has_said = true;
-                    self.announce(&Announced { id, name, arguments, fresh: &fresh }, agent, at);
+                    self.announce(&AnnouncedCall { id, name, arguments, fresh: &fresh }, agent, at);
                     continue;
                 }
-                Piece::Result { .. } => continue,
+                SpanPiece::Result { .. } => continue,
             };
             has_said = true;
             let part = PartId::new(&fresh);
@@ -133,5 +139,5 @@ impl Trace {
 
 /// What `words` are known by.
 pub(super) fn print(words: &[&str]) -> u64 {
-    Printer::of(words)
+    Fingerprint::of(words)
 }

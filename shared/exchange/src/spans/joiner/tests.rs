@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Joiner, Told};
-use crate::spans::{Span, SpanId};
+use super::{ConversationEvents, SpanJoiner};
+use crate::spans::{FinishedSpan, SpanId};
 use model::ids::ToolCallId;
 use model::limits::{SPAN_HELD_MS, SPANS_PER_TRACE_MAX, TRACE_QUIET_MS, TRACE_REMEMBERED_MS};
 use model::summary;
@@ -18,12 +18,12 @@ fn id(number: u8) -> SpanId {
 }
 
 /// A span of the trace 1 that took from `from` to `to`, in milliseconds.
-fn span(number: u8, parent: u8, (from, to): (u64, u64), attributes: Value) -> Span {
+fn span(number: u8, parent: u8, (from, to): (u64, u64), attributes: Value) -> FinishedSpan {
     let Value::Object(mut attributes) = attributes else { panic!("an object") };
     if attributes.contains_key("gen_ai.operation.name") {
         attributes.insert(String::from("gen_ai.conversation.id"), json!("c1"));
     }
-    Span {
+    FinishedSpan {
         trace: [1; 16],
         id: id(number),
         parent: (parent > 0).then(|| id(parent)),
@@ -32,15 +32,15 @@ fn span(number: u8, parent: u8, (from, to): (u64, u64), attributes: Value) -> Sp
         end_ns: to * MS,
         attributes: attributes.into_iter().collect(),
         service: Some(String::from("weather-service")),
-        ..Span::default()
+        ..FinishedSpan::default()
     }
 }
 
-fn agent(number: u8, parent: u8, times: (u64, u64), name: &str) -> Span {
+fn agent(number: u8, parent: u8, times: (u64, u64), name: &str) -> FinishedSpan {
     span(number, parent, times, json!({"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}))
 }
 
-fn tool(number: u8, parent: u8, times: (u64, u64), call: Option<&str>, city: &str) -> Span {
+fn tool(number: u8, parent: u8, times: (u64, u64), call: Option<&str>, city: &str) -> FinishedSpan {
     let mut facts = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "get_weather",
         "gen_ai.tool.call.arguments": json!({"city": city}).to_string(),
         "gen_ai.tool.call.result": json!({"city": city, "degrees": 21}).to_string()});
@@ -66,7 +66,7 @@ fn said(role: &str, parts: &[Value]) -> Value {
     json!({"role": role, "parts": parts})
 }
 
-fn model(number: u8, parent: u8, times: (u64, u64), input: &[Value], output: &[Value]) -> Span {
+fn model(number: u8, parent: u8, times: (u64, u64), input: &[Value], output: &[Value]) -> FinishedSpan {
     let facts = json!({"gen_ai.operation.name": "chat", "gen_ai.response.model": "gpt-5",
         "gen_ai.system_instructions": [text("Be brief.")],
         "gen_ai.input.messages": json!(input).to_string(),
@@ -77,7 +77,7 @@ fn model(number: u8, parent: u8, times: (u64, u64), input: &[Value], output: &[V
 }
 
 /// An agent that asks for the weather twice at once, lets a sub-agent look it up once more, and answers.
-fn trace() -> Vec<Span> {
+fn trace() -> Vec<FinishedSpan> {
     let asked = said("user", &[text("What is the weather?")]);
     let calls = [call("call_1", "Lisbon"), call("call_2", "Porto")];
     let delegation = json!({"type": "tool_call", "id": "call_3", "name": "ask_scout", "arguments": "{}"});
@@ -106,7 +106,7 @@ fn trace() -> Vec<Span> {
 }
 
 /// The view of what was told, all of which must be of the conversation `c1`.
-fn view(told: &[Told]) -> View {
+fn view(told: &[ConversationEvents]) -> View {
     let mut view = View::default();
     for told in told {
         assert_eq!(told.conversation.as_str(), "c1");
@@ -133,8 +133,8 @@ fn plain(view: &View) -> Value {
 }
 
 /// The trace in exports of `sizes`, all within a moment, and then time.
-fn at_once(spans: &[Span], sizes: &[usize]) -> View {
-    let (mut joiner, mut told, mut rest) = (Joiner::default(), Vec::new(), spans);
+fn at_once(spans: &[FinishedSpan], sizes: &[usize]) -> View {
+    let (mut joiner, mut told, mut rest) = (SpanJoiner::default(), Vec::new(), spans);
     for size in sizes.iter().copied().chain([usize::MAX]) {
         let (export, later) = rest.split_at(size.min(rest.len()));
         rest = later;
@@ -146,8 +146,8 @@ fn at_once(spans: &[Span], sizes: &[usize]) -> View {
 }
 
 /// Each span in its own export when it ended, with time going by as it did.
-fn live(spans: &[Span]) -> View {
-    let (mut joiner, mut told) = (Joiner::default(), Vec::new());
+fn live(spans: &[FinishedSpan]) -> View {
+    let (mut joiner, mut told) = (SpanJoiner::default(), Vec::new());
     for span in spans {
         let now = NOW + span.end_ns / MS * 100;
         told.extend(joiner.tick(now));
@@ -192,7 +192,7 @@ fn sub_agents_stand_below_the_call_that_started_them() {
 #[test]
 fn what_ended_shows_before_the_agent_has_and_the_guesses_come_true() {
     let spans = trace();
-    let mut joiner = Joiner::default();
+    let mut joiner = SpanJoiner::default();
     let mut told = joiner.take(spans[..1].to_vec(), NOW).told;
     assert_eq!(view_of(&told)["runs"].as_object().unwrap().len(), 1, "a run begins with its first span");
     told.extend(joiner.tick(NOW + SPAN_HELD_MS));
@@ -203,7 +203,7 @@ fn what_ended_shows_before_the_agent_has_and_the_guesses_come_true() {
     assert_eq!(plain(&live(&spans)), plain(&at_once(&spans, &[])));
 }
 
-fn view_of(told: &[Told]) -> Value {
+fn view_of(told: &[ConversationEvents]) -> Value {
     serde_json::to_value(view(told)).unwrap()
 }
 
@@ -241,7 +241,7 @@ fn calls_of_a_model_inside_of_one_another_are_told_once() {
 fn a_failed_root_is_a_failed_run_and_a_failed_tool_a_failed_call() {
     let mut broken = tool(2, 1, (10, 20), Some("call_1"), "Lisbon");
     (broken.failed, broken.status_message) = (true, String::from("no route"));
-    let broken = Span { attributes: without(&broken, "gen_ai.tool.call.result"), ..broken };
+    let broken = FinishedSpan { attributes: without(&broken, "gen_ai.tool.call.result"), ..broken };
     let mut root = agent(1, 0, (0, 30), "a");
     (root.failed, root.status_message) = (true, String::from("gave up"));
     let view = at_once(&[broken, root], &[1]);
@@ -252,7 +252,7 @@ fn a_failed_root_is_a_failed_run_and_a_failed_tool_a_failed_call() {
     assert_eq!((tool.is_error, tool.result.as_ref().unwrap().as_str()), (true, "\"no route\""));
 }
 
-fn without(span: &Span, name: &str) -> crate::spans::Attributes {
+fn without(span: &FinishedSpan, name: &str) -> crate::spans::Attributes {
     span.attributes
         .iter()
         .filter(|(known, _)| *known != name)
@@ -266,7 +266,7 @@ fn a_trace_without_a_root_ends_when_it_is_quiet_unless_a_call_is_open() {
     let answered = model(2, 1, (10, 100), std::slice::from_ref(&asked), &[text("Hello.")]);
     let mut calling = model(2, 1, (10, 100), &[asked], &[call("call_1", "Lisbon")]);
     calling.trace = [2; 16];
-    let mut joiner = Joiner::default();
+    let mut joiner = SpanJoiner::default();
     let mut told = joiner.take(vec![answered, calling], NOW).told;
     told.extend(joiner.tick(NOW + SPAN_HELD_MS));
     assert!(view(&told).runs.values().all(RunView::is_running));
@@ -279,13 +279,13 @@ fn a_trace_without_a_root_ends_when_it_is_quiet_unless_a_call_is_open() {
 
 #[test]
 fn what_is_not_about_agents_makes_no_conversation_and_spans_sent_again_change_nothing() {
-    let mut joiner = Joiner::default();
+    let mut joiner = SpanJoiner::default();
     let request = span(1, 0, (0, 5), json!({"http.request.method": "GET"}));
     assert_eq!(joiner.take(vec![request], NOW).told, []);
     assert_eq!(joiner.tick(NOW + SPAN_HELD_MS), []);
     assert_eq!(joiner.tick(NOW + 2 * TRACE_QUIET_MS), []);
     assert_eq!(joiner.traces.len(), 0);
-    let twice: Vec<Span> = trace().into_iter().chain(trace()).collect();
+    let twice: Vec<FinishedSpan> = trace().into_iter().chain(trace()).collect();
     assert_eq!(at_once(&twice, &[9]), at_once(&trace(), &[9]));
 }
 
@@ -293,11 +293,11 @@ fn what_is_not_about_agents_makes_no_conversation_and_spans_sent_again_change_no
 fn the_conversation_is_that_of_whichever_span_names_it_else_the_trace() {
     let mut nameless = model(2, 1, (10, 100), &[said("user", &[text("Hi")])], &[text("Hello.")]);
     nameless.attributes = without(&nameless, "gen_ai.conversation.id");
-    let mut joiner = Joiner::default();
+    let mut joiner = SpanJoiner::default();
     assert_eq!(joiner.take(vec![nameless.clone()], NOW).told, []);
     let told = joiner.take(vec![agent(1, 0, (0, 110), "a")], NOW).told;
     assert_eq!(told.iter().map(|told| told.conversation.as_str()).collect::<Vec<_>>(), ["c1"]);
-    let mut joiner = Joiner::default();
+    let mut joiner = SpanJoiner::default();
     joiner.take(vec![nameless], NOW);
     let told = joiner.tick(NOW + SPAN_HELD_MS);
     assert_eq!(told[0].conversation.as_str(), "trace-0101010101010101");
@@ -305,12 +305,12 @@ fn the_conversation_is_that_of_whichever_span_names_it_else_the_trace() {
 
 #[test]
 fn i7_a_trace_with_more_spans_than_the_limit_rejects_the_rest() {
-    let mut joiner = Joiner::default();
-    let spans = (0..SPANS_PER_TRACE_MAX as u64 + 5).map(|number| Span {
+    let mut joiner = SpanJoiner::default();
+    let spans = (0..SPANS_PER_TRACE_MAX as u64 + 5).map(|number| FinishedSpan {
         trace: [1; 16],
         id: (number + 1).to_be_bytes(),
         parent: Some([255; 8]),
-        ..Span::default()
+        ..FinishedSpan::default()
     });
     assert_eq!(joiner.take(spans.collect(), NOW).rejected, 5);
 }
@@ -319,7 +319,7 @@ fn i7_a_trace_with_more_spans_than_the_limit_rejects_the_rest() {
 fn spans_that_are_their_own_ancestors_do_no_harm() {
     let mut spans = trace();
     spans[10].parent = Some(id(8));
-    let (mut joiner, mut told) = (Joiner::default(), Vec::new());
+    let (mut joiner, mut told) = (SpanJoiner::default(), Vec::new());
     told.extend(joiner.take(spans, NOW).told);
     told.extend(joiner.tick(NOW + SPAN_HELD_MS));
     assert_eq!(view(&told).runs.len(), 1);
@@ -336,7 +336,7 @@ proptest! {
 
     #[test]
     fn live_in_any_order_nothing_is_lost(spans in Just(trace()).prop_shuffle()) {
-        let mut joiner = Joiner::default();
+        let mut joiner = SpanJoiner::default();
         let mut told = Vec::new();
         for (span, step) in spans.iter().zip(1..) {
             told.extend(joiner.take(vec![span.clone()], NOW + step * 5 * SPAN_HELD_MS).told);

@@ -3,12 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::agents::Agents;
-use super::calls::Calls;
-use super::place::Place;
-use super::{Held, Node};
-use crate::spans::meaning::{Meaning, Role, Said};
-use crate::spans::{NAME, Span, SpanId, TraceId, hex};
+use super::agents::SpanAgents;
+use super::calls::SpanCalls;
+use super::place::StepOwner;
+use super::{HeldSpan, SpanNode};
+use crate::spans::meaning::{SpanMeaning, SpanMessage, SpanRole};
+use crate::spans::{FinishedSpan, NAME, SpanId, TraceId, hex};
 use model::envelope::Envelope;
 use model::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, RunUpdate, Usage};
 use model::ids::{AgentId, ConversationId, RunId};
@@ -17,24 +17,25 @@ use model::limits::{CONVERSATION_ID_BYTES_MAX, SPAN_HELD_MS, TRACE_QUIET_MS};
 /// Nanoseconds of a millisecond.
 const NANOS: u64 = 1_000_000;
 
-/// See the module.
+/// One trace on its way into a run: the tree of its spans, and those that wait for their parents. [`super::SpanJoiner`]
+/// owns it and forgets it by age and size.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "none depends on another")]
-pub(super) struct Trace {
+pub(super) struct SpanTrace {
     pub(super) run: RunId,
     /// The name of the conversation that a span gave.
     named: Option<String>,
     /// Where it is told, from its first event on.
     told_in: Option<ConversationId>,
     service: Option<String>,
-    pub(super) nodes: BTreeMap<SpanId, Node>,
-    held: Vec<Held>,
+    pub(super) nodes: BTreeMap<SpanId, SpanNode>,
+    held: Vec<HeldSpan>,
     /// When the last span came.
     pub(super) heard_at: u64,
-    pub(super) agents: Agents,
-    pub(super) calls: Calls,
+    pub(super) agents: SpanAgents,
+    pub(super) calls: SpanCalls,
     /// What the root had, once it came.
-    root: Option<Root>,
+    root: Option<RootSpan>,
     is_running: bool,
     /// The run has begun at least once.
     has_begun: bool,
@@ -52,16 +53,16 @@ pub(super) struct Trace {
 
 /// What counts of the span at the top.
 #[derive(Debug)]
-struct Root {
+struct RootSpan {
     name: String,
     end_ms: u64,
     error: Option<ErrorFact>,
-    input: Vec<Said>,
-    output: Vec<Said>,
+    input: Vec<SpanMessage>,
+    output: Vec<SpanMessage>,
     usage: Option<Usage>,
 }
 
-impl Trace {
+impl SpanTrace {
     pub(super) fn new(id: TraceId, now: u64) -> Self {
         Self {
             run: RunId::new(&hex(&id)),
@@ -71,8 +72,8 @@ impl Trace {
             nodes: BTreeMap::new(),
             held: Vec::new(),
             heard_at: now,
-            agents: Agents::default(),
-            calls: Calls::default(),
+            agents: SpanAgents::default(),
+            calls: SpanCalls::default(),
             root: None,
             is_running: false,
             has_begun: false,
@@ -116,7 +117,7 @@ impl Trace {
     /// Where it is told; nothing as long as nothing of it is about agents.
     pub(super) fn conversation(&mut self, now: u64, force: bool) -> Option<ConversationId> {
         // A name may still come with another span, which nothing that was told could follow.
-        let is_late = |held: &Held| force || now.saturating_sub(held.since) >= SPAN_HELD_MS;
+        let is_late = |held: &HeldSpan| force || now.saturating_sub(held.since) >= SPAN_HELD_MS;
         let is_ready = !self.held.is_empty() && (self.named.is_some() || self.held.iter().any(is_late));
         if self.told_in.is_none() && is_ready {
             let given = self.named.as_deref().map(conversation_name);
@@ -128,9 +129,9 @@ impl Trace {
     }
 
     /// Takes a span that is new.
-    pub(super) fn add(&mut self, span: &Span, now: u64) {
+    pub(super) fn add(&mut self, span: &FinishedSpan, now: u64) {
         self.heard_at = now;
-        let meaning = Meaning::of(span);
+        let meaning = SpanMeaning::of(span);
         if self.named.is_none() {
             self.named.clone_from(&meaning.conversation);
         }
@@ -140,7 +141,7 @@ impl Trace {
         let (start_ms, end_ms) = (span.start_ns.div_euclid(NANOS), span.end_ns.div_euclid(NANOS));
         let is_top = span.parent.is_none_or(|parent| span.is_parent_remote && !self.knows(parent));
         if is_top {
-            self.root = Some(Root {
+            self.root = Some(RootSpan {
                 name: meaning.name.clone(),
                 end_ms,
                 error: meaning.error.clone(),
@@ -149,22 +150,22 @@ impl Trace {
                 usage: meaning.usage,
             });
         }
-        let asked = meaning.input.iter().rev().find(|said| said.role == "user").map(Said::text);
-        let node = Node {
+        let asked = meaning.input.iter().rev().find(|said| said.role == "user").map(SpanMessage::text);
+        let node = SpanNode {
             parent: span.parent,
             is_remote: span.is_parent_remote,
             role: meaning.role,
             name: meaning.name.clone(),
             call: None,
-            task: asked.filter(|text| meaning.role == Role::Agent && !text.is_empty()),
+            task: asked.filter(|text| meaning.role == SpanRole::Agent && !text.is_empty()),
             failed: span.failed,
             is_covered: false,
         };
         self.nodes.insert(span.id, node);
         self.climb_spine();
-        if meaning.role != Role::Step {
+        if meaning.role != SpanRole::Step {
             let weight = span.attributes.weight().saturating_add(256);
-            self.held.push(Held { id: span.id, start_ms, end_ms, meaning, since: now, weight });
+            self.held.push(HeldSpan { id: span.id, start_ms, end_ms, meaning, since: now, weight });
         }
     }
 
@@ -180,12 +181,12 @@ impl Trace {
             for held in std::mem::take(&mut self.held) {
                 let is_late = force || now.saturating_sub(held.since) >= SPAN_HELD_MS;
                 let agent = match self.place(&held, is_late) {
-                    Place::Open => {
+                    StepOwner::Open => {
                         self.held.push(held);
                         continue;
                     }
-                    Place::Main => None,
-                    Place::Of(agent) => Some(agent),
+                    StepOwner::Main => None,
+                    StepOwner::Of(agent) => Some(agent),
                 };
                 is_moving = true;
                 self.tell(held, agent.as_ref(), now, messages);
@@ -269,7 +270,7 @@ impl Trace {
     }
 
     /// Where no call of a model said anything, what the top has is better than nothing.
-    fn say_instead(&mut self, root: Option<&Root>) {
+    fn say_instead(&mut self, root: Option<&RootSpan>) {
         let Some(root) = root.filter(|_| !self.has_text) else { return };
         self.has_text = true;
         let (input, output) = (root.input.clone(), root.output.clone());

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::super::attributes::{Attributes, tree_of};
-use super::super::{Span, SpanEvent};
-use super::said::{Piece, Said, messages};
-use super::{Meaning, Role};
+use super::super::{FinishedSpan, SpanEvent};
+use super::said::{SpanMessage, SpanPiece, messages};
+use super::{SpanMeaning, SpanRole};
 use model::event::Usage;
 
 /// Where messages before the answer stand, as names with numbers or as JSON.
@@ -73,7 +73,7 @@ pub(super) fn usage(facts: &Attributes) -> Option<Usage> {
     })
 }
 
-pub(super) fn read(span: &Span, facts: &Attributes, meaning: &mut Meaning) {
+pub(super) fn read(span: &FinishedSpan, facts: &Attributes, meaning: &mut SpanMeaning) {
     let (mut input, mut output) = by_events(&span.events);
     for name in ALL {
         if let Some(Value::Array(all)) = facts.first_tree(&[name])
@@ -100,29 +100,29 @@ pub(super) fn read(span: &Span, facts: &Attributes, meaning: &mut Meaning) {
     if let Some(reason) = finish_reason(facts) {
         meaning.finish_reason = Some(reason);
     }
-    if meaning.role == Role::Model {
+    if meaning.role == SpanRole::Model {
         return;
     }
     // Of an agent: what it was asked last and said last, not all that it went through.
     meaning.output = meaning.output.pop().into_iter().collect();
     if meaning.output.is_empty() {
         let last = facts.first_text(&["final_result", "output.value", "traceloop.entity.output"]);
-        meaning.output.extend(last.map(|text| Said::of("assistant", text)));
+        meaning.output.extend(last.map(|text| SpanMessage::of("assistant", text)));
     }
 }
 
-fn some(said: Vec<Said>) -> Option<Vec<Said>> {
+fn some(said: Vec<SpanMessage>) -> Option<Vec<SpanMessage>> {
     (!said.is_empty()).then_some(said)
 }
 
 /// What stands in the attributes that any kind of span may have: a text alone, since JSON may be anything.
-pub(super) fn read_plain(facts: &Attributes, meaning: &mut Meaning) {
+pub(super) fn read_plain(facts: &Attributes, meaning: &mut SpanMeaning) {
     let plain = |names: &[&str]| {
         let text = facts.first_text(names)?;
         matches!(tree_of(&Value::from(text)), Value::String(_)).then(|| text.to_owned())
     };
-    meaning.input.extend(plain(&["input.value"]).map(|text| Said::of("user", &text)));
-    meaning.output.extend(plain(&["output.value"]).map(|text| Said::of("assistant", &text)));
+    meaning.input.extend(plain(&["input.value"]).map(|text| SpanMessage::of("user", &text)));
+    meaning.output.extend(plain(&["output.value"]).map(|text| SpanMessage::of("assistant", &text)));
 }
 
 fn finish_reason(facts: &Attributes) -> Option<String> {
@@ -141,29 +141,29 @@ fn finish_in(tree: &Value) -> Option<String> {
 }
 
 /// The AI SDK's answer, which stands in several attributes.
-fn by_ai_sdk(facts: &Attributes) -> Vec<Said> {
+fn by_ai_sdk(facts: &Attributes) -> Vec<SpanMessage> {
     let mut pieces = Vec::new();
     let thought = facts.first_text(&["ai.response.reasoning"]);
-    pieces.extend(thought.map(|text| Piece::Thinking(text.to_owned())));
+    pieces.extend(thought.map(|text| SpanPiece::Thinking(text.to_owned())));
     let text = facts.first_text(&["ai.response.text", "ai.response.object", "ai.result.text"]);
-    pieces.extend(text.map(|text| Piece::Text(text.to_owned())));
+    pieces.extend(text.map(|text| SpanPiece::Text(text.to_owned())));
     if let Some(calls) = facts.first_tree(&["ai.response.toolCalls", "ai.result.toolCalls"]) {
         let said = messages(&json!([{"role": "assistant", "tool_calls": calls}]), "assistant");
         pieces.extend(said.into_iter().flat_map(|said| said.pieces));
     }
-    if pieces.is_empty() { Vec::new() } else { vec![Said { role: String::from("assistant"), pieces }] }
+    if pieces.is_empty() { Vec::new() } else { vec![SpanMessage { role: String::from("assistant"), pieces }] }
 }
 
 /// A list of all that was said: what comes behind the last message of somebody else is the answer.
-fn split(all: &[Value]) -> (Vec<Said>, Vec<Said>) {
-    let mut said: Vec<Said> = all.iter().flat_map(|one| messages(one, "user")).collect();
+fn split(all: &[Value]) -> (Vec<SpanMessage>, Vec<SpanMessage>) {
+    let mut said: Vec<SpanMessage> = all.iter().flat_map(|one| messages(one, "user")).collect();
     let last = said.iter().rposition(|said| said.role != "assistant");
     let output = said.split_off(last.map_or(0, |last| last.saturating_add(1)));
     (said, output)
 }
 
 /// What older instrumentations tell as events of the span.
-fn by_events(events: &[SpanEvent]) -> (Vec<Said>, Vec<Said>) {
+fn by_events(events: &[SpanEvent]) -> (Vec<SpanMessage>, Vec<SpanMessage>) {
     let (mut input, mut output) = (Vec::new(), Vec::new());
     for event in events {
         let facts = &event.attributes;
@@ -185,7 +185,7 @@ fn by_events(events: &[SpanEvent]) -> (Vec<Said>, Vec<Said>) {
     (input, output)
 }
 
-fn of_event(event: &SpanEvent) -> Vec<Said> {
+fn of_event(event: &SpanEvent) -> Vec<SpanMessage> {
     let facts = &event.attributes;
     let field = |name: &str| facts.get(name).map(tree_of).unwrap_or_default();
     let role = match event.name.as_str() {

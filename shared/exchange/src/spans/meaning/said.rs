@@ -11,32 +11,32 @@ const DEPTH_MAX: usize = 8;
 
 /// One message.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::spans) struct Said {
+pub(in crate::spans) struct SpanMessage {
     pub(in crate::spans) role: String,
-    pub(in crate::spans) pieces: Vec<Piece>,
+    pub(in crate::spans) pieces: Vec<SpanPiece>,
 }
 
 /// A piece of a message.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::spans) enum Piece {
+pub(in crate::spans) enum SpanPiece {
     Text(String),
     Thinking(String),
     Call { id: String, name: String, arguments: String },
     Result { id: String, output: Json, is_error: bool },
 }
 
-impl Said {
+impl SpanMessage {
     /// Its text; what is no text has a word in brackets.
     pub(in crate::spans) fn text(&self) -> String {
         let texts = self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Text(text) => Some(text.as_str()),
+            SpanPiece::Text(text) => Some(text.as_str()),
             _ => None,
         });
         texts.collect::<Vec<_>>().join("\n")
     }
 
     pub(in crate::spans) fn of(role: &str, text: &str) -> Self {
-        Self { role: role.to_owned(), pieces: vec![Piece::Text(text.to_owned())] }
+        Self { role: role.to_owned(), pieces: vec![SpanPiece::Text(text.to_owned())] }
     }
 }
 
@@ -50,7 +50,7 @@ pub(super) fn words(value: &Value) -> Option<String> {
 }
 
 /// The messages in `value`: a list, an object that has one, or one message. A text is what `role` says.
-pub(super) fn messages(value: &Value, role: &str) -> Vec<Said> {
+pub(super) fn messages(value: &Value, role: &str) -> Vec<SpanMessage> {
     match tree_of(value) {
         Value::Array(items) => {
             // LangChain has a list for each of several prompts.
@@ -60,7 +60,7 @@ pub(super) fn messages(value: &Value, role: &str) -> Vec<Said> {
                 .collect()
         }
         Value::Object(fields) => {
-            let system = fields.get("system").and_then(words).map(|text| Said::of("system", &text));
+            let system = fields.get("system").and_then(words).map(|text| SpanMessage::of("system", &text));
             let inner = ["messages", "prompt", "input", "query", "question"];
             match inner.iter().find_map(|name| fields.get(*name)) {
                 Some(inner) if !fields.contains_key("role") => {
@@ -69,14 +69,14 @@ pub(super) fn messages(value: &Value, role: &str) -> Vec<Said> {
                 _ => one(&Value::Object(fields), role),
             }
         }
-        Value::String(text) if !text.trim().is_empty() => vec![Said::of(role, &text)],
+        Value::String(text) if !text.trim().is_empty() => vec![SpanMessage::of(role, &text)],
         _ => Vec::new(),
     }
 }
 
-fn one(value: &Value, role: &str) -> Vec<Said> {
+fn one(value: &Value, role: &str) -> Vec<SpanMessage> {
     if let Some(text) = value.as_str() {
-        return vec![Said::of(role, text)];
+        return vec![SpanMessage::of(role, text)];
     }
     let whole = value;
     let value =
@@ -86,7 +86,7 @@ fn one(value: &Value, role: &str) -> Vec<Said> {
     let mut pieces = Vec::new();
     for name in ["reasoning_content", "reasoning", "thinking"] {
         if let Some(text) = value.get(name).and_then(words) {
-            pieces.push(Piece::Thinking(text));
+            pieces.push(SpanPiece::Thinking(text));
         }
     }
     // What the list says is said by the text too, where there are both.
@@ -97,7 +97,7 @@ fn one(value: &Value, role: &str) -> Vec<Said> {
         ["tool_call_id", "toolCallId", "id"].iter().find_map(|name| value.get(name).and_then(words));
     match (content, answers) {
         (Some(content), Some(id)) if role == "tool" && !has_result(content) => {
-            pieces.push(Piece::Result { id, output: super::json(content), is_error: is_error(value) });
+            pieces.push(SpanPiece::Result { id, output: super::json(content), is_error: is_error(value) });
         }
         (Some(content), _) => read_pieces(content, DEPTH_MAX, &mut pieces),
         (None, _) => {}
@@ -108,7 +108,7 @@ fn one(value: &Value, role: &str) -> Vec<Said> {
         }
     }
     pieces.extend(value.get("function_call").and_then(call_of));
-    if pieces.is_empty() { Vec::new() } else { vec![Said { role, pieces }] }
+    if pieces.is_empty() { Vec::new() } else { vec![SpanMessage { role, pieces }] }
 }
 
 fn role_of(value: &Value) -> Option<String> {
@@ -150,10 +150,10 @@ fn is_error(value: &Value) -> bool {
 }
 
 /// Adds the pieces of `content` to `pieces`.
-fn read_pieces(content: &Value, depth: usize, pieces: &mut Vec<Piece>) {
+fn read_pieces(content: &Value, depth: usize, pieces: &mut Vec<SpanPiece>) {
     match content {
         _ if depth == 0 => {}
-        Value::String(text) if !text.is_empty() => pieces.push(Piece::Text(text.clone())),
+        Value::String(text) if !text.is_empty() => pieces.push(SpanPiece::Text(text.clone())),
         Value::Array(items) => {
             for item in items {
                 read_pieces(item, depth.saturating_sub(1), pieces);
@@ -167,16 +167,16 @@ fn read_pieces(content: &Value, depth: usize, pieces: &mut Vec<Piece>) {
     }
 }
 
-fn piece(value: &Value) -> Option<Piece> {
+fn piece(value: &Value) -> Option<SpanPiece> {
     let text = |names: &[&str]| names.iter().find_map(|name| words(value.get(name)?));
     match kind(value) {
-        "reasoning" | "thinking" => text(&["content", "text", "thinking"]).map(Piece::Thinking),
+        "reasoning" | "thinking" => text(&["content", "text", "thinking"]).map(SpanPiece::Thinking),
         "tool_call" | "tool-call" | "tool_use" | "function_call" => call_of(value),
         kind if is_result(kind) => Some(result_of(value)),
         "" | "text" | "input_text" | "output_text" | "refusal" => {
-            text(&["content", "text", "refusal"]).map(Piece::Text)
+            text(&["content", "text", "refusal"]).map(SpanPiece::Text)
         }
-        other => Some(Piece::Text(text(&["content", "text"]).unwrap_or_else(|| format!("[{other}]")))),
+        other => Some(SpanPiece::Text(text(&["content", "text"]).unwrap_or_else(|| format!("[{other}]")))),
     }
 }
 
@@ -185,11 +185,15 @@ fn id_of(value: &Value) -> String {
     names.iter().find_map(|name| words(value.get(name)?)).unwrap_or_default()
 }
 
-fn call_of(value: &Value) -> Option<Piece> {
+fn call_of(value: &Value) -> Option<SpanPiece> {
     let inner = value.get("function").filter(|inner| inner.is_object()).unwrap_or(value);
     let name = ["name", "toolName", "tool_name"].iter().find_map(|name| words(inner.get(name)?))?;
     let arguments = ["arguments", "args", "input"].iter().find_map(|name| inner.get(name));
-    Some(Piece::Call { id: id_of(value), name, arguments: arguments.map(arguments_text).unwrap_or_default() })
+    Some(SpanPiece::Call {
+        id: id_of(value),
+        name,
+        arguments: arguments.map(arguments_text).unwrap_or_default(),
+    })
 }
 
 /// Arguments as the text that a model writes.
@@ -201,7 +205,7 @@ pub(super) fn arguments_text(value: &Value) -> String {
     }
 }
 
-fn result_of(value: &Value) -> Piece {
+fn result_of(value: &Value) -> SpanPiece {
     let output = ["response", "result", "output", "content"].iter().find_map(|name| value.get(name));
     // The AI SDK wraps it: `{ "type": "json", "value": … }`.
     let output = output.map(|output| match output.get("value") {
@@ -211,5 +215,5 @@ fn result_of(value: &Value) -> Piece {
     let output = output.map_or_else(|| Json::of(&()), super::json);
     let id = ["tool_use_id", "tool_call_id", "toolCallId", "call_id", "id"];
     let id = id.iter().find_map(|name| words(value.get(name)?)).unwrap_or_default();
-    Piece::Result { id, output, is_error: is_error(value) }
+    SpanPiece::Result { id, output, is_error: is_error(value) }
 }

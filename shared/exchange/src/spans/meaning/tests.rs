@@ -2,51 +2,51 @@
 
 use serde_json::{Value, json};
 
-use super::{Meaning, Piece, Role, Said};
-use crate::spans::{Span, SpanEvent};
+use super::{SpanMeaning, SpanMessage, SpanPiece, SpanRole};
+use crate::spans::{FinishedSpan, SpanEvent};
 
-fn span(name: &str, facts: Value, events: Vec<(&str, Value)>) -> Meaning {
+fn span(name: &str, facts: Value, events: Vec<(&str, Value)>) -> SpanMeaning {
     let of = |facts: Value| facts.as_object().unwrap().clone().into_iter().collect();
     let events = events.into_iter().map(|(name, facts)| SpanEvent {
         name: name.to_owned(),
         at_ns: 1,
         attributes: of(facts),
     });
-    let span = Span {
+    let span = FinishedSpan {
         name: name.to_owned(),
         parent: Some([1; 8]),
         attributes: of(facts),
         events: events.collect(),
-        ..Span::default()
+        ..FinishedSpan::default()
     };
-    Meaning::of(&span)
+    SpanMeaning::of(&span)
 }
 
-fn call() -> Piece {
+fn call() -> SpanPiece {
     let (id, name) = (String::from("call_1"), String::from("get_weather"));
-    Piece::Call { id, name, arguments: String::from("{\"city\":\"Lisbon\"}") }
+    SpanPiece::Call { id, name, arguments: String::from("{\"city\":\"Lisbon\"}") }
 }
 
-fn answered() -> Piece {
+fn answered() -> SpanPiece {
     let output = model::json::Json::of(&json!({"degrees": 21}));
-    Piece::Result { id: String::from("call_1"), output, is_error: false }
+    SpanPiece::Result { id: String::from("call_1"), output, is_error: false }
 }
 
 /// A system prompt, a question, a call, its result.
-fn history() -> Vec<Said> {
-    let of = |role: &str, piece: Piece| Said { role: role.to_owned(), pieces: vec![piece] };
+fn history() -> Vec<SpanMessage> {
+    let of = |role: &str, piece: SpanPiece| SpanMessage { role: role.to_owned(), pieces: vec![piece] };
     vec![
-        Said::of("system", "Be brief."),
-        Said::of("user", "Weather?"),
+        SpanMessage::of("system", "Be brief."),
+        SpanMessage::of("user", "Weather?"),
         of("assistant", call()),
         of("tool", answered()),
     ]
 }
 
-fn is_model(meaning: &Meaning, conversation: Option<&str>) {
-    assert_eq!(meaning.role, Role::Model);
+fn is_model(meaning: &SpanMeaning, conversation: Option<&str>) {
+    assert_eq!(meaning.role, SpanRole::Model);
     assert_eq!(meaning.input, history());
-    assert_eq!(meaning.output, [Said::of("assistant", "Sunny.")]);
+    assert_eq!(meaning.output, [SpanMessage::of("assistant", "Sunny.")]);
     assert_eq!(meaning.model.as_deref(), Some("gpt-5"));
     let usage = meaning.usage.unwrap();
     assert_eq!((usage.input_tokens, usage.output_tokens), (92, 12));
@@ -54,8 +54,8 @@ fn is_model(meaning: &Meaning, conversation: Option<&str>) {
     assert_eq!(meaning.conversation.as_deref(), conversation);
 }
 
-fn is_tool(meaning: &Meaning, call: Option<&str>) {
-    assert_eq!((meaning.role, meaning.name.as_str()), (Role::Tool, "get_weather"));
+fn is_tool(meaning: &SpanMeaning, call: Option<&str>) {
+    assert_eq!((meaning.role, meaning.name.as_str()), (SpanRole::Tool, "get_weather"));
     assert_eq!(meaning.call.as_deref(), call);
     assert_eq!(meaning.arguments.as_deref(), Some("{\"city\":\"Lisbon\"}"));
     assert_eq!(meaning.result.as_ref().unwrap().to_value(), json!({"degrees": 21}));
@@ -86,7 +86,7 @@ fn opentelemetry_in_its_newest_form_as_json_or_as_values() {
         "gen_ai.tool.call.arguments": "{\"city\":\"Lisbon\"}", "gen_ai.tool.call.result": "{\"degrees\":21}"});
     is_tool(&span("execute_tool get_weather", facts, vec![]), Some("call_1"));
     let agent = span("invoke_agent scout", json!({"gen_ai.operation.name": "invoke_agent"}), vec![]);
-    assert_eq!((agent.role, agent.name.as_str()), (Role::Agent, "scout"));
+    assert_eq!((agent.role, agent.name.as_str()), (SpanRole::Agent, "scout"));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn openinference() {
         json!({"openinference.span.kind": "CHAIN", "metadata": "{\"thread_id\":\"t1\"}"}),
         vec![],
     );
-    assert_eq!((chain.role, chain.conversation.as_deref()), (Role::Step, Some("t1")));
+    assert_eq!((chain.role, chain.conversation.as_deref()), (SpanRole::Step, Some("t1")));
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn openllmetry() {
     is_tool(&span("get_weather.tool", facts, vec![]), None);
     let agent =
         span("x.agent", json!({"traceloop.span.kind": "agent", "traceloop.entity.name": "scout"}), vec![]);
-    assert_eq!((agent.role, agent.name.as_str()), (Role::Agent, "scout"));
+    assert_eq!((agent.role, agent.name.as_str()), (SpanRole::Agent, "scout"));
 }
 
 #[test]
@@ -176,12 +176,12 @@ fn pydantic_ai_and_logfire() {
         json!({"agent_name": "scout", "model_name": "gpt-5", "all_messages_events": all.to_string()}),
         vec![],
     );
-    assert_eq!((agent.role, agent.name.as_str()), (Role::Agent, "scout"));
-    assert_eq!(agent.output, [Said::of("assistant", "Sunny.")]);
+    assert_eq!((agent.role, agent.name.as_str()), (SpanRole::Agent, "scout"));
+    assert_eq!(agent.output, [SpanMessage::of("assistant", "Sunny.")]);
     let facts = json!({"gen_ai.request.model": "gpt-5", "request_data": json!({"messages": [{"role": "user", "content": "Hi"}]}).to_string(),
         "response_data": json!({"message": {"role": "assistant", "content": "Hello."}}).to_string()});
     let model = span("Chat Completion with 'gpt-5'", facts, vec![]);
-    assert_eq!((model.role, model.output), (Role::Model, vec![Said::of("assistant", "Hello.")]));
+    assert_eq!((model.role, model.output), (SpanRole::Model, vec![SpanMessage::of("assistant", "Hello.")]));
 }
 
 #[test]
@@ -203,19 +203,19 @@ fn the_ai_sdk() {
         json!([{"toolCallId": "call_1", "toolName": "get_weather", "input": "{\"city\":\"Lisbon\"}"}]);
     let facts = json!({"ai.operationId": "ai.generateText.doGenerate", "ai.response.toolCalls": calls.to_string(), "ai.response.reasoning": "Hm."});
     let model = span("ai.generateText.doGenerate", facts, vec![]);
-    assert_eq!(model.output[0].pieces, [Piece::Thinking(String::from("Hm.")), call()]);
+    assert_eq!(model.output[0].pieces, [SpanPiece::Thinking(String::from("Hm.")), call()]);
     let facts = json!({"ai.operationId": "ai.streamText", "ai.telemetry.functionId": "scout", "ai.prompt": "{\"prompt\":\"Weather?\"}", "ai.response.text": "Sunny."});
     let agent = span("ai.streamText", facts, vec![]);
     assert_eq!(
         (agent.role, agent.name.as_str(), agent.input),
-        (Role::Agent, "scout", vec![Said::of("user", "Weather?")])
+        (SpanRole::Agent, "scout", vec![SpanMessage::of("user", "Weather?")])
     );
 }
 
 #[test]
 fn failures_have_the_name_and_the_reason_of_what_was_thrown() {
     let thrown = json!({"exception.type": "RateLimitError", "exception.message": "slow down"});
-    let span = Span {
+    let span = FinishedSpan {
         failed: true,
         status_message: String::from("RateLimitError: slow down"),
         events: vec![SpanEvent {
@@ -223,8 +223,8 @@ fn failures_have_the_name_and_the_reason_of_what_was_thrown() {
             at_ns: 0,
             attributes: thrown.as_object().unwrap().clone().into_iter().collect(),
         }],
-        ..Span::default()
+        ..FinishedSpan::default()
     };
-    let error = Meaning::of(&span).error.unwrap();
+    let error = SpanMeaning::of(&span).error.unwrap();
     assert_eq!((error.code.as_str(), error.message.as_str()), ("RateLimitError", "slow down"));
 }

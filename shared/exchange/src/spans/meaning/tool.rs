@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::super::Span;
+use super::super::FinishedSpan;
 use super::super::attributes::{Attributes, tree_of};
 use super::said::arguments_text;
-use super::{Meaning, json};
+use super::{SpanMeaning, json};
 use model::json::Json;
 
 /// The id of the call.
@@ -32,7 +32,7 @@ const RESULT: [&str; 6] = [
     "traceloop.entity.output",
 ];
 
-pub(super) fn read(span: &Span, facts: &Attributes, meaning: &mut Meaning) {
+pub(super) fn read(span: &FinishedSpan, facts: &Attributes, meaning: &mut SpanMeaning) {
     meaning.call = facts.first_text(&CALL).map(str::to_owned);
     meaning.arguments = ARGUMENTS.iter().find_map(|name| facts.get(name)).map(|value| {
         let tree = tree_of(value);
@@ -54,7 +54,7 @@ fn unwrapped(tree: &Value) -> Option<&Value> {
 }
 
 /// What stands in a message of LangChain's is the result; the message knows its call.
-fn answer(result: &Value, meaning: &mut Meaning) -> Json {
+fn answer(result: &Value, meaning: &mut SpanMeaning) -> Json {
     let wrapped =
         ["kwargs", "data", "output"].iter().find_map(|name| result.get(name).filter(|it| it.is_object()));
     let message = wrapped.unwrap_or(result);
@@ -69,7 +69,7 @@ fn answer(result: &Value, meaning: &mut Meaning) -> Json {
 }
 
 /// The older way: an event with the message to the model.
-fn by_event(span: &Span) -> Option<Value> {
+fn by_event(span: &FinishedSpan) -> Option<Value> {
     let event = span.events.iter().find(|event| event.name == "gen_ai.tool.message")?;
     event.attributes.get("content").map(tree_of)
 }

@@ -3,19 +3,19 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::{Export, NoExport, name};
+use super::{OtlpError, OtlpExport, name};
 use crate::spans::attributes::count;
-use crate::spans::{Attributes, Span, SpanEvent};
+use crate::spans::{Attributes, FinishedSpan, SpanEvent};
 
 /// As in the other encoding.
 const REMOTE: u64 = 0x300;
 
-pub(super) fn read(body: &[u8]) -> Result<Export, NoExport> {
-    let whole: Value = serde_json::from_slice(body).map_err(|error| NoExport(error.to_string()))?;
+pub(super) fn read(body: &[u8]) -> Result<OtlpExport, OtlpError> {
+    let whole: Value = serde_json::from_slice(body).map_err(|error| OtlpError(error.to_string()))?;
     let Value::Object(whole) = &whole else {
-        return Err(NoExport(String::from("it is no JSON object")));
+        return Err(OtlpError(String::from("it is no JSON object")));
     };
-    let mut export = Export::default();
+    let mut export = OtlpExport::default();
     for resource_spans in list(whole, "resourceSpans", "resource_spans") {
         let Value::Object(resource_spans) = resource_spans else { continue };
         let resource = resource_spans.get("resource").and_then(Value::as_object);
@@ -26,7 +26,7 @@ pub(super) fn read(body: &[u8]) -> Result<Export, NoExport> {
             let scope = scope_spans.get("scope").and_then(|scope| scope.get("name")?.as_str());
             for span in list(scope_spans, "spans", "spans") {
                 let read = span.as_object().map(read_span).ok_or("a span that is no object");
-                export.add(read.map(|span| Span {
+                export.add(read.map(|span| FinishedSpan {
                     service: service.map(str::to_owned),
                     scope: name(scope.unwrap_or_default()).to_owned(),
                     ..span
@@ -59,12 +59,12 @@ fn id<const N: usize>(object: &Map<String, Value>, camel: &str, snake: &str) -> 
     if text.len() == N.saturating_mul(2) { super::id(&bytes) } else { [0; N] }
 }
 
-fn read_span(object: &Map<String, Value>) -> Span {
+fn read_span(object: &Map<String, Value>) -> FinishedSpan {
     let number = |camel: &str, snake: &str| field(object, camel, snake).and_then(count).unwrap_or(0);
     let status = object.get("status").and_then(Value::as_object);
     let code = status.and_then(|status| status.get("code"));
     let parent: [u8; 8] = id(object, "parentSpanId", "parent_span_id");
-    Span {
+    FinishedSpan {
         trace: id(object, "traceId", "trace_id"),
         id: id(object, "spanId", "span_id"),
         parent: (parent != [0; 8]).then_some(parent),

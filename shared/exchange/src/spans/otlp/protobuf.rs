@@ -10,8 +10,8 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::{Export, NoExport, id, name};
-use crate::spans::{Attributes, Span, SpanEvent};
+use super::{OtlpError, OtlpExport, id, name};
+use crate::spans::{Attributes, FinishedSpan, SpanEvent};
 use model::limits::JSON_DEPTH_MAX;
 
 /// Two bits of a span's flags: the third byte's first says that the second is meant.
@@ -22,17 +22,17 @@ const FAILED: u64 = 2;
 
 /// Bytes that are no message.
 #[derive(Debug)]
-struct Damaged;
+struct MalformedMessage;
 
 /// The value of one field.
 #[derive(Debug, Clone, Copy)]
-enum Wire<'a> {
+enum FieldValue<'a> {
     Number(u64),
     Bytes(&'a [u8]),
     Short(u32),
 }
 
-impl<'a> Wire<'a> {
+impl<'a> FieldValue<'a> {
     fn bytes(self) -> &'a [u8] {
         if let Self::Bytes(bytes) = self { bytes } else { &[] }
     }
@@ -51,71 +51,75 @@ impl<'a> Wire<'a> {
 }
 
 /// The fields of one message, one after the other.
-struct Fields<'a>(&'a [u8]);
+struct ProtobufFields<'a>(&'a [u8]);
 
-impl<'a> Fields<'a> {
+impl<'a> ProtobufFields<'a> {
     /// The next field, its number first; nothing at the end.
-    fn next(&mut self) -> Result<Option<(u64, Wire<'a>)>, Damaged> {
+    fn next(&mut self) -> Result<Option<(u64, FieldValue<'a>)>, MalformedMessage> {
         if self.0.is_empty() {
             return Ok(None);
         }
         let key = self.varint()?;
         let wire = match key & 7 {
-            0 => Wire::Number(self.varint()?),
-            1 => Wire::Number(u64::from_le_bytes(self.take(8)?.try_into().map_err(|_short| Damaged)?)),
+            0 => FieldValue::Number(self.varint()?),
+            1 => FieldValue::Number(u64::from_le_bytes(
+                self.take(8)?.try_into().map_err(|_short| MalformedMessage)?,
+            )),
             2 => {
-                let len = usize::try_from(self.varint()?).map_err(|_large| Damaged)?;
-                Wire::Bytes(self.take(len)?)
+                let len = usize::try_from(self.varint()?).map_err(|_large| MalformedMessage)?;
+                FieldValue::Bytes(self.take(len)?)
             }
-            5 => Wire::Short(u32::from_le_bytes(self.take(4)?.try_into().map_err(|_short| Damaged)?)),
-            _ => return Err(Damaged),
+            5 => FieldValue::Short(u32::from_le_bytes(
+                self.take(4)?.try_into().map_err(|_short| MalformedMessage)?,
+            )),
+            _ => return Err(MalformedMessage),
         };
-        if key >> 3 == 0 { Err(Damaged) } else { Ok(Some((key >> 3, wire))) }
+        if key >> 3 == 0 { Err(MalformedMessage) } else { Ok(Some((key >> 3, wire))) }
     }
 
-    fn take(&mut self, len: usize) -> Result<&'a [u8], Damaged> {
-        let (taken, rest) = self.0.split_at_checked(len).ok_or(Damaged)?;
+    fn take(&mut self, len: usize) -> Result<&'a [u8], MalformedMessage> {
+        let (taken, rest) = self.0.split_at_checked(len).ok_or(MalformedMessage)?;
         self.0 = rest;
         Ok(taken)
     }
 
-    fn varint(&mut self) -> Result<u64, Damaged> {
+    fn varint(&mut self) -> Result<u64, MalformedMessage> {
         let mut number = 0_u64;
         for shift in (0..70).step_by(7) {
-            let (byte, rest) = self.0.split_first().ok_or(Damaged)?;
+            let (byte, rest) = self.0.split_first().ok_or(MalformedMessage)?;
             self.0 = rest;
             number |= u64::from(byte & 0x7F).checked_shl(shift).unwrap_or(0);
             if byte & 0x80 == 0 {
                 return Ok(number);
             }
         }
-        Err(Damaged)
+        Err(MalformedMessage)
     }
 }
 
 /// Calls `each` with the fields of `message`.
 fn each<'a>(
     message: &'a [u8],
-    mut each: impl FnMut(u64, Wire<'a>) -> Result<(), Damaged>,
-) -> Result<(), Damaged> {
-    let mut fields = Fields(message);
+    mut each: impl FnMut(u64, FieldValue<'a>) -> Result<(), MalformedMessage>,
+) -> Result<(), MalformedMessage> {
+    let mut fields = ProtobufFields(message);
     while let Some((number, wire)) = fields.next()? {
         each(number, wire)?;
     }
     Ok(())
 }
 
-pub(super) fn read(body: &[u8]) -> Result<Export, NoExport> {
-    let mut export = Export::default();
+pub(super) fn read(body: &[u8]) -> Result<OtlpExport, OtlpError> {
+    let mut export = OtlpExport::default();
     let read = each(body, |number, wire| match number {
         1 => resource_spans(wire.bytes(), &mut export),
         _ => Ok(()),
     });
-    read.map_err(|Damaged| NoExport(String::from("it is cut or no protobuf")))?;
+    read.map_err(|MalformedMessage| OtlpError(String::from("it is cut or no protobuf")))?;
     Ok(export)
 }
 
-fn resource_spans(message: &[u8], export: &mut Export) -> Result<(), Damaged> {
+fn resource_spans(message: &[u8], export: &mut OtlpExport) -> Result<(), MalformedMessage> {
     // The resource stands first in what everybody writes, and may stand anywhere.
     let mut resource = Attributes::default();
     each(message, |number, wire| {
@@ -131,7 +135,11 @@ fn resource_spans(message: &[u8], export: &mut Export) -> Result<(), Damaged> {
     })
 }
 
-fn scope_spans(message: &[u8], service: Option<&str>, export: &mut Export) -> Result<(), Damaged> {
+fn scope_spans(
+    message: &[u8],
+    service: Option<&str>,
+    export: &mut OtlpExport,
+) -> Result<(), MalformedMessage> {
     let mut scope = String::new();
     each(message, |number, wire| match number {
         1 => each(wire.bytes(), |number, wire| {
@@ -144,19 +152,19 @@ fn scope_spans(message: &[u8], service: Option<&str>, export: &mut Export) -> Re
     })?;
     each(message, |number, wire| {
         if number == 2 {
-            let read = span(wire.bytes()).map(|span| Span {
+            let read = span(wire.bytes()).map(|span| FinishedSpan {
                 service: service.map(str::to_owned),
                 scope: scope.clone(),
                 ..span
             });
-            export.add(read.map_err(|Damaged| "a span that is damaged"));
+            export.add(read.map_err(|MalformedMessage| "a span that is damaged"));
         }
         Ok(())
     })
 }
 
-fn span(message: &[u8]) -> Result<Span, Damaged> {
-    let mut span = Span::default();
+fn span(message: &[u8]) -> Result<FinishedSpan, MalformedMessage> {
+    let mut span = FinishedSpan::default();
     each(message, |number, wire| {
         match number {
             1 => span.trace = id(wire.bytes()),
@@ -183,7 +191,7 @@ fn span(message: &[u8]) -> Result<Span, Damaged> {
     Ok(span)
 }
 
-fn event(message: &[u8]) -> Result<SpanEvent, Damaged> {
+fn event(message: &[u8]) -> Result<SpanEvent, MalformedMessage> {
     let mut event = SpanEvent::default();
     each(message, |number, wire| {
         match number {
@@ -198,7 +206,7 @@ fn event(message: &[u8]) -> Result<SpanEvent, Damaged> {
 }
 
 /// The `KeyValue`s that are the fields `field` of `message`.
-fn attributes(message: &[u8], field: u64) -> Result<Attributes, Damaged> {
+fn attributes(message: &[u8], field: u64) -> Result<Attributes, MalformedMessage> {
     let mut pairs = Vec::new();
     each(message, |number, wire| {
         if number == field {
@@ -209,7 +217,7 @@ fn attributes(message: &[u8], field: u64) -> Result<Attributes, Damaged> {
     Ok(pairs.into_iter().collect())
 }
 
-fn pair(message: &[u8], depth: usize) -> Result<(String, Value), Damaged> {
+fn pair(message: &[u8], depth: usize) -> Result<(String, Value), MalformedMessage> {
     let (mut key, mut value) = (String::new(), Value::Null);
     each(message, |number, wire| {
         match number {
@@ -222,7 +230,7 @@ fn pair(message: &[u8], depth: usize) -> Result<(String, Value), Damaged> {
     Ok((key, value))
 }
 
-fn any(message: &[u8], depth: usize) -> Result<Value, Damaged> {
+fn any(message: &[u8], depth: usize) -> Result<Value, MalformedMessage> {
     let mut value = Value::Null;
     if depth >= JSON_DEPTH_MAX {
         return Ok(value);

@@ -1,8 +1,8 @@
 //! `stream.sinks` of a file that describes a provider.
 
+use agents::{Filled, StreamFile, StreamSink, StreamSocket, StreamTarget};
 use serde::Deserialize;
 use serde_saphyr::Spanned;
-use server::config::{Filled, StreamFile, StreamSink, StreamSocket, StreamTarget};
 
 use crate::args::amount::ByteSize;
 
@@ -21,7 +21,7 @@ const ATTEMPTS: u32 = 3;
 /// What may stand in a sink. Which of these fit depends on its type.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SinkSettings {
+pub(super) struct FileSinkSettings {
     r#type: Spanned<String>,
     url: Option<Spanned<String>>,
     reconnect_attempts: Option<Spanned<u32>>,
@@ -35,7 +35,7 @@ pub(super) struct SinkSettings {
 }
 
 /// What a sink of the file is.
-pub(super) enum Set {
+pub(super) enum FileSink {
     /// Raw events go elsewhere besides.
     Elsewhere(StreamSink),
     /// The agent itself, which is always there: how many pieces of an answer may wait for it, where that is said.
@@ -47,9 +47,9 @@ fn wrong<T>(place: &Spanned<T>, key: &str, why: &str) -> String {
     format!("line {}, at {key:?}: {why}", place.referenced.line())
 }
 
-impl SinkSettings {
+impl FileSinkSettings {
     /// As the hub wants it; else what is wrong.
-    pub(super) fn sink(self) -> Result<Set, String> {
+    pub(super) fn sink(self) -> Result<FileSink, String> {
         let kind = self.r#type.value.clone();
         self.fits(&kind)?;
         if let Some(size) = self.buffer_size.as_ref().filter(|it| !(1..=EVENTS_MAX_MAX).contains(&it.value)) {
@@ -79,14 +79,14 @@ impl SinkSettings {
                     keep: self.rotation.as_ref().map_or(KEEP, |keep| keep.value),
                 })
             }
-            "return" => return Ok(Set::Agent(size)),
+            "return" => return Ok(FileSink::Agent(size)),
             other => {
                 let why =
                     format!("there is no sink of the type {other:?}; there are websocket, file and return");
                 return Err(wrong(&self.r#type, "type", &why));
             }
         };
-        Ok(Set::Elsewhere(StreamSink { target, events_max: size.unwrap_or(EVENTS_MAX) }))
+        Ok(FileSink::Elsewhere(StreamSink { target, events_max: size.unwrap_or(EVENTS_MAX) }))
     }
 
     /// Whether nothing is said that means nothing for a sink of the type `kind`.

@@ -32,16 +32,16 @@ streaming_config:
           input: { type: object }
 "#;
 
-fn of_file(yaml: &str) -> Result<Streaming, String> {
+fn of_file(yaml: &str) -> Result<StreamingSettings, String> {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("streaming.yaml");
     std::fs::write(&file, yaml).unwrap();
-    Streaming::of(&json!(file.to_str().unwrap()))
+    StreamingSettings::of(&json!(file.to_str().unwrap()))
 }
 
 #[test]
 fn a_file_of_streaming_settings_is_read_with_all_that_it_says() {
-    let expected = Streaming {
+    let expected = StreamingSettings {
         batch_calls: Some(3),
         batch_ms: Some(250),
         text_bytes_max: Some(4_096),
@@ -52,10 +52,10 @@ fn a_file_of_streaming_settings_is_read_with_all_that_it_says() {
         "tool_batch_size": 3, "tool_batch_delay": 0.25, "tool_parse_buffer_max": 2048, "text_buffer_max": 4096,
         "formats": {"xml": {"tag_open": "<call>"}},
     });
-    assert_eq!(Streaming::of(&table).unwrap(), expected, "the same as a table");
+    assert_eq!(StreamingSettings::of(&table).unwrap(), expected, "the same as a table");
     let plan = expected.plan(Plan::new("m"));
     assert_eq!((plan.batch_calls, plan.batch_ms, plan.text_bytes_max), (3, 250, 4_096));
-    assert_eq!(Streaming::default().plan(Plan::new("m")), Plan::new("m"));
+    assert_eq!(StreamingSettings::default().plan(Plan::new("m")), Plan::new("m"));
 }
 
 #[test]
@@ -112,10 +112,10 @@ fn settings_of_streaming_that_do_not_fit_are_refused_with_file_key_and_what_is_a
         let error = of_file(&FILE.replacen(from, to, 1)).unwrap_err();
         assert!(error.contains(why) && error.contains("streaming.yaml"), "{to}: {error}");
     }
-    let error = Streaming::of(&json!({"tool_batch_size": 1000})).unwrap_err();
+    let error = StreamingSettings::of(&json!({"tool_batch_size": 1000})).unwrap_err();
     assert!(error.starts_with("[agents.NAME], at \"tool_batch_size\": 1000 does not fit"), "{error}");
     assert!(
-        Streaming::of(&json!("/nowhere/streaming.yaml"))
+        StreamingSettings::of(&json!("/nowhere/streaming.yaml"))
             .unwrap_err()
             .starts_with("/nowhere/streaming.yaml: ")
     );

@@ -10,13 +10,13 @@ fn a_key_is_missed_where_one_is_needed() {
         (String::from("MY_GATE_WAY_API_KEY"), String::from("sk-2")),
         (String::from("OPENAI_API_KEY"), String::new()),
     ]);
-    let far = Model { api: Api::OpenAi, is_near: false };
-    let of = |name: &str, model: Model| {
+    let far = ModelEndpoint { api: Api::OpenAi, is_near: false };
+    let of = |name: &str, model: ModelEndpoint| {
         let (key, finding) = key(name, model, &variables);
         (key, finding.ok)
     };
     assert_eq!(of("gemini", far), (Some("sk-1"), true));
     assert_eq!(of("my-gate.way", far), (Some("sk-2"), true));
     assert_eq!(of("openai", far), (None, false));
-    assert_eq!(of("lmstudio", Model { is_near: true, ..far }), (None, true));
+    assert_eq!(of("lmstudio", ModelEndpoint { is_near: true, ..far }), (None, true));
 }

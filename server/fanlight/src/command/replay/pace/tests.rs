@@ -3,7 +3,7 @@
 use super::*;
 
 fn pauses(recording: &str) -> Vec<Option<u128>> {
-    let mut pace = Pace::default();
+    let mut pace = RecordingPacer::default();
     let lines = recording.split_inclusive('\n');
     lines.map(|line| pace.take(line.as_bytes()).map(|pause| pause.as_millis())).collect()
 }

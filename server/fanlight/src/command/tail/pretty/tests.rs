@@ -43,7 +43,7 @@ const WANTED: &str = "
 ";
 
 fn written(colours: bool) -> (String, View) {
-    let mut pretty = Pretty::new(Paint::new(colours));
+    let mut pretty = PrettyPrinter::new(Palette::new(colours));
     let mut view = View::default();
     let mut out = String::new();
     for line in EVENTS.lines() {
@@ -82,7 +82,8 @@ fn no_text_looks_like_a_step() {
         format!(r#"{{"k":"status","run":"r","text":"wait\\n{step}"}}"#),
         format!(r#"{{"k":"error","run":"r","code":"c","message":"m\\n{step}"}}"#),
     ];
-    let (mut pretty, mut view, mut out) = (Pretty::new(Paint::new(false)), View::default(), String::new());
+    let (mut pretty, mut view, mut out) =
+        (PrettyPrinter::new(Palette::new(false)), View::default(), String::new());
     for json in texts {
         let envelope = Envelope::parse(&json).expect("an event");
         fold(&mut view, &envelope, &mut |_| {});
@@ -98,7 +99,7 @@ fn no_text_looks_like_a_step() {
 #[test]
 fn who_comes_late_reads_what_there_is() {
     let view = written(false).1;
-    let mut pretty = Pretty::new(Paint::new(false));
+    let mut pretty = PrettyPrinter::new(Palette::new(false));
     let text = pretty.snapshot(&view);
     for line in ["user › Why is it slow?", "✓ explain 1.2 s Seq Scan", "  │ index.", "└─ complete · 1:02"]
     {
@@ -126,7 +127,7 @@ fn a_failure_is_permanent_only_where_somebody_said_so() {
         (r#","retryable":true"#, "✗ c: m (trying again may help)\n"),
     ] {
         let (mut pretty, mut view, mut out) =
-            (Pretty::new(Paint::new(false)), View::default(), String::new());
+            (PrettyPrinter::new(Palette::new(false)), View::default(), String::new());
         for line in [
             r#"{"k":"run.start","run":"r","seq":1,"at":0}"#.to_owned(),
             format!(r#"{{"k":"error","run":"r","code":"c","message":"m"{said},"seq":2,"at":0}}"#),
@@ -149,7 +150,7 @@ fn a_question_that_came_after_its_run_began_stands_above_the_answer() {
     for line in lines.lines() {
         fold(&mut view, &Envelope::parse(line).expect("an event"), &mut |_| {});
     }
-    let out = Pretty::new(Paint::new(false)).snapshot(&view);
+    let out = PrettyPrinter::new(Palette::new(false)).snapshot(&view);
     let (question, answer) = (out.find("Are you there?"), out.find("Yes."));
     assert!(question < answer && question.is_some(), "{out}");
 }

@@ -1,0 +1,141 @@
+//! An answer that is heard as it comes, and the verdict on it when it is over.
+
+use std::time::Duration;
+
+use dialects::{Decode, Decoded, failure_in};
+use http_body_util::BodyExt as _;
+use hyper::Response;
+use model::event::ErrorFact;
+use tokio::time::{Instant, timeout_at};
+use upstream::{ResponseBody, reason, retry_after_ms};
+
+use super::failure::{failure, named, of_status};
+use crate::streams::Tap;
+use event_log::clock;
+
+/// How long the rest of an answer may take that is of no interest, before its connection is cut.
+const REST: Duration = Duration::from_secs(5);
+
+/// How much of the beginning of an answer is kept, in bytes.
+const BEGINNING_BYTES: usize = 16 << 10;
+
+/// One answer of a model or agent while it is read. Dropping it hangs up.
+#[derive(Debug)]
+pub(crate) struct Hearing {
+    /// Who answers, for people: `model`, `agent`.
+    who: &'static str,
+    body: ResponseBody,
+    /// Nothing once the answer is over.
+    decoder: Option<Box<dyn Decode>>,
+    status: u16,
+    retry_after_ms: Option<u64>,
+    until: Option<Instant>,
+    /// Why the answer broke off, where it did.
+    cut: Option<String>,
+    beginning: Vec<u8>,
+    /// Where it goes besides.
+    tap: Option<Tap>,
+}
+
+/// What was heard of an answer.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    /// Something was said that belongs to an answer.
+    pub(crate) has_begun: bool,
+    /// It was said how the answer ended.
+    pub(crate) has_ended: bool,
+    /// The answer itself says that it failed.
+    pub(crate) failure: Option<ErrorFact>,
+}
+
+impl Hearing {
+    /// An answer of `who`, which `decoder` understands.
+    pub(crate) fn new(who: &'static str, answer: Response<ResponseBody>, decoder: Box<dyn Decode>) -> Self {
+        let status = answer.status().as_u16();
+        let retry_after_ms = retry_after_ms(answer.headers(), clock::now_ms());
+        let is_refused = !answer.status().is_success();
+        Self {
+            who,
+            body: answer.into_body(),
+            decoder: Some(decoder),
+            status,
+            retry_after_ms,
+            until: is_refused.then(|| Instant::now() + REST),
+            cut: None,
+            beginning: Vec::new(),
+            tap: None,
+        }
+    }
+
+    /// The same, passed on besides as it comes.
+    pub(crate) fn tapped(mut self, tap: Option<Tap>) -> Self {
+        self.tap = tap;
+        self
+    }
+
+    /// Whether it is no answer, but says why there is none.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.until.is_some()
+    }
+
+    /// How it begins, as it came.
+    pub(crate) fn beginning(&self) -> &[u8] {
+        &self.beginning
+    }
+
+    /// What was said next; nothing when the answer is over.
+    pub(crate) async fn next(&mut self) -> Option<Decoded> {
+        let decoder = self.decoder.as_mut()?;
+        let frame = match self.until {
+            None => self.body.frame().await,
+            Some(until) => timeout_at(until, self.body.frame()).await.unwrap_or_default(),
+        };
+        let mut out = Decoded::default();
+        if let Some(Ok(frame)) = frame {
+            let bytes = frame.into_data().unwrap_or_default();
+            let room = BEGINNING_BYTES.saturating_sub(self.beginning.len()).min(bytes.len());
+            self.beginning.extend_from_slice(bytes.get(..room).unwrap_or_default());
+            if let Some(tap) = &mut self.tap {
+                tap.hear(&bytes);
+            }
+            decoder.feed(&bytes, &mut out);
+            return Some(out);
+        }
+        self.cut = frame.and_then(Result::err).map(|error| reason(&error));
+        decoder.end(&mut out);
+        self.decoder = None;
+        if let Some(tap) = self.tap.take() {
+            tap.end();
+        }
+        Some(out)
+    }
+
+    /// Whether it was a whole answer; else what went wrong.
+    pub(crate) fn verdict(self, heard: Heard) -> Result<(), ErrorFact> {
+        let (who, status, is_refused) = (self.who, self.status, self.is_refused());
+        let refusal = || failure_in(is_refused.then_some(self.beginning.as_slice())?);
+        let said = heard.failure.or_else(refusal).map(|said| {
+            // Where only words were said, the status is the name.
+            let is_nameless = is_refused && said.code == "error";
+            if is_nameless { ErrorFact { code: of_status(status, None).code, ..said } } else { said }
+        });
+        if let Some(fact) = said {
+            let retry_after_ms = fact.retry_after_ms.or(self.retry_after_ms);
+            return Err(named(ErrorFact { retry_after_ms, ..fact }, status));
+        }
+        if is_refused {
+            return Err(of_status(status, self.retry_after_ms));
+        }
+        match self.cut {
+            _ if heard.has_ended => Ok(()),
+            Some(why) => Err(failure("upstream_cut", &format!("the {who}'s answer broke off: {why}"), true)),
+            None if heard.has_begun => {
+                Err(failure("upstream_cut", &format!("the {who}'s answer stopped before its end"), true))
+            }
+            None => {
+                let what = format!("the {who}'s server answered, and not with an answer of the {who}");
+                Err(failure("no_answer", &what, true))
+            }
+        }
+    }
+}

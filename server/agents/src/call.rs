@@ -1,0 +1,104 @@
+//! What all requests of a run have in common, whether a model is asked or an agent in another server: nothing is asked before the log has
+//! what is told, whoever answers is named in failures, and an answer is read as it comes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use dialects::{Decode, DecodeOptions, Decoded};
+use event_log::{Ticket, clock, room};
+use http_body_util::Full;
+use hyper::{Request, Response};
+use model::RunId;
+use model::event::ErrorFact;
+use tokio::time::timeout;
+use upstream::{ResponseBody, Upstream};
+
+use crate::answer::{Hearing, failure, unanswered};
+use crate::driver::RunParts;
+use crate::host::Host;
+use crate::way::Way;
+
+/// One request of a run, and its answer. Owned by a task of its own; dropping it hangs up.
+#[derive(Debug)]
+pub(crate) struct Call {
+    host: Arc<Host>,
+    way: Way,
+    run: RunId,
+    upstream: Upstream,
+    /// Who answers, for people: `model`, `agent`.
+    who: &'static str,
+    /// How long whoever answers may say nothing; none where somebody else looks after that.
+    patience: Option<Duration>,
+    /// Reached when the log has all that is told.
+    ticket: Ticket,
+}
+
+impl Call {
+    /// Of a run, to `upstream`, where `who` answers. `ticket` is reached when the log has all that is told.
+    pub(crate) fn new(parts: &RunParts, who: &'static str, upstream: &Upstream, ticket: Ticket) -> Self {
+        let (host, way, run) = (Arc::clone(&parts.host), parts.way.clone(), parts.place.run.clone());
+        Self { host, way, run, upstream: upstream.clone(), who, patience: None, ticket }
+    }
+
+    /// The same, with somebody who may say nothing for so long.
+    pub(crate) fn with_patience(self, patience: Duration) -> Self {
+        Self { patience: Some(patience), ..self }
+    }
+
+    /// What it takes of the hub.
+    pub(crate) fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// Waits until the log has all that is told.
+    pub(crate) async fn kept(&self) -> Result<(), ErrorFact> {
+        let kept = self.host.kept(self.ticket).await;
+        kept.map_err(|error| failure("log_failed", &error.to_string(), true))
+    }
+
+    /// Sends the request; gives the answer as soon as it begins.
+    pub(crate) async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<ResponseBody>, ErrorFact> {
+        let answer = self.in_time(self.way.send(request)).await?;
+        answer.map_err(|fault| unanswered(self.who, &self.upstream, &fault))
+    }
+
+    /// How the answer is to be decoded.
+    pub(crate) fn options(&self) -> DecodeOptions {
+        let part_prefix = format!("{}.", clock::fresh_name()).into();
+        DecodeOptions { run: self.run.clone(), part_prefix, ..DecodeOptions::default() }
+    }
+
+    /// The answer, to be read with `decoder`. Fails where there is no decoder.
+    pub(crate) fn hearing(
+        &self,
+        answer: Response<ResponseBody>,
+        decoder: Option<Box<dyn Decode>>,
+    ) -> Result<Hearing, ErrorFact> {
+        let decoder =
+            decoder.ok_or_else(|| failure("internal", &format!("no decoder for the {}", self.who), false))?;
+        Ok(Hearing::new(self.who, answer, decoder))
+    }
+
+    /// What is said next; nothing when the answer is over.
+    pub(crate) async fn next(&self, hearing: &mut Hearing) -> Result<Option<Decoded>, ErrorFact> {
+        self.in_time(hearing.next()).await
+    }
+
+    /// Waits until the log has room for more.
+    pub(crate) async fn room(&self) {
+        room(self.host.hub.log()).await;
+    }
+
+    /// What comes of `work`, where whoever answers is not silent for too long.
+    async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, ErrorFact> {
+        let Some(patience) = self.patience else { return Ok(work.await) };
+        timeout(patience, work).await.map_err(|_elapsed| {
+            let (who, silent) = (self.who, format!("{}_silent", self.who));
+            failure(&silent, &format!("the {who} said nothing for {} s", patience.as_secs()), true)
+        })
+    }
+}

@@ -1,0 +1,431 @@
+//! Agents elsewhere: the hub asks them in the words of their own contract and takes what they answer into a run, for
+//! everybody who watches. Whoever asked may hang up.
+//!
+//! ```text
+//!            contract (pure)          AgentCall            RunTranslator (pure)
+//! view ──▶ request of that kind ──▶ upstream ──▶ decoder ──▶ events of the run ──▶ log, viewers
+//! ```
+//!
+//! Nothing is asked twice by itself: what an agent does may have effects. A person may have it asked again, and then the
+//! run goes on with a new answer. An agent that [pauses](pause) for a person keeps its run open until it is answered.
+
+use std::sync::Arc;
+
+use event_log::clock;
+use hub::PublishError;
+use model::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, RunUpdate, ToolState};
+use model::view::{RunView, TopItem};
+use model::{Json, ToolCallId, View};
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::answer::failure;
+use crate::asked_about::AskedAbout;
+use crate::driver::{Input, RunParts, Source};
+use crate::host::Host;
+use crate::run::{Answer, HUB_STOPPED, RunAddress};
+use crate::scribe::Scribe;
+use crate::settings::{RemoteConfig, RemoteKind};
+
+mod call;
+mod contract;
+mod pause;
+mod translator;
+mod words;
+
+pub use words::ag_ui as ag_ui_messages;
+
+use call::{AgentCall, Note};
+use contract::{Asked, Occasion};
+use pause::{Pause, PauseState, Told};
+use translator::RunTranslator;
+use words::SESSION;
+
+/// The failure of runs that were cut off when the hub died.
+const HUB_DIED: &str = "hub_died";
+
+/// Notes of a call that wait to be read; beyond it the call waits.
+const NOTES_MAX: usize = 16;
+
+/// A run that an agent elsewhere does.
+#[derive(Debug)]
+pub(crate) struct RemoteRun {
+    parts: RunParts,
+    config: Arc<RemoteConfig>,
+    scribe: Scribe,
+    /// What the agent calls its session and the run, as far as it said so.
+    session: Option<String>,
+    theirs: Option<String>,
+    /// What the agent waits for, where it does, or waited for before it was answered and has not said that it goes on.
+    standing: Option<PauseState>,
+    /// What was answered while the agent still spoke: a call that waits is told of before the pause stands.
+    early: Vec<(ToolCallId, Answer)>,
+    /// It has paused in this run: what each of its answers cost may add up.
+    has_paused: bool,
+    /// The call to the agent. To drop it hangs up.
+    line: Option<ActiveCall>,
+    /// Nothing more will come.
+    is_over: bool,
+}
+
+/// A call to the agent that goes on.
+#[derive(Debug)]
+struct ActiveCall {
+    notes: mpsc::Receiver<Note>,
+    _call: AbortOnDropHandle<()>,
+}
+
+impl RemoteRun {
+    /// A run that begins, or one that is there goes on: with a new answer, or where its agent waits for a person. That it
+    /// does is in the conversation when this returns.
+    pub(crate) fn begin(config: Arc<RemoteConfig>, parts: RunParts) -> Result<Self, PublishError> {
+        let mut scribe = Scribe::new(&parts.host, parts.place.clone()).at(config.price);
+        let known = scribe.look().unwrap_or_default();
+        let left = PauseState::of(&known);
+        let is_left = left.is_some();
+        let standing = left.filter(|standing| standing.is_answered() || waits(&known));
+        let start = RunStart {
+            name: Some(parts.agent.clone()),
+            dialect: Some(config.speaks.dialect().into()),
+            model: config.model.clone().filter(|_| config.speaks.has_models()),
+            title: None,
+        };
+        let mut told = vec![Event::new(&parts.place.run, Kind::RunStart(start))];
+        if is_left && standing.is_none() {
+            // It is asked anew, and waits no more.
+            told.push(pause::goes_on(&parts.place.run));
+        }
+        scribe.say(told)?;
+        let theirs = standing.as_ref().and_then(|standing| standing.pause.theirs.clone());
+        let has_paused = standing.is_some();
+        for call in standing.iter().flat_map(|standing| standing.pause.calls()) {
+            asks_about(&parts.asked, &known, &call.tool);
+        }
+        Ok(Self {
+            parts,
+            config,
+            scribe,
+            session: None,
+            theirs,
+            standing,
+            early: Vec::new(),
+            has_paused,
+            line: None,
+            is_over: false,
+        })
+    }
+
+    /// Something came of the call. False when the run is over.
+    fn hear(&mut self, note: Note) -> Result<bool, PublishError> {
+        match note {
+            Note::Taken => self.taken()?,
+            Note::Named(theirs) => self.theirs = Some(theirs),
+            Note::Events(events) => self.say(events)?,
+            Note::Over(end, asks, None) if !asks.is_empty() => return self.pause(end, asks),
+            Note::Over(end, _, failure) => {
+                self.over(end, failure)?;
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Says what the agent says; a person is asked about what it asks, with the arguments that it has by then.
+    fn say(&mut self, events: Vec<Event>) -> Result<(), PublishError> {
+        let asked: Vec<ToolCallId> = events
+            .iter()
+            .filter_map(|event| match &event.kind {
+                Kind::ApprovalRequest { tool, .. } => Some(tool.clone()),
+                _ => None,
+            })
+            .collect();
+        self.scribe.say(events)?;
+        if let Some(known) = self.scribe.look().filter(|_| !asked.is_empty()) {
+            for tool in &asked {
+                asks_about(&self.parts.asked, &known, tool);
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks for an answer to what was said last.
+    fn ask(&mut self) {
+        let (RunParts { agent, place, tools, terms, .. }, config) = (&self.parts, &self.config);
+        let mut view = self.view();
+        let before = without(&mut view, place);
+        let fresh = clock::fresh_name();
+        let (conversation, run) = (&place.conversation, &place.run);
+        let asked = contract::asked(&Occasion {
+            config,
+            agent,
+            conversation,
+            run,
+            view: &view,
+            fresh: &fresh,
+            tools,
+            terms,
+        });
+        self.session.clone_from(&asked.session);
+        let tale = RunTranslator::new(run.clone(), before.as_ref());
+        self.call(asked, tale);
+    }
+
+    fn view(&self) -> View {
+        self.parts.host.view(&self.parts.place.conversation).unwrap_or_default()
+    }
+
+    fn call(&mut self, asked: Asked, tale: RunTranslator) {
+        let (inbox, notes) = mpsc::channel(NOTES_MAX);
+        let call = AgentCall::new(&self.parts, &self.config, self.scribe.ticket(), (asked, tale), inbox);
+        self.parts.waits.send_replace(false);
+        self.line = Some(ActiveCall { notes, _call: AbortOnDropHandle::new(tokio::spawn(call.run())) });
+    }
+
+    /// The agent has paused: its run waits for a person, or is over where nothing is asked of one. False when it is over.
+    fn pause(&mut self, end: RunEnd, asks: Vec<Told>) -> Result<bool, PublishError> {
+        self.line = None;
+        let (place, config) = (&self.parts.place, &self.config);
+        let (mut events, fresh) = (Vec::new(), clock::fresh_name());
+        let theirs = self.theirs.clone();
+        let known = self.scribe.look().unwrap_or_default();
+        let run = (&place.run, &known);
+        let Some(pause) = Pause::of(config.speaks, asks, theirs, run, (&fresh, &mut events)) else {
+            self.over(end, None)?;
+            return Ok(false);
+        };
+        if !pause::are_kept(&events) {
+            return self.give_up(end, "pause_too_large", "what the agent asks is too large to be remembered");
+        }
+        self.has_paused = true;
+        if end.usage.is_some() {
+            let spent = RunUpdate { usage: end.usage, ..RunUpdate::default() };
+            events.push(Event::new(&place.run, Kind::RunUpdate(spent)));
+        }
+        let calls: Vec<ToolCallId> = pause.calls().map(|call| call.tool.clone()).collect();
+        self.standing = Some(PauseState { pause, answers: Vec::new() });
+        self.scribe.say(events)?;
+        let known = self.scribe.look().unwrap_or_default();
+        let changed = calls.into_iter().filter(|tool| !asks_about(&self.parts.asked, &known, tool));
+        let changed: Vec<ToolCallId> = changed.collect();
+        for (tool, answer) in std::mem::take(&mut self.early) {
+            // What was agreed to is not what the agent asks any more.
+            if !changed.contains(&tool) && !self.take(&tool, answer)? {
+                return Ok(false);
+            }
+        }
+        self.answer_all()
+    }
+
+    /// A person answers about a call. False when the run is over.
+    fn consent(&mut self, tool: &ToolCallId, answer: Answer) -> Result<bool, PublishError> {
+        if self.line.is_some() {
+            // Only what is asked now: who answers twice must not have answered the next pause.
+            let asks = |run: RunView| run.tools.get(tool).is_some_and(|it| it.state == ToolState::Approval);
+            let is_new = self.early.iter().all(|(early, _)| early != tool);
+            if is_new && self.scribe.look().is_some_and(asks) {
+                self.early.push((tool.clone(), answer));
+            }
+            return Ok(true);
+        }
+        if !self.take(tool, answer)? {
+            return Ok(false);
+        }
+        self.answer_all()
+    }
+
+    /// Remembers what a person answered. False when the run is over.
+    fn take(&mut self, tool: &ToolCallId, answer: Answer) -> Result<bool, PublishError> {
+        let Some(standing) = &mut self.standing else { return Ok(true) };
+        let told = standing.take(&self.parts.place.run, tool, answer);
+        if !pause::are_kept(&told) {
+            let what = "an answer is too large to be remembered; asked again, the agent begins anew";
+            return self.give_up(RunEnd::default(), "answer_too_large", what);
+        }
+        self.scribe.say(told)?;
+        Ok(true)
+    }
+
+    /// The run cannot wait for a person, and says why. False: it is over.
+    fn give_up(&mut self, end: RunEnd, code: &str, why: &str) -> Result<bool, PublishError> {
+        self.cancel();
+        self.over(end, Some(failure(code, why, false)))?;
+        Ok(false)
+    }
+
+    /// Tells the agent what was answered, once all is. False when the run is over.
+    fn answer_all(&mut self) -> Result<bool, PublishError> {
+        let Some(standing) = self.standing.as_ref().filter(|standing| standing.is_answered()) else {
+            self.parts.waits.send_replace(true);
+            return Ok(true);
+        };
+        let (RunParts { agent, place, tools, terms, .. }, config) = (&self.parts, &self.config);
+        let (view, fresh) = (self.view(), clock::fresh_name());
+        let (conversation, run) = (&place.conversation, &place.run);
+        let occasion =
+            Occasion { config, agent, conversation, run, view: &view, fresh: &fresh, tools, terms };
+        let Some(asked) = contract::goes_on(&occasion, standing) else {
+            // What was answered cannot be said in its words: nobody waits any more.
+            self.cancel();
+            self.end(RunStatus::Cancelled, RunEnd::default(), None)?;
+            return Ok(false);
+        };
+        self.session.clone_from(&asked.session);
+        let before = view.runs.get(run);
+        let tale = RunTranslator::new(run.clone(), before).carrying(before, standing);
+        self.call(asked, tale);
+        Ok(true)
+    }
+
+    /// The hub stops. A run that waits for a person waits again when it is back.
+    fn interrupt(&mut self) -> Result<(), PublishError> {
+        let waits = self.standing.is_some() && self.line.is_none();
+        let what = if waits {
+            "the hub stopped; the run waits again when it is back"
+        } else {
+            "the hub stopped while the agent answered; it can be asked again"
+        };
+        let run = &self.parts.place.run;
+        let end = RunEnd { status: RunStatus::Interrupted, lost: waits, ..RunEnd::default() };
+        let kinds = [Kind::Error(failure(HUB_STOPPED, what, true)), Kind::RunEnd(end)];
+        self.scribe.say(kinds.into_iter().map(|kind| Event::new(run, kind)).collect())
+    }
+
+    /// The agent took the request: it knows now what was said.
+    fn taken(&mut self) -> Result<(), PublishError> {
+        let run = &self.parts.place.run;
+        let mut told = Vec::new();
+        if self.standing.take().is_some() {
+            told.push(pause::goes_on(run));
+        }
+        if let Some(session) = &self.session {
+            let value = Json::of(&serde_json::json!({"session": session}));
+            told.push(Event::new(run, Kind::Custom { name: SESSION.into(), value }));
+        }
+        self.scribe.say(told)
+    }
+
+    fn over(&mut self, end: RunEnd, failure: Option<ErrorFact>) -> Result<(), PublishError> {
+        let status = match &failure {
+            None => end.status,
+            Some(fact) if fact.code == "upstream_cut" => RunStatus::Interrupted,
+            Some(_) => RunStatus::Error,
+        };
+        self.end(status, end, failure)
+    }
+
+    fn end(
+        &mut self,
+        status: RunStatus,
+        end: RunEnd,
+        failure: Option<ErrorFact>,
+    ) -> Result<(), PublishError> {
+        let run = &self.parts.place.run;
+        let mut end = RunEnd { status, lost: false, ..end };
+        // Agno counts a run as a whole.
+        let adds_up = self.has_paused && self.config.speaks != RemoteKind::Agno;
+        let spent = end.usage.take_if(|_| adds_up);
+        let spent =
+            spent.map(|spent| Kind::RunUpdate(RunUpdate { usage: Some(spent), ..RunUpdate::default() }));
+        let kinds = spent.into_iter().chain(failure.map(Kind::Error)).chain([Kind::RunEnd(end)]);
+        self.scribe.say(kinds.map(|kind| Event::new(run, kind)).collect())
+    }
+
+    /// Tells the agent that nobody waits any more, where its contract has words for that. Whether it hears is its affair.
+    fn cancel(&self) {
+        let config = &self.config;
+        let Some(theirs) = &self.theirs else { return };
+        let Some(asked) = contract::cancelled(config, self.session.as_deref(), theirs) else { return };
+        let Ok(request) = call::request(config, &asked) else { return };
+        let (way, patience) = (self.parts.way.clone(), config.patience);
+        self.parts.host.tasks.spawn(async move {
+            drop(tokio::time::timeout(patience, way.send(request)).await);
+        });
+    }
+}
+
+impl Source for RemoteRun {
+    /// What the call says; nothing where it is gone without having said that it is over.
+    type Note = Option<Note>;
+
+    fn parts(&self) -> &RunParts {
+        &self.parts
+    }
+
+    fn start(&mut self) -> Result<(), PublishError> {
+        if self.standing.is_none() {
+            self.ask();
+        } else {
+            self.is_over = !self.answer_all()?;
+        }
+        Ok(())
+    }
+
+    async fn note(&mut self) -> Option<Note> {
+        match &mut self.line {
+            Some(line) => line.notes.recv().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// An agent elsewhere looks after its time itself, and how long it may be silent is known to the call.
+    fn due(&self) -> Option<u64> {
+        None
+    }
+
+    fn take(&mut self, input: Input<Option<Note>>) -> Result<(), PublishError> {
+        let goes_on = match input {
+            Input::Drain => self.interrupt().map(|()| false),
+            Input::Stop => {
+                self.cancel();
+                self.end(RunStatus::Cancelled, RunEnd::default(), None).map(|()| false)
+            }
+            Input::Consent(tool, answer) => self.consent(&tool, answer),
+            // What an agent elsewhere waits for is its own affair.
+            Input::Again | Input::Time => Ok(true),
+            Input::Note(Some(note)) => self.hear(note),
+            Input::Note(None) => {
+                let what = failure("internal", "the call to the agent is gone", true);
+                self.over(RunEnd::default(), Some(what)).map(|()| false)
+            }
+        };
+        self.is_over = !goes_on?;
+        Ok(())
+    }
+
+    /// It is told what was said when it is asked first, and what was answered after that.
+    fn told(&self) -> u64 {
+        0
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over
+    }
+}
+
+/// A person is asked about a call of `run` as it stands there. False where it was another one before.
+fn asks_about(asked: &AskedAbout, run: &RunView, tool: &ToolCallId) -> bool {
+    run.tools.get(tool).is_none_or(|call| asked.remember(tool, &call.arguments.text))
+}
+
+/// Whether the run waits for a person, or will again once the hub does it. One whose person has answered does not: its
+/// agent may have heard that, and is not told twice by itself.
+pub(crate) fn waits(run: &RunView) -> bool {
+    let was_stopped = || run.error.as_ref().is_some_and(|error| error.code == HUB_STOPPED);
+    let is_asked = || PauseState::of(run).is_some_and(|standing| !standing.is_answered());
+    (run.is_running() || (run.loss.is_some() && was_stopped())) && is_asked()
+}
+
+/// Takes the run out of `view`: what it said is not told to who is asked for it anew.
+fn without(view: &mut View, place: &RunAddress) -> Option<RunView> {
+    view.items.retain(|item| !matches!(item, TopItem::Run(run) if *run == place.run));
+    view.runs.shift_remove(&place.run)
+}
+
+/// The end of a run that was cut off when the hub died.
+pub(crate) fn cut_off(host: &Arc<Host>, place: &RunAddress) -> Result<(), PublishError> {
+    let what = "the hub died while the agent answered; it can be asked again, and may have gone on by itself";
+    let end = RunEnd { status: RunStatus::Interrupted, ..RunEnd::default() };
+    let kinds = [Kind::Error(failure(HUB_DIED, what, true)), Kind::RunEnd(end)];
+    let events = kinds.into_iter().map(|kind| Event::new(&place.run, kind)).collect();
+    Scribe::new(host, place.clone()).say(events)
+}

@@ -1,0 +1,130 @@
+//! One request to an agent elsewhere, and its answer as it comes.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use dialects::{Decoded, decoder};
+use event_log::Ticket;
+use http_body_util::Full;
+use hyper::Request;
+use hyper::header::{AUTHORIZATION, CONTENT_LOCATION, HeaderName, HeaderValue};
+use model::event::{ErrorFact, Event, RunEnd};
+use tokio::sync::mpsc;
+
+use super::contract::{self, Asked};
+use super::pause::Told;
+use super::translator::RunTranslator;
+use crate::answer::{ANTHROPIC_VERSION, no_key, post, put_key};
+use crate::call::Call;
+use crate::driver::RunParts;
+use crate::settings::{RemoteConfig, RemoteKind};
+
+/// Who answers.
+const WHO: &str = "agent";
+
+/// A request to an agent in another server and its answer. Owned by the task of the run; dropping it hangs up on the
+/// agent.
+#[derive(Debug)]
+pub(super) struct AgentCall {
+    call: Call,
+    config: Arc<RemoteConfig>,
+    asked: Asked,
+    /// Takes what the agent says into the run.
+    tale: RunTranslator,
+    inbox: mpsc::Sender<Note>,
+}
+
+/// What comes of a call.
+#[derive(Debug)]
+pub(crate) enum Note {
+    /// The agent took the request.
+    Taken,
+    /// By this name it knows the run.
+    Named(String),
+    /// It says something.
+    Events(Vec<Event>),
+    /// Nothing more comes, and this is asked of a person before it goes on.
+    Over(RunEnd, Vec<Told>, Option<ErrorFact>),
+}
+
+impl AgentCall {
+    /// Of a run: what it is `asked`, and what takes its answer into the run. `ticket` is reached when the log has all that the
+    /// agent is told; what comes of it goes to `inbox`.
+    pub(super) fn new(
+        parts: &RunParts,
+        config: &Arc<RemoteConfig>,
+        ticket: Ticket,
+        (asked, tale): (Asked, RunTranslator),
+        inbox: mpsc::Sender<Note>,
+    ) -> Self {
+        let call = Call::new(parts, WHO, &config.upstream, ticket).with_patience(config.patience);
+        Self { call, config: Arc::clone(config), asked, tale, inbox }
+    }
+
+    /// Asks, and hands over what is said. The last note says that nothing more comes.
+    pub(super) async fn run(mut self) {
+        let failure = self.talk().await.err();
+        // Nobody listens to an agent that was hung up on.
+        let (end, asks) = self.tale.end();
+        drop(self.inbox.send(Note::Over(end, asks, failure)).await);
+    }
+
+    async fn talk(&mut self) -> Result<(), ErrorFact> {
+        self.call.kept().await?;
+        let answer = self.call.send(request(&self.config, &self.asked)?).await?;
+        let place = answer.headers().get(CONTENT_LOCATION).and_then(|place| place.to_str().ok());
+        let theirs = place.and_then(|place| place.rsplit_once("/runs/")).map(|(_, run)| run.to_owned());
+        let mut decoder = decoder(self.config.speaks.decoder(), self.call.options());
+        let mut known = Decoded::default();
+        if let Some(decoder) = &mut decoder {
+            decoder.feed(&self.asked.prelude, &mut known);
+        }
+        // All of it was told by an answer before.
+        drop(self.tale.tell(known));
+        let mut hearing = self.call.hearing(answer, decoder)?;
+        let mut is_named = hearing.is_refused();
+        if !hearing.is_refused() {
+            self.note(Note::Taken).await;
+        }
+        if let Some(theirs) = theirs {
+            is_named = true;
+            self.note(Note::Named(theirs)).await;
+        }
+        while let Some(said) = self.call.next(&mut hearing).await? {
+            if !is_named && let Some(theirs) = contract::theirs(self.config.speaks, hearing.beginning()) {
+                is_named = true;
+                self.note(Note::Named(theirs)).await;
+            }
+            let events = self.tale.tell(said);
+            if !hearing.is_refused() && !events.is_empty() {
+                self.note(Note::Events(events)).await;
+            }
+            self.call.room().await;
+        }
+        hearing.verdict(self.tale.heard())
+    }
+
+    async fn note(&self, note: Note) {
+        drop(self.inbox.send(note).await);
+    }
+}
+
+/// The request as it goes out.
+pub(super) fn request(config: &RemoteConfig, asked: &Asked) -> Result<Request<Full<Bytes>>, ErrorFact> {
+    let mut request = post(&config.upstream, &asked.path, &asked.media, asked.body.clone())?;
+    let name = match config.speaks {
+        RemoteKind::Anthropic => {
+            let (name, value) = ANTHROPIC_VERSION;
+            request.headers_mut().insert(name, HeaderValue::from_static(value));
+            HeaderName::from_static("x-api-key")
+        }
+        RemoteKind::LangGraph => HeaderName::from_static("x-api-key"),
+        _ => AUTHORIZATION,
+    };
+    if let Some(variable) = &config.key_env
+        && !put_key(&mut request, name, variable)?
+    {
+        return Err(no_key(WHO, variable));
+    }
+    Ok(request)
+}

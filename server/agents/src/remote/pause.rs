@@ -1,0 +1,260 @@
+//! Agents elsewhere that pause for a person: what they ask, which calls stand for it here, and what was answered. All of it
+//! is in the log, so that a pause outlives the hub. Pure.
+//!
+//! ```text
+//! remote_pause ──▶ remote_answer, one for each call ──▶ remote_goes_on
+//!   asked             what a person said                  the agent took it
+//! ```
+
+use compact_str::{CompactString, format_compact};
+use model::event::{Event, Kind, ToolResult, ToolStart};
+use model::limits::{BOOKKEEPING_BYTES_MAX, BOOKKEEPING_PREFIX};
+use model::view::{NoteBody, RunView};
+use model::{Json, RunId, ToolCallId};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::contract::{Asking, requests};
+use crate::run::Answer;
+use crate::settings::RemoteKind;
+
+/// The agent's own event that says what it waits for.
+const PAUSE: &str = "remote_pause";
+
+/// The one that says what a person answered.
+const ANSWER: &str = "remote_answer";
+
+/// The one that says that the agent has taken the answers.
+const GOES_ON: &str = "remote_goes_on";
+
+/// By this name decoders tell what an agent asks, to the letter; the calls that it asks about come behind it.
+pub(super) const INTERRUPT: &str = "interrupt";
+
+/// The name of a call that stands for a question which is about none.
+const QUESTION: &str = "question";
+
+/// What an agent told that it asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// To the letter.
+    pub(super) interrupt: Value,
+    /// The calls that it is about, in order.
+    pub(super) calls: Vec<Called>,
+}
+
+/// A call that waits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Called {
+    /// Its id here.
+    pub(super) tool: ToolCallId,
+    /// What the agent calls it.
+    pub(super) given: CompactString,
+    pub(super) name: CompactString,
+    /// There is none: it stands for the question itself, and ends with the answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_question: bool,
+}
+
+/// One question, with a call for each thing that is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Ask {
+    pub(super) interrupt: Value,
+    pub(super) calls: Vec<Called>,
+}
+
+/// What an agent waits for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Pause {
+    /// What the agent calls the run, where it said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) theirs: Option<String>,
+    pub(super) asks: Vec<Ask>,
+}
+
+/// What a person said about a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Answered {
+    pub(super) tool: ToolCallId,
+    pub(super) approved: bool,
+    /// Other arguments, where they were changed; to a question the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) arguments: Option<Value>,
+    /// In the person's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) why: Option<String>,
+}
+
+/// A pause, and how far it is answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct PauseState {
+    pub(super) pause: Pause,
+    pub(super) answers: Vec<Answered>,
+}
+
+impl Pause {
+    /// Of what an agent of that kind told, with calls of their own for questions that are about none, and the events that
+    /// say so. Nothing where a person has nothing to answer. `known` has the arguments of the calls.
+    pub(super) fn of(
+        speaks: RemoteKind,
+        told: Vec<Told>,
+        theirs: Option<String>,
+        (run, known): (&RunId, &RunView),
+        (fresh, out): (&str, &mut Vec<Event>),
+    ) -> Option<Self> {
+        let mut asks = Vec::new();
+        let mut made = 0_u32;
+        for Told { interrupt, mut calls } in told {
+            let mut all = Vec::new();
+            for request in requests(speaks, &interrupt) {
+                if let Some(place) = meant(&request, &calls, known) {
+                    all.push(calls.remove(place));
+                } else if request.is_question {
+                    made += 1;
+                    let tool = ToolCallId::new(&format_compact!("{QUESTION}-{fresh}-{made}"));
+                    // There is no tool of that name behind it, but the agent is answered by it.
+                    let name = request.name.unwrap_or_else(|| QUESTION.into());
+                    let text = request.text.or_else(|| (name != QUESTION).then(|| name.to_string()));
+                    out.extend(opened(run, &tool, request.arguments, text));
+                    all.push(Called { given: tool.as_str().into(), tool, name, is_question: true });
+                }
+            }
+            if !all.is_empty() {
+                asks.push(Ask { interrupt, calls: all });
+            }
+        }
+        if asks.is_empty() {
+            return None;
+        }
+        let pause = Self { theirs, asks };
+        out.push(custom(run, PAUSE, Json::of(&pause)));
+        Some(pause)
+    }
+
+    /// All calls that wait.
+    pub(super) fn calls(&self) -> impl Iterator<Item = &Called> {
+        self.asks.iter().flat_map(|ask| &ask.calls)
+    }
+}
+
+impl PauseState {
+    /// That of a run as its conversation has it; nothing where its agent waits for nobody, or has taken the answers, and
+    /// nothing of a run that others may write into.
+    pub(super) fn of(run: &RunView) -> Option<Self> {
+        if !run.own {
+            return None;
+        }
+        let mut standing = None;
+        for note in &run.notes {
+            let NoteBody::Custom { name, value } = &note.body else { continue };
+            match name.as_str() {
+                PAUSE => {
+                    let pause = serde_json::from_str(value.as_str()).ok();
+                    standing = pause.map(|pause| Self { pause, answers: Vec::new() });
+                }
+                ANSWER => {
+                    if let (Some(standing), Ok(answer)) =
+                        (&mut standing, serde_json::from_str(value.as_str()))
+                    {
+                        standing.answers.push(answer);
+                    }
+                }
+                GOES_ON => standing = None,
+                _ => {}
+            }
+        }
+        standing
+    }
+
+    /// Whether nothing is left to answer.
+    pub(super) fn is_answered(&self) -> bool {
+        self.pause.calls().all(|call| self.answer(call).is_some())
+    }
+
+    /// What was said about a call.
+    pub(super) fn answer(&self, call: &Called) -> Option<&Answered> {
+        self.answers.iter().find(|answer| answer.tool == call.tool)
+    }
+
+    /// A person answers. Returns what is to be told of it; nothing where it was not asked, or is answered.
+    pub(super) fn take(&mut self, run: &RunId, tool: &ToolCallId, answer: Answer) -> Vec<Event> {
+        let Some(call) = self.pause.calls().find(|call| call.tool == *tool).cloned() else {
+            return Vec::new();
+        };
+        if self.answer(&call).is_some() {
+            return Vec::new();
+        }
+        let answered = match answer {
+            Answer::Yes { arguments } => {
+                // Whoever writes no JSON means the text.
+                let value = |text: String| serde_json::from_str(&text).unwrap_or(Value::String(text));
+                Answered { tool: tool.clone(), approved: true, arguments: arguments.map(value), why: None }
+            }
+            Answer::No { why } => Answered { tool: tool.clone(), approved: false, arguments: None, why },
+        };
+        let mut kinds = vec![
+            Kind::Custom { name: ANSWER.into(), value: Json::of(&answered) },
+            Kind::ApprovalAnswer {
+                tool: tool.clone(),
+                approved: answered.approved,
+                text: answered.why.clone(),
+            },
+        ];
+        match &answered.arguments {
+            arguments if call.is_question && answered.approved => {
+                let output = arguments.as_ref().map_or_else(|| Json::of(&true), Json::of);
+                kinds.push(Kind::ToolResult(ToolResult::new(tool.clone(), output, false)));
+            }
+            Some(arguments) => {
+                let (tool, arguments) = (tool.clone(), Some(arguments.to_string()));
+                kinds.push(Kind::ToolCall { tool, name: None, arguments });
+            }
+            None => {}
+        }
+        self.answers.push(answered);
+        kinds.into_iter().map(|kind| Event::new(run, kind)).collect()
+    }
+}
+
+/// Where among `calls` the one is that is asked about: of those with the same name the one with the same arguments, where
+/// one has them, else the first.
+fn meant(request: &Asking, calls: &[Called], known: &RunView) -> Option<usize> {
+    let is_it = |call: &Called| request.is_about(call.given.as_str(), call.name.as_str());
+    let is_same = |call: &Called| {
+        let text = known.tools.get(&call.tool).map(|tool| tool.arguments.text.as_str());
+        let arguments = text.and_then(|text| serde_json::from_str::<Value>(text).ok());
+        arguments.as_ref() == Some(&request.arguments)
+    };
+    let same = calls.iter().position(|call| is_it(call) && is_same(call));
+    same.or_else(|| calls.iter().position(is_it))
+}
+
+/// Whether a view keeps all of what is told, so that it can be read back.
+pub(super) fn are_kept(told: &[Event]) -> bool {
+    told.iter().all(|event| match &event.kind {
+        Kind::Custom { name, value } if name.starts_with(BOOKKEEPING_PREFIX) => {
+            value.as_str().len() <= BOOKKEEPING_BYTES_MAX
+        }
+        _ => true,
+    })
+}
+
+/// That the agent has taken the answers.
+pub(super) fn goes_on(run: &RunId) -> Event {
+    custom(run, GOES_ON, Json::of(&json!({})))
+}
+
+fn custom(run: &RunId, name: &str, value: Json) -> Event {
+    Event::new(run, Kind::Custom { name: name.into(), value })
+}
+
+/// A call that stands for a question.
+fn opened(run: &RunId, tool: &ToolCallId, arguments: Value, text: Option<String>) -> [Event; 3] {
+    let start = ToolStart { tool: tool.clone(), name: QUESTION.into(), server: false, given_id: None };
+    let arguments = if arguments.is_object() { arguments } else { json!({"value": arguments}) };
+    let call = Kind::ToolCall { tool: tool.clone(), name: None, arguments: Some(arguments.to_string()) };
+    let asks = Kind::ApprovalRequest { tool: tool.clone(), text };
+    [Kind::ToolStart(start), call, asks].map(|kind| Event::new(run, kind))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! The body of a request: the conversation in the words of an API.
+
+use encode::reconstruct::{UnfinishedCalls, anthropic, openai};
+use model::View;
+use serde_json::{Map, Value, json};
+
+use crate::settings::{ModelApi, RunnerConfig};
+
+/// Most tokens of an answer where nobody says how many: Anthropic's API wants a number.
+const TOKENS_MAX: u64 = 8_192;
+
+/// Stands last where the model spoke last, as when somebody spoke while it wrote its last words: some models take no request that
+/// ends with their own words, and others go on writing those.
+const GO_ON: &str = "[Go on: answer what was not answered yet.]";
+
+/// The tools of an agent in a request, each as the API wants it.
+#[derive(Debug)]
+pub(super) enum Tools {
+    /// The model may call them.
+    Open(Vec<Value>),
+    /// It may not.
+    Closed(Vec<Value>),
+}
+
+impl Tools {
+    fn put(self, api: ModelApi, fields: &mut Map<String, Value>) {
+        let tools = match self {
+            Self::Open(tools) => tools,
+            // Anthropic's API refuses a history with calls and no tools.
+            Self::Closed(tools) if api == ModelApi::Anthropic && has_calls(fields) => {
+                fields.insert("tool_choice".to_owned(), json!({"type": "none"}));
+                tools
+            }
+            Self::Closed(_) => return,
+        };
+        if !tools.is_empty() {
+            fields.insert("tools".to_owned(), tools.into());
+        }
+    }
+}
+
+/// Whether a request to Anthropic's API tells of calls.
+fn has_calls(fields: &Map<String, Value>) -> bool {
+    let messages = fields.get("messages").and_then(Value::as_array).into_iter().flatten();
+    let mut blocks = messages.filter_map(|message| message.get("content")?.as_array()).flatten();
+    blocks.any(|block| block.get("type").and_then(Value::as_str) == Some("tool_use"))
+}
+
+/// The request, as JSON.
+pub(super) fn body(view: &View, config: &RunnerConfig, tools: Tools) -> Vec<u8> {
+    let mut fields = match config.provider.api {
+        ModelApi::OpenAi => openai(view, config),
+        ModelApi::Anthropic => anthropic(view, config),
+    };
+    tools.put(config.provider.api, &mut fields);
+    for (name, value) in &config.request {
+        fields.insert(name.clone(), value.clone());
+    }
+    // Names, numbers and text: this cannot fail to be written.
+    serde_json::to_vec(&fields).unwrap_or_default()
+}
+
+fn openai(view: &View, config: &RunnerConfig) -> Map<String, Value> {
+    let mut messages = openai::request(view, UnfinishedCalls::Answer).messages;
+    if let Some(content) = config.system.clone() {
+        messages.insert(0, openai::OpenAiMessage::System { content });
+    }
+    if let Some(openai::OpenAiMessage::Assistant { .. }) = messages.last() {
+        messages.push(openai::OpenAiMessage::User { content: GO_ON.to_owned() });
+    }
+    let mut fields = Map::new();
+    fields.insert("model".to_owned(), config.plan.model.as_str().into());
+    fields.insert("messages".to_owned(), json!(messages));
+    fields.insert("stream".to_owned(), true.into());
+    fields.insert("stream_options".to_owned(), json!({"include_usage": true}));
+    if let Some(most) = config.plan.tokens_max {
+        fields.insert("max_tokens".to_owned(), most.into());
+    }
+    fields
+}
+
+fn anthropic(view: &View, config: &RunnerConfig) -> Map<String, Value> {
+    use anthropic::{AnthropicMessage, AnthropicRole, ContentBlock};
+
+    let request = anthropic::request(view, UnfinishedCalls::Answer);
+    let mut messages = request.messages;
+    if messages.last().is_some_and(|last| last.role == AnthropicRole::Assistant) {
+        let block = ContentBlock::Text { text: GO_ON.to_owned() };
+        messages.push(AnthropicMessage { role: AnthropicRole::User, content: vec![block] });
+    }
+    let system = config.system.iter().chain(&request.system).map(String::as_str);
+    let system = system.collect::<Vec<_>>().join("\n\n");
+    let mut fields = Map::new();
+    fields.insert("model".to_owned(), config.plan.model.as_str().into());
+    if !system.is_empty() {
+        fields.insert("system".to_owned(), system.into());
+    }
+    fields.insert("messages".to_owned(), json!(messages));
+    fields.insert("stream".to_owned(), true.into());
+    fields.insert("max_tokens".to_owned(), config.plan.tokens_max.unwrap_or(TOKENS_MAX).into());
+    fields
+}

@@ -1,0 +1,265 @@
+//! Carries out what an agent decides: keeps its events, asks its model, executes its calls.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use event_log::clock;
+use hub::PublishError;
+use model::ToolCallId;
+use model::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus};
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::model::ModelCall;
+use super::note::Note;
+use super::{Agent, Command, Input};
+use crate::driver::{self, RunParts, Source};
+use crate::run::{Execute, HUB_STOPPED, RUNNER, failed};
+use crate::scribe::Scribe;
+use crate::settings::{Plan, RunnerConfig};
+use crate::streams::Streams;
+
+/// A run that the hub itself does: its agent, what it has asked and what it executes.
+#[derive(Debug)]
+pub(crate) struct Shell {
+    parts: RunParts,
+    config: Arc<RunnerConfig>,
+    agent: Agent,
+    scribe: Scribe,
+    /// Where the model's raw events go besides.
+    streams: Streams,
+    inbox: mpsc::Receiver<Note>,
+    notes: mpsc::Sender<Note>,
+    /// The calls that are executed. To drop one of these lets it be.
+    calls: HashMap<ToolCallId, DropGuard>,
+    /// The servers of which it was said that their tools are not there.
+    missing: HashSet<CompactString>,
+    /// The request that is open.
+    model: Option<AbortOnDropHandle<()>>,
+    /// How many requests there were.
+    asked: u64,
+}
+
+impl Shell {
+    /// A new run, whose beginning is in the conversation when this returns.
+    pub(crate) fn begin(config: Arc<RunnerConfig>, parts: RunParts) -> Result<Self, PublishError> {
+        let handed_over = parts.tools.iter().map(|tool| tool.name.clone()).collect();
+        let plan = Plan { handed_over, ..config.plan.clone() };
+        let agent = Agent::new(parts.place.run.clone(), plan);
+        let mut shell = Self::new(config, parts, agent);
+        shell.give([Input::Time])?;
+        Ok(shell)
+    }
+
+    /// A run that is there already goes on as the conversation has it.
+    pub(crate) fn resume(config: Arc<RunnerConfig>, parts: RunParts) -> Result<Self, PublishError> {
+        let (run, plan) = (parts.place.run.clone(), config.plan.clone());
+        let agent = Agent::new(run.clone(), plan.clone());
+        let mut shell = Self::new(config, parts, agent);
+        let mut view = shell.scribe.look();
+        let was_lost = view.as_ref().is_some_and(|view| view.loss.is_some());
+        if was_lost {
+            // With this the hub opens again what only its own end had closed.
+            let (model, name) = (Some(plan.model.clone()), plan.name.clone());
+            let start = Kind::RunStart(RunStart { model, name, dialect: Some(RUNNER.into()), title: None });
+            shell.scribe.say(vec![Event::new(&run, start)])?;
+            view = shell.scribe.look();
+        }
+        let mut out = Vec::new();
+        shell.agent = Agent::resume(run, plan, &view.unwrap_or_default(), clock::now_ms(), &mut out);
+        if was_lost && !out.is_empty() {
+            out.remove(0);
+        }
+        shell.carry_out(out)?;
+        Ok(shell)
+    }
+
+    fn new(config: Arc<RunnerConfig>, parts: RunParts, agent: Agent) -> Self {
+        let (notes, inbox) = mpsc::channel(config.notes_max.max(1));
+        let scribe = Scribe::new(&parts.host, parts.place.clone()).at(config.price);
+        let streams = Streams::open(&parts.host, &parts.place, &config.sinks);
+        Self {
+            parts,
+            config,
+            agent,
+            scribe,
+            streams,
+            inbox,
+            notes,
+            calls: HashMap::new(),
+            missing: HashSet::new(),
+            model: None,
+            asked: 0,
+        }
+    }
+
+    /// What a note is to the agent; nothing where it is of an answer that was hung up on.
+    fn inputs(&mut self, note: Note) -> Vec<Input> {
+        match note {
+            Note::Events(number, events) if number == self.asked => {
+                events.into_iter().map(Input::ModelEvent).collect()
+            }
+            Note::Silent(number, failure) if number == self.asked => vec![Input::Silent(failure)],
+            Note::Events(..) | Note::Silent(..) | Note::Missing(_) => Vec::new(),
+            Note::Progress(progress) => vec![Input::Progress(progress)],
+            Note::Done(result) => {
+                self.calls.remove(&result.tool);
+                vec![Input::Done(result)]
+            }
+        }
+    }
+
+    /// Gives the agent what came, and does what it wants then.
+    fn give(&mut self, inputs: impl IntoIterator<Item = Input>) -> Result<(), PublishError> {
+        let mut out = Vec::new();
+        for input in inputs {
+            self.agent.take(input, clock::now_ms(), clock::random(), &mut out);
+        }
+        self.carry_out(out)
+    }
+
+    /// Keeps what is to be kept, then does what is to be done: nothing is done of which the log does not know.
+    fn carry_out(&mut self, commands: Vec<Command>) -> Result<(), PublishError> {
+        let mut events = Vec::new();
+        let mut deeds = Vec::new();
+        for command in commands {
+            match command {
+                Command::Log(event) => events.push(event),
+                other => deeds.push(other),
+            }
+        }
+        // Before anybody can know that it is asked: what is remembered is what will be executed.
+        self.agent
+            .asked_about()
+            .for_each(|(tool, arguments)| self.parts.asked.remember_once(tool, arguments));
+        self.scribe.say(events)?;
+        for deed in deeds {
+            match deed {
+                Command::Ask(_) => self.ask(),
+                Command::HangUp => self.model = None,
+                Command::Execute(call) => self.execute(call),
+                Command::Abort(tool) => drop(self.calls.remove(&tool)),
+                Command::Log(_) | Command::Over => {}
+            }
+        }
+        // Whoever is told of it has what was kept already.
+        let waits = self.agent.waits_for_consent();
+        self.parts.waits.send_if_modified(|before| std::mem::replace(before, waits) != waits);
+        Ok(())
+    }
+
+    fn ask(&mut self) {
+        self.asked += 1;
+        let (ticket, inbox) = (self.scribe.ticket(), self.notes.clone());
+        let call =
+            ModelCall::new(&self.parts, &self.config, (self.asked, ticket), inbox, self.streams.clone());
+        self.model = Some(AbortOnDropHandle::new(tokio::spawn(call.run())));
+    }
+
+    /// Executes a call once the log has it.
+    fn execute(&mut self, call: Execute) {
+        let abort = CancellationToken::new();
+        self.calls.insert(call.tool.clone(), abort.clone().drop_guard());
+        let (host, config) = (Arc::clone(&self.parts.host), Arc::clone(&self.config));
+        let (notes, ticket) = (self.notes.clone(), self.scribe.ticket());
+        // A model may call what it was not offered.
+        let without_tools = self.parts.terms.without_tools;
+        tokio::spawn(async move {
+            let result = match host.kept(ticket).await {
+                Ok(()) if without_tools => {
+                    Some(failed(call.tool, "not executed: no tools are offered in this run"))
+                }
+                Ok(()) => {
+                    let progress = notes.clone();
+                    // Only the newest counts: where too many wait, this one is not missed.
+                    let told = move |it| drop(progress.try_send(Note::Progress(it)));
+                    host.tools.execute(&config.tools, &call, Box::new(told), &abort).await
+                }
+                Err(error) => Some(failed(call.tool, &format!("not executed: {error}"))),
+            };
+            if let Some(result) = result {
+                // The run may be over.
+                drop(notes.send(Note::Done(result)).await);
+            }
+        });
+    }
+
+    /// Says, once for each, that the tools of these servers are not there.
+    fn say_missing(&mut self, servers: Vec<(CompactString, String)>) -> Result<(), PublishError> {
+        let mut said = Vec::new();
+        for (server, why) in servers {
+            if self.missing.insert(server.clone()) {
+                let text = format!("the tools {server} are not there: {why}");
+                said.push(Event::new(&self.parts.place.run, Kind::Status { text }));
+            }
+        }
+        self.scribe.say(said)
+    }
+
+    /// The hub stops: the run is over for now, and all that was open is as it was when it goes on.
+    fn interrupt(&mut self) -> Result<(), PublishError> {
+        self.model = None;
+        self.calls.clear();
+        let run = self.parts.place.run.clone();
+        let fact = ErrorFact {
+            code: HUB_STOPPED.into(),
+            message: String::from("the hub stopped; the run goes on when it is back"),
+            retryable: Some(true),
+            retry_after_ms: None,
+        };
+        let end = RunEnd { status: RunStatus::Interrupted, lost: true, ..RunEnd::default() };
+        self.scribe.say(vec![Event::new(&run, Kind::Error(fact)), Event::new(&run, Kind::RunEnd(end))])?;
+        self.agent.leave();
+        Ok(())
+    }
+}
+
+impl Source for Shell {
+    type Note = Note;
+
+    fn parts(&self) -> &RunParts {
+        &self.parts
+    }
+
+    /// It has asked when it is made: what it says then is in the conversation before the turn counts as begun.
+    fn start(&mut self) -> Result<(), PublishError> {
+        Ok(())
+    }
+
+    async fn note(&mut self) -> Note {
+        match self.inbox.recv().await {
+            Some(note) => note,
+            // It holds a sender itself.
+            None => std::future::pending().await,
+        }
+    }
+
+    fn due(&self) -> Option<u64> {
+        self.agent.due()
+    }
+
+    fn take(&mut self, input: driver::Input<Note>) -> Result<(), PublishError> {
+        match input {
+            driver::Input::Drain => self.interrupt(),
+            driver::Input::Stop => self.give([Input::Stop]),
+            driver::Input::Consent(tool, answer) => self.give([Input::Consent(tool, answer)]),
+            driver::Input::Again => self.give([Input::Again]),
+            driver::Input::Time => self.give([Input::Time]),
+            driver::Input::Note(Note::Missing(servers)) => self.say_missing(servers),
+            driver::Input::Note(note) => {
+                let inputs = self.inputs(note);
+                self.give(inputs)
+            }
+        }
+    }
+
+    fn told(&self) -> u64 {
+        self.asked
+    }
+
+    fn is_over(&self) -> bool {
+        self.agent.is_over()
+    }
+}

@@ -1,0 +1,155 @@
+//! The places of runs that go on, and what each is led by.
+
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use exchange::OfferedTool;
+use hub::PublishError;
+use model::limits::RUNS_AT_ONCE_MAX;
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::asked_about::AskedAbout;
+use crate::driver::{Reins, RunParts, drive};
+use crate::error::StartError;
+use crate::host::Host;
+use crate::registry::{Agents, KnownKind, Turn};
+use crate::remote::RemoteRun;
+use crate::run::{RunAddress, Word};
+use crate::runner::Shell;
+use crate::terms::Terms;
+use crate::way::Way;
+
+/// Words for one run that wait to be heard.
+const WORDS_MAX: usize = 64;
+
+/// A run that is ready to go on.
+#[derive(Debug)]
+pub(crate) enum Work {
+    /// The hub does it.
+    Own(Box<Shell>, Reins),
+    /// An agent in another server does it.
+    Elsewhere(Box<RemoteRun>, Reins),
+}
+
+/// A run that goes on.
+#[derive(Debug)]
+pub(crate) struct Going {
+    pub(crate) agent: CompactString,
+    pub(crate) stop: CancellationToken,
+    pub(crate) words: mpsc::Sender<Word>,
+    /// Whether it goes on only when a person has answered.
+    pub(crate) is_waiting: watch::Receiver<bool>,
+    /// What it has asked a person about.
+    pub(crate) asked: Arc<AskedAbout>,
+    /// Cancelled when its place is free again.
+    pub(crate) left: CancellationToken,
+}
+
+/// The place of a run among those that go on, free again when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    agents: Arc<Agents>,
+    place: RunAddress,
+    agent: CompactString,
+}
+
+/// What a run is made of and led by, except for who does it.
+#[derive(Debug)]
+pub(crate) struct Lead {
+    reins: Reins,
+    waits: watch::Sender<bool>,
+    asked: Arc<AskedAbout>,
+}
+
+/// Whether a run begins or is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    /// It is new.
+    New,
+    /// It goes on as the conversation has it.
+    Resumed,
+}
+
+impl Seat {
+    /// Takes the place of a run of `agent`. Refused while the hub drains, while as many runs go on as may, and where it is taken.
+    pub(crate) fn take(
+        agents: &Arc<Agents>,
+        place: &RunAddress,
+        agent: CompactString,
+    ) -> Result<(Self, Lead), StartError> {
+        if agents.host().is_draining() {
+            return Err(StartError::Draining);
+        }
+        let stop = CancellationToken::new();
+        let (words, heard) = mpsc::channel(WORDS_MAX);
+        let (waits, is_waiting) = watch::channel(false);
+        let mut going = agents.going();
+        if going.len() >= RUNS_AT_ONCE_MAX {
+            return Err(StartError::TooMany);
+        }
+        if going.contains_key(place) {
+            return Err(StartError::NotResumable(String::from("the run goes on")));
+        }
+        let left = CancellationToken::new();
+        let asked = Arc::<AskedAbout>::default();
+        let its = Arc::clone(&asked);
+        let of_it = Going { agent: agent.clone(), stop: stop.clone(), words, is_waiting, asked: its, left };
+        going.insert(place.clone(), of_it);
+        drop(going);
+        let seat = Self { agents: Arc::clone(agents), place: place.clone(), agent };
+        Ok((seat, Lead { reins: Reins { stop, words: heard }, waits, asked }))
+    }
+
+    /// The run, which begins, or goes on where it is there; `tools` are those of whoever asked, on these `terms`. That it does
+    /// is in the conversation when this returns.
+    pub(crate) fn work(
+        &self,
+        (kind, way): (KnownKind, Way),
+        Lead { reins, waits, asked }: Lead,
+        (tools, terms): (Arc<[OfferedTool]>, Terms),
+        beginning: Beginning,
+    ) -> Result<Work, PublishError> {
+        let (host, agent, place) = (Arc::clone(self.agents.host()), self.agent.clone(), self.place.clone());
+        let parts = RunParts { host, agent, way, place, waits, asked, tools, terms };
+        Ok(match kind {
+            KnownKind::Runner(config) => {
+                let shell = match beginning {
+                    Beginning::New => Shell::begin(config, parts)?,
+                    Beginning::Resumed => Shell::resume(config, parts)?,
+                };
+                Work::Own(Box::new(shell), reins)
+            }
+            KnownKind::Remote(config) => Work::Elsewhere(Box::new(RemoteRun::begin(config, parts)?), reins),
+        })
+    }
+
+    /// Lets the run go on in a task of its own. What was said too late for it is answered in one more run.
+    pub(crate) fn go_on(self, work: Work) {
+        let host: Arc<Host> = Arc::clone(self.agents.host());
+        host.tasks.spawn(async move {
+            let has_news = match work {
+                Work::Own(shell, reins) => drive(*shell, reins).await,
+                Work::Elsewhere(run, reins) => drive(*run, reins).await,
+            };
+            let (agents, place, agent) = (Arc::clone(&self.agents), self.place.clone(), self.agent.clone());
+            drop(self);
+            if has_news && !agents.host().is_draining() {
+                let RunAddress { conversation, .. } = place;
+                let turn = Turn::new(agent, conversation, Vec::new());
+                if let Err(error) = agents.start(turn) {
+                    tracing::warn!(%error, "what was said last stays without an answer");
+                }
+            }
+        });
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let gone = self.agents.going().remove(&self.place);
+        if let Some(gone) = gone {
+            gone.left.cancel();
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Where the raw events of a model's answers go besides: into a file, into somebody's WebSocket. What such a sink does not
+//! take in time is lost to it, and to nobody else: the run never waits for one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use dialects::framing::{BodyFraming, PieceBody, StreamPiece};
+use tokio::sync::mpsc;
+
+use crate::host::Host;
+use crate::run::RunAddress;
+use crate::settings::{StreamSink, StreamTarget};
+
+mod file;
+mod socket;
+
+/// The sinks of one run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Streams(Arc<[SinkLink]>);
+
+/// The way to one of them.
+#[derive(Debug)]
+struct SinkLink {
+    events: mpsc::Sender<Arc<str>>,
+    /// What it did not take.
+    lost: Arc<AtomicU64>,
+}
+
+/// Hears one answer, and passes its events on.
+#[derive(Debug)]
+pub(crate) struct Tap {
+    framing: BodyFraming,
+    sinks: Streams,
+}
+
+impl Streams {
+    /// Those that are set for the run at `place`. Each runs until this is dropped, and what it has taken is delivered.
+    pub(crate) fn open(host: &Arc<Host>, place: &RunAddress, set: &[StreamSink]) -> Self {
+        let lines = set.iter().map(|sink| {
+            let (events, inbox) = mpsc::channel(sink.events_max.max(1));
+            let lost = Arc::<AtomicU64>::default();
+            let (hub, counted, place) = (Arc::clone(host), Arc::clone(&lost), place.clone());
+            let target = sink.target.clone();
+            host.tasks.spawn(async move {
+                match target {
+                    StreamTarget::File(target) => file::run(&target, &place, inbox, &counted).await,
+                    StreamTarget::Socket(target) => socket::run(&hub, &target, inbox, &counted).await,
+                }
+                let lost = counted.load(Ordering::Relaxed);
+                if lost > 0 {
+                    let (conversation, run) = (&place.conversation, &place.run);
+                    tracing::warn!(%conversation, %run, lost, "a sink of the provider did not take all events");
+                }
+            });
+            SinkLink { events, lost }
+        });
+        Self(lines.collect())
+    }
+
+    /// Hears the next answer, where anybody wants to know.
+    pub(crate) fn tap(&self) -> Option<Tap> {
+        (!self.0.is_empty()).then(|| Tap { framing: BodyFraming::default(), sinks: self.clone() })
+    }
+
+    fn say(&self, event: &str) {
+        let event: Arc<str> = Arc::from(event);
+        for line in self.0.iter() {
+            if line.events.try_send(Arc::clone(&event)).is_err() {
+                line.lost.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+impl Tap {
+    /// The next bytes of the answer.
+    pub(crate) fn hear(&mut self, bytes: &[u8]) {
+        let Self { framing, sinks } = self;
+        framing.feed(bytes, &mut |frame| pass(sinks, frame));
+    }
+
+    /// The answer is over.
+    pub(crate) fn end(mut self) {
+        let Self { framing, sinks } = &mut self;
+        framing.end(&mut |frame| pass(sinks, frame));
+    }
+}
+
+fn pass(sinks: &Streams, frame: StreamPiece<'_>) {
+    match frame.body {
+        PieceBody::Event { data, .. } => sinks.say(&line(data)),
+        PieceBody::Json(text) | PieceBody::ErrorField(text) => sinks.say(&line(text)),
+        PieceBody::Stray(_) | PieceBody::TooLarge(_) | PieceBody::Cut(_) => {}
+    }
+}
+
+/// The event as JSON on one line: as it came where it is JSON, else as a string.
+fn line(data: &str) -> String {
+    let is_json = serde_json::from_str::<serde::de::IgnoredAny>(data).is_ok();
+    if is_json {
+        // Between the values of JSON a line break means nothing, and inside of them there is none.
+        return data.replace(['\n', '\r'], " ");
+    }
+    serde_json::Value::from(data).to_string()
+}

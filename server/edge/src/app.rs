@@ -1,0 +1,245 @@
+//! The whole hub put together: accepts connections, routes requests, drains at the end (invariant I13).
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{any, get, post};
+use event_log::{Unwritten, blocking};
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use model::code::ErrorCode;
+use tokio::net::{TcpListener, TcpStream};
+use tower::ServiceExt as _;
+use tower_http::compression::predicate::{DefaultPredicate, Predicate as _, SizeAbove};
+use tower_http::compression::{CompressionLayer, CompressionLevel};
+
+use crate::http::patience::Patient;
+use crate::http::problem::Problem;
+use crate::http::{
+    commands, compat, conversations, events, export, guard, health, import, ingest, native, page, results,
+    schema, search, stream, traces as spans, upstreams,
+};
+use crate::state::Shared;
+use crate::ws;
+use crate::{proxy, retention, sink, traces};
+use event_log::clock;
+use hub::Bounds;
+
+/// How long a connection may take to send the head of a request.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Least time between two rounds of upkeep.
+const ROUND_MIN: Duration = Duration::from_millis(100);
+
+/// Answers of fewer bytes are sent as they are: packing them would save less than the headers for it cost.
+const COMPRESSED_BYTES_MIN: u16 = 1 << 10;
+
+/// How long a connection is silent before the kernel asks whether its peer is still there.
+const KEEP_ALIVE: Duration = Duration::from_mins(1);
+
+/// Serves until `shutdown`, then drains. Fails when something was not written by then.
+pub(crate) async fn run(
+    shared: Arc<Shared>,
+    listener: TcpListener,
+    address: SocketAddr,
+    shutdown: impl Future<Output = ()> + Send,
+) -> Result<(), Unwritten> {
+    let router = router(&shared);
+    tracing::info!(%address, "listening");
+    let mut shutdown = std::pin::pin!(shutdown);
+    let fleet = shared.fanout.fleet.run(shared.config.fleet_interval);
+    let watchdog = shared.sockets.watch(&shared.config);
+    let upkeep = upkeep(&shared);
+    let orphans = shared.fanout.watch_orphans();
+    let presence = shared.fanout.tell_presence();
+    let health = shared.watch_log();
+    let unfinished = shared.hub.read_back();
+    sink::start(&shared.hub, &shared.config.sinks, &shared.tasks, &shared.drain);
+    shared.agents.resume_all(unfinished.iter().map(|found| found.id().clone()).collect());
+    let retention =
+        retention::run(&shared.hub, &shared.fanout, shared.config.retain, shared.config.retain_every);
+    let mut proxied = tokio::spawn(proxy::keep_up(Arc::clone(&shared)));
+    let traces = traces::run(&shared.traces, &shared.fanout);
+    // None of them ends by itself.
+    tokio::select! {
+        () = &mut shutdown => {}
+        () = accept(&shared, &listener, &router) => {}
+        () = fleet => {}
+        () = watchdog => {}
+        () = upkeep => {}
+        () = orphans => {}
+        () = presence => {}
+        () = health => {}
+        () = retention => {}
+        () = traces => {}
+        _ = &mut proxied => tracing::error!("the upkeep of the proxy broke off"),
+    }
+    proxied.abort();
+    drop(listener);
+    drain(&shared).await;
+    shared.tools.close().await;
+    // Nothing is published any more: the log ends well, with rows that are true.
+    blocking(|| {
+        proxy::close(&shared);
+        shared.traces.flush(&shared.fanout);
+        shared.hub.tell_rows();
+        shared.hub.heal();
+        shared.hub.log().close()
+    })
+}
+
+/// What the hub does beside the traffic.
+async fn upkeep(shared: &Shared) {
+    let bounds = Bounds::idle_after(shared.config.idle, shared.config.memory_target);
+    loop {
+        // Where memory fills faster than that, rounds follow each other as fast as the log can take what leaves.
+        tokio::time::sleep(shared.config.upkeep.min(ROUND_MIN)).await;
+        let rest = shared.config.upkeep.saturating_sub(ROUND_MIN);
+        drop(tokio::time::timeout(rest, shared.hub.crowded()).await);
+        let hub = Arc::clone(&shared.hub);
+        // Beside the task that accepts. It is seen to its end even when the hub stops meanwhile.
+        let work = tokio::task::spawn_blocking(move || hub.keep_up(clock::now_ms(), bounds));
+        if let Err(error) = work.await {
+            tracing::error!(%error, "the upkeep of the hub broke off");
+        }
+    }
+}
+
+async fn accept(shared: &Arc<Shared>, listener: &TcpListener, router: &Router) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _peer)) => {
+                shared.tasks.spawn(connection(Arc::clone(shared), stream, router.clone()));
+            }
+            Err(error) => {
+                tracing::warn!(%error, "accept failed");
+                // Out of file descriptors: the next try would fail at once and spin.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+}
+
+/// Tells everybody, and waits until they are gone or the time is up.
+async fn drain(shared: &Shared) {
+    tracing::info!("draining");
+    shared.drain.cancel();
+    shared.tasks.close();
+    let gone = async {
+        // Sockets look at the time when they are woken, and they must look until they are closed.
+        loop {
+            shared.sockets.wake_due(true);
+            let step = tokio::time::sleep(Duration::from_millis(50));
+            tokio::select! {
+                () = shared.tasks.wait() => return,
+                () = step => {}
+            }
+        }
+    };
+    if tokio::time::timeout(shared.config.drain, gone).await.is_err() {
+        tracing::warn!(open = shared.tasks.len(), "the drain took too long, cutting what is open");
+    }
+}
+
+/// Sends at once what is written, and leaves with us what cannot be sent yet: it can still be conflated (invariant I8).
+fn tune(stream: &TcpStream) -> std::io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    socket2::SockRef::from(stream).set_tcp_notsent_lowat(model::limits::UNSENT_BYTES_MAX)?;
+    // A body may be silent for hours; whether its sender is still there, the kernel asks.
+    let alive = socket2::TcpKeepalive::new().with_time(KEEP_ALIVE);
+    socket2::SockRef::from(stream).set_tcp_keepalive(&alive)?;
+    stream.set_nodelay(true)
+}
+
+/// Serves the requests of one connection.
+async fn connection(shared: Arc<Shared>, stream: TcpStream, router: Router) {
+    if let Err(error) = tune(&stream) {
+        tracing::debug!(%error, "the connection stays as the kernel made it");
+    }
+    let stream = Patient::new(stream, shared.config.reader_silent);
+    let line = Arc::clone(stream.line());
+    let service = router.map_request(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(Arc::clone(&line));
+        request
+    });
+    let service = TowerToHyperService::new(service);
+    let mut builder = hyper::server::conn::http1::Builder::new();
+    builder.max_buf_size(64 << 10).timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+    // For calls that are passed on, whose servers may look at it.
+    builder.preserve_header_case(true);
+    let mut serving = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
+    let served = tokio::select! {
+        served = &mut serving => served,
+        () = shared.drain.cancelled() => {
+            serving.as_mut().graceful_shutdown();
+            serving.await
+        }
+    };
+    if let Err(error) = served {
+        tracing::debug!(%error, "connection ended");
+    }
+}
+
+/// The routes whose answers are compressed for whoever takes that. Streams (SSE), proxied answers, files of the page, which are compressed
+/// as they are built, and the doors, whose clients are other systems', are not among them.
+fn compressed() -> Router<Arc<Shared>> {
+    let worth_it = DefaultPredicate::new().and(SizeAbove::new(COMPRESSED_BYTES_MIN));
+    Router::new()
+        .route("/metrics", get(health::metrics))
+        .route("/schema/{name}", get(schema::schema))
+        .route("/v1/search", get(search::search))
+        .route("/v1/tools", get(search::tools))
+        .route("/v1/agents", get(commands::agents))
+        .route("/v1/upstreams", get(upstreams::upstreams))
+        .route("/v1/conversations", get(conversations::list))
+        .route("/v1/conversations/{conversation}", get(conversations::one))
+        .route(
+            "/v1/conversations/{conversation}/events",
+            get(events::events).post(native::publish).put(import::import),
+        )
+        .route("/v1/conversations/{conversation}/export/{format}", get(export::export))
+        .route("/v1/conversations/{conversation}/results/{hash}", get(results::result))
+        // The threads that do it serve sockets as well: what packs fastest.
+        .layer(CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(worth_it))
+}
+
+fn router(shared: &Arc<Shared>) -> Router {
+    Router::new()
+        .route("/", get(page::index))
+        .route("/c/{conversation}", get(page::index))
+        .route("/wall", get(page::index))
+        .route("/new", get(page::index))
+        .route("/image", get(page::image))
+        .route("/embed", get(page::embed))
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .route("/v1/ws", get(ws::upgrade))
+        .route("/v1/events", get(events::several))
+        .route("/v1/ingest/{dialect}/{conversation}", post(ingest::ingest))
+        .route("/v1/traces", post(spans::take))
+        .route("/v1/conversations/{conversation}/commands", post(commands::command))
+        .route("/v1/conversations/{conversation}/wait", get(conversations::wait))
+        .route("/v1/conversations/{conversation}/stream/{dialect}", get(stream::get).post(stream::post))
+        .route(
+            "/v1/conversations/{conversation}/stream/{dialect}/{*rest}",
+            get(stream::get).post(stream::post),
+        )
+        .route("/v1/chat/completions", post(compat::openai::chat))
+        .route("/v1/models", get(compat::openai::models))
+        .route("/v1/models/{model}", get(compat::openai::model))
+        .merge(compat::routes())
+        .merge(compressed())
+        .route("/proxy/{upstream}", any(proxy::call))
+        .route("/proxy/{upstream}/{*path}", any(proxy::call))
+        .fallback(page::file)
+        .method_not_allowed_fallback(|| async {
+            Problem::new(ErrorCode::MethodNotAllowed, "this path does not take this method")
+        })
+        .layer(from_fn_with_state(Arc::clone(shared), guard::guard))
+        .with_state(Arc::clone(shared))
+}

@@ -1,0 +1,179 @@
+//! Commands: what a person has done in a conversation, over whatever door it comes. Each is done once, whoever repeats it.
+
+use std::sync::Arc;
+
+use agents::{Agents, Answer, ConsentAnswer, Refusal, RunAddress, Spoken, Started, Turn, is_of_runner};
+use compact_str::CompactString;
+use event_log::blocking;
+use hub::{Conversation, Hub};
+use model::code::ErrorCode;
+use model::command::{Command, CommandAction, Done};
+use model::limits::ID_BYTES_MAX;
+use model::retry::ModelRetry;
+use model::view::RunView;
+use model::{ConversationId, Position, RunId, View};
+
+use crate::fork::{Cut, fork};
+use crate::state::Shared;
+
+mod remembered;
+
+pub(crate) use remembered::Remembered;
+
+/// Does what was commanded in `conversation`.
+pub(crate) async fn carry_out(
+    shared: &Arc<Shared>,
+    conversation: &ConversationId,
+    command: Command,
+) -> Result<Done, Refusal> {
+    granted(conversation, &command.deed)?;
+    let Command { id, deed } = command;
+    if id.len() > ID_BYTES_MAX {
+        let why = format!("the id of the command has {} bytes, the limit is {ID_BYTES_MAX}", id.len());
+        return Err(Refusal::new(ErrorCode::BadRequest, why));
+    }
+    let key = (conversation.clone(), id.clone());
+    let remembered = &shared.commands;
+    let _one_commands = remembered.turn(conversation).await;
+    let known = remembered.get(&key);
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    let came = match deed {
+        CommandAction::Fork { at, before, into, agent, text } => {
+            let target = find(&shared.hub, conversation)?;
+            let after = Position { epoch: target.epoch().clone(), seq: target.head() };
+            let said = agent.zip(text);
+            let into = fork(shared, &target, Cut { at, before }, into).await?;
+            match said {
+                None => Done { id, conversation: into, run: None, after },
+                Some((agent, text)) => done(id, blocking(|| say(&shared.agents, &into, agent, &text))?),
+            }
+        }
+        deed => {
+            if let CommandAction::Retry { run } = &deed {
+                let target =
+                    blocking(|| Target::find(&shared.agents, &shared.hub, conversation, run.clone()))?;
+                shared.agents.left(&target.started.place).await;
+            }
+            done(id, blocking(|| act(&shared.agents, &shared.hub, conversation, deed))?)
+        }
+    };
+    remembered.put(key, came.clone());
+    Ok(came)
+}
+
+fn done(id: CompactString, started: Started) -> Done {
+    let Started { place: RunAddress { conversation, run }, after } = started;
+    Done { id, conversation, run: Some(run), after }
+}
+
+/// Whether who commands may. Everybody who reaches the hub may, as long as it knows no tokens.
+#[expect(clippy::unnecessary_wraps, reason = "tokens will refuse")]
+fn granted(_conversation: &ConversationId, _deed: &CommandAction) -> Result<(), Refusal> {
+    Ok(())
+}
+
+fn act(
+    agents: &Arc<Agents>,
+    hub: &Hub,
+    id: &ConversationId,
+    deed: CommandAction,
+) -> Result<Started, Refusal> {
+    Ok(match deed {
+        CommandAction::Say { agent, text } => say(agents, id, agent, &text)?,
+        CommandAction::Stop { run } => {
+            let target = Target::find(agents, hub, id, run)?;
+            let place = &target.started.place;
+            let heard = !agents.is_over(place) && agents.stop(place);
+            target.heard(heard)?
+        }
+        CommandAction::Approve { run, tool, arguments, saw } => {
+            let answer = Answer::Yes { arguments: arguments.map(|arguments| arguments.to_string()) };
+            Target::find(agents, hub, id, run)?.consent(agents, ConsentAnswer { tool, answer, saw })?
+        }
+        CommandAction::Reject { run, tool, text } => {
+            let answer = Answer::No { why: text };
+            Target::find(agents, hub, id, run)?.consent(agents, ConsentAnswer { tool, answer, saw: None })?
+        }
+        CommandAction::Retry { run } => {
+            let target = Target::find(agents, hub, id, run)?;
+            let place = &target.started.place;
+            if target.waits_for_model() && agents.hurry(place) {
+                return Ok(target.started);
+            }
+            agents.resume(place)?
+        }
+        CommandAction::Fork { .. } => {
+            return Err(Refusal::new(ErrorCode::Internal, "a fork is made elsewhere"));
+        }
+    })
+}
+
+/// The conversation, which must be there.
+fn find(hub: &Hub, id: &ConversationId) -> Result<Arc<Conversation>, Refusal> {
+    let found = hub.find(id).map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+    found.ok_or_else(|| {
+        Refusal::new(ErrorCode::UnknownConversation, format!("no conversation is named {:?}", id.as_str()))
+    })
+}
+
+fn say(
+    agents: &Arc<Agents>,
+    id: &ConversationId,
+    agent: CompactString,
+    text: &str,
+) -> Result<Started, Refusal> {
+    if text.trim().is_empty() {
+        return Err(Refusal::new(ErrorCode::BadRequest, "a message says something"));
+    }
+    let messages = vec![Spoken::user(text)];
+    let turn = Turn::new(agent, id.clone(), messages);
+    Ok(agents.say(turn)?)
+}
+
+/// The run that a command is about.
+struct Target {
+    conversation: Arc<Conversation>,
+    started: Started,
+}
+
+impl Target {
+    fn find(agents: &Agents, hub: &Hub, id: &ConversationId, run: Option<RunId>) -> Result<Self, Refusal> {
+        let conversation = find(hub, id)?;
+        let newest = |view: &View| {
+            let ours = |(_, run): &(&RunId, &RunView)| agents.did(run);
+            view.runs.iter().rev().find(ours).map(|(id, _)| id.clone())
+        };
+        let (run, seq) = conversation.look(|view| (run.or_else(|| newest(view)), view.seq));
+        let run = run.ok_or_else(|| {
+            Refusal::new(ErrorCode::NotRunning, "no agent of this hub has a run in this conversation")
+        })?;
+        let after = Position { epoch: conversation.epoch().clone(), seq };
+        let place = RunAddress { conversation: id.clone(), run };
+        Ok(Self { conversation, started: Started { place, after } })
+    }
+
+    /// Whether the run is one of the hub's own that waits before it asks its model again.
+    fn waits_for_model(&self) -> bool {
+        let run = &self.started.place.run;
+        self.conversation.look(|view| {
+            let run = view.runs.get(run).filter(|run| is_of_runner(run));
+            run.and_then(ModelRetry::of).is_some()
+        })
+    }
+
+    /// The answer, where the run heard of it.
+    fn heard(self, heard: bool) -> Result<Started, Refusal> {
+        if heard {
+            return Ok(self.started);
+        }
+        let why = format!("the run {} does not go on in an agent of this hub", self.started.place.run);
+        Err(Refusal::new(ErrorCode::NotRunning, why))
+    }
+
+    fn consent(self, agents: &Agents, said: ConsentAnswer) -> Result<Started, Refusal> {
+        agents.consent(&self.conversation, &self.started.place, said)?;
+        Ok(self.started)
+    }
+}

@@ -1,0 +1,127 @@
+//! Forks: a new conversation with what was said in another one, up to a place. The other one stays as it is.
+
+use std::sync::Arc;
+
+use compact_str::format_compact;
+use event_log::blocking;
+use model::code::ErrorCode;
+use model::event::{Event, Kind, Origin, RunEnd, RunStatus};
+use model::fold::fold;
+use model::{ConversationId, Envelope, MessageId, RunId, Seq, View};
+
+use crate::state::Shared;
+use crate::work::{TURN, Task};
+use agents::Refusal;
+use event_log::clock;
+use hub::{Conversation, History};
+
+/// Events that are read at once.
+const EVENTS_AT_ONCE: usize = 2_000;
+
+/// Longest beginning of a name that the name of a fork takes over, in bytes.
+const NAME_BYTES: usize = 100;
+
+/// Where a fork leaves the other conversation: behind an event, before a message, or at the end.
+#[derive(Debug, Default)]
+pub(crate) struct Cut {
+    /// The last event that it has.
+    pub(crate) at: Option<Seq>,
+    /// The message that it does not have any more.
+    pub(crate) before: Option<MessageId>,
+}
+
+/// Makes the conversation `into`, or one with a name of its own, of what was said in `from` up to `cut`. Runs that went on
+/// there are interrupted here.
+pub(crate) async fn fork(
+    shared: &Shared,
+    from: &Arc<Conversation>,
+    cut: Cut,
+    into: Option<ConversationId>,
+) -> Result<ConversationId, Refusal> {
+    let head = from.head();
+    let Cut { at, before } = cut;
+    let at = at.unwrap_or(head);
+    if at > head {
+        let why = format!("the conversation has {head} events, and none with the seq {at}");
+        return Err(Refusal::new(ErrorCode::BadRequest, why));
+    }
+    let into = match into {
+        Some(into) => into,
+        None => fresh(from.id())?,
+    };
+    let Some(_turn) = shared.work.turn_within(from.look(Task::of), TURN).await else {
+        return Err(Refusal::new(
+            ErrorCode::TooMany,
+            "the hub did other work all the time; try again in a moment",
+        ));
+    };
+    let mut envelopes = read(shared, from, at).await?;
+    if let Some(before) = before {
+        let is_it = |it: &Envelope| matches!(&it.event.kind, Kind::Message(it) if it.message == before);
+        let place = envelopes.iter().position(is_it).ok_or_else(|| {
+            Refusal::new(ErrorCode::BadRequest, format!("no message {before} is among the events"))
+        })?;
+        envelopes.truncate(place);
+    }
+    envelopes.push(mark(from, envelopes.last().map_or(0, |last| last.seq)));
+    blocking(|| close(&mut envelopes));
+    let history = History::of_hub(envelopes);
+    let imported = shared.hub.import(&into, history).await;
+    imported.map_err(|error| Refusal::new(error.code(), format!("{into}: {error}")))?;
+    shared.fanout.stir(&into);
+    Ok(into)
+}
+
+/// Says behind the events that both have where they come from.
+fn mark(from: &Conversation, seq: Seq) -> Envelope {
+    let from = Origin { conversation: from.id().clone(), epoch: from.epoch().clone(), seq };
+    said(Event::new(&RunId::none(), Kind::Fork { from }), seq.saturating_add(1))
+}
+
+/// A name that says where the fork comes from.
+fn fresh(from: &ConversationId) -> Result<ConversationId, Refusal> {
+    let name = from.as_str();
+    let mut end = name.len().min(NAME_BYTES);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    let name = format_compact!("{}-fork-{}", name.get(..end).unwrap_or_default(), clock::fresh_name());
+    ConversationId::parse(&name).map_err(|error| Refusal::new(ErrorCode::BadConversation, error.to_string()))
+}
+
+/// The events up to `at`, results whole.
+async fn read(shared: &Shared, from: &Arc<Conversation>, at: Seq) -> Result<Vec<Envelope>, Refusal> {
+    let mut envelopes: Vec<Envelope> = Vec::new();
+    loop {
+        let after = envelopes.last().map_or(0, |envelope| envelope.seq);
+        if after >= at {
+            return Ok(envelopes);
+        }
+        let page = shared.hub.read(from, after, EVENTS_AT_ONCE).await;
+        let page = page.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+        if page.envelopes.is_empty() {
+            return Err(Refusal::new(ErrorCode::Gone, "the log has less than was said"));
+        }
+        let page = page.envelopes.iter().take_while(|envelope| envelope.seq <= at);
+        envelopes.extend(page.map(|envelope| shared.hub.made_whole(from, envelope).into_owned()));
+    }
+}
+
+/// Ends what went on when the fork was cut off, as a part of its history: a hub that dies leaves no fork with a run that
+/// seems to go on, and executes nothing of it again.
+fn close(envelopes: &mut Vec<Envelope>) {
+    let mut view = View::default();
+    for envelope in envelopes.iter() {
+        fold(&mut view, envelope, &mut |_| {});
+    }
+    for run in view.runs.iter().filter(|(_, run)| run.is_running()).map(|(id, _)| id) {
+        let end = Kind::RunEnd(RunEnd { status: RunStatus::Interrupted, ..RunEnd::default() });
+        let seq = envelopes.last().map_or(0, |last| last.seq).saturating_add(1);
+        envelopes.push(said(Event::new(run, end), seq));
+    }
+}
+
+/// What the hub itself says, now.
+fn said(event: Event, seq: Seq) -> Envelope {
+    Envelope { event, seq, at: clock::now_ms(), producer_at: None, publisher: None, by_hub: true }
+}

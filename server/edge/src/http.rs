@@ -1,0 +1,27 @@
+//! The HTTP edge: ingest, native events, snapshots, whole results, lists, server-sent events, health, the page, schemas.
+
+pub(crate) mod body;
+pub(crate) mod commands;
+pub(crate) mod compat;
+pub(crate) mod conversations;
+pub(crate) mod events;
+pub(crate) mod export;
+pub(crate) mod guard;
+pub(crate) mod health;
+pub(crate) mod import;
+pub(crate) mod ingest;
+pub(crate) mod native;
+pub(crate) mod page;
+pub(crate) mod params;
+pub(crate) mod passed;
+pub(crate) mod patience;
+pub(crate) mod problem;
+pub(crate) mod results;
+pub(crate) mod schema;
+pub(crate) mod search;
+pub(crate) mod selection;
+mod spool;
+pub(crate) mod sse;
+pub(crate) mod stream;
+pub(crate) mod traces;
+pub(crate) mod upstreams;

@@ -1,0 +1,53 @@
+//! `POST /v1/conversations/{c}/commands`: what a person has done in a conversation. `GET /v1/agents`: by whom.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use model::command::{Command, Done};
+use model::limits::COMMAND_BYTES_MAX;
+use serde::Serialize;
+
+use super::body;
+use super::params::{self, Path};
+use super::problem::Problem;
+use crate::commands;
+use crate::state::Shared;
+use agents::Refusal;
+use agents::{AgentRow, StartError};
+
+/// Carries out a command and answers with what became of it. A body that is no command is `bad_request`.
+pub(crate) async fn command(
+    State(shared): State<Arc<Shared>>,
+    Path(conversation): Path<String>,
+    request: Request,
+) -> Result<Json<Done>, Problem> {
+    let conversation = params::conversation(&conversation)?;
+    let body = body::plain(request, COMMAND_BYTES_MAX).await?.join();
+    let command: Command = serde_json::from_slice(&body)
+        .map_err(|error| Problem::bad_request(format!("the body is no command: {error}")))?;
+    Ok(commands::carry_out(&shared, &conversation, command).await.map(Json)?)
+}
+
+/// The agents that can be asked.
+#[derive(Debug, Serialize)]
+pub(crate) struct List {
+    agents: Vec<AgentRow>,
+}
+
+/// `GET /v1/agents`.
+pub(crate) async fn agents(State(shared): State<Arc<Shared>>) -> Json<List> {
+    Json(List { agents: shared.agents.rows() })
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(refusal.code, refusal.why)
+    }
+}
+
+impl From<StartError> for Problem {
+    fn from(error: StartError) -> Self {
+        Refusal::from(error).into()
+    }
+}

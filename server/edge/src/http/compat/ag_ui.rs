@@ -1,0 +1,169 @@
+//! AG-UI: `POST /compat/ag-ui/{agent}`, a run's input in, its events out. The thread is the conversation; the client's
+//! tools are offered to the model, and a run that calls one ends with the call.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, header};
+use axum::response::Response;
+use compact_str::CompactString;
+use exchange::OfferedTool;
+use model::code::ErrorCode;
+use model::{Json, MessageId, RunId, ToolCallId};
+use serde_json::Value;
+
+use super::answer::{Manner, Wish, answer};
+use super::{Asked, Consent, Given, Thread, object, of_thread, read};
+use crate::http::params::Path;
+use crate::http::problem::Problem;
+use crate::state::Shared;
+use agents::Answer;
+use agents::Refusal;
+use agents::Spoken;
+
+/// What a client of the protocol's binary form would accept alone.
+const BINARY: &str = "application/vnd.ag-ui.event+proto";
+
+/// What the input of a run says.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Input {
+    thread: String,
+    run: String,
+    messages: Vec<Spoken>,
+    results: Vec<Given>,
+    tools: Vec<OfferedTool>,
+    consents: Vec<Consent>,
+    left_out: Vec<String>,
+}
+
+/// Starts a run of `agent` and answers with its events as they come, as server-sent events.
+pub(super) async fn run(
+    State(shared): State<Arc<Shared>>,
+    Path(agent): Path<String>,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Response, Problem> {
+    Ok(answer(&shared, wish(&agent, &headers, request).await?).await?)
+}
+
+async fn wish(agent: &str, headers: &HeaderMap, request: Request) -> Result<Wish, Refusal> {
+    if headers.get(header::ACCEPT).is_some_and(|accepted| accepted == BINARY) {
+        return Err(Refusal::new(ErrorCode::BadRequest, "events are sent as server-sent events alone"));
+    }
+    let Input { thread, run, messages, results, tools, consents, left_out } =
+        Input::of(&object(&read(headers, request).await?)?)?;
+    let asked = Asked::new("ag-ui", agent.into(), Thread::Named(of_thread(&thread)), messages);
+    let asked = Asked { results, tools, consents, run: Some(RunId::new(&run)), ..asked };
+    let manner = Manner { thread: Some(thread.into()), ..Manner::default() };
+    Ok(Wish { asked, dialect: "ag-ui", manner, left_out })
+}
+
+impl Input {
+    fn of(fields: &Value) -> Result<Self, Refusal> {
+        let wrong = |what: &str| Refusal::new(ErrorCode::BadRequest, what.to_owned());
+        let text = |name: &str| {
+            let text = fields.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+            text.map(str::to_owned).ok_or_else(|| wrong(&format!("{name}: a text is expected")))
+        };
+        let all = fields.get("messages").and_then(Value::as_array);
+        let all = all.ok_or_else(|| wrong("messages: a list is expected"))?;
+        let has = |name: &str| match fields.get(name) {
+            None | Some(Value::Null) => false,
+            Some(Value::Array(all)) => !all.is_empty(),
+            Some(Value::Object(all)) => !all.is_empty(),
+            Some(_) => true,
+        };
+        let mut input = Self { thread: text("threadId")?, run: text("runId")?, ..Self::default() };
+        for message in all {
+            input.hear(message);
+        }
+        let tools = fields.get("tools").and_then(Value::as_array);
+        input.tools = tools.into_iter().flatten().filter_map(offered).collect();
+        let resume = fields.get("resume").and_then(Value::as_array).into_iter().flatten();
+        input.consents = resume.map(consent).collect::<Result<_, _>>()?;
+        let nowhere = ["state", "context", "forwardedProps"].into_iter().filter(|name| has(name));
+        input.left_out.extend(nowhere.map(str::to_owned));
+        Ok(input)
+    }
+
+    fn hear(&mut self, message: &Value) {
+        let field = |name: &str| message.get(name).and_then(Value::as_str);
+        let text = content(message.get("content"), &mut self.left_out);
+        let role = match field("role").unwrap_or_default() {
+            "tool" => {
+                let failed = field("error");
+                let tool = ToolCallId::new(field("toolCallId").unwrap_or_default());
+                let output = Json::string(failed.unwrap_or(&text));
+                return self.results.push(Given { tool, output, is_error: failed.is_some() });
+            }
+            "system" | "developer" => "system",
+            "assistant" => "assistant",
+            "user" => "user",
+            // Thinking, and what a page shows by itself.
+            _ => return,
+        };
+        if !text.is_empty() {
+            // Answers have ids of runs there, which are not those of messages here.
+            let id = field("id").filter(|_| role == "user").map(MessageId::new);
+            self.messages.push(Spoken { id, role: role.into(), text });
+        }
+    }
+}
+
+/// The text of a message, files as their names.
+fn content(content: Option<&Value>, left_out: &mut Vec<String>) -> String {
+    let parts = match content {
+        Some(Value::String(text)) => return text.clone(),
+        Some(Value::Array(parts)) => parts,
+        _ => return String::new(),
+    };
+    let text = |part: &Value| {
+        if let Some(text) = part.get("text").and_then(Value::as_str) {
+            return text.to_owned();
+        }
+        let kind = part.get("type").and_then(Value::as_str).unwrap_or("file");
+        let source = part.get("source").unwrap_or(part);
+        let name = ["filename", "mimeType", "url"].iter().find_map(|name| {
+            let text = part.get(*name).or_else(|| source.get(*name));
+            text.and_then(Value::as_str)
+        });
+        let file = name.map_or_else(|| format!("[{kind}]"), |name| format!("[{kind}: {name}]"));
+        left_out.push(file.clone());
+        file
+    };
+    parts.iter().map(text).collect::<Vec<_>>().join("\n")
+}
+
+/// What is said to a call that waits: its interrupt has its id.
+fn consent(entry: &Value) -> Result<Consent, Refusal> {
+    let wrong = |what: &str| Refusal::new(ErrorCode::BadRequest, format!("resume: {what}"));
+    let field = |name: &str| entry.get(name).and_then(Value::as_str);
+    let id = field("interruptId").ok_or_else(|| wrong("interruptId: a text is expected"))?;
+    let payload = entry.get("payload").unwrap_or(&Value::Null);
+    let why =
+        || payload.get("reason").and_then(Value::as_str).filter(|why| !why.is_empty()).map(str::to_owned);
+    let answer = match (field("status"), payload.get("approved").and_then(Value::as_bool)) {
+        (Some("cancelled"), _) | (Some("resolved"), Some(false)) => Answer::No { why: why() },
+        (Some("resolved"), Some(true)) => {
+            let arguments = payload.get("editedArgs").filter(|arguments| !arguments.is_null());
+            Answer::Yes { arguments: arguments.map(Value::to_string) }
+        }
+        (Some("resolved"), None) => return Err(wrong("payload.approved: true or false is expected")),
+        _ => return Err(wrong("status: resolved or cancelled is expected")),
+    };
+    Ok(Consent { tool: ToolCallId::new(id), answer })
+}
+
+/// A tool of the client's.
+pub(super) fn offered(tool: &Value) -> Option<OfferedTool> {
+    let field = |name: &str| tool.get(name).and_then(Value::as_str);
+    let schema = ["parameters", "inputSchema"].iter().find_map(|name| tool.get(*name));
+    Some(OfferedTool {
+        name: CompactString::new(field("name").filter(|name| !name.is_empty())?),
+        description: field("description").map(str::to_owned),
+        schema: schema.filter(|schema| schema.is_object()).map(Json::of),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! A caller's run, in the caller's dialect, from its beginning to its end.
+
+use std::io;
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse as _, Response};
+use compact_str::CompactString;
+use encode::{Caller, EncodeOptions, EncoderSpec, encoding};
+use futures_util::{StreamExt as _, stream};
+use model::Json;
+use model::event::Kind;
+use model::view::TopItem;
+
+use super::{Asked, Attended, Begun, begin};
+use crate::http::problem::Problem;
+use crate::http::stream::reader::{Answering, Reader};
+use crate::http::stream::with_headers;
+use crate::state::Shared;
+use agents::Refusal;
+use agents::ag_ui_messages;
+
+/// A request, and how it is answered.
+#[derive(Debug)]
+pub(super) struct Wish {
+    pub(super) asked: Asked,
+    /// The dialect of the caller.
+    pub(super) dialect: &'static str,
+    pub(super) manner: Manner,
+    /// What of the request the hub has no place for, by name.
+    pub(super) left_out: Vec<String>,
+}
+
+impl Wish {
+    /// An answer in `dialect` to what was asked.
+    pub(super) fn new(asked: Asked, dialect: &'static str) -> Self {
+        Self { asked, dialect, manner: Manner::default(), left_out: Vec::new() }
+    }
+}
+
+/// How a door answers.
+#[derive(Debug, Default)]
+pub(super) struct Manner {
+    /// What the encoder is told of the caller.
+    pub(super) caller: Caller,
+    /// How the caller calls the conversation, where its dialect names it.
+    pub(super) thread: Option<CompactString>,
+}
+
+/// Begins what is asked, and answers with it as a stream. Whoever hangs up leaves it going.
+pub(super) async fn answer(shared: &Arc<Shared>, wish: Wish) -> Result<Response, Refusal> {
+    let Wish { asked, dialect, mut manner, mut left_out } = wish;
+    manner.caller.tools = asked.tools.iter().map(|tool| tool.name.clone()).collect();
+    let run = asked.run.clone();
+    let door = asked.door;
+    let begun = begin(shared, asked).await?;
+    if begun.has_waited {
+        manner.caller.run = run.map(|run| run.as_str().into());
+    }
+    left_out.extend(begun.left_out.iter().map(|name| (*name).to_owned()));
+    Ok(with_left_out(stream_of(begun, (door, dialect), manner).await, &left_out))
+}
+
+/// The run as a stream in `dialect`.
+async fn stream_of(begun: Begun, (door, dialect): (&str, &str), manner: Manner) -> Response {
+    let Some(encoding) = encoding(dialect) else {
+        return Problem::new(model::code::ErrorCode::Internal, "a door without a dialect").into_response();
+    };
+    let headers = told(&begun);
+    let conversation = manner.thread.unwrap_or_else(|| begun.conversation().as_str().into());
+    let options = EncodeOptions { conversation, caller: Some(manner.caller), ..EncodeOptions::default() };
+    let encoder = encoding.encoder(&options);
+    let snapshot = if encoding.name == "ag-ui" && begun.has_gap { Some(snapshot(&begun)) } else { None };
+    let Begun { seat, started, has_waited, attended, .. } = begun;
+    let ping = seat.shared.config.ping(encoding, Some(door));
+    let is_waiting = seat.shared.agents.is_waiting(&started.place).filter(|_| says_waits(encoding));
+    let answering = Answering { says_cancelled: says_cancelled(encoding), is_waiting };
+    let reader = Reader::answering(seat, encoder, encoding, &started, answering);
+    let mut reader = reader.with_prologue(snapshot).with_ping(ping);
+    let first = if has_waited { Some(reader.go_on().await) } else { None };
+    let first = stream::iter(first.map(Ok));
+    let line = AnswerStream { reader, attended, breaks_off: encoding.breaks_off };
+    let pieces = first.chain(stream::unfold(Some(line), |line| async move { line?.next().await }));
+    let mut response = with_headers(encoding, Body::from_stream(pieces).into_response());
+    response.headers_mut().extend(headers);
+    response
+}
+
+/// What a caller is told, piece by piece.
+struct AnswerStream {
+    reader: Reader,
+    attended: Attended,
+    /// A failure breaks the answer off.
+    breaks_off: bool,
+}
+
+impl AnswerStream {
+    /// The next piece, and the line where more may come.
+    async fn next(mut self) -> Option<(io::Result<Bytes>, Option<Self>)> {
+        let piece = self.reader.piece().await;
+        if self.reader.is_over() {
+            self.attended.over();
+        }
+        if let Some(piece) = piece {
+            return Some((Ok(piece), Some(self)));
+        }
+        if !self.breaks_off || !self.reader.has_failed() {
+            return None;
+        }
+        // What was told before goes out before the connection ends.
+        tokio::task::yield_now().await;
+        Some((Err(io::Error::other("the run failed")), None))
+    }
+}
+
+/// All that was said before the run, for a client that does not have all of it.
+fn snapshot(begun: &Begun) -> Kind {
+    let mut view = begun.seat.conversation.view();
+    view.items.retain(|item| !matches!(item, TopItem::Run(run) if run == begun.run()));
+    view.runs.shift_remove(begun.run());
+    Kind::Custom { name: "messages_snapshot".into(), value: Json::of(&ag_ui_messages(&view, "fanlight-")) }
+}
+
+/// Whether the dialect has words for a run that a person stopped. In others it is a failure: a stream that just ends
+/// would be taken for a whole answer.
+fn says_cancelled(encoding: &EncoderSpec) -> bool {
+    matches!(encoding.name, "ag-ui" | "ai-sdk" | "forge")
+}
+
+/// Whether its callers answer a run that waits for a person with a request of their own.
+fn says_waits(encoding: &EncoderSpec) -> bool {
+    matches!(encoding.name, "ag-ui" | "ai-sdk")
+}
+
+/// Where the run is, for those who look.
+pub(super) fn told(begun: &Begun) -> Vec<(header::HeaderName, HeaderValue)> {
+    let told = [
+        (super::CONVERSATION, begun.conversation().as_str()),
+        ("fanlight-run", begun.run().as_str()),
+        ("x-request-id", begun.run().as_str()),
+    ];
+    // A name that is no plain text cannot stand in a header.
+    let told = told.into_iter().filter_map(|(name, value)| {
+        Some((header::HeaderName::from_static(name), HeaderValue::from_str(value).ok()?))
+    });
+    told.collect()
+}
+
+/// Names in a header what of a request the hub has no place for.
+pub(super) fn with_left_out(mut response: Response, left_out: &[String]) -> Response {
+    let text: String =
+        left_out.join(", ").chars().filter(|c| c.is_ascii() && !c.is_ascii_control()).collect();
+    if let Some(value) = HeaderValue::from_str(&text).ok().filter(|value| !value.is_empty()) {
+        response.headers_mut().insert("fanlight-left-out", value);
+    }
+    response
+}

@@ -1,0 +1,77 @@
+//! A run whose caller listens: what happens when the caller hangs up before the end.
+
+use std::sync::Arc;
+
+use dialects::Decoded;
+use event_log::blocking;
+use exchange::continuation::Trace;
+use model::event::Kind;
+use model::view::{RunView, View};
+
+use crate::door::HangUp;
+use crate::state::Shared;
+use agents::RunAddress;
+use hub::Publication;
+
+/// Dropped before [`Attended::over`], it says that the caller has hung up.
+#[derive(Debug)]
+pub(super) struct Attended {
+    shared: Arc<Shared>,
+    place: RunAddress,
+    /// By what the caller is known again.
+    trace: Option<Trace>,
+    hang_up: HangUp,
+    is_over: bool,
+}
+
+impl Attended {
+    /// The run at `place`, begun at `door`.
+    pub(super) fn new(shared: &Arc<Shared>, door: &str, place: &RunAddress, trace: Option<Trace>) -> Self {
+        let hang_up = HangUp::at(&shared.config.compat, door);
+        Self { shared: Arc::clone(shared), place: place.clone(), trace, hang_up, is_over: false }
+    }
+
+    /// The caller has been told all that it is told.
+    pub(super) fn over(&mut self) {
+        self.is_over = true;
+    }
+}
+
+impl Drop for Attended {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        if let Some(trace) = &self.trace {
+            self.shared.threads.left(trace, &self.place);
+            if self.hang_up == HangUp::GoOn
+                && let Some(left) = trace.left()
+            {
+                note(&self.shared, &self.place, left);
+            }
+        }
+        if self.hang_up == HangUp::Stop && self.shared.agents.stop(&self.place) {
+            let RunAddress { conversation, run } = &self.place;
+            tracing::info!(%conversation, %run, "a run is stopped whose caller has hung up");
+        }
+    }
+}
+
+/// Says in the run that its caller has hung up, for a hub that comes back. Behind the end of a run nothing more is said.
+fn note(shared: &Arc<Shared>, place: &RunAddress, left: Kind) {
+    let (shared, place) = (Arc::clone(shared), place.clone());
+    let tasks = shared.tasks.clone();
+    tasks.spawn(async move {
+        let RunAddress { conversation, run } = &place;
+        let found = blocking(|| shared.hub.find(conversation)).ok().flatten();
+        let goes_on = |view: &View| view.runs.get(run).is_some_and(RunView::is_running);
+        if !found.is_some_and(|found| found.look(goes_on)) {
+            return;
+        }
+        let mut said = Decoded::default();
+        said.push(run, left);
+        if let Err(error) = shared.fanout.publish(conversation, Publication::beside(said.envelopes)) {
+            tracing::warn!(%conversation, %run, %error, "that a caller has hung up is not kept");
+        }
+    });
+}

@@ -1,0 +1,280 @@
+//! Begins what callers want: finds the conversation, what of the request is new in it, and the run that is asked for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dialects::Decoded;
+use event_log::blocking;
+use exchange::OfferedTool;
+use exchange::continuation::{Placing, Trace, place};
+use model::code::ErrorCode;
+use model::event::{Kind, ToolResult, ToolState};
+use model::view::{RunView, TopItem};
+use model::{Position, RunId, Seq, ToolCallId, View};
+
+use super::{Asked, Attended, Begun, Consent, Given, Thread, fresh};
+use crate::fork::{Cut, fork};
+use crate::http::conversations::Seat;
+use crate::state::Shared;
+use agents::ConsentAnswer;
+use agents::Refusal;
+use agents::RunAddress;
+use agents::{Started, Terms, Turn};
+use event_log::clock;
+use hub::{By, Conversation, Publication};
+
+/// Events that are looked through at once for a place in a conversation.
+const EVENTS_AT_ONCE: usize = 2_000;
+
+/// How long a run has to hear what was said to its calls: one that is slower is told of as it stands.
+const HEARD_WITHIN: Duration = Duration::from_secs(10);
+
+/// How long a run that was told to stop has to do so.
+const STOPPED_WITHIN: Duration = Duration::from_secs(2);
+
+/// Begins what a caller wants. One at a time: a caller who asks twice at once must not be heard twice.
+pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, Refusal> {
+    if shared.is_draining() {
+        return Err(Refusal::new(ErrorCode::ShuttingDown, "the hub stops; come back in a moment"));
+    }
+    let Asked { door, agent, thread, messages, extent, results, tools, run, consents, terms } = asked;
+    let one_begins = shared.threads.one().await;
+    shared.threads.remembered(&shared.hub).await;
+    let id = match &thread {
+        Thread::Named(id) => shared.threads.current(id),
+        Thread::Told(caller) => {
+            let takes = !results.is_empty();
+            let fits = |view: &View| matches!(place(view, &messages, (extent, takes)), Placing::Rest(_));
+            let joined = blocking(|| shared.threads.find(&shared.hub, (&agent, caller), &messages, fits));
+            joined.map_or_else(|| fresh(&agent), Ok)?
+        }
+    };
+    let found =
+        blocking(|| shared.hub.find(&id)).map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+    if !consents.is_empty() {
+        // A run that is slow to hear must not keep everybody else from beginning one. It takes an answer only once.
+        drop(one_begins);
+        let started = go_on(shared, found, consents).await?;
+        let attended = Attended::new(shared, door, &started.place, None);
+        return begun(shared, started, attended, true);
+    }
+    let (tools, left_out) = takes(shared, &agent, tools, &terms);
+    if let Some(found) = &found {
+        stopped(shared, found).await;
+    }
+    let mut has_gap = false;
+    let (into, from) = match found {
+        Some(found) if shared.agents.knows(&agent) => {
+            let takes = blocking(|| take_results(shared, &found, &results))?;
+            let (placing, is_known) =
+                found.look(|view| (place(view, &messages, (extent, takes)), !view.items.is_empty()));
+            match placing {
+                _ if !is_known => (id.clone(), 0),
+                Placing::Rest(from) => {
+                    let told = messages.iter().take(from).filter(|spoken| spoken.role == "user").count();
+                    has_gap = found.look(|view| told < questions(view));
+                    (id.clone(), from)
+                }
+                Placing::Before(item, from) => {
+                    let at = seq_before(shared, &found, &item).await?;
+                    let cut = Cut { at: Some(at), ..Cut::default() };
+                    // Before the first event there is nothing that could be taken along.
+                    let into = if at == 0 { fresh(&agent) } else { fork(shared, &found, cut, None).await };
+                    (into?, from)
+                }
+            }
+        }
+        _ => (id.clone(), 0),
+    };
+    let news = messages.get(from..).unwrap_or_default().to_vec();
+    let trace = match thread {
+        Thread::Named(name) => Trace::of_thread(name, &into),
+        Thread::Told(caller) => Some(Trace::of_history((&agent, &caller), &messages, &into, clock::random())),
+    };
+    let note = trace.as_ref().map(Trace::note);
+    let turn = Turn { run, tools, note, terms, ..Turn::new(agent, into, news) };
+    let started = blocking(|| shared.agents.start(turn))?;
+    let attended = Attended::new(shared, door, &started.place, trace.clone());
+    if let Some(trace) = trace {
+        shared.threads.remember(trace, &started.place.run, clock::now_ms());
+    }
+    Ok(Begun { left_out, has_gap, ..begun(shared, started, attended, false)? })
+}
+
+/// The tools of the caller that the agent can be told of, and what of the request it cannot.
+fn takes(
+    shared: &Shared,
+    agent: &str,
+    tools: Vec<OfferedTool>,
+    terms: &Terms,
+) -> (Vec<OfferedTool>, Vec<&'static str>) {
+    let mut left_out = Vec::new();
+    let takes = shared.agents.takes_tools(agent) || tools.is_empty();
+    if !takes {
+        left_out.push("tools");
+    }
+    if terms.without_tools && !shared.agents.can_do_without_tools(agent) {
+        left_out.push("enable_tools");
+    }
+    (if takes { tools } else { Vec::new() }, left_out)
+}
+
+/// Waits until those runs are over that were told to stop: what is said next comes behind them. Not without end.
+async fn stopped(shared: &Shared, conversation: &Conversation) {
+    let is_stopping = |(run, view): (&RunId, &RunView)| {
+        let place = RunAddress { conversation: conversation.id().clone(), run: run.clone() };
+        view.is_running() && shared.agents.is_stopping(&place)
+    };
+    let all = async {
+        loop {
+            let mut moved = std::pin::pin!(conversation.moved());
+            moved.as_mut().enable();
+            if !conversation.look(|view| view.runs.iter().any(is_stopping)) {
+                return;
+            }
+            moved.await;
+        }
+    };
+    // One that does not stop is told of as it stands.
+    drop(tokio::time::timeout(STOPPED_WITHIN, all).await);
+}
+
+pub(super) fn begun(
+    shared: &Arc<Shared>,
+    started: Started,
+    attended: Attended,
+    has_waited: bool,
+) -> Result<Begun, Refusal> {
+    let conversation = shared.hub.enter(&started.place.conversation);
+    let conversation = conversation.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+    let seat = Seat { shared: Arc::clone(shared), conversation };
+    Ok(Begun { seat, started, has_waited, left_out: Vec::new(), has_gap: false, attended })
+}
+
+/// How many messages of persons there are.
+fn questions(view: &View) -> usize {
+    view.messages.values().filter(|message| message.role == "user").count()
+}
+
+/// Says to calls that wait what their caller says to them. What comes of the run after they began to wait is what it is
+/// told, whoever has answered them.
+pub(super) async fn go_on(
+    shared: &Arc<Shared>,
+    found: Option<Arc<Conversation>>,
+    consents: Vec<Consent>,
+) -> Result<Started, Refusal> {
+    let is_asked = |run: &RunView| consents.iter().any(|consent| run.tools.contains_key(&consent.tool));
+    let of = |view: &View| {
+        let (id, run) = view.runs.iter().rev().find(|(_, run)| is_asked(run))?;
+        let is_open = |consent: &Consent| {
+            run.tools.get(&consent.tool).is_some_and(|tool| tool.state == ToolState::Approval)
+        };
+        Some((id.clone(), view.seq, consents.iter().map(is_open).collect::<Vec<bool>>()))
+    };
+    let known = found.and_then(|found| Some((found.look(of)?, found)));
+    let ((run, seq, open), found) = known.ok_or_else(|| {
+        Refusal::new(
+            ErrorCode::NotRunning,
+            "no run of this conversation has one of the calls that are answered",
+        )
+    })?;
+    let mut seq = seq;
+    if open.contains(&false) {
+        let answers = |kind: &Kind, of: &RunId| {
+            *of == run
+                && matches!(kind, Kind::ApprovalAnswer { tool, .. } if consents.iter().any(|it| it.tool == *tool))
+        };
+        seq = first(shared, &found, answers).await?.saturating_sub(1);
+    }
+    let place = RunAddress { conversation: found.id().clone(), run };
+    let tools: Vec<ToolCallId> = consents.iter().map(|consent| consent.tool.clone()).collect();
+    for (Consent { tool, answer }, is_open) in consents.into_iter().zip(open) {
+        if is_open {
+            shared.agents.consent(&found, &place, ConsentAnswer { tool, answer, saw: None })?;
+        }
+    }
+    heard(shared, &found, &place, &tools).await;
+    Ok(Started { place, after: Position { epoch: found.epoch().clone(), seq } })
+}
+
+/// Waits until the run has heard what was said to its calls: until then it waits as before. Not without end: an agent may
+/// be slow to say that it has paused.
+async fn heard(shared: &Shared, conversation: &Conversation, place: &RunAddress, tools: &[ToolCallId]) {
+    let waits = |run: &RunView| {
+        let asks = |tool: &ToolCallId| run.tools.get(tool).is_some_and(|it| it.state == ToolState::Approval);
+        run.is_running() && tools.iter().any(asks)
+    };
+    let mut patience = std::pin::pin!(tokio::time::sleep(HEARD_WITHIN));
+    loop {
+        let mut moved = std::pin::pin!(conversation.moved());
+        moved.as_mut().enable();
+        if !conversation.look(|view| view.runs.get(&place.run).is_some_and(waits)) {
+            return;
+        }
+        tokio::select! {
+            () = moved => {}
+            () = shared.drain.cancelled() => return,
+            () = &mut patience => return,
+        }
+    }
+}
+
+/// Takes what calls gave back that a run has left to the caller. True when there was one.
+fn take_results(shared: &Shared, conversation: &Conversation, results: &[Given]) -> Result<bool, Refusal> {
+    let mut said = Decoded::default();
+    let mut by = By::Outside;
+    conversation.look(|view| {
+        let Some((id, run)) = view.runs.last() else { return };
+        if run.own {
+            // Whom the calls of a run were left to comes through one of the hub's own doors.
+            by = By::Hub;
+        }
+        for given in results {
+            let waits = run.tools.get(&given.tool).is_some_and(|tool| tool.state == ToolState::Pending);
+            if waits && !run.is_running() {
+                let result = ToolResult::new(given.tool.clone(), given.output.clone(), given.is_error);
+                said.push(id, Kind::ToolResult(result));
+            }
+        }
+    });
+    if said.envelopes.is_empty() {
+        return Ok(false);
+    }
+    let published =
+        shared.fanout.publish(conversation.id(), Publication { by, ..Publication::of(said.envelopes) });
+    published.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+    Ok(true)
+}
+
+/// Where a conversation stood before `item` began.
+pub(super) async fn seq_before(
+    shared: &Shared,
+    conversation: &Arc<Conversation>,
+    item: &TopItem,
+) -> Result<Seq, Refusal> {
+    let begins = |kind: &Kind, run: &RunId| match item {
+        TopItem::Message(id) => matches!(kind, Kind::Message(message) if message.message == *id),
+        TopItem::Run(id) => run == id,
+    };
+    Ok(first(shared, conversation, begins).await?.saturating_sub(1))
+}
+
+/// Where the first event is that is `wanted`.
+async fn first(
+    shared: &Shared,
+    conversation: &Arc<Conversation>,
+    wanted: impl Fn(&Kind, &RunId) -> bool,
+) -> Result<Seq, Refusal> {
+    let gone = |why: String| Refusal::new(ErrorCode::Gone, why);
+    let mut after = 0;
+    loop {
+        let page = shared.hub.read(conversation, after, EVENTS_AT_ONCE).await;
+        let page = page.map_err(|error| gone(error.to_string()))?;
+        let found = page.envelopes.iter().find(|envelope| wanted(&envelope.event.kind, &envelope.event.run));
+        if let Some(found) = found {
+            return Ok(found.seq);
+        }
+        let last = page.envelopes.last().map(|envelope| envelope.seq);
+        after = last.ok_or_else(|| gone(String::from("the log does not have the beginning any more")))?;
+    }
+}

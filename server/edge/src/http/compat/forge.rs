@@ -1,0 +1,126 @@
+//! Forge: `/compat/forge/…`, as forge-ui calls its orchestrator. Nothing is kept for the caller: each request has all
+//! that was said, and the conversation is found by it. What forge-ui asks of the keys and models of providers is answered
+//! with the agents: they are the models.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use axum::routing::{get, post, put};
+use axum::{Json, Router};
+use model::code::ErrorCode;
+use serde_json::{Value, json};
+
+use super::answer::{Wish, answer};
+use super::{Asked, Thread, behind, caller, history, object, of_header, read};
+use crate::http::problem::Problem;
+use crate::state::Shared;
+use agents::Refusal;
+use agents::{Spoken, Terms};
+
+mod models;
+
+/// What forge-ui may say that is the agent's matter.
+const OF_THE_AGENT: [&str; 3] = ["use_toon_format", "use_tool_rag_mode", "extra_mcp_servers"];
+
+/// All paths below `/compat/forge`.
+pub(super) fn routes() -> Router<Arc<Shared>> {
+    Router::new()
+        .route("/compat/forge/chat/stream", post(chat))
+        .route("/compat/forge/health", get(health))
+        .route("/compat/forge/config", get(config))
+        .route("/compat/forge/tools", get(tools))
+        .route("/compat/forge/tools/refresh", post(refresh_tools))
+        .route("/compat/forge/mcp/validate", post(models::validate))
+        .route("/compat/forge/models", get(models::all).post(models::add))
+        .route("/compat/forge/models/refresh", post(models::refresh))
+        .route("/compat/forge/models/fetch", post(models::fetch))
+        .route("/compat/forge/models/grouped", get(models::grouped))
+        .route("/compat/forge/models/suggestions/{provider}", get(models::suggestions))
+        .route("/compat/forge/models/{provider}/{*model}", put(models::update).delete(models::remove))
+        .route("/compat/forge/providers", get(models::providers))
+        .route("/compat/forge/providers/{provider}", put(models::turn))
+}
+
+/// `POST /compat/forge/chat/stream`.
+async fn chat(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Response, Problem> {
+    Ok(answer(&shared, wish(&shared, &headers, request).await?).await?)
+}
+
+async fn wish(shared: &Shared, headers: &HeaderMap, request: Request) -> Result<Wish, Refusal> {
+    let fields = object(&read(headers, request).await?)?;
+    let (messages, left_out) = said(&fields)?;
+    let model = fields.get("model").and_then(Value::as_str);
+    // Models may be named with their provider: `fanlight::helper`, `fanlight/helper`.
+    let model = model.map(|model| model.rsplit_once("::").map_or(model, |(_, name)| name));
+    let model = model.map(|model| model.strip_prefix("fanlight/").unwrap_or(model));
+    let agent = behind(shared, "forge", model)?;
+    let thread = match of_header(headers)? {
+        Some(id) => Thread::Named(id),
+        None => Thread::Told(caller("forge", headers, &fields)),
+    };
+    let without_tools = fields.get("enable_tools") == Some(&Value::Bool(false));
+    let terms = Terms { without_tools, ..Terms::default() };
+    let asked = Asked { terms, ..Asked::new("forge", agent, thread, messages) };
+    Ok(Wish { left_out, ..Wish::new(asked, "forge") })
+}
+
+/// What was said, and what of the request the hub has no place for.
+fn said(fields: &Value) -> Result<(Vec<Spoken>, Vec<String>), Refusal> {
+    let text = fields.get("user_message").and_then(Value::as_str).filter(|text| !text.is_empty());
+    let text = text.ok_or_else(|| Refusal::new(ErrorCode::BadRequest, "user_message: a text is expected"))?;
+    let mut left_out = Vec::new();
+    let mut messages = match fields.get("messages") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(all)) if all.is_empty() => Vec::new(),
+        given => history(given, &mut left_out)?,
+    };
+    if let Some(system) = fields.get("system_prompt").and_then(Value::as_str).filter(|text| !text.is_empty())
+    {
+        messages.insert(0, Spoken { id: None, role: "system".into(), text: system.to_owned() });
+    }
+    messages.push(Spoken::user(text));
+    let differs = |name: &&&str| match fields.get(**name) {
+        None | Some(Value::Null) => false,
+        Some(Value::Bool(value)) => *value,
+        Some(Value::Array(all)) => !all.is_empty(),
+        Some(_) => true,
+    };
+    left_out.extend(OF_THE_AGENT.iter().filter(differs).map(|name| (*name).to_owned()));
+    Ok((messages, left_out))
+}
+
+/// `GET /compat/forge/health`.
+async fn health(State(shared): State<Arc<Shared>>) -> Json<Value> {
+    let tools = tools_of(&shared).await;
+    Json(json!({"status": "ok", "armory_available": !tools.is_empty()}))
+}
+
+/// `GET /compat/forge/config`.
+async fn config() -> Json<Value> {
+    // A client without a key of its own asks only providers that have one here.
+    let known = json!({"openrouter": true, "openai": true, "anthropic": true, "google": true});
+    Json(json!({"server_providers": known, "allow_byok": false}))
+}
+
+/// `GET /compat/forge/tools`: those of the agent behind the door.
+async fn tools(State(shared): State<Arc<Shared>>) -> Json<Value> {
+    Json(tools_of(&shared).await.into())
+}
+
+/// `POST /compat/forge/tools/refresh`.
+async fn refresh_tools(State(shared): State<Arc<Shared>>) -> Json<Value> {
+    Json(json!({"status": "refreshed", "tool_count": tools_of(&shared).await.len()}))
+}
+
+async fn tools_of(shared: &Shared) -> Vec<Value> {
+    match behind(shared, "forge", None) {
+        Ok(agent) => shared.tools.list(shared.agents.servers(&agent)).await,
+        Err(_nobody) => Vec::new(),
+    }
+}

@@ -1,0 +1,196 @@
+//! What forge-ui asks of models and providers: the agents are the models of one provider. A model that a user adds is a
+//! name more for the agent behind the door.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::HeaderMap;
+use event_log::blocking;
+use model::code::ErrorCode;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use crate::http::compat::{behind, object, read};
+use crate::http::params::Path;
+use crate::http::problem::Problem;
+use crate::shelf::{Change, Model, PROVIDER, Power, no_provider};
+use crate::state::Shared;
+use agents::Refusal;
+use event_log::clock;
+
+/// How long a server with tools has to say which it has.
+const VALIDATED_WITHIN: Duration = Duration::from_secs(10);
+
+/// A model in a path.
+type Named = Path<(String, String)>;
+
+fn models_of(shared: &Shared) -> Vec<Model> {
+    shared.forge.models(shared.agents.names())
+}
+
+/// `GET /compat/forge/models`.
+pub(super) async fn all(State(shared): State<Arc<Shared>>) -> Json<Value> {
+    let models = models_of(&shared);
+    let told = |model: &Model| {
+        json!({
+            "id": model.id, "name": model.display_name(), "provider": model.provider, "context_length": 0,
+            "pricing": {"prompt": 0.0, "completion": 0.0},
+            "supports_tools": true, "supports_vision": false, "modality": "text->text", "created": null,
+        })
+    };
+    let mut providers: Vec<&str> = models.iter().map(|model| model.provider.as_str()).collect();
+    providers.dedup();
+    let models: Vec<Value> = models.iter().map(told).collect();
+    Json(json!({"providers": providers, "models": models, "cached_at": null}))
+}
+
+/// `POST /compat/forge/models/refresh`.
+pub(super) async fn refresh(State(shared): State<Arc<Shared>>) -> Json<Value> {
+    let models = models_of(&shared);
+    let mut providers: Vec<&str> = models.iter().map(|model| model.provider.as_str()).collect();
+    providers.dedup();
+    let (models, providers) = (models.len(), providers.len());
+    Json(json!({"status": "refreshed", "model_count": models, "provider_count": providers}))
+}
+
+/// `GET /compat/forge/models/grouped`.
+pub(super) async fn grouped(State(shared): State<Arc<Shared>>) -> Json<Value> {
+    let models = models_of(&shared);
+    let mut groups: Map<String, Value> = Map::new();
+    for (provider, _, is_on) in shared.forge.providers(shared.agents.names()) {
+        let of = models.iter().filter(|model| model.provider == provider).map(Model::told);
+        if is_on {
+            let chat: Vec<Value> = of.collect();
+            groups.insert(provider, json!({"chat": chat, "embedding": [], "other": []}));
+        }
+    }
+    let named = |provider: &str, id: &str| json!({"provider": provider, "model_id": id});
+    let favorites = models.iter().filter(|model| model.is_favorite());
+    let favorites: Vec<Value> = favorites.map(|model| named(&model.provider, &model.id)).collect();
+    let default = behind(&shared, "forge", None).ok();
+    let default = default.map(|name| named(PROVIDER, &name));
+    Json(json!({"providers": groups, "favorites": favorites, "recent": [], "default_model": default}))
+}
+
+/// `GET /compat/forge/providers`.
+pub(super) async fn providers(State(shared): State<Arc<Shared>>) -> Json<Value> {
+    let told = |(id, count, is_on): (String, usize, bool)| {
+        let is_own = id == PROVIDER;
+        let name = if is_own { "Fanlight" } else { &id };
+        json!({
+            "id": id, "name": name, "configured": true, "has_api": is_own, "model_count": count, "enabled": is_on,
+        })
+    };
+    let providers = shared.forge.providers(shared.agents.names());
+    Json(json!({"providers": providers.into_iter().map(told).collect::<Vec<_>>()}))
+}
+
+/// `POST /compat/forge/models`: one more name for the agent behind the door.
+pub(super) async fn add(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Json<Value>, Problem> {
+    let fields = object(&read(&headers, request).await?)?;
+    let (provider, id) = (text(&fields, "provider")?, text(&fields, "model_id")?);
+    let change: Change = said(&fields)?;
+    let now = clock::now_ms();
+    let model = blocking(|| shared.forge.add(shared.agents.names(), (&provider, &id), change, now))?;
+    Ok(Json(json!({"status": "created", "model": model.told()})))
+}
+
+/// `PUT /compat/forge/models/{provider}/{model}`: a favourite, another name, what it can do.
+pub(super) async fn update(
+    State(shared): State<Arc<Shared>>,
+    Path((provider, id)): Named,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Json<Value>, Problem> {
+    let change: Change = said(&object(&read(&headers, request).await?)?)?;
+    let model = blocking(|| shared.forge.update(shared.agents.names(), (&provider, &id), change))?;
+    Ok(Json(json!({"status": "updated", "model": model.told()})))
+}
+
+/// `DELETE /compat/forge/models/{provider}/{model}`.
+pub(super) async fn remove(
+    State(shared): State<Arc<Shared>>,
+    Path((provider, id)): Named,
+) -> Result<Json<Value>, Problem> {
+    blocking(|| shared.forge.remove(shared.agents.names(), (&provider, &id)))?;
+    Ok(Json(json!({"status": "deleted", "provider": provider, "model_id": id})))
+}
+
+/// `POST /compat/forge/models/fetch`: all agents are on the list again.
+pub(super) async fn fetch(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Json<Value>, Problem> {
+    let provider = text(&object(&read(&headers, request).await?)?, "provider")?;
+    let count = shared.agents.names().count();
+    let (added, updated) = blocking(|| shared.forge.fetch(&provider, count))?;
+    Ok(Json(json!({
+        "status": "success", "provider": provider, "models_added": added, "models_updated": updated,
+        "deprecated": [],
+    })))
+}
+
+/// `GET /compat/forge/models/suggestions/{provider}`: the agents; the one behind the door is recommended.
+pub(super) async fn suggestions(
+    State(shared): State<Arc<Shared>>,
+    Path(provider): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    if provider != PROVIDER {
+        return Err(no_provider(&provider).into());
+    }
+    let best = behind(&shared, "forge", None).ok();
+    let told = |name: &str| json!({"id": name, "display_name": name, "recommended": best.as_ref().is_some_and(|best| best == name)});
+    let suggestions: Vec<Value> = shared.agents.names().map(told).collect();
+    Ok(Json(json!({"provider": provider, "suggestions": suggestions})))
+}
+
+/// `PUT /compat/forge/providers/{provider}`: whether its models are shown.
+pub(super) async fn turn(
+    State(shared): State<Arc<Shared>>,
+    Path(provider): Path<String>,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Json<Value>, Problem> {
+    let fields = object(&read(&headers, request).await?)?;
+    let enabled = fields.get("enabled").and_then(Value::as_bool);
+    let enabled = enabled.ok_or_else(|| wrong("enabled: true or false is expected"))?;
+    let power = if enabled { Power::On } else { Power::Off };
+    blocking(|| shared.forge.turn(&provider, power))?;
+    Ok(Json(json!({"status": "updated", "provider": provider, "enabled": enabled})))
+}
+
+/// `POST /compat/forge/mcp/validate`: whether a server with tools can be reached, and which it has.
+pub(super) async fn validate(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Json<Value>, Problem> {
+    let fields = object(&read(&headers, request).await?)?;
+    let url = text(&fields, "url")?;
+    let key = fields.get("api_key").and_then(Value::as_str).filter(|key| !key.is_empty());
+    Ok(Json(match shared.tools.probe(&url, key, VALIDATED_WITHIN).await {
+        Ok(tools) => json!({"valid": true, "tool_count": tools.len(), "tools": tools, "error": null}),
+        Err(why) => json!({"valid": false, "tool_count": 0, "tools": [], "error": why}),
+    }))
+}
+
+fn text(fields: &Value, name: &str) -> Result<String, Refusal> {
+    let text = fields.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    text.map(str::to_owned).ok_or_else(|| wrong(&format!("{name}: a text is expected")))
+}
+
+fn said<T: DeserializeOwned>(fields: &Value) -> Result<T, Refusal> {
+    serde_json::from_value(fields.clone())
+        .map_err(|error| wrong(&format!("what is said of the model: {error}")))
+}
+
+fn wrong(why: &str) -> Refusal {
+    Refusal::new(ErrorCode::BadRequest, why)
+}

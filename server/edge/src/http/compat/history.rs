@@ -1,0 +1,77 @@
+//! What was said, from messages with a role and a content, as most callers send them.
+
+use exchange::{MessagePiece, ModelApi, ModelRequest, RequestMessage, RequestRole};
+use model::ToolCallId;
+use model::code::ErrorCode;
+use serde_json::{Value, json};
+
+use super::Given;
+use agents::Refusal;
+use agents::Spoken;
+
+/// The messages of a request, sorted into what was said, what calls returned and what was left out.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    /// In order.
+    pub(super) messages: Vec<Spoken>,
+    /// What calls gave back that the caller has executed.
+    pub(super) results: Vec<Given>,
+    /// Files, which the hub has no place for: each stands in its text by name.
+    pub(super) left_out: Vec<String>,
+}
+
+impl History {
+    /// Of a request that was read.
+    pub(super) fn of(request: &ModelRequest) -> Self {
+        let mut history = Self::default();
+        if let Some(system) = &request.system {
+            history.messages.push(Spoken { id: None, role: "system".into(), text: system.clone() });
+        }
+        for said in &request.messages {
+            history.hear(said);
+        }
+        history.left_out.extend(request.anomalies.iter().map(|anomaly| anomaly.detail.clone()));
+        history
+    }
+
+    /// Adds one message of the caller's history.
+    fn hear(&mut self, said: &RequestMessage) {
+        let mut texts = Vec::new();
+        for piece in &said.pieces {
+            match piece {
+                MessagePiece::Text(text) => texts.push(text.clone()),
+                MessagePiece::File(file) => {
+                    texts.push(file.placeholder());
+                    self.left_out.push(file.placeholder());
+                }
+                MessagePiece::Result { id, output, is_error, .. } => {
+                    let (tool, output, is_error) = (ToolCallId::new(id), output.clone(), *is_error);
+                    self.results.push(Given { tool, output, is_error });
+                }
+                MessagePiece::Call { .. } | MessagePiece::Consent { .. } => {}
+            }
+        }
+        let role = match &said.role {
+            RequestRole::Tool => return,
+            RequestRole::Other(_) => RequestRole::User.as_str(),
+            role => role.as_str(),
+        };
+        if !texts.is_empty() {
+            self.messages.push(Spoken { id: None, role: role.into(), text: texts.join("\n") });
+        }
+    }
+}
+
+/// The messages of the field `messages`; what of them has no place here is added to `left_out`.
+pub(super) fn history(messages: Option<&Value>, left_out: &mut Vec<String>) -> Result<Vec<Spoken>, Refusal> {
+    let wrong = |why: &str| Refusal::new(ErrorCode::BadRequest, format!("messages: {why}"));
+    let all = messages.and_then(Value::as_array).ok_or_else(|| wrong("a list is expected"))?;
+    let body = json!({"messages": all}).to_string();
+    let history =
+        History::of(&ModelRequest::read(ModelApi::OpenAiChat, "/chat/completions", body.as_bytes()));
+    left_out.extend(history.left_out);
+    if history.messages.is_empty() {
+        return Err(wrong("nothing is said in them"));
+    }
+    Ok(history.messages)
+}

@@ -1,0 +1,162 @@
+//! `POST /v1/chat/completions`, `GET /v1/models`: any client of OpenAI's API. The model is the name of an agent.
+//!
+//! What the hub's agents do with their tools is not in the answer: such a client would execute each call that it sees.
+//! Those who ask for it (the field `tool_progress`, the header `Fanlight-Tools: show`, or all of `/compat/bernard`) are
+//! told Bernard's form of the stream, with whole calls, progress and results.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use compact_str::CompactString;
+use encode::Caller;
+use encode::openai_chat::completion;
+use model::code::ErrorCode;
+use model::event::RunStatus;
+use model::view::RunView;
+use serde_json::{Value, json};
+
+use super::answer::{self, Manner, told, with_left_out};
+use super::{Asked, Begun, Thread, begin, behind, of_header, of_thread, over, read};
+use crate::http::params::Path;
+use crate::state::Shared;
+use agents::Refusal;
+
+mod fault;
+mod request;
+
+use fault::Fault;
+use request::Wish;
+
+/// Asks for the tools' own part of the story.
+const TOOLS: &str = "fanlight-tools";
+
+/// `POST /v1/chat/completions`.
+pub(crate) async fn chat(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    request: Request,
+) -> Response {
+    answer(&shared, &headers, request, false).await.unwrap_or_else(Fault::into_response)
+}
+
+/// The same for Bernard's clients, whose models need not be agents.
+pub(crate) async fn bernard(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    request: Request,
+) -> Response {
+    answer(&shared, &headers, request, true).await.unwrap_or_else(Fault::into_response)
+}
+
+async fn answer(
+    shared: &Arc<Shared>,
+    headers: &HeaderMap,
+    request: Request,
+    is_bernard: bool,
+) -> Result<Response, Fault> {
+    let body = read(headers, request).await?;
+    let wish = Wish::read(&body)?;
+    let agent =
+        if is_bernard { behind(shared, "bernard", wish.model.as_deref())? } else { agent(shared, &wish)? };
+    let door = if is_bernard { "bernard" } else { "openai" };
+    let thread = match of_header(headers)? {
+        Some(id) => Thread::Named(id),
+        None => match &wish.thread {
+            Some(name) if is_bernard => Thread::Named(of_thread(name)),
+            _ => Thread::Told(super::caller(door, headers, &wish.whose)),
+        },
+    };
+    let Wish { messages, results, tools, streams, wants_usage, shows_tools, left_out, .. } = wish;
+    let shows = is_bernard || shows_tools || headers.get(TOOLS).is_some_and(|value| value == "show");
+    let mut caller = Caller { wants_usage, ..Caller::default() };
+    if !streams {
+        caller.tools = tools.iter().map(|tool| tool.name.clone()).collect();
+    }
+    let asked = Asked { results, tools, ..Asked::new(door, agent, thread, messages) };
+    if streams {
+        let dialect = if shows { "bernard" } else { "openai-chat" };
+        let manner = Manner { caller, ..Manner::default() };
+        return Ok(answer::answer(shared, answer::Wish { asked, dialect, manner, left_out }).await?);
+    }
+    let mut begun = begin(shared, asked).await?;
+    let left_out: Vec<String> =
+        left_out.into_iter().chain(begun.left_out.iter().map(|it| (*it).to_owned())).collect();
+    let answer = whole(&begun, &caller).await;
+    begun.attended.over();
+    Ok(with_left_out(answer?, &left_out))
+}
+
+/// The agent that the model is.
+fn agent(shared: &Shared, wish: &Wish) -> Result<CompactString, Fault> {
+    let model = wish.model.as_deref().filter(|model| !model.is_empty());
+    let model = model.ok_or_else(|| Fault::of_field("model", "the request names no model"))?;
+    if shared.agents.knows(model) { Ok(model.into()) } else { Err(no_model(shared, model)) }
+}
+
+fn no_model(shared: &Shared, model: &str) -> Fault {
+    let names: Vec<_> = shared.agents.names().collect();
+    let there_are = match names.as_slice() {
+        [] => String::from("no agent is set: they are tables [agents.NAME] of the hub's settings"),
+        names => format!("a model is an agent of this hub; there are {}", names.join(", ")),
+    };
+    Fault::no_model(format!("The model `{model}` does not exist: {there_are}"))
+}
+
+/// The answer in one piece.
+async fn whole(begun: &Begun, caller: &Caller) -> Result<Response, Fault> {
+    let run = over(begun).await?;
+    if run.status != RunStatus::Complete {
+        return Err(failed(&run));
+    }
+    let body = completion(begun.run(), &run, caller);
+    let mut response = Response::new(Body::from(body));
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, json);
+    response.headers_mut().extend(told(begun));
+    Ok(response)
+}
+
+/// A run that has failed, as an error. It has been tried as often as it is to be: clients are told not to repeat it.
+fn failed(run: &RunView) -> Fault {
+    let (code, message) = match (run.status, &run.error) {
+        (RunStatus::Cancelled, _) => ("cancelled", "the run was stopped"),
+        (_, Some(error)) => (error.code.as_str(), error.message.as_str()),
+        _ => ("interrupted", "the run was interrupted"),
+    };
+    if code == "context_limit" {
+        return Fault::new(StatusCode::BAD_REQUEST, "context_length_exceeded", message);
+    }
+    Fault { is_final: true, ..Fault::new(StatusCode::BAD_GATEWAY, code, message) }
+}
+
+/// `GET /v1/models`.
+pub(crate) async fn models(State(shared): State<Arc<Shared>>) -> Response {
+    let models: Vec<Value> = shared.agents.names().map(told_model).collect();
+    axum::Json(json!({"object": "list", "data": models})).into_response()
+}
+
+/// `GET /v1/models/{model}`.
+pub(crate) async fn model(State(shared): State<Arc<Shared>>, Path(model): Path<String>) -> Response {
+    if shared.agents.knows(&model) {
+        axum::Json(told_model(&model)).into_response()
+    } else {
+        no_model(&shared, &model).into_response()
+    }
+}
+
+fn told_model(name: &str) -> Value {
+    json!({"id": name, "object": "model", "created": 0, "owned_by": "fanlight"})
+}
+
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Self {
+        if refusal.code == ErrorCode::UnknownAgent {
+            return Self::no_model(refusal.why);
+        }
+        let status = StatusCode::from_u16(refusal.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self::new(status, refusal.code.as_str(), &refusal.why)
+    }
+}

@@ -1,0 +1,153 @@
+//! What a request for a chat completion asks. The messages are read as the proxy reads them; the fields that change what
+//! the caller gets are looked at one by one: each is heeded, refused by its name, or named in the answer as left out.
+
+use axum::http::StatusCode;
+use compact_str::CompactString;
+use exchange::{ModelApi, ModelRequest, OfferedTool};
+use serde_json::{Map, Value};
+
+use super::fault::Fault;
+use crate::http::compat::Given;
+use crate::http::compat::history::History;
+use agents::Spoken;
+
+/// Fields that are about the model, which is the agent's matter.
+const OF_THE_MODEL: [&str; 16] = [
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "max_completion_tokens",
+    "stop",
+    "seed",
+    "presence_penalty",
+    "frequency_penalty",
+    "logit_bias",
+    "logprobs",
+    "top_logprobs",
+    "reasoning_effort",
+    "verbosity",
+    "prediction",
+    "parallel_tool_calls",
+    "web_search_options",
+];
+
+/// A request for a chat completion, as far as the hub heeds it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Wish {
+    pub(super) model: Option<CompactString>,
+    /// The name of the conversation, which Bernard's clients say in the body.
+    pub(super) thread: Option<String>,
+    pub(super) messages: Vec<Spoken>,
+    pub(super) results: Vec<Given>,
+    pub(super) tools: Vec<OfferedTool>,
+    pub(super) streams: bool,
+    pub(super) wants_usage: bool,
+    /// Bernard's form of the stream is wanted.
+    pub(super) shows_tools: bool,
+    /// The fields that name the person behind the client.
+    pub(super) whose: Value,
+    /// What the hub has no place for, by name.
+    pub(super) left_out: Vec<String>,
+}
+
+impl Wish {
+    /// Reads a body, or says what of it is wrong.
+    pub(super) fn read(body: &[u8]) -> Result<Self, Fault> {
+        let fields: Map<String, Value> = serde_json::from_slice(body).map_err(|error| {
+            Fault::new(
+                StatusCode::BAD_REQUEST,
+                "invalid_json",
+                &format!("the body is no JSON object: {error}"),
+            )
+        })?;
+        let messages = fields.get("messages").and_then(Value::as_array);
+        if messages.is_none_or(Vec::is_empty) {
+            return Err(Fault::of_field("messages", "a list of messages is expected, with one at least"));
+        }
+        let request = ModelRequest::read(ModelApi::OpenAiChat, "/v1/chat/completions", body);
+        let mut wish = Self {
+            model: request.model.clone(),
+            thread: thread(&fields)?,
+            streams: request.streaming,
+            wants_usage: fields.get("stream_options").is_some_and(|it| is_true(it.get("include_usage"))),
+            shows_tools: is_true(fields.get("tool_progress")),
+            whose: whose(&fields),
+            ..Self::default()
+        };
+        refuse(&fields)?;
+        wish.offer(&fields, &request)?;
+        let History { messages, results, left_out } = History::of(&request);
+        (wish.messages, wish.results, wish.left_out) = (messages, results, left_out);
+        let given =
+            OF_THE_MODEL.iter().filter(|name| fields.get(**name).is_some_and(|value| !value.is_null()));
+        wish.left_out.extend(given.map(|name| (*name).to_owned()));
+        Ok(wish)
+    }
+
+    /// The caller's own tools.
+    fn offer(&mut self, fields: &Map<String, Value>, request: &ModelRequest) -> Result<(), Fault> {
+        if fields.get("functions").is_some_and(|functions| !functions.is_null()) {
+            return Err(Fault::of_field("functions", "they are called tools since 2023"));
+        }
+        let tools = fields.get("tools").and_then(Value::as_array);
+        for (number, tool) in tools.into_iter().flatten().enumerate() {
+            if tool.get("type").and_then(Value::as_str) != Some("function") {
+                let field = format!("tools[{number}].type");
+                return Err(Fault::of_field(&field, "a caller's tool is a function"));
+            }
+        }
+        match fields.get("tool_choice") {
+            None | Some(Value::Null) => self.tools.clone_from(&request.tools),
+            Some(choice) if choice == "auto" => self.tools.clone_from(&request.tools),
+            Some(choice) if choice == "none" => {}
+            Some(_) => return Err(Fault::of_field("tool_choice", "an agent chooses itself: auto or none")),
+        }
+        Ok(())
+    }
+}
+
+/// The thread that a request names.
+fn thread(fields: &Map<String, Value>) -> Result<Option<String>, Fault> {
+    for name in ["thread_id", "chatId"] {
+        match fields.get(name) {
+            None | Some(Value::Null) => {}
+            Some(Value::String(thread)) if thread.is_empty() => {}
+            Some(Value::String(thread)) => return Ok(Some(thread.clone())),
+            Some(_) => return Err(Fault::of_field(name, "the name of a conversation is expected")),
+        }
+    }
+    Ok(None)
+}
+
+/// What cannot be had, and would be missed.
+fn refuse(fields: &Map<String, Value>) -> Result<(), Fault> {
+    if fields.get("n").and_then(Value::as_u64).is_some_and(|count| count > 1) {
+        return Err(Fault::of_field("n", "an agent gives one answer"));
+    }
+    let format = fields.get("response_format").and_then(|format| format.get("type")?.as_str());
+    if format.is_some_and(|format| format != "text") {
+        return Err(Fault::of_field("response_format", "an agent answers with text"));
+    }
+    let modalities = fields.get("modalities").and_then(Value::as_array);
+    if fields.get("audio").is_some_and(|audio| !audio.is_null())
+        || modalities.is_some_and(|all| all.iter().any(|it| it != "text"))
+    {
+        return Err(Fault::of_field("modalities", "an agent answers with text"));
+    }
+    Ok(())
+}
+
+/// Who is behind the client, as far as it says so.
+fn whose(fields: &Map<String, Value>) -> Value {
+    let named = ["user", "safety_identifier"].into_iter();
+    let named: Map<String, Value> =
+        named.filter_map(|name| Some((name.to_owned(), fields.get(name)?.clone()))).collect();
+    if named.is_empty() { Value::Null } else { named.into() }
+}
+
+fn is_true(value: Option<&Value>) -> bool {
+    value.and_then(Value::as_bool) == Some(true)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! Deep Agent and Ralph: one path each, messages with a role and a text, and nothing but a stream. Ralph's clients name
+//! their user and their chat.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use compact_str::{CompactString, format_compact};
+use model::code::ErrorCode;
+use model::print::Fingerprint;
+use serde_json::Value;
+
+use super::answer::{Wish, answer};
+use super::{Asked, Extent, Thread, behind, caller, history, object, of_header, of_thread, read};
+use crate::http::problem::Problem;
+use crate::state::Shared;
+use agents::Refusal;
+use agents::Terms;
+
+/// `POST /compat/deep-agent/chat/stream`.
+pub(super) async fn deep_agent(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Response, Problem> {
+    Ok(answer(&shared, wish(&shared, &headers, request, "deep-agent").await?).await?)
+}
+
+/// `POST /compat/ralph/chat/stream`.
+pub(super) async fn ralph(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Response, Problem> {
+    Ok(answer(&shared, wish(&shared, &headers, request, "ralph").await?).await?)
+}
+
+async fn wish(
+    shared: &Shared,
+    headers: &HeaderMap,
+    request: Request,
+    dialect: &'static str,
+) -> Result<Wish, Refusal> {
+    let fields = object(&read(headers, request).await?)?;
+    let agent = behind(shared, dialect, fields.get("model").and_then(Value::as_str))?;
+    let mut left_out = Vec::new();
+    let messages = history(fields.get("messages"), &mut left_out)?;
+    let chat = if dialect == "ralph" { Some(Chat::of(&fields)?) } else { None };
+    let (thread, extent) = match (of_header(headers)?, &chat) {
+        (Some(id), _) => (Thread::Named(id), Extent::Perhaps),
+        (None, Some(chat)) => (Thread::Named(of_thread(&chat.name())), Extent::All),
+        (None, None) => (Thread::Told(caller(dialect, headers, &fields)), Extent::All),
+    };
+    let terms = chat.map_or_else(Terms::default, |chat| Terms {
+        user: Some(chat.user),
+        chat: Some(chat.chat),
+        ..Terms::default()
+    });
+    if fields.get("stream") == Some(&Value::Bool(false)) {
+        left_out.push(String::from("stream: false"));
+    }
+    let asked = Asked { extent, terms, ..Asked::new(dialect, agent, thread, messages) };
+    Ok(Wish { left_out, ..Wish::new(asked, dialect) })
+}
+
+/// A chat of one user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Chat {
+    user: CompactString,
+    chat: CompactString,
+}
+
+impl Chat {
+    fn of(fields: &Value) -> Result<Self, Refusal> {
+        let field = |name: &str| {
+            let text = fields.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+            text.map(CompactString::new)
+                .ok_or_else(|| Refusal::new(ErrorCode::BadRequest, format!("{name}: a text is expected")))
+        };
+        Ok(Self { user: field("user_id")?, chat: field("chat_id")? })
+    }
+
+    /// Its name among conversations. A user whose name has a `-`, unless it is a UUID, could be read as another one with
+    /// another chat: then a hash of the two tells them apart.
+    fn name(&self) -> CompactString {
+        let Self { user, chat } = self;
+        if !user.contains('-') || is_uuid(user) {
+            return format_compact!("{user}-{chat}");
+        }
+        format_compact!("{user}-{chat}-{:016x}", Fingerprint::of(&[user, chat]))
+    }
+}
+
+/// Whether `text` is a UUID as Open WebUI writes them: digits in groups of 8, 4, 4, 4 and 12.
+fn is_uuid(text: &str) -> bool {
+    let is_group = |(group, length): (&str, usize)| {
+        group.len() == length && group.bytes().all(|digit| digit.is_ascii_hexdigit())
+    };
+    text.split('-').count() == 5 && text.split('-').zip([8, 4, 4, 4, 12]).all(is_group)
+}

@@ -1,0 +1,79 @@
+//! Failures as clients of the platform know them: a status and `{"detail": "…"}`.
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use event_log::LogError;
+use serde_json::json;
+
+use crate::http::problem::Problem;
+use agents::Refusal;
+use agents::StartError;
+use hub::{OpenError, PublishError};
+
+/// A failure in the words of LangGraph's platform.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) status: StatusCode,
+    /// What was wrong and where, for a person.
+    pub(super) detail: String,
+}
+
+impl Fault {
+    pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        Self { status, detail: detail.into() }
+    }
+
+    /// Nothing has that name.
+    pub(super) fn unknown(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, detail)
+    }
+
+    /// The request is not what it should be.
+    pub(super) fn wrong(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
+    }
+}
+
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response {
+        (self.status, axum::Json(json!({"detail": self.detail}))).into_response()
+    }
+}
+
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Self {
+        let status = StatusCode::from_u16(refusal.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self::new(status, format!("{}: {}", refusal.code.as_str(), refusal.why))
+    }
+}
+
+impl From<StartError> for Fault {
+    fn from(error: StartError) -> Self {
+        Refusal::from(error).into()
+    }
+}
+
+impl From<OpenError> for Fault {
+    fn from(error: OpenError) -> Self {
+        Refusal::new(error.code(), error.to_string()).into()
+    }
+}
+
+impl From<PublishError> for Fault {
+    fn from(error: PublishError) -> Self {
+        Refusal::new(error.code(), error.to_string()).into()
+    }
+}
+
+impl From<LogError> for Fault {
+    fn from(error: LogError) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
+    }
+}
+
+impl From<Problem> for Fault {
+    fn from(problem: Problem) -> Self {
+        let (status, detail) = problem.told();
+        Self::new(status, detail)
+    }
+}

@@ -1,0 +1,236 @@
+//! Where the run of a request begins: at the end of its thread, or at a checkpoint before, which is a fork; and what
+//! becomes of a run that goes on there.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use compact_str::CompactString;
+use event_log::blocking;
+use model::code::ErrorCode;
+use model::event::RunStatus;
+use model::view::TopItem;
+use model::{ConversationId, RunId, ToolCallId, View};
+use tokio::sync::MutexGuard;
+
+use super::assistants::uuid;
+use super::fault::Fault;
+use super::states::{Branch, Thread, no_checkpoint, waiting};
+use super::wire::{Ask, Strategy, consents};
+use crate::fork::{Cut, fork};
+use crate::http::compat::attended::Attended;
+use crate::http::compat::begin::{begun, go_on, seq_before};
+use crate::http::compat::{Begun, fresh};
+use crate::state::Shared;
+use agents::Refusal;
+use agents::RunAddress;
+use agents::{Spoken, Started, Turn};
+use event_log::clock;
+use exchange::continuation::Trace;
+use hub::Conversation;
+
+/// A place where something is said, and what of a request is new there.
+#[derive(Debug)]
+pub(super) struct Found<'a> {
+    pub(super) into: ConversationId,
+    pub(super) messages: Vec<Spoken>,
+    /// Nobody answers yet what was said last there.
+    is_open: bool,
+    /// Nobody else begins a run as long as this is held.
+    pub(super) turn: MutexGuard<'a, ()>,
+}
+
+/// A UUID of random bits.
+pub(super) fn fresh_uuid() -> String {
+    let bytes = [clock::random().to_be_bytes(), clock::random().to_be_bytes()].concat();
+    let mut text = uuid(&bytes);
+    // Version 4: all random.
+    text.replace_range(14..15, "4");
+    text
+}
+
+/// Begins the run that a request asks for, in `thread`.
+pub(super) async fn start(
+    shared: &Arc<Shared>,
+    agent: CompactString,
+    thread: &ConversationId,
+    ask: Ask,
+) -> Result<Begun, Fault> {
+    if shared.is_draining() {
+        return Err(Refusal::new(ErrorCode::ShuttingDown, "the hub stops; come back in a moment").into());
+    }
+    if let Some(resume) = &ask.resume {
+        return resumed(shared, thread, resume).await;
+    }
+    let found = find(shared, thread, ask.checkpoint.as_deref(), ask.messages, ask.strategy).await?;
+    if found.messages.is_empty() && !found.is_open {
+        return Err(Fault::wrong("input: nothing is said, and everything before was answered"));
+    }
+    let trace = Trace::goes_on_in(thread, &found.into);
+    // A hub that comes back goes on in the newest place that is noted.
+    let has_forks = *thread != found.into || shared.threads.family(thread).len() > 1;
+    let note = has_forks.then(|| trace.note());
+    let run = Some(RunId::new(&fresh_uuid()));
+    let turn = Turn { run, note, ..Turn::new(agent, found.into, found.messages) };
+    let started = blocking(|| shared.agents.start(turn))?;
+    shared.threads.remember(trace, &started.place.run, clock::now_ms());
+    drop(found.turn);
+    taken(shared, started, false)
+}
+
+/// A run that has begun. What becomes of it when its caller hangs up is said in each request.
+fn taken(shared: &Arc<Shared>, started: Started, has_waited: bool) -> Result<Begun, Fault> {
+    let mut attended = Attended::new(shared, "langgraph", &started.place, None);
+    attended.over();
+    Ok(begun(shared, started, attended, has_waited)?)
+}
+
+/// Finds where `messages` are said: in the thread behind the checkpoint, or at its end. Makes way there.
+pub(super) async fn find<'a>(
+    shared: &'a Arc<Shared>,
+    id: &ConversationId,
+    checkpoint: Option<&str>,
+    messages: Vec<Spoken>,
+    strategy: Strategy,
+) -> Result<Found<'a>, Fault> {
+    let mut from = checkpoint.map(str::to_owned);
+    loop {
+        shared.threads.remembered(&shared.hub).await;
+        let turn = shared.threads.one().await;
+        let thread = Thread::read(shared, id).await?;
+        let head = thread.head();
+        if let Some((head, run)) = head.and_then(|head| Some((head, going(shared, head)?))) {
+            drop(turn);
+            if strategy == Strategy::Rollback && from.is_none() {
+                from = before(head, &run);
+            }
+            make_way(shared, &head.conversation, &run, strategy).await?;
+            continue;
+        }
+        let place = match &from {
+            Some(id) => Some(thread.find(id).ok_or_else(|| no_checkpoint(id))?),
+            None => head.map(|head| (head, head.moments.len().saturating_sub(1))),
+        };
+        let Some((branch, number)) = place else {
+            return Ok(Found { into: id.clone(), messages, is_open: false, turn });
+        };
+        let count = branch.moments.get(number).map_or(0, |moment| moment.count);
+        let (count, messages) = news(&branch.view, count, messages);
+        let is_open = is_open(&branch.view, count);
+        let into = place_after(shared, branch, count).await?;
+        return Ok(Found { into, messages, is_open, turn });
+    }
+}
+
+/// The run of this hub's agents that goes on in a conversation.
+fn going(shared: &Shared, branch: &Branch) -> Option<RunId> {
+    let goes_on = |run: &RunId| {
+        let place = RunAddress { conversation: branch.conversation.id().clone(), run: run.clone() };
+        shared.agents.is_waiting(&place).is_some()
+    };
+    branch.view.runs.keys().rev().find(|run| goes_on(run)).cloned()
+}
+
+/// The checkpoint before what `run` answers.
+fn before(branch: &Branch, run: &RunId) -> Option<String> {
+    let place = branch.view.items.iter().position(|item| matches!(item, TopItem::Run(id) if id == run))?;
+    let asked = branch.view.items.get(..place)?.iter().rev();
+    let asked = asked.take_while(|item| matches!(item, TopItem::Message(_))).count();
+    let count = place.saturating_sub(asked);
+    branch.moments.iter().find(|moment| moment.count == count).map(|moment| moment.id.clone())
+}
+
+/// Waits until `run` is over. Whoever waits for a person would wait for ever, and is stopped.
+async fn make_way(
+    shared: &Shared,
+    conversation: &Arc<Conversation>,
+    run: &RunId,
+    strategy: Strategy,
+) -> Result<(), Fault> {
+    let waits = conversation.look(|view| view.runs.get(run).is_some_and(|run| !waiting(run).is_empty()));
+    if strategy == Strategy::Reject && !waits {
+        let why = "the thread is busy with another run; multitask_strategy says what becomes of it";
+        return Err(Fault::new(StatusCode::CONFLICT, why));
+    }
+    let place = RunAddress { conversation: conversation.id().clone(), run: run.clone() };
+    if waits || strategy != Strategy::Enqueue {
+        shared.agents.stop(&place);
+    }
+    loop {
+        let mut moved = std::pin::pin!(conversation.moved());
+        moved.as_mut().enable();
+        let Some(mut goes_on) = shared.agents.is_waiting(&place) else { return Ok(()) };
+        tokio::select! {
+            () = moved => {}
+            // An error says that its seat is free.
+            _ = goes_on.changed() => {}
+            () = shared.drain.cancelled() => {
+                return Err(Refusal::new(ErrorCode::ShuttingDown, "the hub stops").into());
+            }
+        }
+    }
+}
+
+/// What of `messages` is new behind the first `count` items. A message that was said there in other words is said anew in
+/// its place.
+fn news(view: &View, count: usize, messages: Vec<Spoken>) -> (usize, Vec<Spoken>) {
+    let mut count = count;
+    let place = |spoken: &Spoken| {
+        let id = spoken.id.as_ref()?;
+        view.items.iter().position(|item| matches!(item, TopItem::Message(it) if it == id))
+    };
+    for spoken in &messages {
+        let known = spoken.id.as_ref().and_then(|id| view.messages.get(id));
+        if let Some(at) =
+            place(spoken).filter(|_| known.is_some_and(|known| known.text != spoken.text.as_str()))
+        {
+            count = count.min(at);
+        }
+    }
+    let is_new = |spoken: &Spoken| place(spoken).is_none_or(|at| at >= count);
+    (count, messages.into_iter().filter(is_new).collect())
+}
+
+/// Whether the last of the first `count` items waits for an answer.
+fn is_open(view: &View, count: usize) -> bool {
+    let last = count.checked_sub(1).and_then(|last| view.items.get(last));
+    match last {
+        None => false,
+        Some(TopItem::Message(id)) => view.messages.get(id).is_some_and(|message| message.role == "user"),
+        Some(TopItem::Run(id)) => {
+            view.runs.get(id).is_some_and(|run| !run.is_running() && run.status != RunStatus::Complete)
+        }
+    }
+}
+
+/// The conversation in which is said what comes behind the first `count` items: the same, or a fork.
+async fn place_after(shared: &Shared, branch: &Branch, count: usize) -> Result<ConversationId, Fault> {
+    let Some(next) = branch.view.items.get(count) else { return Ok(branch.conversation.id().clone()) };
+    let at = seq_before(shared, &branch.conversation, next).await?;
+    if at == 0 {
+        return Ok(fresh(branch.conversation.id().as_str())?);
+    }
+    Ok(fork(shared, &branch.conversation, Cut { at: Some(at), ..Cut::default() }, None).await?)
+}
+
+/// Says to the calls that wait what the request says to them.
+async fn resumed(
+    shared: &Arc<Shared>,
+    thread: &ConversationId,
+    resume: &serde_json::Value,
+) -> Result<Begun, Fault> {
+    let thread = Thread::read(shared, thread).await?;
+    let head = thread.head();
+    let waits: Vec<ToolCallId> = head
+        .and_then(|head| head.view.runs.values().rev().find(|run| run.is_running()))
+        .map_or_else(Vec::new, waiting);
+    if waits.is_empty() {
+        return Err(Fault::new(
+            StatusCode::CONFLICT,
+            "command.resume: no call of the thread waits for an answer",
+        ));
+    }
+    let consents = consents(resume, &waits)?;
+    let conversation = head.map(|head| Arc::clone(&head.conversation));
+    let started = go_on(shared, conversation, consents).await?;
+    taken(shared, started, true)
+}

@@ -1,0 +1,401 @@
+//! The states of a thread: how it stood after each message and each run, in the conversation itself and in its forks. A
+//! state is named by all that was said up to it, so that what forks have in common are the same states.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use encode::langgraph;
+use event_log::blocking;
+use model::event::{Kind, Message, RunStatus};
+use model::view::{RunView, TopItem};
+use model::{ConversationId, MessageId, RunId, ToolCallId, View, format};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::assistants::{id_of, uuid};
+use super::fault::Fault;
+use super::start;
+use super::wire::{Strategy, body, checkpoint, hear_input};
+use crate::http::compat::of_thread;
+use crate::http::params::{Path, Query};
+use crate::state::Shared;
+use crate::work::Task;
+use agents::RunAddress;
+use event_log::clock;
+use hub::{Conversation, Publication};
+
+/// Most states in one answer. The platform's clients ask for 10.
+const STATES_MAX: usize = 100;
+
+/// States in one answer, unless the request says another number.
+const STATES_USUAL: usize = 10;
+
+/// How a thread stood once.
+#[derive(Debug, Clone)]
+pub(super) struct Moment {
+    /// Its checkpoint: when it came in milliseconds, and a hash of all that was said.
+    pub(super) id: String,
+    /// How many items of the conversation there were.
+    pub(super) count: usize,
+    at: u64,
+}
+
+/// A conversation of a thread: its own, or a fork of that.
+#[derive(Debug)]
+pub(super) struct Branch {
+    pub(super) conversation: Arc<Conversation>,
+    pub(super) view: View,
+    /// From the empty beginning on.
+    pub(super) moments: Vec<Moment>,
+    /// The messages of each item.
+    messages: Vec<Vec<Value>>,
+}
+
+/// A thread with its forks. The conversation in which it goes on is first.
+#[derive(Debug)]
+pub(super) struct Thread {
+    pub(super) id: ConversationId,
+    pub(super) branches: Vec<Branch>,
+}
+
+impl Thread {
+    /// The thread `id`. Without branches where nothing was said in it yet.
+    pub(super) async fn read(shared: &Shared, id: &ConversationId) -> Result<Self, Fault> {
+        shared.threads.remembered(&shared.hub).await;
+        let mut branches = Vec::new();
+        for name in shared.threads.family(id) {
+            let turn = shared.work.turn(Task::Small).await;
+            if let Some(conversation) = blocking(|| shared.hub.find(&name))? {
+                drop(turn);
+                let _turn = shared.work.turn(conversation.look(Task::of)).await;
+                branches.push(blocking(|| Branch::of(shared, conversation)));
+            }
+        }
+        Ok(Self { id: id.clone(), branches })
+    }
+
+    /// Where it goes on.
+    pub(super) fn head(&self) -> Option<&Branch> {
+        self.branches.first()
+    }
+
+    /// The branch that has the checkpoint, and the number of the state in it.
+    pub(super) fn find(&self, checkpoint: &str) -> Option<(&Branch, usize)> {
+        self.branches.iter().find_map(|branch| {
+            let number = branch.moments.iter().position(|moment| moment.id == checkpoint)?;
+            Some((branch, number))
+        })
+    }
+
+    /// The messages as they stand now.
+    pub(super) fn values(&self) -> Value {
+        self.head().map_or_else(|| json!({}), |head| head.values(head.moments.len().saturating_sub(1)))
+    }
+
+    /// All states, the newest of the conversation in which it goes on first.
+    fn states(&self) -> Vec<Value> {
+        let mut known = std::collections::HashSet::new();
+        let mut states = Vec::new();
+        for branch in &self.branches {
+            for (number, moment) in branch.moments.iter().enumerate().rev() {
+                if known.insert(moment.id.clone()) {
+                    states.push(self.state(branch, number));
+                }
+            }
+        }
+        states
+    }
+
+    /// A state as clients read it.
+    fn state(&self, branch: &Branch, number: usize) -> Value {
+        let checkpoint = |moment: Option<&Moment>| {
+            moment
+                .map(|moment| json!({"thread_id": self.id, "checkpoint_ns": "", "checkpoint_id": moment.id}))
+        };
+        let moment = branch.moments.get(number);
+        let before = number.checked_sub(1).and_then(|before| branch.moments.get(before));
+        let run = branch.run_at(number);
+        let agent = run.and_then(|(_, run)| run.name.clone());
+        let step = i64::try_from(number).unwrap_or(i64::MAX).saturating_sub(1);
+        let metadata = json!({"source": if number == 0 { "input" } else { "loop" }, "step": step, "parents": {},
+            "thread_id": self.id, "run_id": run.map(|(id, _)| id), "graph_id": agent,
+            "assistant_id": agent.as_deref().map(id_of)});
+        let (next, tasks) = Branch::tasks(number, run);
+        let interrupts: Vec<Value> =
+            tasks.iter().filter_map(|task| task.get("interrupts")?.as_array().cloned()).flatten().collect();
+        json!({"values": branch.values(number), "next": next, "tasks": tasks, "interrupts": interrupts,
+            "checkpoint": checkpoint(moment), "parent_checkpoint": checkpoint(before), "metadata": metadata,
+            "created_at": format::iso(moment.map_or(0, |moment| moment.at))})
+    }
+}
+
+impl Branch {
+    fn of(shared: &Shared, conversation: Arc<Conversation>) -> Self {
+        let view = conversation.view();
+        let goes_on = |run: &RunId| {
+            let place = RunAddress { conversation: conversation.id().clone(), run: run.clone() };
+            shared.agents.is_waiting(&place).is_some()
+        };
+        let messages = langgraph::messages(&view);
+        let moments = moments(&view, goes_on);
+        Self { conversation, view, moments, messages }
+    }
+
+    /// The messages of a state.
+    fn values(&self, number: usize) -> Value {
+        let count = self.moments.get(number).map_or(0, |moment| moment.count);
+        let messages: Vec<&Value> = self.messages.iter().take(count).flatten().collect();
+        json!({"messages": messages})
+    }
+
+    /// The run with which a state ends.
+    fn run_at(&self, number: usize) -> Option<(&RunId, &RunView)> {
+        let count = self.moments.get(number)?.count;
+        let from = number.checked_sub(1).and_then(|it| self.moments.get(it)).map_or(0, |it| it.count);
+        let items = self.view.items.get(from..count)?;
+        items.iter().find_map(|item| match item {
+            TopItem::Run(id) => self.view.runs.get_key_value(id),
+            TopItem::Message(_) => None,
+        })
+    }
+
+    /// What is to be done next in a state, and what of it has failed or waits for a person.
+    fn tasks(number: usize, run: Option<(&RunId, &RunView)>) -> (Vec<&'static str>, Vec<Value>) {
+        let task = |id: &str, name: &str, error: Option<String>, interrupts: Vec<Value>| {
+            json!({"id": id, "name": name, "error": error, "interrupts": interrupts, "checkpoint": null,
+                "state": null, "path": ["__pregel_pull", name], "result": null})
+        };
+        match run {
+            None if number == 0 => (vec!["__start__"], Vec::new()),
+            None => (vec!["model"], vec![task("model", "model", None, Vec::new())]),
+            Some((id, run)) if run.is_running() => {
+                let interrupts: Vec<Value> = langgraph::interrupt(run).into_iter().collect();
+                (vec!["tools"], vec![task(id.as_str(), "tools", None, interrupts)])
+            }
+            Some((id, run)) if matches!(run.status, RunStatus::Error | RunStatus::Interrupted) => {
+                let error = failure(run).to_string();
+                (vec!["model"], vec![task(id.as_str(), "model", Some(error), Vec::new())])
+            }
+            Some(_) => (Vec::new(), Vec::new()),
+        }
+    }
+}
+
+/// Why a run failed, in the words of the platform.
+pub(super) fn failure(run: &RunView) -> Value {
+    let (code, message) = match (&run.error, run.status) {
+        (Some(error), _) => (error.code.as_str(), error.message.as_str()),
+        (None, RunStatus::Cancelled) => ("UserInterrupt", "the run was cancelled"),
+        (None, RunStatus::Interrupted) => ("interrupted", "the run was interrupted"),
+        (None, _) => ("error", "the run failed"),
+    };
+    json!({"error": code, "message": message})
+}
+
+/// The calls of a run that wait for a person.
+pub(super) fn waiting(run: &RunView) -> Vec<ToolCallId> {
+    langgraph::waiting(run).into_iter().cloned().collect()
+}
+
+/// The states of a conversation. A run that goes on is one once it waits for a person.
+fn moments(view: &View, goes_on: impl Fn(&RunId) -> bool) -> Vec<Moment> {
+    let mut chain = Sha256::digest("fanlight thread");
+    let mut moments: Vec<Moment> = Vec::new();
+    // The empty beginning is the same in all forks.
+    let first = view.items.first().map_or(0, |item| at_of(view, item));
+    moments.push(Moment { at: first, ..moment(&chain, 0, 0) });
+    for (number, item) in view.items.iter().enumerate() {
+        let mut hasher = Sha256::new();
+        hasher.update(chain);
+        let is_inside = match item {
+            TopItem::Message(id) => {
+                let message = view.messages.get(id);
+                hasher.update(format!("message {id} "));
+                hasher.update(message.map_or("", |message| message.text.as_str()));
+                message.is_some_and(|message| message.within.is_some())
+            }
+            TopItem::Run(id) => {
+                hasher.update(format!("run {id} "));
+                let run = view.runs.get(id);
+                if let Some(run) = run.filter(|run| run.is_running()) {
+                    let waits = waiting(run);
+                    if waits.is_empty() && goes_on(id) {
+                        break;
+                    }
+                    for tool in &waits {
+                        hasher.update(tool.as_str());
+                    }
+                }
+                false
+            }
+        };
+        chain = hasher.finalize();
+        if is_inside && moments.len() > 1 {
+            moments.pop();
+        }
+        moments.push(moment(&chain, number.saturating_add(1), at_of(view, item)));
+    }
+    moments
+}
+
+/// The state behind the first `count` items. Ids in the order of their letters are in the order of their times.
+fn moment(chain: &[u8], count: usize, at: u64) -> Moment {
+    let stamp: Vec<u8> = at.to_be_bytes().into_iter().skip(2).chain(chain.iter().copied()).collect();
+    Moment { id: uuid(&stamp), count, at }
+}
+
+fn at_of(view: &View, item: &TopItem) -> u64 {
+    match item {
+        TopItem::Message(id) => view.messages.get(id).map_or(0, |message| message.at),
+        TopItem::Run(id) => view.runs.get(id).map_or(0, |run| run.started_at),
+    }
+}
+
+/// The thread, which must have been created or used.
+async fn known(shared: &Shared, name: &str) -> Result<Thread, Fault> {
+    let thread = Thread::read(shared, &of_thread(name)).await?;
+    if thread.branches.is_empty() && shared.threads.rows.get(&thread.id).is_none() {
+        return Err(Fault::unknown(format!("Thread {name:?} not found")));
+    }
+    Ok(thread)
+}
+
+/// A thread in which nothing was said yet.
+fn nothing() -> Value {
+    json!({"values": {}, "next": [], "tasks": [], "interrupts": [], "checkpoint": null, "parent_checkpoint": null,
+        "metadata": {}, "created_at": null})
+}
+
+/// `GET /threads/{thread}/state`.
+pub(super) async fn current(
+    State(shared): State<Arc<Shared>>,
+    Path(name): Path<String>,
+) -> Result<Json<Value>, Fault> {
+    let thread = known(&shared, &name).await?;
+    let state = thread.head().map(|head| thread.state(head, head.moments.len().saturating_sub(1)));
+    Ok(Json(state.unwrap_or_else(nothing)))
+}
+
+/// What stands in the path of a state.
+#[derive(Debug, Deserialize)]
+pub(super) struct AtPath {
+    thread: String,
+    checkpoint: String,
+}
+
+/// `GET /threads/{thread}/state/{checkpoint}`.
+pub(super) async fn at(
+    State(shared): State<Arc<Shared>>,
+    Path(path): Path<AtPath>,
+) -> Result<Json<Value>, Fault> {
+    state_at(&shared, &path.thread, &path.checkpoint).await
+}
+
+/// `POST /threads/{thread}/state/checkpoint`.
+pub(super) async fn at_checkpoint(
+    State(shared): State<Arc<Shared>>,
+    Path(name): Path<String>,
+    said: Bytes,
+) -> Result<Json<Value>, Fault> {
+    let id = checkpoint(&body(&said)?)?;
+    let id = id.ok_or_else(|| Fault::wrong("checkpoint: an object with a checkpoint_id is expected"))?;
+    state_at(&shared, &name, &id).await
+}
+
+async fn state_at(shared: &Shared, name: &str, checkpoint: &str) -> Result<Json<Value>, Fault> {
+    let thread = known(shared, name).await?;
+    let (branch, number) = thread.find(checkpoint).ok_or_else(|| no_checkpoint(checkpoint))?;
+    Ok(Json(thread.state(branch, number)))
+}
+
+/// What is said where a checkpoint is not in a thread.
+pub(super) fn no_checkpoint(id: &str) -> Fault {
+    Fault::unknown(format!("the thread has no checkpoint {id:?}"))
+}
+
+/// `POST /threads/{thread}/history`.
+pub(super) async fn history(
+    State(shared): State<Arc<Shared>>,
+    Path(name): Path<String>,
+    said: Bytes,
+) -> Result<Json<Value>, Fault> {
+    let body = body(&said)?;
+    let limit = body.get("limit").and_then(Value::as_u64).and_then(|limit| usize::try_from(limit).ok());
+    let before = match body.get("before") {
+        Some(Value::String(id)) => Some(id.clone()),
+        Some(before @ Value::Object(_)) => {
+            let inner = before.get("configurable").unwrap_or(before);
+            inner.get("checkpoint_id").and_then(Value::as_str).map(str::to_owned)
+        }
+        _ => None,
+    };
+    told(&shared, &name, limit, before).await
+}
+
+/// What the query of a history says.
+#[derive(Debug, Deserialize)]
+pub(super) struct HistoryQuery {
+    limit: Option<usize>,
+    before: Option<String>,
+}
+
+/// `GET /threads/{thread}/history`.
+pub(super) async fn history_by_query(
+    State(shared): State<Arc<Shared>>,
+    Path(name): Path<String>,
+    Query(query): Query<HistoryQuery>,
+) -> Result<Json<Value>, Fault> {
+    told(&shared, &name, query.limit, query.before).await
+}
+
+async fn told(
+    shared: &Shared,
+    name: &str,
+    limit: Option<usize>,
+    before: Option<String>,
+) -> Result<Json<Value>, Fault> {
+    let states = known(shared, name).await?.states();
+    let is_it =
+        |state: &Value, id: &str| state.pointer("/checkpoint/checkpoint_id").is_some_and(|it| it == id);
+    let skipped = match &before {
+        Some(id) => states.iter().position(|state| is_it(state, id)).map_or(0, |at| at.saturating_add(1)),
+        None => 0,
+    };
+    let limit = limit.unwrap_or(STATES_USUAL).min(STATES_MAX);
+    Ok(Json(states.into_iter().skip(skipped).take(limit).collect()))
+}
+
+/// `POST /threads/{thread}/state`: messages are added without asking anybody for an answer.
+pub(super) async fn update(
+    State(shared): State<Arc<Shared>>,
+    Path(name): Path<String>,
+    said: Bytes,
+) -> Result<Json<Value>, Fault> {
+    let body = body(&said)?;
+    let thread = known(&shared, &name).await?.id;
+    let (mut messages, mut left_out) = (Vec::new(), Vec::new());
+    if let Some(values) = body.get("values") {
+        hear_input("values", values, &mut messages, &mut left_out)?;
+    }
+    let news =
+        start::find(&shared, &thread, checkpoint(&body)?.as_deref(), messages, Strategy::Reject).await?;
+    let name = clock::fresh_name();
+    let mut said = dialects::Decoded::default();
+    for (number, spoken) in news.messages.into_iter().enumerate() {
+        let message = spoken.id.unwrap_or_else(|| MessageId::new(&format!("{name}.{number}")));
+        said.push(&RunId::none(), Kind::Message(Message { message, role: spoken.role, text: spoken.text }));
+    }
+    if !said.envelopes.is_empty() {
+        shared.fanout.publish(&news.into, Publication::of(said.envelopes))?;
+    }
+    shared.threads.goes_on_in(&thread, &news.into);
+    drop(news.turn);
+    let thread = Thread::read(&shared, &thread).await?;
+    let state = thread.head().map(|head| thread.state(head, head.moments.len().saturating_sub(1)));
+    let checkpoint = state.and_then(|state| state.get("checkpoint").cloned()).unwrap_or_default();
+    let configurable = checkpoint.clone();
+    Ok(Json(json!({"checkpoint": checkpoint, "configurable": configurable})))
+}

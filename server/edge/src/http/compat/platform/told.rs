@@ -1,0 +1,190 @@
+//! A run as its caller is told it: as a stream of events, each with an id from which it can be taken up again, or as the
+//! values with which it ends.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse as _, Response};
+use compact_str::CompactString;
+use encode::{Caller, EncodeOptions, encoding, langgraph};
+use futures_util::stream;
+use model::event::RunStatus;
+use model::view::{RunView, TopItem};
+use model::{ConversationId, RunId, code::ErrorCode};
+use serde_json::{Value, json};
+
+use super::fault::Fault;
+use super::states::{Branch, Thread, failure, waiting};
+use crate::http::compat::Begun;
+use crate::http::compat::answer::{told as headers_of, with_left_out};
+use crate::http::conversations::Seat;
+use crate::http::stream::reader::{Answering, Reader, StartAt};
+use crate::http::stream::with_headers;
+use crate::state::Shared;
+use agents::Refusal;
+use agents::RunAddress;
+use agents::Started;
+use hub::Conversation;
+
+/// The dialect.
+const DIALECT: &str = "langgraph";
+
+/// What of a run is told to whom.
+#[derive(Debug)]
+pub(super) struct Telling {
+    pub(super) thread: ConversationId,
+    pub(super) modes: Vec<String>,
+    /// The run is stopped when its caller hangs up.
+    pub(super) is_leashed: bool,
+    pub(super) left_out: Vec<String>,
+}
+
+/// Stops a run when it is dropped while it holds it.
+#[derive(Debug)]
+struct Leash {
+    shared: Arc<Shared>,
+    place: Option<RunAddress>,
+}
+
+impl Drop for Leash {
+    fn drop(&mut self) {
+        if let Some(place) = self.place.take() {
+            self.shared.agents.stop(&place);
+        }
+    }
+}
+
+/// The run that a request has begun, as a stream.
+pub(super) async fn stream_of(
+    shared: &Arc<Shared>,
+    begun: Begun,
+    telling: Telling,
+) -> Result<Response, Fault> {
+    let headers = headers_of(&begun);
+    let Begun { seat, started, has_waited, .. } = begun;
+    let from = if has_waited { StartAt::GoesOn } else { StartAt::Beginning };
+    let mut response = told(shared, seat, &started, from, telling).await?;
+    response.headers_mut().extend(headers);
+    Ok(response)
+}
+
+/// A run of `seat` as a stream, from a place of it on.
+pub(super) async fn told(
+    shared: &Arc<Shared>,
+    seat: Seat,
+    started: &Started,
+    from: StartAt,
+    telling: Telling,
+) -> Result<Response, Fault> {
+    let Telling { thread, modes, is_leashed, left_out } = telling;
+    let encoding = encoding(DIALECT)
+        .ok_or_else(|| Fault::from(Refusal::new(ErrorCode::Internal, "a door without a dialect")))?;
+    let run = started.place.run.clone();
+    let options = EncodeOptions {
+        conversation: thread.as_str().into(),
+        caller: Some(Caller::default()),
+        modes: modes.iter().map(CompactString::new).collect(),
+        earlier: earlier(&seat, &run),
+    };
+    let is_waiting = shared.agents.is_waiting(&started.place);
+    let answering = Answering { says_cancelled: true, is_waiting };
+    let encoder = encoding.encoder(&options);
+    let ping = shared.config.ping(encoding, Some(DIALECT));
+    let mut reader =
+        Reader::answering(seat, encoder, encoding, started, answering).with_places().with_ping(ping);
+    let first = reader.begin_at(from).await;
+    let leash = Leash { shared: Arc::clone(shared), place: is_leashed.then(|| started.place.clone()) };
+    let pieces = stream::unfold((reader, leash, first), |(mut reader, mut leash, first)| async move {
+        if let Some(first) = first.filter(|first| !first.is_empty()) {
+            return Some((Ok::<_, Infallible>(first), (reader, leash, None)));
+        }
+        let piece = reader.piece().await;
+        if piece.is_none() {
+            // It came to its end: nobody has hung up.
+            leash.place = None;
+        }
+        Some((Ok(piece?), (reader, leash, None)))
+    });
+    let mut response = with_headers(encoding, Body::from_stream(pieces).into_response());
+    locate(&mut response, &thread, &run, &modes);
+    Ok(with_left_out(response, &left_out))
+}
+
+/// The messages before a run.
+fn earlier(seat: &Seat, run: &RunId) -> Vec<Value> {
+    let mut view = seat.conversation.view();
+    let place = view.items.iter().position(|item| matches!(item, TopItem::Run(id) if id == run));
+    view.items.truncate(place.unwrap_or(view.items.len()));
+    langgraph::messages(&view).into_iter().flatten().collect()
+}
+
+/// Says in the head where the run is, and where its stream is taken up again in the same modes.
+pub(super) fn locate(response: &mut Response, thread: &ConversationId, run: &RunId, modes: &[String]) {
+    let place = format!("/threads/{thread}/runs/{run}");
+    let modes: Vec<String> = modes.iter().map(|mode| format!("stream_mode={mode}")).collect();
+    let again = format!("{place}/stream?{}", modes.join("&"));
+    let told = [(header::CONTENT_LOCATION, place), (header::LOCATION, again)];
+    for (name, value) in told {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+}
+
+/// Waits until a run is over, or waits for a person.
+pub(super) async fn settled(
+    shared: &Arc<Shared>,
+    conversation: &Conversation,
+    place: &RunAddress,
+) -> Result<(), Fault> {
+    loop {
+        let mut moved = std::pin::pin!(conversation.moved());
+        moved.as_mut().enable();
+        let mut is_waiting = shared.agents.is_waiting(place);
+        let waits = is_waiting.as_ref().is_some_and(|it| *it.borrow());
+        let is_over = conversation.look(|view| {
+            let run = view.runs.get(&place.run);
+            run.is_none_or(|run| !run.is_running() || (waits && !waiting(run).is_empty()))
+        });
+        if is_over {
+            return Ok(());
+        }
+        let changed = async {
+            if let Some(is_waiting) = &mut is_waiting
+                && is_waiting.changed().await.is_ok()
+            {
+                return;
+            }
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            () = moved => {}
+            () = changed => {}
+            () = shared.drain.cancelled() => {
+                return Err(Refusal::new(ErrorCode::ShuttingDown, "the hub stops, and the run with it").into());
+            }
+        }
+    }
+}
+
+/// The values with which a run ends: with its failure where it failed, with its questions where it waits.
+pub(super) async fn values(shared: &Shared, thread: &ConversationId, run: &RunId) -> Result<Value, Fault> {
+    let thread = Thread::read(shared, thread).await?;
+    let mut values = thread.values();
+    let known = thread.branches.iter().find_map(|branch: &Branch| branch.view.runs.get(run));
+    if let (Some(run), Some(fields)) = (known, values.as_object_mut()) {
+        add_end(run, fields);
+    }
+    Ok(values)
+}
+
+fn add_end(run: &RunView, fields: &mut serde_json::Map<String, Value>) {
+    if let Some(interrupt) = langgraph::interrupt(run) {
+        fields.insert("__interrupt__".into(), json!([interrupt]));
+    }
+    if matches!(run.status, RunStatus::Error | RunStatus::Interrupted) {
+        fields.insert("__error__".into(), failure(run));
+    }
+}

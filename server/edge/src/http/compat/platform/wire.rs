@@ -1,0 +1,354 @@
+//! What clients of the platform send: the input of a run, where it begins, and what is said to calls that wait.
+
+use axum::http::StatusCode;
+use model::{MessageId, ToolCallId};
+use serde_json::{Map, Value};
+
+use super::fault::Fault;
+use crate::http::compat::Consent;
+use agents::Answer;
+use agents::Spoken;
+
+/// How the ids of messages begin that clients add for calls without results, to satisfy providers.
+const NOT_SHOWN: &str = "do-not-render-";
+
+/// What is to be told of a run, in the order in which clients name it.
+pub(super) const MODES: [&str; 9] =
+    ["values", "messages", "messages-tuple", "updates", "custom", "tasks", "debug", "events", "checkpoints"];
+
+/// Modes of the platform that have no words here; they are accepted and tell nothing.
+const SILENT: [&str; 2] = ["events", "checkpoints"];
+
+/// What becomes of a run that goes on where another is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Strategy {
+    /// The other waits until it is over.
+    Enqueue,
+    /// The other is refused.
+    Reject,
+    /// It is stopped, and what it said stays.
+    Interrupt,
+    /// It is stopped, and the other begins where it had begun.
+    Rollback,
+}
+
+/// What a client asks for.
+#[derive(Debug)]
+pub(super) struct Ask {
+    pub(super) assistant: String,
+    pub(super) messages: Vec<Spoken>,
+    /// The checkpoint from which it goes on; nothing is the end.
+    pub(super) checkpoint: Option<String>,
+    /// What is said to calls that wait.
+    pub(super) resume: Option<Value>,
+    /// The graph is sent to its end.
+    pub(super) ends: bool,
+    pub(super) modes: Vec<String>,
+    pub(super) strategy: Strategy,
+    /// The run is stopped when its caller hangs up.
+    pub(super) is_leashed: bool,
+    /// A thread that is not there is made.
+    pub(super) makes_thread: bool,
+    /// What the hub has no place for, by name.
+    pub(super) left_out: Vec<String>,
+}
+
+/// A body as an object; nothing at all is one without fields.
+pub(super) fn body(said: &[u8]) -> Result<Value, Fault> {
+    if said.iter().all(u8::is_ascii_whitespace) {
+        return Ok(Value::Object(Map::new()));
+    }
+    match serde_json::from_slice(said) {
+        Ok(value @ Value::Object(_)) => Ok(value),
+        Ok(_other) => Err(Fault::wrong("the body is no JSON object")),
+        Err(error) => Err(Fault::new(StatusCode::BAD_REQUEST, format!("the body is no JSON: {error}"))),
+    }
+}
+
+/// The metadata of a request.
+pub(super) fn metadata(body: &Value) -> Result<Map<String, Value>, Fault> {
+    let metadata = match body.get("metadata") {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(metadata)) => metadata.clone(),
+        Some(_) => return Err(Fault::wrong("metadata: an object is expected")),
+    };
+    let size = serde_json::to_string(&metadata).map_or(0, |text| text.len());
+    if size > crate::threads::METADATA_BYTES_MAX {
+        let why = format!("metadata: {size} bytes, and {} is the most", crate::threads::METADATA_BYTES_MAX);
+        return Err(Fault::wrong(why));
+    }
+    Ok(metadata)
+}
+
+impl Ask {
+    pub(super) fn of(body: &Value) -> Result<Self, Fault> {
+        let text = |name: &str| body.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let assistant =
+            text("assistant_id").ok_or_else(|| Fault::wrong("assistant_id: a text is expected"))?;
+        let mut left_out = Vec::new();
+        let mut messages = Vec::new();
+        if let Some(input) = body.get("input") {
+            hear_input("input", input, &mut messages, &mut left_out)?;
+        }
+        let command = body.get("command").filter(|command| !command.is_null());
+        let part = |name: &str| command.and_then(|it| it.get(name)).filter(|it| !it.is_null());
+        if let Some(update) = part("update") {
+            hear_input("command.update", update, &mut messages, &mut left_out)?;
+        }
+        let goto = part("goto");
+        let ends =
+            goto.is_some_and(|goto| goto == "__end__" || goto.get(0).is_some_and(|it| it == "__end__"));
+        if goto.is_some() && !ends {
+            return Err(Fault::wrong("command.goto: an agent has one way to go on; only __end__ is known"));
+        }
+        for name in ["interrupt_before", "interrupt_after", "webhook", "after_seconds", "context"] {
+            if body.get(name).is_some_and(is_something) {
+                left_out.push(name.to_owned());
+            }
+        }
+        let (modes, silent) = modes(body.get("stream_mode"))?;
+        left_out.extend(silent.into_iter().map(|mode| format!("stream_mode: {mode}")));
+        Ok(Self {
+            assistant: assistant.to_owned(),
+            messages,
+            checkpoint: checkpoint(body)?,
+            resume: part("resume").cloned(),
+            ends,
+            modes,
+            strategy: strategy(text("multitask_strategy"))?,
+            is_leashed: text("on_disconnect") == Some("cancel"),
+            makes_thread: text("if_not_exists") == Some("create"),
+            left_out,
+        })
+    }
+}
+
+fn is_something(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::Array(all) => !all.is_empty(),
+        Value::Object(all) => !all.is_empty(),
+        _ => true,
+    }
+}
+
+/// The modes that are asked for, and those of them that tell nothing here.
+pub(super) fn modes(said: Option<&Value>) -> Result<(Vec<String>, Vec<String>), Fault> {
+    let names: Vec<String> = match said {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::String(mode)) => vec![mode.clone()],
+        Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Some(_) => return Err(Fault::wrong("stream_mode: a text or a list of texts is expected")),
+    };
+    if let Some(other) = names.iter().find(|name| !MODES.contains(&name.as_str())) {
+        return Err(Fault::wrong(format!("stream_mode: {other:?} is none of {}", MODES.join(", "))));
+    }
+    let (silent, modes): (Vec<_>, Vec<_>) =
+        names.into_iter().partition(|name| SILENT.contains(&name.as_str()));
+    let modes = if modes.is_empty() { vec![String::from("values")] } else { modes };
+    Ok((modes, silent))
+}
+
+fn strategy(said: Option<&str>) -> Result<Strategy, Fault> {
+    Ok(match said {
+        None | Some("enqueue") => Strategy::Enqueue,
+        Some("reject") => Strategy::Reject,
+        Some("interrupt") => Strategy::Interrupt,
+        Some("rollback") => Strategy::Rollback,
+        Some(other) => {
+            let why =
+                format!("multitask_strategy: {other:?} is none of enqueue, reject, interrupt, rollback");
+            return Err(Fault::wrong(why));
+        }
+    })
+}
+
+/// The checkpoint that a request names.
+pub(super) fn checkpoint(body: &Value) -> Result<Option<String>, Fault> {
+    let named = body.get("checkpoint").filter(|it| !it.is_null());
+    let id = match named {
+        Some(Value::Object(fields)) => fields.get("checkpoint_id").filter(|it| !it.is_null()),
+        Some(Value::String(_)) => named,
+        Some(_) => return Err(Fault::wrong("checkpoint: an object with a checkpoint_id is expected")),
+        None => body.get("checkpoint_id").filter(|it| !it.is_null()),
+    };
+    match id {
+        None => Ok(None),
+        Some(Value::String(id)) => Ok(Some(id.clone())),
+        Some(_) => Err(Fault::wrong("checkpoint_id: a text is expected")),
+    }
+}
+
+/// What an input says; what of it has no place here is added to `left_out`.
+pub(super) fn hear_input(
+    name: &str,
+    input: &Value,
+    messages: &mut Vec<Spoken>,
+    left_out: &mut Vec<String>,
+) -> Result<(), Fault> {
+    let fields = match input {
+        Value::Null => return Ok(()),
+        Value::Object(fields) => fields,
+        _ => return Err(Fault::wrong(format!("{name}: an object with messages is expected"))),
+    };
+    for (field, value) in fields {
+        if field != "messages" {
+            if is_something(value) {
+                left_out.push(format!("{name}.{field}"));
+            }
+            continue;
+        }
+        match value {
+            Value::Array(all) => {
+                for message in all {
+                    hear(message, messages, left_out);
+                }
+            }
+            one => hear(one, messages, left_out),
+        }
+    }
+    Ok(())
+}
+
+/// A message in one of the library's shapes. Results of calls are left out: an agent executes its calls itself.
+fn hear(message: &Value, messages: &mut Vec<Spoken>, left_out: &mut Vec<String>) {
+    if let Some(text) = message.as_str() {
+        return messages.push(Spoken::user(text));
+    }
+    let inner = ["kwargs", "data"].iter().find_map(|name| message.get(*name).filter(|it| it.is_object()));
+    let field = |name: &str| message.get(name).or_else(|| inner.and_then(|inner| inner.get(name)));
+    let word = |name: &str| field(name).and_then(Value::as_str).unwrap_or_default();
+    let kind = if word("type") == "constructor" {
+        message.get("id").and_then(|id| id.as_array()?.last()?.as_str()).unwrap_or_default()
+    } else if word("type").is_empty() {
+        word("role")
+    } else {
+        word("type")
+    };
+    let role = match kind {
+        "human" | "user" | "HumanMessage" | "HumanMessageChunk" => "user",
+        "system" | "developer" | "SystemMessage" => "system",
+        "ai" | "assistant" | "AIMessage" | "AIMessageChunk" => "assistant",
+        "tool" | "ToolMessage" if word("id").starts_with(NOT_SHOWN) => return,
+        other => return left_out.push(format!("message of type {other:?}")),
+    };
+    let id = inner.and_then(|inner| inner.get("id")).or_else(|| message.get("id")).and_then(Value::as_str);
+    let text = content(field("content"), left_out);
+    if !text.is_empty() {
+        let id = id.filter(|id| !id.is_empty()).map(MessageId::new);
+        messages.push(Spoken { id, role: role.into(), text });
+    }
+}
+
+/// The text of a content; files stand in it by name.
+fn content(content: Option<&Value>, left_out: &mut Vec<String>) -> String {
+    let blocks = match content {
+        Some(Value::String(text)) => return text.clone(),
+        Some(Value::Array(blocks)) => blocks,
+        _ => return String::new(),
+    };
+    let text = |block: &Value| {
+        if let Some(text) = block.as_str().or_else(|| block.get("text").and_then(Value::as_str)) {
+            return text.to_owned();
+        }
+        let kind = block.get("type").and_then(Value::as_str).unwrap_or("file");
+        let metadata = block.get("metadata").unwrap_or(block);
+        let named = ["name", "filename", "mime_type", "mimeType"].iter();
+        let name = named.copied().find_map(|name| metadata.get(name).or_else(|| block.get(name))?.as_str());
+        let file = name.map_or_else(|| format!("[{kind}]"), |name| format!("[{kind}: {name}]"));
+        left_out.push(file.clone());
+        file
+    };
+    blocks.iter().map(text).collect::<Vec<_>>().join("\n")
+}
+
+/// What `resume` says to the calls that wait, in their order: one answer for all, one for each, or by their ids.
+pub(super) fn consents(resume: &Value, waiting: &[ToolCallId]) -> Result<Vec<Consent>, Fault> {
+    let for_all = |said: &Value| -> Result<Vec<Consent>, Fault> {
+        let answer = answer(said)?;
+        Ok(waiting.iter().map(|tool| Consent { tool: tool.clone(), answer: answer.clone() }).collect())
+    };
+    let each = |all: &[Value]| -> Result<Vec<Consent>, Fault> {
+        match all {
+            [one] => for_all(one),
+            all if all.len() == waiting.len() => {
+                let pairs = waiting.iter().zip(all);
+                pairs.map(|(tool, said)| Ok(Consent { tool: tool.clone(), answer: answer(said)? })).collect()
+            }
+            all => Err(Fault::wrong(format!(
+                "command.resume: {} calls wait, and {} are answered",
+                waiting.len(),
+                all.len()
+            ))),
+        }
+    };
+    match resume {
+        Value::Array(all) => each(all),
+        Value::Object(fields) => {
+            if let Some(Value::Array(all)) = fields.get("decisions") {
+                return each(all);
+            }
+            let named = |name: &String| waiting.iter().any(|tool| tool.as_str() == name);
+            if fields.is_empty() || !fields.keys().all(named) {
+                return for_all(resume);
+            }
+            let mut consents = Vec::new();
+            for (name, said) in fields {
+                // An interrupt has the id of the first call that it asks about.
+                if said.get("decisions").is_some() || said.is_array() {
+                    consents.extend(self::consents(said, waiting)?);
+                } else {
+                    consents.push(Consent { tool: ToolCallId::new(name), answer: answer(said)? });
+                }
+            }
+            Ok(consents)
+        }
+        said => for_all(said),
+    }
+}
+
+/// What is said to one call, in the words of the library's middleware, of the agent inbox, or plain.
+fn answer(said: &Value) -> Result<Answer, Fault> {
+    let yes = Answer::Yes { arguments: None };
+    let fields = match said {
+        Value::Bool(true) => return Ok(yes),
+        Value::Bool(false) => return Ok(Answer::No { why: None }),
+        Value::String(word) => {
+            return Ok(match word.trim().to_ascii_lowercase().as_str() {
+                "approve" | "approved" | "accept" | "yes" | "y" | "ok" | "true" | "continue" => yes,
+                "reject" | "rejected" | "ignore" | "no" | "n" | "false" => Answer::No { why: None },
+                _ => Answer::No { why: Some(word.clone()) },
+            });
+        }
+        Value::Object(fields) => fields,
+        _ => return Err(Fault::wrong("command.resume: a decision is expected for each call that waits")),
+    };
+    let text = |name: &str| fields.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
+    let why = || text("message").or_else(|| text("args")).or_else(|| text("reason")).map(str::to_owned);
+    let approved = fields.get("approved").and_then(Value::as_bool);
+    match (text("type"), approved) {
+        (Some("approve" | "accept"), _) => Ok(yes),
+        (Some("edit"), _) => {
+            let edited = ["edited_action", "editedAction", "args"].iter().find_map(|name| fields.get(*name));
+            let edited =
+                edited.ok_or_else(|| Fault::wrong("command.resume: edited_action.args is expected"))?;
+            let arguments = edited.get("args").filter(|it| it.is_object()).unwrap_or(edited);
+            Ok(Answer::Yes { arguments: Some(arguments.to_string()) })
+        }
+        (Some("reject" | "ignore" | "response"), _) | (None, Some(false)) => Ok(Answer::No { why: why() }),
+        (None, Some(true)) => {
+            let edited = fields.get("editedArgs").filter(|it| it.is_object());
+            Ok(Answer::Yes { arguments: edited.map(Value::to_string) })
+        }
+        (Some(other), _) => {
+            let why = format!(
+                "command.resume: {other:?} is none of approve, edit, reject, accept, ignore, response"
+            );
+            Err(Fault::wrong(why))
+        }
+        (None, None) => Err(Fault::wrong("command.resume: a decision has a type")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,212 @@
+//! `GET /v1/conversations` and `GET /v1/conversations/{c}`: the list, and one conversation as it stands.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use event_log::blocking;
+use model::code::ErrorCode;
+use model::event::RunStatus;
+use model::frame::ConversationRow;
+use model::until::{Until, UntilWatch};
+use model::{ConversationId, Position, RunId, View, summary};
+use serde::{Deserialize, Serialize};
+
+use super::params::{self, Path, Query};
+use super::problem::Problem;
+use super::spool::{Spool, place, spooled, turn};
+use crate::state::Shared;
+use crate::work::{Guest, Task};
+use hub::Conversation;
+
+/// Rows in one answer, unless the request says less.
+const ROWS_MAX: usize = 1_000;
+
+/// Longest wait of one request.
+const WAIT_MAX: Duration = Duration::from_mins(1);
+
+/// Between two looks whether what is waited for has happened.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct ListQuery {
+    limit: Option<usize>,
+    after: Option<String>,
+    state: Option<RunStatus>,
+}
+
+/// One page of the list, the newest activity first.
+#[derive(Debug, Serialize)]
+pub(crate) struct List {
+    conversations: Vec<ConversationRow>,
+    /// How many there are in all.
+    total: u64,
+    /// What to give as `after` for the next page; absent on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+/// `GET /v1/conversations?limit&after&state`.
+pub(crate) async fn list(
+    State(shared): State<Arc<Shared>>,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<List>, Problem> {
+    let limit = query.limit.unwrap_or(ROWS_MAX).clamp(1, ROWS_MAX);
+    let after = query.after.as_deref().map(after).transpose()?;
+    let query = event_log::ListQuery { after, state: query.state, limit };
+    let _turn = turn(&shared, Task::Small).await?;
+    let listed = blocking(|| shared.hub.list(&query))?;
+    let last = listed.rows.last().filter(|_| listed.more);
+    let next = last.map(|row| format!("{}:{}", row.at, row.conversation));
+    Ok(Json(List { conversations: listed.rows, total: shared.hub.total(), next }))
+}
+
+/// A place in the list, as the answer before gave it.
+fn after(text: &str) -> Result<(u64, ConversationId), Problem> {
+    let parsed = text.split_once(':').and_then(|(at, id)| Some((at.parse().ok()?, id)));
+    let (at, id) = parsed.ok_or_else(|| {
+        Problem::bad_request(format!("after: {text:?} is not what the page before gave as `next`"))
+    })?;
+    Ok((at, ConversationId::parse(id)?))
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct OneQuery {
+    summary: Option<String>,
+}
+
+/// `GET /v1/conversations/{c}`, `?summary` for the short form.
+pub(crate) async fn one(
+    State(shared): State<Arc<Shared>>,
+    Path(name): Path<String>,
+    Query(query): Query<OneQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let conversation = find(&shared, &name).await?;
+    if let Some(unchanged) = unchanged(&conversation, &headers) {
+        return Ok(unchanged);
+    }
+    let whose = Arc::clone(&conversation);
+    let make = move |spool: &mut Spool| {
+        let view = whose.view();
+        let written = match query.summary {
+            Some(_) => serde_json::to_writer(spool, &summary::summary(&view)),
+            None => serde_json::to_writer(spool, &view),
+        };
+        // Of JSON there is nothing to complain: only the writing can fail.
+        written.map_err(|error| Problem::from(std::io::Error::from(error)))?;
+        Ok(view.seq)
+    };
+    let (seq, body) = spooled(&shared, conversation.look(Task::of), make).await?;
+    let headers = [
+        (header::CONTENT_TYPE, "application/json".to_owned()),
+        (header::CACHE_CONTROL, "no-cache".to_owned()),
+        (header::ETAG, tag(&conversation, seq)),
+    ];
+    Ok((headers, body).into_response())
+}
+
+/// The conversation, which must be there. Where it is not in memory it is loaded in its turn.
+pub(crate) async fn find(shared: &Shared, name: &str) -> Result<Arc<Conversation>, Problem> {
+    let id = params::conversation(name)?;
+    let turn = turn(shared, Task::Small).await?;
+    let found = shared.hub.find(&id)?;
+    drop(turn);
+    found.ok_or_else(|| {
+        Problem::new(ErrorCode::UnknownConversation, format!("no conversation is named {name:?}"))
+    })
+}
+
+/// The answer to who knows it already: the request names the position at which the conversation stands.
+pub(crate) fn unchanged(conversation: &Conversation, headers: &HeaderMap) -> Option<Response> {
+    let known = headers.get(header::IF_NONE_MATCH)?.to_str().ok()?;
+    let now = tag(conversation, conversation.head());
+    let is_known = known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == now);
+    is_known.then(|| (StatusCode::NOT_MODIFIED, [(header::ETAG, now)]).into_response())
+}
+
+/// What stands for the conversation's content at `seq`.
+pub(crate) fn tag(conversation: &Conversation, seq: model::Seq) -> String {
+    format!("\"{}:{seq}\"", conversation.epoch())
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct WaitQuery {
+    until: Option<String>,
+    run: Option<String>,
+    timeout_ms: Option<u64>,
+}
+
+/// What a wait came to.
+#[derive(Debug, Serialize)]
+pub(crate) struct Waited {
+    position: Position,
+    /// Whether it happened; else the time was up.
+    done: bool,
+    /// How the newest run stands.
+    state: Option<RunStatus>,
+}
+
+/// `GET /v1/conversations/{c}/wait?until=run.end`: answers once that has happened, in `run` or in the newest run. The
+/// conversation may come later.
+pub(crate) async fn wait(
+    State(shared): State<Arc<Shared>>,
+    Path(name): Path<String>,
+    Query(query): Query<WaitQuery>,
+) -> Result<Json<Waited>, Problem> {
+    let until: Until = query
+        .until
+        .as_deref()
+        .unwrap_or("run.end")
+        .parse()
+        .map_err(|error| Problem::bad_request(format!("until: {error}")))?;
+    let mut watch = UntilWatch::new(until, query.run.as_deref().map(RunId::new));
+    let id = params::conversation(&name)?;
+    let _open = place(&shared, Guest::Stream)?;
+    let conversation = shared.hub.enter(&id)?;
+    let seat = Seat { shared: Arc::clone(&shared), conversation };
+    let time = query.timeout_ms.map_or(WAIT_MAX, Duration::from_millis).min(WAIT_MAX);
+    let over = async {
+        loop {
+            let moved = seat.conversation.moved();
+            let mut moved = std::pin::pin!(moved);
+            moved.as_mut().enable();
+            if seat.conversation.look(|view| watch.is_met(view)) {
+                return;
+            }
+            moved.await;
+            // A look holds up those who append: a burst of them is looked at once.
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    let done = tokio::select! {
+        () = over => true,
+        () = tokio::time::sleep(time) => false,
+        () = shared.drain.cancelled() => return Err(Problem::shutting_down()),
+    };
+    let (state, seq) = seat.conversation.look(|view| (state(view), view.seq));
+    let position = Position { epoch: seat.conversation.epoch().clone(), seq };
+    Ok(Json(Waited { position, done, state }))
+}
+
+fn state(view: &View) -> Option<RunStatus> {
+    view.runs.last().map(|(_, run)| run.status)
+}
+
+/// A viewer without a socket of its own; leaves when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    /// The hub.
+    pub(crate) shared: Arc<Shared>,
+    /// The conversation that is being viewed.
+    pub(crate) conversation: Arc<Conversation>,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.shared.hub.leave(&self.conversation);
+    }
+}

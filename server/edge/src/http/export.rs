@@ -1,0 +1,324 @@
+//! `GET /v1/conversations/{c}/export/{format}`: a conversation as a file, or one turn or run of it. Documents are made of the
+//! view, native events and dialects of the log, piece by piece: each is made in its turn and waits in a file for the reader, so an
+//! export takes bounded memory, whatever its size and however slow its reader.
+
+use std::io::{self, Write as _};
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse as _, Response};
+use compact_str::CompactString;
+use encode::document::export::{DocumentFormat, DocumentOptions, FORMATS, format};
+use encode::document::only::{DocumentScope, is_of};
+use encode::{ENCODINGS, Encode, EncodeOptions, EncoderSpec, encoding};
+use event_log::LogError;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use model::code::ErrorCode;
+use model::limits::PIECE_BYTES_TARGET;
+use model::{Envelope, Seq, View};
+
+use super::conversations::{find, tag, unchanged};
+use super::import;
+use super::params::{Path, Query};
+use super::problem::Problem;
+use super::spool::{Spool, place, spooled, turn, written};
+use crate::state::Shared;
+use crate::work::{Guest, Open, Task, Turn};
+use hub::Conversation;
+
+/// Events that are read from the log at once.
+const PAGE: usize = 1_000;
+
+/// The names of the two formats that are the events themselves.
+const NATIVE: [&str; 2] = [LINES, "native"];
+
+/// The one that holds nothing else.
+const LINES: &str = "jsonl";
+
+/// Should a browser show it after all: as a page of no origin that may do nothing.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
+
+/// Answers with the conversation in the wanted format, 304 where the client has it, 404 for an unknown format.
+pub(crate) async fn export(
+    State(shared): State<Arc<Shared>>,
+    Path((name, wanted)): Path<(String, String)>,
+    Query(choice): Query<DocumentOptions>,
+    Query(only): Query<DocumentScope>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let conversation = find(&shared, &name).await?;
+    let wanted = Wanted::of(&wanted).ok_or_else(|| unknown(&wanted))?;
+    if let Some(unchanged) = unchanged(&conversation, &headers) {
+        return Ok(unchanged);
+    }
+    match wanted {
+        Wanted::Document(format) => document_of(shared, &conversation, format, choice, only).await,
+        Wanted::Events => {
+            stream_of(shared, conversation, "application/x-ndjson", "jsonl", Writer::Lines, only).await
+        }
+        Wanted::Native if only.name().is_some() => {
+            Err(Problem::bad_request("native is a whole conversation; jsonl has the events of one turn"))
+        }
+        Wanted::Native => native(shared, conversation).await,
+        Wanted::Dialect(dialect) => {
+            let extension = if dialect.content_type.contains("json") { "jsonl" } else { "sse" };
+            let options = EncodeOptions {
+                conversation: CompactString::new(conversation.id().as_str()),
+                ..EncodeOptions::default()
+            };
+            let writer = Writer::Dialect(dialect.encoder(&options));
+            stream_of(shared, conversation, dialect.content_type, extension, writer, only).await
+        }
+    }
+}
+
+/// What a format is made of.
+enum Wanted {
+    Document(&'static DocumentFormat),
+    Events,
+    Native,
+    Dialect(&'static EncoderSpec),
+}
+
+impl Wanted {
+    fn of(name: &str) -> Option<Self> {
+        if NATIVE.contains(&name) {
+            return Some(if name == LINES { Self::Events } else { Self::Native });
+        }
+        format(name).map(Self::Document).or_else(|| encoding(name).map(Self::Dialect))
+    }
+}
+
+fn unknown(wanted: &str) -> Problem {
+    let documents = FORMATS.iter().map(|format| format.name);
+    // Where a dialect and a document have one name, the name is the document's.
+    let dialects = ENCODINGS.iter().map(|encoding| encoding.name).filter(|name| format(name).is_none());
+    let names: Vec<&str> = NATIVE.into_iter().chain(documents).chain(dialects).collect();
+    let detail = format!("there is no format {wanted:?}; there are {}", names.join(", "));
+    Problem::new(ErrorCode::UnknownDialect, detail)
+}
+
+/// What `only` names of the view.
+fn reduced(conversation: &Conversation, only: &DocumentScope) -> Result<View, Problem> {
+    let mut view = conversation.view();
+    if only.reduce(&mut view) {
+        return Ok(view);
+    }
+    let detail = format!("the conversation has no {:?}", only.name().unwrap_or_default());
+    Err(Problem::new(ErrorCode::NotFound, detail))
+}
+
+/// A document of the view.
+async fn document_of(
+    shared: Arc<Shared>,
+    conversation: &Arc<Conversation>,
+    format: &'static DocumentFormat,
+    choice: DocumentOptions,
+    only: DocumentScope,
+) -> Result<Response, Problem> {
+    let (whose, part) = (Arc::clone(conversation), only.clone());
+    let hub = Arc::clone(&shared.hub);
+    let make = move |spool: &mut Spool| {
+        let mut view = reduced(&whose, &part)?;
+        hub.make_whole(&whose, &mut view);
+        spool.write_all(format.document(&view, whose.id().as_str(), choice).as_bytes())?;
+        Ok(view.seq)
+    };
+    let (seq, body) = spooled(&shared, conversation.look(Task::of), make).await?;
+    Ok(file(conversation, &only, format.content_type, format.extension, seq, body))
+}
+
+/// What can be imported again: the events, or the state where they are not all there.
+async fn native(shared: Arc<Shared>, conversation: Arc<Conversation>) -> Result<Response, Problem> {
+    let (header, all) = (import::header(conversation.id()), DocumentScope::default());
+    let begins_later = matches!(shared.hub.read(&conversation, 0, 1).await, Err(LogError::Gone { .. }));
+    if begins_later || shared.hub.gap(&conversation).await?.is_some() {
+        let whose = Arc::clone(&conversation);
+        let make = move |spool: &mut Spool| {
+            let (view, at) = whose.state();
+            spool.write_all(&header)?;
+            spool.write_all(&import::begin(&view, at))?;
+            Ok(view.seq)
+        };
+        let (seq, body) = spooled(&shared, conversation.look(Task::of), make).await?;
+        return Ok(file(&conversation, &all, "application/x-ndjson", "native.jsonl", seq, body));
+    }
+    let writer = Writer::Native(header);
+    stream_of(shared, conversation, "application/x-ndjson", "native.jsonl", writer, all).await
+}
+
+/// Writes one event as a line of JSON.
+fn line(out: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, envelope)?;
+    out.push(b'\n');
+    Ok(())
+}
+
+/// What events become.
+enum Writer {
+    /// Themselves, one a line.
+    Lines,
+    /// The same for an import: below this line, and with whole results.
+    Native(Vec<u8>),
+    /// A stream in a dialect.
+    Dialect(Box<dyn Encode>),
+}
+
+/// A file that is written while it is sent.
+struct Sending {
+    shared: Arc<Shared>,
+    conversation: Arc<Conversation>,
+    writer: Writer,
+    /// What has the runs and messages that are wanted, where not all are.
+    part: Option<View>,
+    /// The last event that was written, and the last that will be.
+    at: Seq,
+    head: Seq,
+    is_over: bool,
+    /// Its place among the transfers.
+    _open: Open,
+}
+
+async fn stream_of(
+    shared: Arc<Shared>,
+    conversation: Arc<Conversation>,
+    content_type: &'static str,
+    extension: &str,
+    writer: Writer,
+    only: DocumentScope,
+) -> Result<Response, Problem> {
+    let open = place(&shared, Guest::Transfer)?;
+    let turn = turn(&shared, Task::Piece).await?.turn();
+    if let Some((first, last)) = shared.hub.gap(&conversation).await? {
+        let detail = format!(
+            "the log has not kept the events {first} to {last} of {} one by one; documents and the format native have \
+             what came of them",
+            conversation.id()
+        );
+        return Err(Problem::new(ErrorCode::Gone, detail));
+    }
+    let part = only.name().map(|_| reduced(&conversation, &only)).transpose()?;
+    let (head, whose) = (conversation.head(), Arc::clone(&conversation));
+    let sending =
+        Sending { shared, conversation: whose, writer, part, at: 0, head, is_over: false, _open: open };
+    // What cannot even begin is a refusal, not a file that breaks off.
+    let (first, sending) = sending.next(turn).await?;
+    let rest = stream::try_unfold(sending, |sending| async {
+        if sending.is_over {
+            return Ok(None);
+        }
+        // However long it takes: the reader has the beginning.
+        let turn = sending.shared.work.turn(Task::Piece).await;
+        sending.next(turn).await.map(Some).map_err(|problem| io::Error::other(problem.told().1))
+    });
+    let pieces = stream::iter([Ok(first)]).chain(rest);
+    let bytes = pieces.map_ok(|piece| piece.into_data_stream().map_err(io::Error::other)).try_flatten();
+    Ok(file(&conversation, &only, content_type, extension, head, Body::from_stream(bytes)))
+}
+
+impl Sending {
+    /// Writes one event, when it is wanted. Its result is whole by then, so there may be megabytes of it.
+    fn write(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
+        if self.part.as_ref().is_some_and(|part| !is_of(part, &envelope.event)) {
+            return;
+        }
+        let written = match &mut self.writer {
+            Writer::Lines => line(out, envelope),
+            Writer::Native(_) => line(out, &self.shared.hub.made_whole(&self.conversation, envelope)),
+            Writer::Dialect(encoder) => {
+                encoder.event(&self.shared.hub.made_whole(&self.conversation, envelope), out);
+                Ok(())
+            }
+        };
+        // Memory takes all bytes, and an event holds nothing that cannot be written.
+        drop(written);
+    }
+
+    /// The next piece, of about [`PIECE_BYTES_TARGET`] or one event, in its turn.
+    async fn next(self, turn: Turn) -> Result<(Body, Self), Problem> {
+        let work = Arc::clone(&self.shared.work);
+        let left = usize::try_from(self.head.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        let page = match left {
+            0 => Vec::new(),
+            _ => self.shared.hub.read(&self.conversation, self.at, left.min(PAGE)).await?.envelopes,
+        };
+        let (sending, spool) = written(work, turn, move |spool| self.fill(spool, &page)).await?;
+        Ok((spool.body(), sending))
+    }
+
+    /// Writes what there is room for of `page`, which has the next events.
+    fn fill(mut self, spool: &mut Spool, page: &[Arc<Envelope>]) -> Result<Self, Problem> {
+        let mut out = match &mut self.writer {
+            Writer::Native(header) => std::mem::take(header),
+            _ => Vec::new(),
+        };
+        let (from, head) = (self.at, self.head);
+        for envelope in page.iter().filter(|envelope| envelope.seq <= head) {
+            self.write(envelope, &mut out);
+            spool.write_all(&out)?;
+            out.clear();
+            self.at = envelope.seq;
+            if spool.len() >= PIECE_BYTES_TARGET as u64 {
+                break;
+            }
+        }
+        if self.at >= head {
+            self.is_over = true;
+            if let Writer::Dialect(encoder) = &mut self.writer {
+                encoder.end(&mut out);
+            }
+        } else if self.at == from {
+            return Err(LogError::Unreadable(Arc::from("the log has less than its head")).into());
+        }
+        spool.write_all(&out)?;
+        Ok(self)
+    }
+}
+
+/// The answer: a file with a name, as it stands at `seq`.
+fn file(
+    conversation: &Conversation,
+    only: &DocumentScope,
+    content_type: &'static str,
+    extension: &str,
+    seq: Seq,
+    body: Body,
+) -> Response {
+    let mut response = body.into_response();
+    let headers = response.headers_mut();
+    let part = only.name().map(|name| format!("-{name}")).unwrap_or_default();
+    let name = format!("{}{part}.{extension}", conversation.id());
+    let texts = [
+        (header::CONTENT_TYPE, content_type.to_owned()),
+        (header::CONTENT_DISPOSITION, disposition(&name)),
+        (header::CACHE_CONTROL, "no-cache".to_owned()),
+        (header::ETAG, tag(conversation, seq)),
+        (header::CONTENT_SECURITY_POLICY, POLICY.to_owned()),
+    ];
+    for (header, text) in texts {
+        // Made of ASCII letters above, so it can be a header.
+        if let Ok(value) = HeaderValue::try_from(text) {
+            headers.insert(header, value);
+        }
+    }
+    response
+}
+
+/// To be saved as `name`: in plain letters for old readers, exactly for the others.
+fn disposition(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let mut plain: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
+    if plain.starts_with('.') {
+        plain.insert(0, '_');
+    }
+    let letter = |byte: u8| {
+        if is_plain(char::from(byte)) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+    };
+    let exact = name.bytes().map(letter).collect::<Vec<_>>().concat();
+    format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{exact}")
+}
+
+#[cfg(test)]
+mod tests;

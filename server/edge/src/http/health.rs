@@ -1,0 +1,96 @@
+//! Is it alive, is it ready, how is it in numbers.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse as _, Response};
+use event_log::{Fault, Figures, Health, Missing};
+use model::code::ErrorCode;
+
+use super::problem::Problem;
+use crate::metrics;
+use crate::state::Shared;
+use event_log::clock;
+
+/// `GET /healthz`: the process answers.
+pub(crate) async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+/// `GET /readyz`: it takes work and keeps what it takes; not while it drains, its log cannot write
+/// or lacks what came, and not in a life that began with less than was acked.
+pub(crate) async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
+    if shared.is_draining() {
+        return Problem::shutting_down().into_response();
+    }
+    let log = shared.hub.log();
+    // One after the other: who borrows progress while it waits for the queue keeps the writer from letting the queue go.
+    let health = log.progress().borrow().health.clone();
+    if let Health::Failing(fault) = &health {
+        return failing(fault, clock::now_ms()).into_response();
+    }
+    if let Some(missing) = log.missing() {
+        return lost(missing).into_response();
+    }
+    let figures = log.figures();
+    if figures.holed > 0 {
+        return holed(&figures).into_response();
+    }
+    "ready\n".into_response()
+}
+
+/// What the log had acked is not there.
+fn lost(missing: &Missing) -> Problem {
+    let Missing { commits, from, to } = missing;
+    let detail = format!(
+        "{commits} transactions that were acked are missing in the log: of those made after {from} and up to {to} \
+         (milliseconds since 1970); the database or its write-ahead log was lost, damaged or replaced. Bring both back from \
+         the same moment, or start the hub again to go on without; until then everything works"
+    );
+    Problem::new(ErrorCode::LogFailed, detail)
+}
+
+/// What the queue could not hold is not kept yet.
+fn holed(figures: &Figures) -> Problem {
+    let Figures { left_out, holed, .. } = figures;
+    let detail = format!(
+        "{left_out} publications in {holed} conversations are not kept yet, since the queue of the log was full when they \
+         came; their state is written within seconds"
+    );
+    Problem::new(ErrorCode::LogFailed, detail)
+}
+
+/// What is wrong with the log, and what is not.
+fn failing(fault: &Fault, now: u64) -> Problem {
+    let seconds = now.saturating_sub(fault.since) / 1000;
+    let code = if fault.code == "disk_full" { ErrorCode::DiskFull } else { ErrorCode::DiskFailing };
+    let what = &fault.what;
+    let detail = format!(
+        "the log has not been able to write for {seconds} s: {what}; viewers see everything and publications are taken, \
+         but nothing of it is kept until the disk works again"
+    );
+    Problem::new(code, detail)
+}
+
+/// `GET /metrics`: the hub in numbers.
+pub(crate) async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
+    let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
+    (kind, metrics::text(&shared)).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of what is said of a failing log.
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_has_a_name_a_time_and_a_word_on_what_still_works() {
+        let fault = Fault { code: "disk_full", what: Arc::from("no space left on device"), since: 1_000 };
+        let text = format!("{:?}", failing(&fault, 42_000));
+        for word in ["DiskFull", "503", "41 s", "no space left on device", "viewers see everything"] {
+            assert!(text.contains(word), "{text}");
+        }
+    }
+}

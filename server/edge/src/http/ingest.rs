@@ -1,0 +1,176 @@
+//! `POST /v1/ingest/{dialect}/{conversation}`: a stream in a foreign dialect. Events are taken while the body arrives;
+//! a body that stops half-way leaves what came, and its run is interrupted.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::HeaderMap;
+use dialects::custom::UserDialect;
+use dialects::text_calls::TextForm;
+use dialects::{Decode, DecodeOptions, Decoded, decoder};
+use event_log::{Ticket, reached, room};
+use http_body_util::BodyExt as _;
+use model::code::ErrorCode;
+use model::dialect::DECODED;
+use model::frame::Durability;
+use model::{ConversationId, Position, RunId};
+use serde::Serialize;
+
+use super::body;
+use super::params::{self, Path};
+use super::problem::Problem;
+use crate::state::Shared;
+use event_log::clock;
+use hub::{Attendant, Publication};
+
+/// What came of a body.
+#[derive(Debug, Serialize)]
+pub(crate) struct Taken {
+    position: Position,
+    events: u64,
+    anomalies: u64,
+    durability: Durability,
+}
+
+/// Decodes the body while it arrives and publishes its events. Answers when the body has ended and its events are as
+/// durable as was asked.
+pub(crate) async fn ingest(
+    State(shared): State<Arc<Shared>>,
+    Path((dialect, conversation)): Path<(String, String)>,
+    request: Request,
+) -> Result<Json<Taken>, Problem> {
+    let conversation = params::conversation(&conversation)?;
+    params::plain(request.headers())?;
+    let durability = params::durability(request.headers(), shared.hub.log().durability())?;
+    let mut options = options(request.headers())?;
+    options.text_calls = has_flag(request.uri().query(), "text_calls").then(TextForm::default);
+    let own = shared.config.dialects.iter().find(|own| own.name() == dialect);
+    let decoder = match own {
+        Some(own) => Some(own.decoder(options)),
+        None => decoder(&dialect, options),
+    };
+    let decoder = decoder.ok_or_else(|| {
+        let own = shared.config.dialects.iter().map(UserDialect::name);
+        let known = DECODED.iter().copied().chain(own).collect::<Vec<_>>().join(", ");
+        Problem::new(ErrorCode::UnknownDialect, format!("no dialect is named {dialect:?}; there are {known}"))
+    })?;
+    if shared.is_draining() {
+        return Err(Problem::shutting_down());
+    }
+    let tasks = shared.tasks.clone();
+    let attendant = Attendant::new(&shared.hub);
+    let ticket = Ticket::default();
+    let stream = Stream { shared, conversation, decoder, attendant, taken: None, durability, ticket };
+    // A task of its own: when the connection breaks, this request is dropped, and the run must still be closed.
+    let done = tasks.spawn(stream.run(request.into_body())).await;
+    done.map_err(|_panicked| Problem::new(ErrorCode::Internal, "the stream could not be read"))?.map(Json)
+}
+
+/// Whether `name` stands in the query, with any value or none.
+fn has_flag(query: Option<&str>, name: &str) -> bool {
+    let mut pairs = query.unwrap_or_default().split('&');
+    pairs.any(|pair| pair.split('=').next() == Some(name))
+}
+
+fn options(headers: &HeaderMap) -> Result<DecodeOptions, Problem> {
+    let named = params::text(headers, params::RUN)?.filter(|run| !run.is_empty());
+    let fresh = clock::fresh_name();
+    Ok(match named {
+        Some(run) => {
+            // Several bodies may go on with one run: their parts must not share ids.
+            DecodeOptions {
+                run: RunId::new(run),
+                part_prefix: format!("{fresh}.").into(),
+                run_goes_on: true,
+                ..DecodeOptions::default()
+            }
+        }
+        None => DecodeOptions { run: RunId::new(&fresh), ..DecodeOptions::default() },
+    })
+}
+
+/// A body on its way into a conversation.
+#[derive(Debug)]
+struct Stream {
+    shared: Arc<Shared>,
+    conversation: ConversationId,
+    decoder: Box<dyn Decode>,
+    attendant: Attendant,
+    taken: Option<Taken>,
+    durability: Durability,
+    /// Reached when the log has all of it.
+    ticket: Ticket,
+}
+
+/// How a body ended.
+enum End {
+    Whole,
+    Broken,
+    Draining,
+}
+
+impl Stream {
+    async fn run(mut self, body: Body) -> Result<Taken, Problem> {
+        let end = self.read(body).await?;
+        let mut out = Decoded::default();
+        self.decoder.end(&mut out);
+        self.publish(out)?;
+        reached(self.shared.hub.log(), self.ticket, self.durability).await?;
+        match end {
+            End::Whole => self.taken.ok_or_else(|| Problem::new(ErrorCode::Internal, "nothing was taken")),
+            End::Broken => Err(Problem::bad_request("the body stopped half-way; what came is kept")),
+            End::Draining => Err(Problem::shutting_down()),
+        }
+    }
+
+    async fn read(&mut self, mut body: Body) -> Result<End, Problem> {
+        let drain = self.shared.drain.clone();
+        let mut is_silent = true;
+        loop {
+            // Dropping the frame that is waited for loses nothing: the body is not read again after a drain.
+            let frame = tokio::select! {
+                frame = body.frame() => frame,
+                // An agent may think for an hour between two words; who has nothing to say to begin with has no business here.
+                () = tokio::time::sleep(body::IDLE), if is_silent => return Err(body::idle()),
+                () = drain.cancelled() => return Ok(End::Draining),
+            };
+            match frame {
+                None => return Ok(End::Whole),
+                Some(Err(_broken)) => return Ok(End::Broken),
+                Some(Ok(frame)) => {
+                    is_silent = false;
+                    self.feed(frame.into_data().unwrap_or_default())?;
+                }
+            }
+            room(self.shared.hub.log()).await;
+        }
+    }
+
+    fn feed(&mut self, bytes: Bytes) -> Result<(), Problem> {
+        let mut out = Decoded::default();
+        self.decoder.feed(&bytes, &mut out);
+        drop(bytes);
+        if out.envelopes.is_empty() { Ok(()) } else { self.publish(out) }
+    }
+
+    fn publish(&mut self, decoded: Decoded) -> Result<(), Problem> {
+        // Nobody waits for a piece: the whole body is waited for, at the level that was asked for.
+        let publication = Publication {
+            level: Durability::Memory,
+            speaker: self.attendant.speaks_in(&self.conversation),
+            ..Publication::of(decoded.envelopes)
+        };
+        let appended = self.shared.fanout.publish(&self.conversation, publication)?;
+        self.ticket = appended.ticket;
+        let (events, anomalies) = self.taken.take().map_or((0, 0), |taken| (taken.events, taken.anomalies));
+        self.taken = Some(Taken {
+            position: appended.position,
+            events: events + appended.events,
+            anomalies: anomalies + appended.anomalies,
+            durability: self.durability,
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,192 @@
+//! The page, from inside the binary: `/`, `/c/{conversation}`, and its files. Names of files carry a hash of their
+//! content, so browsers keep them for ever; the page itself is asked for each time. The build has packed each file (brotli,
+//! gzip); nothing is compressed here.
+
+use std::borrow::Cow;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use axum::response::{IntoResponse as _, Response};
+use model::code::ErrorCode;
+use rust_embed::{EmbeddedFile, RustEmbed};
+
+use super::problem::Problem;
+
+#[derive(RustEmbed)]
+#[folder = "../../dist"]
+struct Dist;
+
+/// Shown where the hub was built without the page.
+const NO_PAGE: &str = "<!doctype html><title>Fanlight</title><p>This hub was built without its page. Run \
+    <code>cargo xtask build</code>, or use the <a href=/v1/conversations>interface</a>.";
+
+/// What images from elsewhere are put into, one each: empty, and styled so that they fit.
+const IMAGE: &str = "<!doctype html><title>Image</title><style>\
+    body{margin:0;font:13px sans-serif;overflow:hidden}img{display:block;max-width:100%;max-height:320px}</style>";
+
+/// What may be in it: images, from everywhere; the hash is that of its styles. Only the page may hold it, and nothing is
+/// loaded until the page, after a click, puts something in.
+const IMAGE_POLICY: &str = "default-src 'none'; img-src http: https:; \
+    style-src 'sha256-CEh66Zd9Ve02ZgHCdii2wXLMP2mMaw89CFyQVVicE5k='; base-uri 'none'; form-action 'none'; \
+    frame-ancestors 'self'; sandbox allow-same-origin";
+
+/// `GET /image`: see [`IMAGE`].
+pub(crate) async fn image() -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::CONTENT_SECURITY_POLICY, IMAGE_POLICY),
+    ];
+    (headers, IMAGE).into_response()
+}
+
+/// What a page that came with a result is put into, where its scripts are to run: it takes that page from the page that holds
+/// it, once, and writes it in its own place. Nobody else is listened to.
+const EMBED: &str = "<!doctype html><title>Embed</title><script>\
+    addEventListener('message', function take(said) {\
+    if (said.source !== parent || parent === self) return;\
+    removeEventListener('message', take);\
+    document.open(); document.write(said.data); document.close() })</script>";
+
+/// What may be in it: scripts and styles that stand in it, and what they make themselves. It has no origin, so nothing of the
+/// hub is its own, and it asks nobody for anything; where it goes, the policy of the page that holds it says.
+const EMBED_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+    img-src data: blob:; media-src data:; font-src data:; base-uri 'none'; form-action 'none'; webrtc 'block'; \
+    frame-ancestors 'self'; sandbox allow-scripts";
+
+/// `GET /embed`: see [`EMBED`]. The last two are for what browsers do before they ask a policy: to connect to where a script
+/// goes or says that it will go, and to look up names.
+pub(crate) async fn embed() -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::CONTENT_SECURITY_POLICY, EMBED_POLICY),
+        (HeaderName::from_static("connection-allowlist"), "()"),
+        (header::X_DNS_PREFETCH_CONTROL, "off"),
+    ];
+    (headers, EMBED).into_response()
+}
+
+/// `GET /` and `GET /c/{conversation}`: which conversation it is, the page finds out by itself.
+pub(crate) async fn index(headers: HeaderMap) -> Response {
+    match Dist::get("index.html") {
+        Some(file) => send("index.html", file, &headers, "no-cache"),
+        None => ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], NO_PAGE).into_response(),
+    }
+}
+
+/// Any other path: a file of the page, or nothing.
+pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Response {
+    let path = uri.path().trim_start_matches('/');
+    match Dist::get(path) {
+        Some(file) if method == Method::GET || method == Method::HEAD => {
+            send(path, file, &headers, kept(path))
+        }
+        // Somebody has typed an address: the page says what there is.
+        None if method == Method::GET && wants_page(&headers) => {
+            let mut response = index(headers).await;
+            *response.status_mut() = StatusCode::NOT_FOUND;
+            response
+        }
+        _ => Problem::new(ErrorCode::NotFound, "there is nothing here").into_response(),
+    }
+}
+
+/// Whether a browser asks for a page, as it does for an address that somebody has typed.
+fn wants_page(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    accepted.split(',').any(|kind| kind.trim().starts_with("text/html"))
+}
+
+/// How long a browser may keep a file: for ever when its name changes with its content.
+fn kept(path: &str) -> &'static str {
+    let hashed = path
+        .split(['-', '.', '_'])
+        .any(|piece| piece.len() >= 12 && piece.bytes().all(|b| b.is_ascii_hexdigit()));
+    if hashed { "public, max-age=31536000, immutable" } else { "no-cache" }
+}
+
+/// Sends the file, in the smallest of the forms that the browser takes and that the build has left beside it.
+pub(super) fn send(path: &str, plain: EmbeddedFile, request: &HeaderMap, cache: &'static str) -> Response {
+    let text = |name| request.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let packed = packings(text(header::ACCEPT_ENCODING))
+        .find_map(|packing| Some((packing, Dist::get(&format!("{path}.{}", packing.ending()))?)));
+    let kind = plain.metadata.mimetype().to_owned();
+    let (packing, file) = packed.map_or((None, plain), |(packing, file)| (Some(packing), file));
+    // Each form has a tag of its own, since its bytes are others.
+    let tag = format!("\"{}\"", hex(&file.metadata.sha256_hash()));
+    let common = [(header::CACHE_CONTROL, cache), (header::VARY, "accept-encoding")];
+    if is_known(text(header::IF_NONE_MATCH), &tag) {
+        return (StatusCode::NOT_MODIFIED, common, [(header::ETAG, tag)]).into_response();
+    }
+    let own = [(header::CONTENT_TYPE, kind), (header::ETAG, tag)];
+    let body = match file.data {
+        Cow::Borrowed(bytes) => Body::from(bytes),
+        Cow::Owned(bytes) => Body::from(bytes),
+    };
+    let mut response = (common, own, body).into_response();
+    if let Some(packing) = packing {
+        response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static(packing.word()));
+    }
+    response
+}
+
+/// Whether `tags`, of an `If-None-Match`, holds `tag`. Proxies that pack anew weaken tags.
+fn is_known(tags: &str, tag: &str) -> bool {
+    tags.split(',')
+        .map(|known| known.trim().trim_start_matches("W/"))
+        .any(|known| known == tag || known == "*")
+}
+
+/// A form in which files travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Packing {
+    Brotli,
+    Gzip,
+}
+
+impl Packing {
+    /// All, the smallest first.
+    const ALL: [Self; 2] = [Self::Brotli, Self::Gzip];
+
+    /// Its name in headers.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Brotli => "br",
+            Self::Gzip => "gzip",
+        }
+    }
+
+    /// How the names of packed files end.
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Brotli => "br",
+            Self::Gzip => "gz",
+        }
+    }
+}
+
+/// The forms that an `Accept-Encoding` takes, the smallest first: what it does not name it does not take, and what it
+/// names with the weight 0 neither.
+fn packings(accepted: &str) -> impl Iterator<Item = Packing> {
+    let weight = |wanted: &str| {
+        accepted.split(',').find_map(|offer| {
+            let (name, rest) = offer.split_once(';').unwrap_or((offer, ""));
+            let weight = rest.trim().strip_prefix("q=").map_or(Some(1.0), |q| q.trim().parse::<f32>().ok());
+            name.trim().eq_ignore_ascii_case(wanted).then(|| weight.unwrap_or(0.0))
+        })
+    };
+    let any = weight("*");
+    Packing::ALL
+        .into_iter()
+        .filter(move |packing| weight(packing.word()).or(any).is_some_and(|weight| weight > 0.0))
+}
+
+/// The first 64 bits: enough to tell builds apart.
+fn hex(hash: &[u8; 32]) -> String {
+    let first = hash.first_chunk().copied().unwrap_or_default();
+    format!("{:016x}", u64::from_be_bytes(first))
+}
+
+#[cfg(test)]
+mod tests;

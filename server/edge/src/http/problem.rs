@@ -1,0 +1,177 @@
+//! Failures as the client sees them: `application/problem+json` with a code from the one table.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use event_log::LogError;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use model::code::ErrorCode;
+use model::ids::ConversationIdError;
+
+use agents::Refusal;
+use hub::{OpenError, PublishError};
+
+/// A failure, and what the client may do about it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Problem {
+    code: ErrorCode,
+    status: u16,
+    title: &'static str,
+    detail: String,
+    /// For a gap, the number that is expected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expected: Option<u64>,
+    /// Whether the same request may be taken in a moment.
+    #[serde(skip)]
+    passes: bool,
+    /// Whose clients are told.
+    #[serde(skip)]
+    vendor: Option<Vendor>,
+}
+
+/// Whose words a failure is told in beside the hub's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Vendor {
+    /// OpenAI, and all that are compatible with it.
+    OpenAi,
+    /// Anthropic.
+    Anthropic,
+    /// Google's Gemini.
+    Gemini,
+    /// Ollama.
+    Ollama,
+}
+
+impl Vendor {
+    /// The fields in which its clients look for what failed.
+    fn fields(self, problem: &Problem) -> Value {
+        let (code, detail) = (problem.code.as_str(), problem.detail.as_str());
+        match self {
+            Self::OpenAi => {
+                json!({"error": {"message": detail, "type": "fanlight", "param": null, "code": code}})
+            }
+            Self::Anthropic => json!({"type": "error", "error": {"type": "api_error", "message": detail}}),
+            Self::Gemini => {
+                let status = code.to_ascii_uppercase();
+                json!({"error": {"code": problem.status, "message": detail, "status": status}})
+            }
+            Self::Ollama => json!({"error": detail}),
+        }
+    }
+}
+
+impl Problem {
+    /// `detail` says what and where, for a person.
+    pub(crate) fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
+        Self {
+            code,
+            status: code.status(),
+            title: code.as_str(),
+            detail: detail.into(),
+            expected: None,
+            passes: false,
+            vendor: None,
+        }
+    }
+
+    /// The same, said also where the clients of `vendor` look for it: of what stands elsewhere they print the status alone.
+    pub(crate) fn told_to(self, vendor: Vendor) -> Self {
+        Self { vendor: Some(vendor), ..self }
+    }
+
+    /// The hub does, or holds, as much as it may at a time.
+    pub(crate) fn busy(detail: impl Into<String>) -> Self {
+        Self { passes: true, ..Self::new(ErrorCode::TooMany, detail) }
+    }
+
+    /// Its status, and what is said of it to a person.
+    pub(crate) fn told(self) -> (StatusCode, String) {
+        (StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), self.detail)
+    }
+
+    /// The request is not what it should be.
+    pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
+        Self::new(ErrorCode::BadRequest, detail)
+    }
+
+    /// The hub stops.
+    pub(crate) fn shutting_down() -> Self {
+        Self::new(ErrorCode::ShuttingDown, "the hub stops; come back in a moment")
+    }
+}
+
+impl From<PublishError> for Problem {
+    fn from(error: PublishError) -> Self {
+        Self { expected: error.expected(), ..Self::new(error.code(), error.to_string()) }
+    }
+}
+
+impl From<OpenError> for Problem {
+    fn from(error: OpenError) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}
+
+impl From<LogError> for Problem {
+    fn from(error: LogError) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}
+
+impl From<ConversationIdError> for Problem {
+    fn from(error: ConversationIdError) -> Self {
+        Self::new(ErrorCode::BadConversation, error.to_string())
+    }
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        Self::new(problem.code, problem.detail)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        // Names, numbers and text: this cannot fail to be written.
+        let mut body = serde_json::to_value(&self).unwrap_or_default();
+        let own = self.vendor.map(|vendor| vendor.fields(&self));
+        if let (Value::Object(fields), Some(Value::Object(own))) = (&mut body, own) {
+            fields.extend(own);
+        }
+        let body = body.to_string();
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = status;
+        let kind = HeaderValue::from_static("application/problem+json");
+        response.headers_mut().insert(header::CONTENT_TYPE, kind);
+        if self.passes || status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! What clients read.
+
+    use super::*;
+
+    #[test]
+    fn a_failure_is_also_where_the_clients_of_a_vendor_look_for_it() {
+        let problem = || Problem::new(ErrorCode::UpstreamUnreachable, "the upstream x cannot be reached");
+        let said = problem().detail;
+        for (vendor, pointer) in [
+            (Vendor::OpenAi, "/error/message"),
+            (Vendor::Anthropic, "/error/message"),
+            (Vendor::Gemini, "/error/message"),
+            (Vendor::Ollama, "/error"),
+        ] {
+            let fields = vendor.fields(&problem());
+            assert_eq!(fields.pointer(pointer).and_then(Value::as_str), Some(said.as_str()), "{vendor:?}");
+        }
+        assert_eq!(Vendor::Anthropic.fields(&problem())["type"], "error");
+    }
+}

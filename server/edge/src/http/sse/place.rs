@@ -1,0 +1,125 @@
+//! Where a stream stands in one conversation, and what comes next there.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use model::frame::{ServerFrame, SubscriptionId};
+use model::limits::BATCH_BYTES_TARGET;
+use model::{Lens, Position, Seq};
+
+use crate::http::conversations::Seat;
+use hub::wire;
+use hub::{Conversation, Cursor, Slice};
+use hub::{Far, Sight, Snapshot};
+
+/// An event of the stream: its name and its JSON in pieces, which holds no line break. What others are sent too is shared.
+#[derive(Debug)]
+pub(super) struct Event(&'static str, Vec<Bytes>);
+
+impl Event {
+    /// It as it is sent. Without an id the client stays where it was.
+    pub(super) fn with_id(self, id: Option<&str>) -> impl Iterator<Item = Bytes> {
+        let Self(name, json) = self;
+        let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
+        let head = Bytes::from(format!("{id}event: {name}\ndata: "));
+        std::iter::once(head).chain(json).chain([Bytes::from_static(b"\n\n")])
+    }
+}
+
+/// The position of a stream in one conversation. Dropping it gives up the seat of a viewer.
+#[derive(Debug)]
+pub(super) struct StreamPosition {
+    seat: Seat,
+    /// The number of the conversation in the stream.
+    sub: SubscriptionId,
+    sight: Arc<Sight>,
+    /// What was looked at; nothing: the snapshot comes next.
+    cursor: Option<Cursor>,
+    /// What the client knows of.
+    told: Seq,
+    /// How many viewers it was told of.
+    viewers: usize,
+}
+
+impl StreamPosition {
+    pub(super) fn new(seat: Seat, sub: SubscriptionId, lens: &Lens, after: Option<&Position>) -> Self {
+        let sight = seat.conversation.sights.of(lens);
+        let known = after.filter(|after| after.epoch == *seat.conversation.epoch());
+        let known = known.filter(|after| after.seq <= seat.conversation.head());
+        let cursor = known.map(|after| Cursor { seq: after.seq, tick: 0 });
+        let told = known.map_or(0, |after| after.seq);
+        Self { seat, sub, sight, cursor, told, viewers: 0 }
+    }
+
+    pub(super) fn conversation(&self) -> Arc<Conversation> {
+        Arc::clone(&self.seat.conversation)
+    }
+
+    /// Where the client is once it has what was sent; nothing before the first.
+    pub(super) fn position(&self) -> Option<Position> {
+        let epoch = self.seat.conversation.epoch().clone();
+        self.cursor.map(|_| Position { epoch, seq: self.told })
+    }
+
+    /// What is new, and whether the client is further with it.
+    pub(super) fn news(&mut self) -> Vec<(Event, bool)> {
+        let mut news = Vec::new();
+        let conversation = &self.seat.conversation;
+        let (viewers, times) = conversation.presence.told();
+        if times > 0 && !conversation.presence.is_stale() && viewers != self.viewers {
+            self.viewers = viewers;
+            let frame = ServerFrame::Presence { sub: self.sub, viewers: viewers as u64 };
+            news.push((
+                Event("presence", vec![serde_json::to_vec(&frame).unwrap_or_default().into()]),
+                false,
+            ));
+        }
+        loop {
+            let conversation = &self.seat.conversation;
+            let near = |cursor: &Cursor| self.sight.is_far(conversation, cursor.seq) == Far::No;
+            let slice =
+                self.cursor.filter(near).and_then(|cursor| conversation.next(cursor, BATCH_BYTES_TARGET));
+            let Some(slice) = slice.and_then(|slice| self.sight.see(conversation, slice)) else {
+                self.snapshot(&mut news);
+                return news;
+            };
+            self.cursor = Some(slice.cursor);
+            if !slice.events.is_empty() || !slice.ephemera.is_empty() {
+                news.push((self.batch(&Slice { from: self.told + 1, ..slice }), true));
+                return news;
+            }
+            if slice.to >= slice.head {
+                return news;
+            }
+        }
+    }
+
+    /// Tells how far the conversation is, where that is further than the client knows.
+    pub(super) fn cover(&mut self) -> Option<Event> {
+        let cursor = self.cursor.filter(|cursor| cursor.seq > self.told)?;
+        Some(self.batch(&Slice::nothing(self.told, cursor)))
+    }
+
+    fn batch(&mut self, slice: &Slice) -> Event {
+        self.told = slice.to;
+        Event("batch", vec![self.sight.ready(slice, self.sub).json(self.sub).into()])
+    }
+
+    fn snapshot(&mut self, news: &mut Vec<(Event, bool)>) {
+        let conversation = &self.seat.conversation;
+        let Snapshot { seq, pieces } = self.sight.snapshot(conversation);
+        self.cursor = Some(Cursor { seq, tick: 0 });
+        self.told = seq;
+        for (number, piece) in pieces.iter().enumerate() {
+            let more = number + 1 < pieces.len();
+            let json = wire::snapshot_json(self.sub, conversation.epoch(), seq, piece, more);
+            news.push((Event("snap", json.into()), !more));
+        }
+    }
+}
+
+/// The place of a stream in all its conversations: positions with commas between, a dash for one that has none yet.
+pub(in crate::http) fn positions(positions: impl Iterator<Item = Option<Position>>) -> String {
+    let words = positions.map(|position| position.map_or_else(|| "-".to_owned(), |known| known.to_string()));
+    words.collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,225 @@
+//! `GET /v1/conversations/{c}/stream/{dialect}`: a conversation in the stream format of another client, live. Whoever
+//! joins is told what there is so far, in short, and then follows.
+//!
+//! `POST` does the same for clients that can only post, at the same path or whatever such a client puts behind it: of what
+//! they ask only the modes are read, where the dialect has some; they are told the newest run and then the end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
+use axum::response::{IntoResponse as _, Response};
+use compact_str::CompactString;
+use encode::{Caller, EncodeOptions, EncoderSpec, encoding, names};
+use futures_util::{StreamExt as _, stream};
+use model::code::ErrorCode;
+use model::limits::RUN_AWAITED_MS;
+use model::{ConversationId, RunId};
+use serde::Deserialize;
+
+use super::body;
+use super::conversations::Seat;
+use super::params::{self, Path, Query};
+use super::problem::Problem;
+use super::spool::{Spool, place as open, spooled, turn, waiting};
+use crate::state::Shared;
+use crate::work::{Guest, Open, Task};
+
+pub(super) mod reader;
+
+use reader::{Reader, Wanted};
+
+/// Longest body that is looked at for modes, in bytes.
+const BODY_BYTES_MAX: usize = 1 << 20;
+
+/// What the query says. A parameter may come several times.
+type QueryPairs = Query<Vec<(String, String)>>;
+
+/// What stands in the path. A client of the dialect may put words of its own behind it.
+#[derive(Debug, Deserialize)]
+pub(crate) struct StreamPath {
+    conversation: String,
+    dialect: String,
+}
+
+/// `GET`: all runs, without an end, unless the request says less.
+pub(crate) async fn get(
+    State(shared): State<Arc<Shared>>,
+    Path(place): Path<StreamPath>,
+    Query(said): QueryPairs,
+) -> Result<Response, Problem> {
+    let asked = Asked::read(&said, "all", None)?;
+    let open = open(&shared, Guest::Stream)?;
+    begun(&shared, &place, &asked).await?;
+    answer(shared, &place, asked, (None, open)).await
+}
+
+/// `POST`: the newest run to its end, unless the request says otherwise. Of the body only the modes count, for clients that
+/// say them there.
+pub(crate) async fn post(
+    State(shared): State<Arc<Shared>>,
+    Path(place): Path<StreamPath>,
+    Query(said): QueryPairs,
+    body: Body,
+) -> Result<Response, Problem> {
+    let mut asked = Asked::read(&said, "latest", Some("run.end"))?;
+    if asked.modes.is_empty() && encoding(&place.dialect).is_some_and(|encoding| !encoding.modes.is_empty()) {
+        asked.modes = modes_in(body).await;
+    }
+    let open = open(&shared, Guest::Stream)?;
+    begun(&shared, &place, &asked).await?;
+    answer(shared, &place, asked, (None, open)).await
+}
+
+/// Waits until the run that is asked for by its name has begun: who names it may be earlier than its first event. One that
+/// does not begin is not waited for without an end.
+async fn begun(shared: &Arc<Shared>, place: &StreamPath, asked: &Asked) -> Result<(), Problem> {
+    let Wanted::Run(run) = &asked.wanted else { return Ok(()) };
+    let conversation = shared.hub.enter(&params::conversation(&place.conversation)?)?;
+    let seat = Seat { shared: Arc::clone(shared), conversation };
+    let begins = async {
+        loop {
+            let mut moved = std::pin::pin!(seat.conversation.moved());
+            moved.as_mut().enable();
+            if seat.conversation.look(|view| view.runs.contains_key(run)) {
+                return;
+            }
+            moved.await;
+        }
+    };
+    tokio::select! {
+        () = begins => Ok(()),
+        () = shared.drain.cancelled() => Err(Problem::shutting_down()),
+        () = tokio::time::sleep(Duration::from_millis(RUN_AWAITED_MS)) => {
+            let seconds = Duration::from_millis(RUN_AWAITED_MS).as_secs();
+            let detail = format!("the conversation has no run {run:?}, and none began in {seconds} s", run = run.as_str());
+            Err(Problem::new(ErrorCode::NotFound, detail))
+        }
+    }
+}
+
+/// What a request asks for.
+#[derive(Debug)]
+struct Asked {
+    wanted: Wanted,
+    ends_with_run: bool,
+    modes: Vec<CompactString>,
+}
+
+impl Asked {
+    fn read(said: &[(String, String)], run: &str, end: Option<&str>) -> Result<Self, Problem> {
+        let all = |name: &'static str| {
+            said.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+        };
+        Ok(Self {
+            wanted: wanted(all("run").next_back().unwrap_or(run)),
+            ends_with_run: until(all("until").next_back().or(end))?,
+            modes: all("stream_mode").map(CompactString::new).collect(),
+        })
+    }
+}
+
+/// The modes that a body asks for; none where it is not understood.
+async fn modes_in(body: Body) -> Vec<CompactString> {
+    let Ok(bytes) = body::whole(body, BODY_BYTES_MAX).await else { return Vec::new() };
+    let body: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    match body.get("stream_mode") {
+        Some(serde_json::Value::String(mode)) => vec![CompactString::new(mode)],
+        Some(serde_json::Value::Array(modes)) => {
+            modes.iter().filter_map(|mode| mode.as_str().map(CompactString::new)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn wanted(run: &str) -> Wanted {
+    match run {
+        "all" => Wanted::All,
+        "latest" => Wanted::Latest,
+        "next" => Wanted::Next,
+        id => Wanted::Run(RunId::new(id)),
+    }
+}
+
+fn until(what: Option<&str>) -> Result<bool, Problem> {
+    match what {
+        None => Ok(false),
+        Some("run.end") => Ok(true),
+        Some(_) => Err(Problem::bad_request("until: a stream can end at run.end only")),
+    }
+}
+
+async fn answer(
+    shared: Arc<Shared>,
+    place: &StreamPath,
+    asked: Asked,
+    (caller, open): (Option<Caller>, Open),
+) -> Result<Response, Problem> {
+    let encoding = encoding(&place.dialect).ok_or_else(|| {
+        let detail = format!("no dialect {:?} can be written; there are {}", place.dialect, names());
+        Problem::new(ErrorCode::UnknownDialect, detail)
+    })?;
+    if let Some(mode) = asked.modes.iter().find(|mode| !encoding.modes.contains(&mode.as_str())) {
+        let modes = encoding.modes.join(", ");
+        return Err(Problem::bad_request(format!("stream_mode: there is no {mode:?}; there are {modes}")));
+    }
+    if shared.is_draining() {
+        return Err(Problem::shutting_down());
+    }
+    let id = params::conversation(&place.conversation)?;
+    let conversation = {
+        let _turn = turn(&shared, Task::Small).await?;
+        shared.hub.enter(&id)?
+    };
+    let options = EncodeOptions {
+        conversation: id.as_str().into(),
+        caller,
+        modes: asked.modes,
+        ..EncodeOptions::default()
+    };
+    let encoder = encoding.encoder(&options);
+    let task = conversation.look(Task::of);
+    let seat = Seat { shared: Arc::clone(&shared), conversation };
+    let mut reader = Reader::new(seat, encoder, encoding, asked.wanted, asked.ends_with_run);
+    // What there is already is made in its turn, as any other answer is.
+    let begin = move |spool: &mut Spool| Ok(reader.join(spool).map(|()| reader)?);
+    let (reader, begin) = spooled(&shared, task, begin).await?;
+    let rest = stream::unfold((reader, open), move |(mut reader, open)| {
+        let work = Arc::clone(&shared.work);
+        async move {
+            let piece = reader.piece().await?;
+            Some((waiting(work, piece).await, (reader, open)))
+        }
+    });
+    let bodies = stream::iter([begin]).chain(rest);
+    let body = Body::from_stream(bodies.flat_map(Body::into_data_stream));
+    Ok(with_headers(encoding, body.into_response()))
+}
+
+/// One run of `id` in `dialect`, from its beginning to its end, for whoever had asked for it and comes back.
+pub(super) async fn run(
+    shared: Arc<Shared>,
+    id: &ConversationId,
+    dialect: &str,
+    run: RunId,
+) -> Result<Response, Problem> {
+    let place = StreamPath { conversation: id.as_str().to_owned(), dialect: dialect.to_owned() };
+    let asked = Asked { wanted: Wanted::Run(run), ends_with_run: true, modes: Vec::new() };
+    let open = open(&shared, Guest::Stream)?;
+    answer(shared, &place, asked, (Some(Caller::default()), open)).await
+}
+
+/// `response` with all that an answer in this encoding says of itself.
+pub(super) fn with_headers(encoding: &EncoderSpec, mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(encoding.content_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // nginx would collect events until a buffer is full.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    for (name, value) in encoding.headers {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    response
+}

@@ -1,0 +1,89 @@
+//! `POST /v1/traces`: spans, as OpenTelemetry's exporters send them (OTLP over HTTP).
+
+use std::io::Read as _;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Request, State};
+use axum::http::HeaderMap;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use axum::response::{IntoResponse as _, Response};
+use event_log::{blocking, reached, room};
+use exchange::spans::otlp::{self, OtlpEncoding};
+use flate2::read::MultiGzDecoder;
+use model::code::ErrorCode;
+use model::limits::EXPORT_BYTES_MAX;
+
+use super::body;
+use super::params;
+use super::problem::Problem;
+use crate::state::Shared;
+
+/// Publishes the spans of the body, at most `EXPORT_BYTES_MAX`. Spans that are refused are counted in the answer, as
+/// OTLP wants it.
+pub(crate) async fn take(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, Problem> {
+    let encoding = encoding(request.headers())?;
+    let is_packed = is_packed(request.headers())?;
+    let durability = params::durability(request.headers(), shared.hub.log().durability())?;
+    if shared.is_draining() {
+        return Err(Problem::shutting_down());
+    }
+    room(shared.hub.log()).await;
+    let body = body::whole(request.into_body(), EXPORT_BYTES_MAX).await?;
+    let (rejected, message, ticket) = blocking(|| {
+        let body = if is_packed { unpacked(&body)?.into() } else { body };
+        let export = otlp::read(encoding, &body).map_err(|error| Problem::bad_request(error.to_string()))?;
+        let taken = shared.traces.take(&shared.fanout, export.spans, durability);
+        let mut message = export.message;
+        if taken.rejected > 0 && message.is_empty() {
+            message = String::from("a trace has more spans than the limit");
+        }
+        Ok::<_, Problem>((export.rejected + taken.rejected, message, taken.ticket))
+    })?;
+    reached(shared.hub.log(), ticket, durability).await?;
+    let kind = match encoding {
+        OtlpEncoding::Protobuf => "application/x-protobuf",
+        OtlpEncoding::Json => "application/json",
+    };
+    let answer = Bytes::from(otlp::answer(encoding, rejected, &message));
+    Ok(([(CONTENT_TYPE, kind)], answer).into_response())
+}
+
+fn encoding(headers: &HeaderMap) -> Result<OtlpEncoding, Problem> {
+    let kind = params::text(headers, CONTENT_TYPE.as_str())?.unwrap_or_default();
+    match kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        "application/x-protobuf" | "application/protobuf" => Ok(OtlpEncoding::Protobuf),
+        "application/json" => Ok(OtlpEncoding::Json),
+        other => {
+            let detail = format!("{other:?} is neither application/x-protobuf nor application/json");
+            Err(Problem::new(ErrorCode::UnsupportedEncoding, detail))
+        }
+    }
+}
+
+fn is_packed(headers: &HeaderMap) -> Result<bool, Problem> {
+    match params::text(headers, CONTENT_ENCODING.as_str())?.unwrap_or_default() {
+        "" | "identity" | "none" => Ok(false),
+        "gzip" => Ok(true),
+        other => {
+            let detail = format!("the body is compressed with {other:?}; send it with gzip or as it is");
+            Err(Problem::new(ErrorCode::UnsupportedEncoding, detail))
+        }
+    }
+}
+
+fn unpacked(body: &[u8]) -> Result<Vec<u8>, Problem> {
+    let mut unpacked = Vec::new();
+    // One byte more than the limit shows that it was crossed.
+    let mut packed = MultiGzDecoder::new(body).take(EXPORT_BYTES_MAX as u64 + 1);
+    packed
+        .read_to_end(&mut unpacked)
+        .map_err(|error| Problem::bad_request(format!("the body is no gzip: {error}")))?;
+    if unpacked.len() > EXPORT_BYTES_MAX { Err(too_large()) } else { Ok(unpacked) }
+}
+
+fn too_large() -> Problem {
+    let detail =
+        format!("the body is cut, or has more than {EXPORT_BYTES_MAX} bytes; export fewer spans at once");
+    Problem::new(ErrorCode::TooLarge, detail)
+}

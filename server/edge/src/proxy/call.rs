@@ -1,0 +1,220 @@
+//! One call on its way to the upstream, and the answer on its way back.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Version};
+use axum::response::{IntoResponse as _, Response};
+use exchange::{ModelApi, SESSION_HEADERS};
+use model::ConversationId;
+use model::code::ErrorCode;
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use upstream::{ResponseBody, SendError, Upstream, retry_after_ms};
+
+use super::copied::{Answering, Asking};
+use super::inflate::encodings;
+use super::record::{self, Facts, Started};
+use super::secrets::Secrets;
+use super::socket::Wanted;
+use super::tape::{End, Head};
+use super::target::{self, Target};
+use super::{browser, headers, socket};
+use crate::http::params;
+use crate::http::passed::Passed;
+use crate::http::patience::ConnectionInfo;
+use crate::http::problem::{Problem, Vendor};
+use crate::proxy::calls::PROXIED;
+use crate::state::Shared;
+use event_log::clock;
+
+/// Names the conversation, in requests and in answers.
+pub(super) const CONVERSATION: HeaderName = HeaderName::from_static("fanlight-conversation");
+
+/// Names the call of a tool that this agent works for.
+const PARENT: &str = "fanlight-parent";
+
+/// How often the SDKs of several vendors have tried before.
+const RETRIES: &str = "x-stainless-retry-count";
+
+/// What cannot stand in a header as it is.
+const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
+
+/// See [`super`].
+pub(crate) async fn call(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    let vendor = request.uri().path_and_query().and_then(|path| vendor_of(&shared, path.as_str()));
+    let told = |problem: Problem| match vendor {
+        Some(vendor) => problem.told_to(vendor).into_response(),
+        None => problem.into_response(),
+    };
+    forward(&shared, request).await.unwrap_or_else(told)
+}
+
+/// Whose client makes a call with this path: as the upstream speaks, and where there is none of that name as the path looks.
+fn vendor_of(shared: &Shared, path: &str) -> Option<Vendor> {
+    let target = Target::parse(path).ok()?;
+    let known = shared.proxy.upstreams().find(|upstream| upstream.name() == target.upstream);
+    if let Some(upstream) = known {
+        return Some(vendor(upstream));
+    }
+    Some(match ModelApi::of_path(target.rest)? {
+        ModelApi::Anthropic => Vendor::Anthropic,
+        ModelApi::Gemini => Vendor::Gemini,
+        ModelApi::OllamaChat | ModelApi::OllamaGenerate => Vendor::Ollama,
+        ModelApi::OpenAiChat | ModelApi::OpenAiCompletions | ModelApi::OpenAiResponses | ModelApi::Cohere => {
+            Vendor::OpenAi
+        }
+    })
+}
+
+fn vendor(upstream: &Upstream) -> Vendor {
+    match upstream.api() {
+        upstream::Api::OpenAi => Vendor::OpenAi,
+        upstream::Api::Anthropic => Vendor::Anthropic,
+        upstream::Api::Gemini => Vendor::Gemini,
+        upstream::Api::Ollama => Vendor::Ollama,
+    }
+}
+
+async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    browser::refuse(&parts)?;
+    let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
+    let target = Target::parse(path)?;
+    let (upstream, sender) = shared.proxy.find(target.upstream)?;
+    if parts.method == Method::CONNECT {
+        let detail = "the proxy passes requests, answers and WebSockets, no tunnels; call the upstream itself for those";
+        return Err(Problem::new(ErrorCode::UpgradeRefused, detail));
+    }
+    let Some(uri) = upstream.uri(target.rest) else {
+        let detail = format!("the path of this call fits nowhere below {}", upstream.place());
+        return Err(Problem::bad_request(detail));
+    };
+    // Other protocols may be offered on the way, `h2c` for one; who offers them can do without.
+    if parts.method == Method::GET && socket::is_wanted(&parts.headers) {
+        let facts = facts(shared, upstream, &parts, &target, sender.key(), target::api_of_socket)?;
+        let model = socket::model_in(target.rest);
+        return socket::open(Wanted { shared, upstream, model, parts, uri, facts }).await;
+    }
+    let facts = facts(shared, upstream, &parts, &target, sender.key(), target::api)?;
+    let mut recording = facts.map(|facts| record::start(shared, facts));
+    let line = parts.extensions.get::<Arc<ConnectionInfo>>().cloned();
+    let tape = recording.as_ref().map(|started| started.recorded.tape());
+    let mut outgoing = Request::new(Asking::new(body, tape));
+    *outgoing.headers_mut() = headers::outgoing(&parts.headers);
+    *outgoing.method_mut() = parts.method;
+    *outgoing.uri_mut() = uri;
+    *outgoing.version_mut() = Version::HTTP_11;
+    // How the names of headers were written is among them.
+    *outgoing.extensions_mut() = parts.extensions;
+    PROXIED.one();
+    shared.proxy.lull.ends();
+    let answer = match sender.send(outgoing).await {
+        Ok(answer) => pass(answer, &mut recording, line),
+        Err(fault) => refuse(upstream, fault, recording),
+    };
+    Ok(answer)
+}
+
+/// What the recorder is told of a call beside its bytes, with the key of the hub, `ours`, that goes along with it; nothing
+/// for calls that are only passed on.
+fn facts(
+    shared: &Shared,
+    upstream: &Upstream,
+    parts: &Parts,
+    target: &Target<'_>,
+    ours: Option<&HeaderValue>,
+    api: fn(upstream::Api, &Method, &str) -> Option<ModelApi>,
+) -> Result<Option<Facts>, Problem> {
+    let named = params::text(&parts.headers, CONVERSATION.as_str())?;
+    let named = named.map(target::conversation).transpose()?;
+    let (path, query) =
+        target.rest.split_once('?').map_or((target.rest, None), |(path, query)| (path, Some(query)));
+    let Some(api) = api(upstream.api(), &parts.method, path) else { return Ok(None) };
+    let header =
+        |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let secrets = Arc::new(Secrets::of(&parts.headers, query, ours));
+    let session = SESSION_HEADERS.into_iter().find_map(header);
+    Ok(Some(Facts {
+        api,
+        path: path.to_owned(),
+        upstream: upstream.name().into(),
+        caller: shared.proxy.fingerprints.of(&parts.headers, query),
+        conversation: named.or_else(|| target.conversation.clone()),
+        // Sessions name conversations.
+        session: session.filter(|session| !secrets.are_in_name(session)),
+        attempts_before: header(RETRIES).and_then(|count| count.parse().ok()),
+        parent: header(PARENT),
+        encodings: encodings(&parts.headers),
+        secrets,
+    }))
+}
+
+/// The answer as it came, but for what belongs to the hop.
+fn pass(
+    answer: axum::http::Response<ResponseBody>,
+    recording: &mut Option<Started>,
+    line: Option<Arc<ConnectionInfo>>,
+) -> Response {
+    let (parts, body) = answer.into_parts();
+    if let Some(started) = recording {
+        started.recorded.tape().begin(Head {
+            status: parts.status.as_u16(),
+            retry_after_ms: retry_after_ms(&parts.headers, clock::now_ms()),
+            encodings: encodings(&parts.headers),
+        });
+    }
+    let mut headers = headers::incoming(&parts.headers);
+    if let Some(started) = recording {
+        tell(&mut headers, started);
+    }
+    if let Some(line) = &line {
+        line.be_lenient(true);
+    }
+    let recorded = recording.take().map(|started| started.recorded);
+    let mut response = Response::new(axum::body::Body::new(Answering::new(body, recorded, line)));
+    *response.status_mut() = parts.status;
+    *response.headers_mut() = headers;
+    // The words beside the status, and how the names of headers were written.
+    *response.extensions_mut() = parts.extensions;
+    response.extensions_mut().insert(Passed);
+    response
+}
+
+/// What the caller is told where the upstream said nothing.
+pub(super) fn refuse(upstream: &Upstream, fault: SendError, recording: Option<Started>) -> Response {
+    let (name, place) = (upstream.name(), upstream.place());
+    let (code, detail) = match &fault {
+        SendError::Unreachable(reason) => (
+            ErrorCode::UpstreamUnreachable,
+            format!("the upstream {name} at {place} cannot be reached: {reason}"),
+        ),
+        SendError::Failed(reason) => {
+            (ErrorCode::UpstreamFailed, format!("the upstream {name} at {place} gave no answer: {reason}"))
+        }
+    };
+    tracing::debug!(upstream = name, code = code.as_str(), "a call was not answered");
+    let mut response = Problem::new(code, detail).told_to(vendor(upstream)).into_response();
+    if let Some(mut started) = recording {
+        started.recorded.tape().end(End::Nothing(fault));
+        tell(response.headers_mut(), &mut started);
+    }
+    response
+}
+
+/// Names the conversation in the answer, where it is known by now: no answer waits for it.
+fn tell(headers: &mut HeaderMap, started: &mut Started) {
+    let Some(conversation) = started.conversation() else { return };
+    let name = escaped(conversation);
+    if let Ok(value) = HeaderValue::from_str(&name) {
+        headers.insert(CONVERSATION, value);
+    }
+}
+
+/// As it can stand in a header; what is no ASCII has percent signs.
+pub(super) fn escaped(conversation: &ConversationId) -> String {
+    utf8_percent_encode(conversation.as_str(), ESCAPED).to_string()
+}
+
+#[cfg(test)]
+mod tests;

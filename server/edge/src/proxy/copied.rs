@@ -1,0 +1,213 @@
+//! Bodies that pass through, with a copy for the tape. Frames go on as they came: data, trailers, the error of a body that
+//! broke off. Nothing is read ahead of whoever takes it, so that a slow reader slows the sender down.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes, HttpBody};
+use hyper::body::{Frame, SizeHint};
+use upstream::ResponseBody;
+
+use super::headers::strike_trailers;
+use super::tape::{Asked, End, Tape};
+use crate::http::patience::ConnectionInfo;
+
+/// What went wrong with a body.
+type Broken = Box<dyn std::error::Error + Send + Sync>;
+
+/// The body of a request, on its way to the upstream.
+#[derive(Debug)]
+pub(super) struct Asking {
+    body: Body,
+    tape: Option<Arc<Tape>>,
+}
+
+impl Asking {
+    /// `body`, copied onto `tape` where there is one.
+    pub(super) fn new(body: Body, tape: Option<Arc<Tape>>) -> Self {
+        let asking = Self { body, tape };
+        if asking.body.is_end_stream() {
+            asking.over(Asked::Whole);
+        }
+        asking
+    }
+
+    fn over(&self, how: Asked) {
+        if let Some(tape) = &self.tape {
+            tape.asked(how);
+        }
+    }
+}
+
+impl HttpBody for Asking {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let mut polled = Pin::new(&mut self.body).poll_frame(context);
+        match &mut polled {
+            Poll::Ready(Some(Ok(frame))) => {
+                if let Some(trailers) = frame.trailers_mut() {
+                    strike_trailers(trailers);
+                }
+                if let (Some(tape), Some(bytes)) = (&self.tape, frame.data_ref()) {
+                    tape.ask(bytes);
+                }
+                if self.body.is_end_stream() {
+                    self.over(Asked::Whole);
+                }
+            }
+            Poll::Ready(None) => self.over(Asked::Whole),
+            Poll::Ready(Some(Err(_))) => self.over(Asked::Broken),
+            Poll::Pending => {}
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        // Nothing after its end, which was told: otherwise the upstream did not want the rest.
+        self.over(Asked::Broken);
+    }
+}
+
+/// The body of an answer, on its way to the caller.
+#[derive(Debug)]
+pub(super) struct Answering {
+    body: ResponseBody,
+    tape: Option<Recorded>,
+    line: Option<Arc<ConnectionInfo>>,
+    cut: Option<Cut>,
+}
+
+/// A break that the caller is still to be told, once it has all that came before.
+#[derive(Debug)]
+struct Cut {
+    error: hyper::Error,
+    /// How often everything had been written out when it came.
+    flushes: u64,
+}
+
+/// A tape that is told the end of the call, whatever happens.
+#[derive(Debug)]
+pub(super) struct Recorded(Arc<Tape>);
+
+impl Recorded {
+    /// Of this call.
+    pub(super) fn new(tape: Arc<Tape>) -> Self {
+        Self(tape)
+    }
+
+    /// The copy of the call that is being recorded.
+    pub(super) fn tape(&self) -> Arc<Tape> {
+        Arc::clone(&self.0)
+    }
+}
+
+impl Drop for Recorded {
+    fn drop(&mut self) {
+        // Whatever else ended it has been told before.
+        self.0.end(End::HungUp);
+    }
+}
+
+impl Answering {
+    /// `body`, copied onto `tape` where there is one, for a caller at the end of `line`.
+    pub(super) fn new(body: ResponseBody, tape: Option<Recorded>, line: Option<Arc<ConnectionInfo>>) -> Self {
+        let answering = Self { body, tape, line, cut: None };
+        if answering.body.is_end_stream() {
+            answering.over(End::Whole);
+        }
+        answering
+    }
+
+    fn over(&self, end: End) {
+        if let Some(recorded) = &self.tape {
+            recorded.0.end(end);
+        }
+    }
+
+    /// The connection is broken off as the upstream's was, but only once the caller has what came before: what is not
+    /// written out yet would be lost with it.
+    fn poll_cut(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        if let (Some(line), Some(cut)) = (&self.line, &self.cut)
+            && line.flushes_after(cut.flushes, context).is_pending()
+        {
+            return Poll::Pending;
+        }
+        Poll::Ready(self.cut.take().map(|cut| Err(Broken::from(cut.error))))
+    }
+}
+
+impl HttpBody for Answering {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        let this = &mut *self;
+        if this.cut.is_some() {
+            return this.poll_cut(context);
+        }
+        match std::task::ready!(Pin::new(&mut this.body).poll_frame(context)) {
+            None => {
+                this.over(End::Whole);
+                Poll::Ready(None)
+            }
+            Some(Ok(mut frame)) => {
+                if let Some(trailers) = frame.trailers_mut() {
+                    strike_trailers(trailers);
+                }
+                if let (Some(recorded), Some(bytes)) = (&this.tape, frame.data_ref()) {
+                    recorded.0.say(bytes);
+                }
+                if this.body.is_end_stream() {
+                    this.over(End::Whole);
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Some(Err(error)) => {
+                let reason = upstream::reason(&error);
+                tracing::debug!(reason, "an upstream broke off");
+                this.over(End::Cut(reason));
+                let flushes = this.line.as_ref().map_or(0, |line| line.flushes());
+                if let Some(line) = &this.line {
+                    line.be_lenient(false);
+                }
+                this.cut = Some(Cut { error, flushes });
+                this.poll_cut(context)
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.cut.is_none() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        if let Some(line) = &self.line {
+            line.be_lenient(false);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! An answer that is read: unpacked, without the keys of its call where it is an error, and decoded.
+
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use dialects::Decoded;
+use event_log::blocking;
+use exchange::{AnswerEnd, AnswerReader};
+use model::anomaly::{Anomaly, AnomalyCode};
+use model::event::{ErrorFact, Kind};
+use upstream::SendError;
+
+use super::LONG_BYTES;
+use crate::proxy::calls::COPIES_LOST;
+use crate::proxy::inflate::Inflate;
+use crate::proxy::secrets::{Secrets, Strike};
+use crate::proxy::tape::{End, Head};
+
+/// An answer that is being read.
+#[derive(Debug)]
+pub(super) struct Hearing {
+    pub(super) answer: AnswerReader,
+    packed: Option<Inflate>,
+    /// The answer is an error, which may have the keys of the call in it.
+    strike: Option<Strike>,
+    /// What follows cannot be read.
+    pub(super) is_deaf: bool,
+}
+
+impl Hearing {
+    /// Nothing of it was read yet.
+    pub(super) fn new(answer: AnswerReader) -> Self {
+        Self { answer, packed: None, strike: None, is_deaf: false }
+    }
+
+    /// Takes how it begins.
+    pub(super) fn begin(&mut self, head: &Head, secrets: &Arc<Secrets>, out: &mut Decoded) {
+        self.answer.begin(head.status, head.retry_after_ms);
+        self.strike = (head.status >= 400).then(|| Strike::new(secrets));
+        match head.encodings.as_deref().map(Inflate::new) {
+            Some(Ok(packed)) => self.packed = Some(packed),
+            Some(Err(error)) => self.go_deaf(format!("the answer cannot be unpacked: {error}"), out),
+            None => self.go_deaf(String::from("the answer is packed in a way that is not known here"), out),
+        }
+    }
+
+    /// Takes more of it.
+    pub(super) fn feed(&mut self, bytes: &[u8], out: &mut Decoded) {
+        if self.is_deaf {
+            return;
+        }
+        let Some(packed) = &mut self.packed else { return };
+        match packed.feed(bytes.to_vec()) {
+            Ok(plain) => match &mut self.strike {
+                // What was packed may be long.
+                Some(strike) if plain.len() > LONG_BYTES => {
+                    let struck = blocking(|| strike.feed(&plain));
+                    self.answer.feed(&struck, out);
+                }
+                Some(strike) => self.answer.feed(&strike.feed(&plain), out),
+                None => self.answer.feed(&plain, out),
+            },
+            Err(error) => self.go_deaf(format!("the answer cannot be unpacked: {error}"), out),
+        }
+    }
+
+    /// Takes what was held back, since nothing follows it.
+    pub(super) fn feed_rest(&mut self, out: &mut Decoded) {
+        if let Some(strike) = &mut self.strike {
+            self.answer.feed(&strike.rest(), out);
+        }
+    }
+
+    /// Gives the rest of the answer up.
+    pub(super) fn go_deaf(&mut self, detail: String, out: &mut Decoded) {
+        self.is_deaf = true;
+        COPIES_LOST.one();
+        out.push(self.answer.run(), Kind::Anomaly(Anomaly { code: AnomalyCode::CopyLost, detail }));
+    }
+}
+
+/// In the words of the joiner.
+pub(super) fn ending(end: End) -> AnswerEnd {
+    let failed = |code: &str, message: String| {
+        let code = CompactString::new(code);
+        AnswerEnd::Failed(ErrorFact { code, message, retryable: Some(true), retry_after_ms: None })
+    };
+    match end {
+        End::Whole => AnswerEnd::Whole,
+        End::HungUp => AnswerEnd::Cancelled,
+        End::Cut(reason) => {
+            failed("upstream_cut", format!("the upstream broke off in the middle of its answer: {reason}"))
+        }
+        End::Nothing(SendError::Unreachable(reason)) => {
+            failed("upstream_unreachable", format!("the upstream cannot be reached: {reason}"))
+        }
+        End::Nothing(SendError::Failed(reason)) => {
+            failed("upstream_failed", format!("the upstream gave no answer: {reason}"))
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! `WebSocket`s through the proxy: the handshake is passed on as it is, and from then on bytes in both directions (I12):
+//! frames, pings, closes and halves of a close are the two sides' own. What is said in the words of the responses API is
+//! recorded from a copy.
+//!
+//! ```text
+//! caller ──GET, Upgrade──▶ upstream      the answer goes back as it came; with 101:
+//! caller ◀═════ bytes ═════▶ upstream
+//!                │ copy
+//!                ▼
+//!               Tap ──▶ Frames ──▶ Talk ──▶ a Tape for each answer
+//! ```
+
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header::{CONNECTION, HeaderValue, SEC_WEBSOCKET_EXTENSIONS, UPGRADE};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Response, StatusCode, Uri, Version};
+use hyper::body::Incoming;
+use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper_util::rt::TokioIo;
+use model::code::ErrorCode;
+use model::limits::{PROXY_SOCKET_HALF_MS, PROXY_SOCKETS_MAX};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio_util::sync::CancellationToken;
+use upstream::{SendError, Upstream};
+
+use super::call::{escaped, refuse};
+use super::calls::PROXIED;
+use super::headers;
+use super::record::Facts;
+use crate::http::passed::Passed;
+use crate::http::patience::ConnectionInfo;
+use crate::http::problem::Problem;
+use crate::state::Shared;
+
+mod frames;
+mod talk;
+mod tap;
+
+use frames::Frames;
+use talk::Talk;
+use tap::{Between, Packing, Side, Tap, pair};
+
+/// Bytes that are read in one go.
+const READ: usize = 16 << 10;
+
+/// How often a connection is looked at whose answer is on its way while the hub stops.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How long the two sides may take to close after the hub has closed.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// Whether a request asks for a WebSocket.
+pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
+    headers.get(UPGRADE).is_some_and(|upgrade| upgrade.as_bytes().eq_ignore_ascii_case(b"websocket"))
+}
+
+/// A WebSocket that is asked for.
+pub(super) struct Wanted<'a> {
+    pub(super) shared: &'a Arc<Shared>,
+    pub(super) upstream: &'a Upstream,
+    /// The model that the query names.
+    pub(super) model: Option<String>,
+    pub(super) parts: Parts,
+    pub(super) uri: Uri,
+    /// What its recording is to know; nothing where what is said in it is not read.
+    pub(super) facts: Option<Facts>,
+}
+
+/// Passes the handshake on, and what comes after it.
+pub(super) async fn open(wanted: Wanted<'_>) -> Result<axum::response::Response, Problem> {
+    let Wanted { shared, upstream, model, mut parts, uri, facts } = wanted;
+    if shared.is_draining() {
+        return Err(Problem::shutting_down());
+    }
+    let Some(seat) = shared.proxy.sockets.seat() else {
+        let detail = format!("the proxy passes at most {PROXY_SOCKETS_MAX} WebSockets at once");
+        return Err(Problem::new(ErrorCode::TooMany, detail));
+    };
+    let Some(caller) = parts.extensions.remove::<OnUpgrade>() else {
+        return Err(Problem::bad_request("this connection cannot become a WebSocket"));
+    };
+    let line = parts.extensions.get::<Arc<ConnectionInfo>>().cloned();
+    PROXIED.one();
+    let mut answer = match ask(shared, upstream, parts, uri).await {
+        Ok(answer) => answer,
+        Err(fault) => return Ok(refuse(upstream, fault, None)),
+    };
+    if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+        return Ok(passed(answer.map(Body::new), |_same| ()));
+    }
+    let upgrading = hyper::upgrade::on(&mut answer);
+    let protocol = answer.headers().get(UPGRADE).cloned();
+    let packing = answer.headers().get(SEC_WEBSOCKET_EXTENSIONS).and_then(|value| value.to_str().ok());
+    let packing = packing.and_then(Packing::agreed);
+    let named = facts.as_ref().and_then(|facts| facts.conversation.clone());
+    let tap = tap(shared, facts, model, packing);
+    if let Some(line) = line {
+        // How long nothing is taken is a matter between the two sides.
+        line.be_lenient(true);
+    }
+    let drain = shared.drain.clone();
+    shared.tasks.spawn(async move {
+        let _seat = seat;
+        match tokio::try_join!(caller, upgrading) {
+            Ok((caller, upstream)) => relay(tap, caller, upstream, &drain).await,
+            Err(error) => tracing::debug!(%error, "a WebSocket was not begun"),
+        }
+    });
+    Ok(passed(answer.map(|_none| Body::empty()), |headers| {
+        headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(UPGRADE, protocol.unwrap_or_else(|| HeaderValue::from_static("websocket")));
+        if let Some(value) = named.and_then(|named| HeaderValue::from_str(&escaped(&named)).ok()) {
+            headers.insert(super::call::CONVERSATION, value);
+        }
+    }))
+}
+
+/// The answer as it came, but for what belongs to the hop.
+fn passed(answer: Response<Body>, change: impl FnOnce(&mut HeaderMap)) -> axum::response::Response {
+    let (mut parts, body) = answer.into_parts();
+    parts.headers = headers::incoming(&parts.headers);
+    change(&mut parts.headers);
+    parts.extensions.insert(Passed);
+    Response::from_parts(parts, body)
+}
+
+/// Asks the upstream over a connection of its own.
+async fn ask(
+    shared: &Arc<Shared>,
+    upstream: &Upstream,
+    parts: Parts,
+    uri: Uri,
+) -> Result<Response<Incoming>, SendError> {
+    let mut request = Request::new(Body::empty());
+    let wanted = headers::outgoing(&parts.headers);
+    let headers = request.headers_mut();
+    headers.extend(wanted);
+    headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+    if let Some(protocol) = parts.headers.get(UPGRADE) {
+        headers.insert(UPGRADE, protocol.clone());
+    }
+    *request.method_mut() = parts.method;
+    *request.uri_mut() = uri;
+    *request.version_mut() = Version::HTTP_11;
+    *request.extensions_mut() = parts.extensions;
+    shared.egress.upgrade(upstream, request).await
+}
+
+/// The copy for the recorder, where there is one.
+fn tap(shared: &Arc<Shared>, facts: Option<Facts>, model: Option<String>, packing: Option<Packing>) -> Tap {
+    let Some(facts) = facts else { return Tap::none(&shared.proxy.budget) };
+    let (tap, sink) = pair(&shared.proxy.budget);
+    let talk = Talk::new(shared, facts, model);
+    shared.proxy.recorders.spawn(&shared.tasks, sink.run(talk, packing));
+    tap
+}
+
+/// The model that the query names.
+pub(super) fn model_in(rest: &str) -> Option<String> {
+    let (_, query) = rest.split_once('?')?;
+    let model = query.split('&').find_map(|pair| pair.strip_prefix("model="))?;
+    Some(percent_encoding::percent_decode_str(model).decode_utf8_lossy().into_owned())
+}
+
+/// Passes bytes in both directions until both sides are done.
+async fn relay(tap: Tap, caller: Upgraded, upstream: Upgraded, drain: &CancellationToken) {
+    let (mut from_caller, to_caller) = tokio::io::split(TokioIo::new(caller));
+    let (mut from_upstream, to_upstream) = tokio::io::split(TokioIo::new(upstream));
+    let both = Both { tap: &tap, drain, half: CancellationToken::new() };
+    let passed = tokio::try_join!(
+        both.pass(Side::Caller, &mut from_caller, to_upstream),
+        both.pass(Side::Upstream, &mut from_upstream, to_caller),
+    );
+    match passed {
+        Err(error) => tracing::debug!(%error, "a WebSocket broke off"),
+        Ok(_) if drain.is_cancelled() => {
+            // What they still say would have the kernel forget what was said to them.
+            let rest = async {
+                let (mut one, mut other) = (tokio::io::sink(), tokio::io::sink());
+                let ends = (
+                    tokio::io::copy(&mut from_caller, &mut one),
+                    tokio::io::copy(&mut from_upstream, &mut other),
+                );
+                drop(tokio::join!(ends.0, ends.1));
+            };
+            // Whoever takes longer is cut.
+            drop(tokio::time::timeout(LINGER, rest).await);
+        }
+        Ok(_) => {}
+    }
+}
+
+/// What the two directions of a connection share.
+struct Both<'a> {
+    tap: &'a Tap,
+    drain: &'a CancellationToken,
+    /// Cancelled when one direction is over.
+    half: CancellationToken,
+}
+
+/// What a direction does next.
+enum Next {
+    Read(usize),
+    /// The hub stops.
+    Drain,
+    /// The other direction was over long ago.
+    Half,
+}
+
+impl Both<'_> {
+    /// Passes on what `side` says, until it has ended or the hub stops.
+    async fn pass(
+        &self,
+        side: Side,
+        from: &mut (impl AsyncRead + Unpin),
+        mut to: impl AsyncWrite + Unpin,
+    ) -> io::Result<()> {
+        let mut frames = Frames::new(0);
+        let mut buffer = vec![0; READ];
+        loop {
+            let between = self.tap.between();
+            let next = tokio::select! {
+                // What came is passed on before the hub closes anything.
+                biased;
+                read = from.read(&mut buffer) => Next::Read(read?),
+                () = may_close(self.drain, between), if frames.is_between() => Next::Drain,
+                () = self.is_half() => Next::Half,
+            };
+            match next {
+                Next::Read(0) => break,
+                Next::Read(count) => {
+                    let bytes = buffer.get(..count).unwrap_or_default();
+                    self.tap.copy(side, bytes);
+                    frames.feed(bytes, &mut |_none_is_kept| ());
+                    to.write_all(bytes).await?;
+                    to.flush().await?;
+                }
+                Next::Drain => {
+                    to.write_all(&closing(side)).await?;
+                    break;
+                }
+                Next::Half => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::TimedOut,
+                        "one side did not close after the other",
+                    ));
+                }
+            }
+        }
+        self.tap.over(side);
+        self.half.cancel();
+        // Half of the connection is over; the other half is the other side's matter.
+        to.shutdown().await
+    }
+
+    /// Ready when the other direction has been over for as long as may be.
+    async fn is_half(&self) {
+        self.half.cancelled().await;
+        tokio::time::sleep(Duration::from_millis(PROXY_SOCKET_HALF_MS)).await;
+    }
+}
+
+/// Ready when the hub stops and no answer is on its way.
+async fn may_close(drain: &CancellationToken, between: &Between) {
+    drain.cancelled().await;
+    while between.is_answering() {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// The frame with which the hub closes in place of `side`: to the caller "service restart", to the upstream "going away".
+fn closing(side: Side) -> Vec<u8> {
+    match side {
+        Side::Upstream => [&[0x88, 2][..], &1012_u16.to_be_bytes()].concat(),
+        Side::Caller => {
+            // Frames of a client are masked, each with a mask of its own.
+            let [a, b, c, d, ..] = RandomState::new().build_hasher().finish().to_be_bytes();
+            let [high, low] = 1001_u16.to_be_bytes();
+            vec![0x88, 0x82, a, b, c, d, high ^ a, low ^ b]
+        }
+    }
+}

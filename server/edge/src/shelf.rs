@@ -1,0 +1,344 @@
+//! The models that forge-ui shows: the agents of the hub, and what its users have made of the list. That is kept in a file
+//! beside the log, and goes with the process where the log does.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use model::code::ErrorCode;
+use model::format;
+use model::limits::{FORGE_MODELS_MAX, ID_BYTES_MAX};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::config::LogChoice;
+use agents::Refusal;
+
+/// The provider whose models are the agents.
+pub(crate) const PROVIDER: &str = "fanlight";
+
+/// The file beside the log.
+const FILE: &str = "forge-models.json";
+
+/// The list of models as forge-ui's users have changed it. One for each hub; every change is written to its file.
+#[derive(Debug, Default)]
+pub(crate) struct Shelf {
+    file: Option<PathBuf>,
+    kept: Mutex<Kept>,
+}
+
+/// What users have made of the list.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+struct Kept {
+    /// What is said of models that were added or changed, by provider and name.
+    models: BTreeMap<String, BTreeMap<String, Entry>>,
+    /// Agents that were taken off the list.
+    removed: BTreeSet<String>,
+    /// Providers that were turned off.
+    off: BTreeSet<String>,
+}
+
+/// What is said of a model.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+struct Entry {
+    favorited: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    display_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capabilities: Option<Abilities>,
+    /// When it was added, in milliseconds since 1970.
+    added_at: u64,
+}
+
+/// What a model can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Abilities {
+    tools: bool,
+    vision: bool,
+    reasoning: bool,
+}
+
+impl Default for Abilities {
+    fn default() -> Self {
+        Self { tools: true, vision: false, reasoning: true }
+    }
+}
+
+/// What a request says of a model. What it leaves out stays as it is.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Change {
+    favorited: Option<bool>,
+    display_name: Option<String>,
+    capabilities: Option<Abilities>,
+}
+
+/// A model that is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Model {
+    pub(crate) provider: String,
+    pub(crate) id: String,
+    entry: Entry,
+    is_agent: bool,
+}
+
+impl Model {
+    pub(crate) fn is_favorite(&self) -> bool {
+        self.entry.favorited
+    }
+
+    pub(crate) fn display_name(&self) -> &str {
+        self.entry.display_name.as_deref().unwrap_or(&self.id)
+    }
+
+    /// As the list by providers has it.
+    pub(crate) fn told(&self) -> Value {
+        json!({
+            "id": self.id, "display_name": self.display_name(), "category": "chat",
+            "source": if self.is_agent { "api" } else { "manual" }, "favorited": self.entry.favorited,
+            "capabilities": self.entry.capabilities.unwrap_or_default(),
+            "added_at": format::iso(self.entry.added_at), "last_used_at": null,
+        })
+    }
+}
+
+impl Shelf {
+    /// That of a hub with this log.
+    pub(crate) fn new(log: &LogChoice) -> Self {
+        let LogChoice::Sqlite { path, .. } = log else { return Self::default() };
+        let file = path.with_file_name(FILE);
+        let kept = match fs::read(&file) {
+            Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
+                tracing::warn!(file = %file.display(), %error, "the list of models is not understood and begins anew");
+                Kept::default()
+            }),
+            Err(_none) => Kept::default(),
+        };
+        Self { file: Some(file), kept: Mutex::new(kept) }
+    }
+
+    /// The models of providers that are on, in order; `agents` are the hub's.
+    pub(crate) fn models<'a>(&self, agents: impl Iterator<Item = &'a str>) -> Vec<Model> {
+        let kept = self.kept.lock();
+        let mut models = kept.all(agents);
+        models.retain(|model| !kept.off.contains(&model.provider));
+        models
+    }
+
+    /// The providers, how many models each has, and whether it is on.
+    pub(crate) fn providers<'a>(&self, agents: impl Iterator<Item = &'a str>) -> Vec<(String, usize, bool)> {
+        let kept = self.kept.lock();
+        let mut counts = BTreeMap::from([(PROVIDER.to_owned(), 0)]);
+        counts.extend(kept.models.keys().map(|provider| (provider.clone(), 0)));
+        for model in kept.all(agents) {
+            *counts.entry(model.provider).or_default() += 1;
+        }
+        counts
+            .into_iter()
+            .map(|(name, count)| {
+                let is_on = !kept.off.contains(&name);
+                (name, count, is_on)
+            })
+            .collect()
+    }
+
+    /// Adds a model, or says of one that is there what `change` says.
+    pub(crate) fn add<'a>(
+        &self,
+        agents: impl Iterator<Item = &'a str>,
+        (provider, id): (&str, &str),
+        change: Change,
+        now: u64,
+    ) -> Result<Model, Refusal> {
+        for (what, name) in [("provider", provider), ("model_id", id)] {
+            if name.is_empty() || name.len() > ID_BYTES_MAX {
+                let why = format!("{what}: a name of 1 to {ID_BYTES_MAX} bytes is expected");
+                return Err(Refusal::new(ErrorCode::BadRequest, why));
+            }
+        }
+        self.change(agents, (provider, id), |kept, is_known| {
+            if provider == PROVIDER {
+                kept.removed.remove(id);
+            }
+            if !is_known {
+                kept.has_room()?;
+            }
+            let entry = kept.models.entry(provider.to_owned()).or_default().entry(id.to_owned());
+            entry.or_insert_with(|| Entry { added_at: now, ..Entry::default() }).take(change);
+            Ok(())
+        })
+    }
+
+    /// Says of a model what `change` says.
+    pub(crate) fn update<'a>(
+        &self,
+        agents: impl Iterator<Item = &'a str>,
+        (provider, id): (&str, &str),
+        change: Change,
+    ) -> Result<Model, Refusal> {
+        self.change(agents, (provider, id), |kept, is_known| {
+            if !is_known {
+                return Err(no_model(provider, id));
+            }
+            if kept.models.get(provider).is_none_or(|models| !models.contains_key(id)) {
+                kept.has_room()?;
+            }
+            kept.models
+                .entry(provider.to_owned())
+                .or_default()
+                .entry(id.to_owned())
+                .or_default()
+                .take(change);
+            Ok(())
+        })
+    }
+
+    /// Takes a model off the list.
+    pub(crate) fn remove<'a>(
+        &self,
+        agents: impl Iterator<Item = &'a str>,
+        (provider, id): (&str, &str),
+    ) -> Result<(), Refusal> {
+        let agents: Vec<&str> = agents.collect();
+        let mut kept = self.kept.lock();
+        if !kept.has(&agents, provider, id) {
+            return Err(no_model(provider, id));
+        }
+        let mut new = kept.clone();
+        if let Some(models) = new.models.get_mut(provider) {
+            models.remove(id);
+            if models.is_empty() {
+                new.models.remove(provider);
+            }
+        }
+        if provider == PROVIDER && agents.contains(&id) {
+            new.removed.insert(id.to_owned());
+        }
+        self.keep(&mut kept, new)
+    }
+
+    /// Puts all agents back on the list; how many were not on it, and how many were.
+    pub(crate) fn fetch(&self, provider: &str, agents: usize) -> Result<(usize, usize), Refusal> {
+        if provider != PROVIDER {
+            return Err(no_provider(provider));
+        }
+        let mut kept = self.kept.lock();
+        let added = kept.removed.len().min(agents);
+        let new = Kept { removed: BTreeSet::new(), ..kept.clone() };
+        self.keep(&mut kept, new)?;
+        Ok((added, agents.saturating_sub(added)))
+    }
+
+    /// Turns a provider on or off.
+    pub(crate) fn turn(&self, provider: &str, power: Power) -> Result<(), Refusal> {
+        let mut kept = self.kept.lock();
+        if provider != PROVIDER && !kept.models.contains_key(provider) {
+            return Err(no_provider(provider));
+        }
+        let mut new = kept.clone();
+        match power {
+            Power::On => new.off.remove(provider),
+            Power::Off => new.off.insert(provider.to_owned()),
+        };
+        self.keep(&mut kept, new)
+    }
+
+    fn change<'a>(
+        &self,
+        agents: impl Iterator<Item = &'a str>,
+        (provider, id): (&str, &str),
+        change: impl FnOnce(&mut Kept, bool) -> Result<(), Refusal>,
+    ) -> Result<Model, Refusal> {
+        let agents: Vec<&str> = agents.collect();
+        let mut kept = self.kept.lock();
+        let mut new = kept.clone();
+        let is_known = kept.has(&agents, provider, id);
+        change(&mut new, is_known)?;
+        let model = new.all(agents.into_iter()).into_iter();
+        let model = { model }.find(|model| model.provider == provider && model.id == id);
+        let model = model.ok_or_else(|| no_model(provider, id))?;
+        self.keep(&mut kept, new)?;
+        Ok(model)
+    }
+
+    /// Keeps `new` in place of what is kept, in the file first.
+    fn keep(&self, kept: &mut Kept, new: Kept) -> Result<(), Refusal> {
+        if let Some(file) = &self.file {
+            let written = || -> io::Result<()> {
+                let beside = file.with_extension("json.new");
+                fs::write(&beside, serde_json::to_vec_pretty(&new)?)?;
+                fs::rename(&beside, file)
+            };
+            written().map_err(|error| {
+                let why = format!("the list of models cannot be written: {error}");
+                Refusal::new(ErrorCode::LogFailed, why)
+            })?;
+        }
+        *kept = new;
+        Ok(())
+    }
+}
+
+/// Whether a provider is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Power {
+    On,
+    Off,
+}
+
+impl Kept {
+    /// All models, be their providers on or off.
+    fn all<'a>(&self, agents: impl Iterator<Item = &'a str>) -> Vec<Model> {
+        let mut all = BTreeMap::new();
+        for agent in agents.filter(|agent| !self.removed.contains(*agent)) {
+            all.insert((PROVIDER.to_owned(), agent.to_owned()), (Entry::default(), true));
+        }
+        for (provider, models) in &self.models {
+            for (id, entry) in models {
+                let told = all.entry((provider.clone(), id.clone())).or_default();
+                told.0 = entry.clone();
+            }
+        }
+        let model = |((provider, id), (entry, is_agent))| Model { provider, id, entry, is_agent };
+        all.into_iter().map(model).collect()
+    }
+
+    fn has(&self, agents: &[&str], provider: &str, id: &str) -> bool {
+        let is_added = self.models.get(provider).is_some_and(|models| models.contains_key(id));
+        is_added || (provider == PROVIDER && agents.contains(&id) && !self.removed.contains(id))
+    }
+
+    fn has_room(&self) -> Result<(), Refusal> {
+        let count: usize = self.models.values().map(BTreeMap::len).sum();
+        if count < FORGE_MODELS_MAX {
+            return Ok(());
+        }
+        let why = format!("the list has {count} models that were added or changed, and no room for more");
+        Err(Refusal::new(ErrorCode::TooMany, why))
+    }
+}
+
+impl Entry {
+    fn take(&mut self, change: Change) {
+        let Change { favorited, display_name, capabilities } = change;
+        self.favorited = favorited.unwrap_or(self.favorited);
+        self.display_name = display_name.filter(|name| !name.is_empty()).or(self.display_name.take());
+        self.capabilities = capabilities.or(self.capabilities);
+    }
+}
+
+fn no_model(provider: &str, id: &str) -> Refusal {
+    Refusal::new(ErrorCode::UnknownAgent, format!("Model not found: {provider}/{id}"))
+}
+
+pub(crate) fn no_provider(provider: &str) -> Refusal {
+    Refusal::new(ErrorCode::UnknownAgent, format!("Provider not found: {provider}"))
+}
+
+#[cfg(test)]
+mod tests;

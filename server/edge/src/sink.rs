@@ -1,0 +1,187 @@
+//! Sinks: what the hub takes in goes out again, into a file or into another hub.
+//!
+//! A sink is a viewer like others: it has a cursor in each conversation and no queue. It is told which conversations moved,
+//! reads what comes after its cursor, from the ring or from the log, and moves on when that is delivered. So a sink that is
+//! slow or cannot deliver costs nobody anything but the time that it is behind, and what it has not delivered it reads again.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use event_log::{ListQuery, LogError, Page, blocking, reached};
+use indexmap::IndexSet;
+use model::frame::{ConversationRow, Durability};
+use model::wildcard::matches;
+use model::{ConversationId, Envelope, Seq};
+
+use ::hub::{Conversation, Follower, Hub};
+use client::HubAddress;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+mod file;
+mod hub;
+
+/// Events that are read at once.
+const PAGE_EVENTS: usize = 1_000;
+
+/// Rows of the list that are read at once.
+const LIST_PAGE: usize = 1_000;
+
+/// Where conversations go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sink {
+    /// Which: names, in which `*` stands for anything.
+    pub conversations: String,
+    /// Where to.
+    pub target: Target,
+}
+
+/// See [`Sink`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// A file with one envelope a line.
+    File(FileTarget),
+    /// Another hub.
+    Hub(HubAddress),
+}
+
+/// A file, and those that it was before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileTarget {
+    /// The file that is written to; older ones are named behind it: `.1` is the newest of them.
+    pub path: PathBuf,
+    /// Most bytes of one file; the one that crosses it is the last line's.
+    pub max_bytes: u64,
+    /// How many older files are kept.
+    pub keep: usize,
+    /// When what is written is safe.
+    pub flush: Flush,
+}
+
+/// When what a file sink has written is safe.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Flush {
+    /// When the system has it: it survives the death of the hub.
+    #[default]
+    Written,
+    /// When the disk has it: it survives the loss of power.
+    Synced,
+}
+
+/// Starts all sinks; each runs until the hub drains. Call it before anybody can publish: what is there when a sink is set up is told
+/// from what comes later by the order of the two.
+pub(crate) fn start(hub: &Arc<Hub>, sinks: &[Sink], tasks: &TaskTracker, drain: &CancellationToken) {
+    for sink in sinks.iter().cloned() {
+        let source = Source {
+            hub: Arc::clone(hub),
+            drain: drain.clone(),
+            follower: hub.follow(),
+            conversations: sink.conversations,
+        };
+        match sink.target {
+            Target::File(target) => {
+                let files = blocking(|| file::Files::set_up(target, &source));
+                drop(tasks.spawn(file::run(source, files)));
+            }
+            Target::Hub(address) => drop(tasks.spawn(hub::run(source, address))),
+        }
+    }
+}
+
+/// What a sink reads from.
+#[derive(Debug)]
+struct Source {
+    hub: Arc<Hub>,
+    /// Cancelled when the hub begins to drain.
+    drain: CancellationToken,
+    follower: Arc<Follower>,
+    conversations: String,
+}
+
+impl Source {
+    /// The conversations that moved and are wanted.
+    fn moved(&self) -> IndexSet<ConversationId> {
+        let mut moved = self.follower.take();
+        moved.retain(|id| matches(&self.conversations, id.as_str()));
+        moved
+    }
+
+    /// All conversations that are wanted, in memory and in the log, the newest activity first.
+    fn all(&self) -> IndexSet<ConversationId> {
+        self.rows().into_iter().map(|row| row.conversation).collect()
+    }
+
+    /// Their rows. What cannot be read is missing.
+    fn rows(&self) -> Vec<ConversationRow> {
+        let mut all = Vec::new();
+        let mut query = ListQuery { limit: LIST_PAGE, ..ListQuery::default() };
+        loop {
+            let listed = match blocking(|| self.hub.list(&query)) {
+                Ok(listed) => listed,
+                Err(error) => {
+                    tracing::warn!(%error, "a sink cannot read the list");
+                    return all;
+                }
+            };
+            query.after = listed.rows.last().map(|row| (row.at, row.conversation.clone()));
+            let wanted = |row: &ConversationRow| matches(&self.conversations, row.conversation.as_str());
+            all.extend(listed.rows.into_iter().filter(wanted));
+            if !listed.more || query.after.is_none() {
+                return all;
+            }
+        }
+    }
+
+    fn find(&self, id: &ConversationId) -> Option<Arc<Conversation>> {
+        self.hub.find(id).unwrap_or_else(|error| {
+            tracing::warn!(conversation = %id, %error, "a sink cannot read a conversation");
+            None
+        })
+    }
+
+    /// The event with its result whole, where the log has that.
+    fn whole<'a>(&self, conversation: &Conversation, envelope: &'a Envelope) -> Cow<'a, Envelope> {
+        self.hub.made_whole(conversation, envelope)
+    }
+
+    /// When the event `seq` was taken, in milliseconds since 1970; nothing where it is not to be had. Two histories under one
+    /// name differ in it.
+    fn taken_at(&self, conversation: &Conversation, seq: Seq) -> Option<u64> {
+        let before = seq.checked_sub(1)?;
+        let page = conversation.page(before, 1).filter(|page| !page.envelopes.is_empty());
+        let at = page.map(|page| taken_in(&page, seq));
+        at.unwrap_or_else(|| self.logged_at(conversation.id(), seq))
+    }
+
+    /// The same as the log has it.
+    fn logged_at(&self, id: &ConversationId, seq: Seq) -> Option<u64> {
+        let before = seq.checked_sub(1)?;
+        let page = blocking(|| self.hub.log().read(id, before, 1));
+        let page = page.inspect_err(|error| {
+            tracing::debug!(conversation = %id, seq, %error, "a sink cannot compare");
+        });
+        taken_in(&page.ok()?, seq)
+    }
+
+    /// What comes after `after`, as far as it would still be there after a crash of this hub: what is told to others must
+    /// not be taken back.
+    async fn read(&self, conversation: &Conversation, after: Seq) -> Result<Vec<Arc<Envelope>>, LogError> {
+        let head = conversation.head();
+        let log = self.hub.log();
+        reached(log, conversation.ticket(), Durability::Stored.min(log.durability())).await?;
+        let limit = usize::try_from(head.saturating_sub(after)).unwrap_or(usize::MAX).min(PAGE_EVENTS);
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        Ok(self.hub.read(conversation, after, limit).await?.envelopes)
+    }
+}
+
+/// When the event `seq` was taken, which the page begins with where it has it.
+fn taken_in(page: &Page, seq: Seq) -> Option<u64> {
+    page.envelopes.first().filter(|envelope| envelope.seq == seq).map(|envelope| envelope.at)
+}
+
+#[cfg(test)]
+mod tests;

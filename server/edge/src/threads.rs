@@ -1,0 +1,144 @@
+//! Which conversation a caller goes on with who names none. What is decided is in `exchange::continuation`; here it is remembered for
+//! all callers, and conversations are looked up, which may wait for the disk: never while what is remembered is held.
+
+use agents::{HUB_STOPPED, RunAddress, Spoken};
+use event_log::{ListQuery, blocking, clock};
+use exchange::continuation::{
+    Breaks, Caller, Clue, Continuations, Found, Known, Telling, Trace, begun, check, clues, may_be,
+};
+use hub::Hub;
+use model::{ConversationId, RunId, View};
+use parking_lot::Mutex;
+use tokio::sync::OnceCell;
+
+use crate::failures;
+
+mod rows;
+
+pub(crate) use rows::{METADATA_BYTES_MAX, Row, Rows};
+
+/// Most conversations that are looked through for callers of before, the newest of all.
+const LOOKED_THROUGH_MAX: usize = 512;
+
+/// What callers asked, and where. One for the hub.
+#[derive(Debug, Default)]
+pub(crate) struct Threads {
+    memory: Mutex<Continuations>,
+    /// Held while a run is begun.
+    one: tokio::sync::Mutex<()>,
+    /// What was remembered before the hub came back is known again.
+    is_read_back: OnceCell<()>,
+    /// What clients say of their threads.
+    pub(crate) rows: Rows,
+}
+
+impl Threads {
+    /// Waits for its turn to begin a run.
+    pub(crate) async fn one(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.one.lock().await
+    }
+
+    /// Waits until what was remembered before the hub came back is known again.
+    pub(crate) async fn remembered(&self, hub: &Hub) {
+        let read_back = || async {
+            let found = blocking(|| traces(hub));
+            self.memory.lock().read_back(found);
+        };
+        self.is_read_back.get_or_init(read_back).await;
+    }
+
+    /// Where `named` goes on.
+    pub(crate) fn current(&self, named: &ConversationId) -> ConversationId {
+        self.memory.lock().current(named)
+    }
+
+    /// The conversations of the thread `named`: where it goes on first, then the others, the newest first.
+    pub(crate) fn family(&self, named: &ConversationId) -> Vec<ConversationId> {
+        self.memory.lock().family(named)
+    }
+
+    /// Whether a conversation is a fork in which a thread of another name went on.
+    pub(crate) fn is_fork(&self, id: &ConversationId) -> bool {
+        self.memory.lock().is_fork(id)
+    }
+
+    /// The thread `named` goes on in `there`.
+    pub(crate) fn goes_on_in(&self, named: &ConversationId, there: &ConversationId) {
+        self.remember(Trace::goes_on_in(named, there), &RunId::none(), clock::now_ms());
+    }
+
+    /// A caller has begun `run` at this time.
+    pub(crate) fn remember(&self, trace: Trace, run: &RunId, at: u64) {
+        self.memory.lock().remember(trace, run, at);
+    }
+
+    /// The caller of the run at `place` has hung up before its end.
+    pub(crate) fn left(&self, trace: &Trace, place: &RunAddress) {
+        self.memory.lock().left(trace, &place.run);
+    }
+
+    /// The conversation that a caller goes on with who sends `messages` to the agent. `fits` says whether they continue it as
+    /// it stands. What is found counts as gone on with: whoever asks next with the same words is given another.
+    pub(crate) fn find(
+        &self,
+        hub: &Hub,
+        (agent, caller): (&str, &Caller),
+        messages: &[Spoken],
+        fits: impl Fn(&View) -> bool,
+    ) -> Option<ConversationId> {
+        let (clues, now) = (clues(agent, messages), clock::now_ms());
+        let open = clues.iter().find_map(|clue| {
+            let open = self.memory.lock().open(clue, now);
+            open.into_iter().find(|known| {
+                self.is_it(hub, known, (clue, caller), &fits) && self.memory.lock().go_on(known, clue)
+            })
+        });
+        let changed = || {
+            clues.iter().find_map(|clue| {
+                let changed = self.memory.lock().changed(clue);
+                changed.into_iter().find(|known| self.is_it(hub, known, (clue, caller), |_view| true))
+            })
+        };
+        open.or_else(changed).map(|known| known.conversation().clone())
+    }
+
+    /// Whether the caller was answered `known`. Reads from the disk.
+    fn is_it(
+        &self,
+        hub: &Hub,
+        known: &Known,
+        (clue, caller): (&Clue, &Caller),
+        fits: impl Fn(&View) -> bool,
+    ) -> bool {
+        if !may_be(known, clue, caller) {
+            return false;
+        }
+        let Some(found) = hub.find(known.conversation()).ok().flatten() else { return false };
+        let breaks = if caller.door() == "deep-agent" { Breaks::Off } else { Breaks::Never };
+        let telling = Telling { breaks, failures: &failures::TOLD };
+        let checked = found.look(|view| check(known, clue, &telling, view, fits));
+        self.memory.lock().checked(known, clue, checked);
+        checked.is_it
+    }
+}
+
+/// What callers had begun before the hub came back, from the runs themselves; the oldest first.
+fn traces(hub: &Hub) -> Vec<Found> {
+    let query = ListQuery { after: None, state: None, limit: LOOKED_THROUGH_MAX };
+    let rows = hub.list(&query).map(|listed| listed.rows).unwrap_or_default();
+    let mut found = Vec::new();
+    for row in rows {
+        let Ok(Some(conversation)) = hub.find(&row.conversation) else { continue };
+        let of = |view: &View| {
+            let runs = view.runs.iter().filter(|(_, run)| run.own);
+            runs.flat_map(|(id, run)| begun(id, run, HUB_STOPPED)).collect::<Vec<_>>()
+        };
+        let traces = conversation.look(of).into_iter();
+        found.extend(traces.filter(|found| *found.trace.conversation() == row.conversation));
+    }
+    found.sort_by_key(|found| found.at);
+    found
+}
+
+#[cfg(test)]
+mod tests;

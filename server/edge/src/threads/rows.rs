@@ -1,0 +1,78 @@
+//! What clients say of their threads beside what is said in them: metadata, in memory alone. A thread that was created and
+//! in which nothing was said yet is nowhere else.
+
+use indexmap::IndexMap;
+use model::ConversationId;
+use parking_lot::Mutex;
+use serde_json::{Map, Value};
+
+use event_log::clock;
+
+/// Most threads whose metadata are remembered. The one that was touched longest ago goes first.
+const ROWS_MAX: usize = 10_000;
+
+/// Longest metadata of a thread, as bytes of JSON.
+pub(crate) const METADATA_BYTES_MAX: usize = 64 << 10;
+
+/// The threads that clients have created or described.
+#[derive(Debug, Default)]
+pub(crate) struct Rows(Mutex<IndexMap<ConversationId, Row>>);
+
+/// What is known of one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Row {
+    pub(crate) metadata: Map<String, Value>,
+    pub(crate) created_at: u64,
+    pub(crate) updated_at: u64,
+}
+
+impl Rows {
+    pub(crate) fn get(&self, thread: &ConversationId) -> Option<Row> {
+        self.0.lock().get(thread).cloned()
+    }
+
+    /// Adds to what is known of a thread.
+    pub(crate) fn describe(&self, thread: &ConversationId, metadata: Map<String, Value>) -> Row {
+        let (mut rows, now) = (self.0.lock(), clock::now_ms());
+        let mut row = rows.shift_remove(thread).unwrap_or_else(|| Row { created_at: now, ..Row::default() });
+        row.updated_at = now;
+        row.metadata.extend(metadata);
+        if rows.len() >= ROWS_MAX {
+            rows.shift_remove_index(0);
+        }
+        rows.insert(thread.clone(), row.clone());
+        row
+    }
+
+    /// Forgets a thread.
+    pub(crate) fn forget(&self, thread: &ConversationId) {
+        self.0.lock().shift_remove(thread);
+    }
+
+    /// All of them, the newest first.
+    pub(crate) fn all(&self) -> Vec<(ConversationId, Row)> {
+        self.0.lock().iter().rev().map(|(id, row)| (id.clone(), row.clone())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ROWS_MAX, Rows};
+    use model::ConversationId;
+
+    fn id(name: &str) -> ConversationId {
+        ConversationId::parse(name).unwrap()
+    }
+
+    #[test]
+    fn the_thread_that_was_touched_longest_ago_is_forgotten_first() {
+        let rows = Rows::default();
+        for number in 0..ROWS_MAX {
+            rows.describe(&id(&format!("t{number}")), serde_json::Map::new());
+        }
+        rows.describe(&id("t0"), serde_json::Map::new());
+        rows.describe(&id("one-more"), serde_json::Map::new());
+        assert!(rows.get(&id("t0")).is_some() && rows.get(&id("t1")).is_none());
+        assert_eq!(rows.all().len(), ROWS_MAX);
+    }
+}

@@ -1,0 +1,77 @@
+//! Acks that are owed: a publisher that asked for more than memory is answered when the log is there (invariant I9).
+
+use event_log::{EventLog, Progress, Ticket, settled};
+use model::code::ErrorCode;
+use model::frame::{Ack, Durability, ServerFrame};
+use model::limits::ACKS_OWED_MAX;
+use tokio::sync::watch;
+
+/// An ack, and what it waits for.
+#[derive(Debug)]
+struct Owed {
+    ticket: Ticket,
+    level: Durability,
+    ack: Ack,
+}
+
+/// What one socket owes. Costs nothing for a socket that does not publish.
+#[derive(Debug, Default)]
+pub(super) struct Acks {
+    owed: Vec<Owed>,
+    progress: Option<watch::Receiver<Progress>>,
+}
+
+impl Acks {
+    /// Owes `ack` until the log has reached `ticket` at the level that the ack names.
+    pub(super) fn owe(&mut self, log: &dyn EventLog, ticket: Ticket, ack: Ack) {
+        self.progress.get_or_insert_with(|| log.progress());
+        log.hasten(ticket, ack.durability);
+        self.owed.push(Owed { ticket, level: ack.durability, ack });
+    }
+
+    /// Whether anything waits for the log: an ack, or the socket itself.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.owed.is_empty() || !self.has_room()
+    }
+
+    /// Whether more may be published: few enough acks are owed, and the log's queue has room.
+    pub(super) fn has_room(&self) -> bool {
+        let full = self.progress.as_ref().is_some_and(|progress| progress.borrow().full);
+        self.owed.len() < ACKS_OWED_MAX && !full
+    }
+
+    /// Ready when the log has come further. For a socket that never published: never.
+    pub(super) async fn moved(&mut self) {
+        let moved = match &mut self.progress {
+            Some(progress) => progress.changed().await.is_ok(),
+            None => false,
+        };
+        if !moved {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// The answers that can be given now, in order.
+    pub(super) fn settle(&mut self) -> Vec<ServerFrame> {
+        let Some(progress) = &mut self.progress else { return Vec::new() };
+        if self.owed.is_empty() {
+            return Vec::new();
+        }
+        let progress = progress.borrow_and_update();
+        let mut answers = Vec::new();
+        self.owed.retain(|owed| match settled(&progress, owed.ticket, owed.level) {
+            None => true,
+            Some(Ok(())) => {
+                answers.push(ServerFrame::Ack(owed.ack.clone()));
+                false
+            }
+            Some(Err(error)) => {
+                let (id, message) = (Some(owed.ack.id), error.to_string());
+                let code = ErrorCode::LogFailed;
+                answers.push(ServerFrame::Error { sub: None, id, code, message, expected: None });
+                false
+            }
+        });
+        answers
+    }
+}

@@ -1,0 +1,57 @@
+//! Commands of one socket: carried out one after the other in a task of their own, so that nothing else waits for them. A socket
+//! that goes away takes none back that it has given.
+
+use std::sync::Arc;
+
+use model::ConversationId;
+use model::code::ErrorCode;
+use model::command::Command;
+use model::frame::ServerFrame;
+use model::limits::COMMANDS_WAITING_MAX;
+use tokio::sync::mpsc::{self, Receiver, Sender};
+
+use crate::commands::carry_out;
+use crate::state::Shared;
+use hub::Outbox;
+use hub::wire;
+
+/// What one socket has done. Costs nothing for a socket that commands nothing.
+#[derive(Debug, Default)]
+pub(super) struct Commands {
+    waiting: Option<Sender<(ConversationId, Command)>>,
+}
+
+impl Commands {
+    /// Has `command` done; the answer goes into `outbox`.
+    pub(super) fn carry_out(
+        &mut self,
+        shared: &Arc<Shared>,
+        outbox: &Arc<Outbox>,
+        conversation: ConversationId,
+        command: Command,
+    ) {
+        let waiting = self.waiting.get_or_insert_with(|| {
+            let (sender, receiver) = mpsc::channel(COMMANDS_WAITING_MAX);
+            shared.tasks.spawn(work(Arc::clone(shared), Arc::clone(outbox), receiver));
+            sender
+        });
+        if let Err(error) = waiting.try_send((conversation, command)) {
+            let (_, Command { id, .. }) = error.into_inner();
+            let message = format!("{COMMANDS_WAITING_MAX} commands of this socket wait already");
+            outbox.queue([wire::text(&ServerFrame::Refused { id, code: ErrorCode::TooMany, message })]);
+        }
+    }
+}
+
+/// Carries out what comes, until the socket is gone and all of it is done.
+async fn work(shared: Arc<Shared>, outbox: Arc<Outbox>, mut commands: Receiver<(ConversationId, Command)>) {
+    while let Some((conversation, command)) = commands.recv().await {
+        let id = command.id.clone();
+        let answer = match carry_out(&shared, &conversation, command).await {
+            Ok(done) => ServerFrame::Done(done),
+            Err(refusal) => ServerFrame::Refused { id, code: refusal.code, message: refusal.why },
+        };
+        outbox.queue([wire::text(&answer)]);
+        outbox.wake.notify_one();
+    }
+}

@@ -1,0 +1,349 @@
+//! One socket and its task: reads frames, lets viewers that are behind catch up, keeps the heartbeat, closes in order.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use model::ConversationId;
+use model::code::CloseCode;
+use model::frame::{ServerFrame, SubscriptionId};
+use model::limits::{RESYNC_EVERY_MS, RESYNCS_MAX};
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+
+use super::acks::Acks;
+use super::allowance::Allowance;
+use super::commands::Commands;
+use super::feed::Feed;
+use super::inlet::{Inbound, Inlet};
+use super::zombies::Zombies;
+use crate::state::Shared;
+use event_log::clock;
+use hub::Attendant;
+use hub::wire;
+use hub::{Outbox, Subscription, SubscriptionTarget, Transport};
+
+/// Bytes of answers that may wait before reading stops: a client that sends and never reads is its own problem.
+const ANSWERS_BYTES_MAX: usize = 64 << 10;
+
+/// Frames that are read before others get their turn.
+const FRAMES_AT_ONCE: usize = 64;
+
+/// How long a closed socket waits for the peer's own close.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// How often it is looked whether a peer takes anything, before it counts as one that does not.
+const LOOKS: u32 = 8;
+
+/// Heartbeats that may stay unanswered.
+const UNANSWERED_MAX: u32 = 2;
+
+/// The state of one WebSocket, owned by its task. Dropping it closes the socket and ends its subscriptions.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) shared: Arc<Shared>,
+    pub(super) outbox: Arc<Outbox>,
+    socket: Arc<TcpStream>,
+    number: u64,
+    inlet: Inlet,
+    pub(super) subscriptions: Vec<Arc<Subscription>>,
+    /// Those that no pump serves now.
+    pub(super) behind: Feed,
+    /// Whether `hello` came.
+    pub(super) greeted: bool,
+    opened: Instant,
+    /// When the next heartbeat is due.
+    heartbeat_at: Instant,
+    /// Heartbeats since the last answer.
+    pub(super) unanswered: u32,
+    /// Which subscriptions are dead.
+    pub(super) zombies: Zombies,
+    /// Snapshots that may be asked for.
+    pub(super) resyncs: Allowance,
+    /// Conversations that were published to and not yet shown to their viewers.
+    pub(super) stirred: Vec<ConversationId>,
+    /// What it publishes to.
+    pub(super) attendant: Attendant,
+    /// What publishers on this socket are owed.
+    pub(super) acks: Acks,
+    /// What it has done.
+    pub(super) commands: Commands,
+    /// The turns of the log's health that the client knows of.
+    pub(super) log_turns: u64,
+    phase: Phase,
+    /// What comes in cannot be read as frames any more.
+    garbled: bool,
+    /// Reading stopped although more may have come, so that others get their turn.
+    unread: bool,
+    stuck: Stuck,
+}
+
+/// How long a peer has taken nothing.
+#[derive(Debug)]
+struct Stuck {
+    /// Since when, as the outbox has it.
+    since: Option<Instant>,
+    looked_at: Instant,
+    /// Looks at which it took nothing.
+    looks: u32,
+}
+
+/// The life of a socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Open,
+    /// The close is queued; what the peer still says is read until then at the latest.
+    Closing(Instant),
+    Over,
+}
+
+impl Connection {
+    /// For a socket whose upgrade is done; `first` are the bytes that came with it.
+    pub(super) fn new(shared: Arc<Shared>, stream: TcpStream, first: &[u8]) -> Self {
+        let socket = Arc::new(stream);
+        let line: Arc<dyn Transport> = Arc::<TcpStream>::clone(&socket);
+        let outbox = Arc::new(Outbox::new(line));
+        let number = shared.sockets.add(&outbox);
+        let attendant = Attendant::new(&shared.hub);
+        let opened = Instant::now();
+        let heartbeat_at = opened + shared.config.heartbeat;
+        Self {
+            shared,
+            outbox,
+            inlet: Inlet::new(Arc::clone(&socket), first),
+            socket,
+            number,
+            subscriptions: Vec::new(),
+            behind: Feed::default(),
+            greeted: false,
+            opened,
+            heartbeat_at,
+            unanswered: 0,
+            zombies: Zombies::default(),
+            resyncs: Allowance::new(RESYNCS_MAX, Duration::from_millis(RESYNC_EVERY_MS), opened),
+            stirred: Vec::new(),
+            attendant,
+            acks: Acks::default(),
+            commands: Commands::default(),
+            log_turns: 0,
+            phase: Phase::Open,
+            garbled: false,
+            unread: false,
+            stuck: Stuck { since: None, looked_at: opened, looks: 0 },
+        }
+    }
+
+    /// Serves the socket until it is closed.
+    pub(super) async fn run(mut self) {
+        let (outbox, socket) = (Arc::clone(&self.outbox), Arc::clone(&self.socket));
+        if self.inlet.has_ahead() {
+            self.read();
+        }
+        loop {
+            self.deadlines();
+            self.tell_health();
+            for answer in self.acks.settle() {
+                self.queue(&answer);
+            }
+            let stopped = self.behind.go_on(&self.outbox, &self.shared.fanout);
+            if self.phase == Phase::Over || outbox.is_over() {
+                break;
+            }
+            let waiting = outbox.waiting();
+            let writes = waiting > 0 || !self.behind.is_empty();
+            let reads = waiting <= ANSWERS_BYTES_MAX && self.acks.has_room();
+            let ahead = reads && (self.unread || self.inlet.has_ahead());
+            // All arms may be dropped at any time: they only wait.
+            tokio::select! {
+                () = tokio::task::yield_now(), if ahead || stopped => if ahead { self.read() },
+                readable = socket.readable(), if reads && !ahead => match readable {
+                    Ok(()) => self.read(),
+                    Err(_) => break,
+                },
+                _ = socket.writable(), if writes => {}
+                () = outbox.wake.notified() => {}
+                () = self.acks.moved(), if self.acks.is_waiting() => {}
+            }
+        }
+        self.leave();
+        outbox.end();
+        self.shared.sockets.remove(self.number);
+    }
+
+    fn leave(&mut self) {
+        self.behind.clear();
+        for subscription in std::mem::take(&mut self.subscriptions) {
+            self.shared.fanout.leave(&subscription);
+        }
+    }
+
+    /// Reads what is there, up to a limit; then shows what was published by it, all at once.
+    fn read(&mut self) {
+        self.inlet.begin_turn();
+        self.read_frames();
+        self.unread = self.inlet.is_cut_short();
+        if !self.stirred.is_empty() {
+            // Acks first: with them waiting, a subscription on this very socket would count as behind.
+            self.outbox.flush();
+        }
+        for conversation in self.stirred.drain(..) {
+            self.shared.fanout.stir(&conversation);
+        }
+        // An idle socket must not keep the room of its busiest moment.
+        self.stirred.shrink_to(FRAMES_AT_ONCE);
+    }
+
+    fn read_frames(&mut self) {
+        if self.garbled {
+            if self.inlet.discard() {
+                self.phase = Phase::Over;
+            }
+            return;
+        }
+        for _ in 0..FRAMES_AT_ONCE {
+            match self.inlet.next(&self.outbox) {
+                Inbound::Nothing => return,
+                Inbound::Closed => {
+                    // What waits is the answer to the peer's close; where ours came first, theirs was the answer.
+                    if self.phase != Phase::Open {
+                        self.outbox.end();
+                    }
+                    self.phase = Phase::Over;
+                    return;
+                }
+                Inbound::Control => {}
+                // After our close only the peer's own is of interest.
+                Inbound::Text(_) if self.phase != Phase::Open => {}
+                Inbound::Text(text) => self.take(&text),
+                Inbound::Idle => {
+                    self.close(CloseCode::RateLimited, "too much came without a text frame");
+                    self.garbled = true;
+                }
+                Inbound::TooLarge => {
+                    self.close(CloseCode::FrameTooLarge, "the frame is over the limit");
+                    self.garbled = true;
+                }
+                Inbound::Bad(why) => {
+                    self.close(CloseCode::BadFrame, why);
+                    self.garbled = true;
+                }
+            }
+            if self.garbled {
+                return;
+            }
+            if self.outbox.waiting() > ANSWERS_BYTES_MAX {
+                return;
+            }
+        }
+    }
+
+    /// Looks at the clock: greeting, heartbeat, progress. Says when to look again.
+    fn deadlines(&mut self) {
+        let now = Instant::now();
+        let config = &self.shared.config;
+        let (hello, heartbeat, no_progress) = (config.hello, config.heartbeat, config.no_progress);
+        let mut next = self.heartbeat_at;
+        if let Phase::Closing(until) = self.phase {
+            if now >= until {
+                self.phase = Phase::Over;
+            }
+            next = until;
+        } else if self.shared.is_draining() {
+            self.close(CloseCode::ShuttingDown, "the hub stops");
+        } else if !self.greeted {
+            next = next.min(self.opened + hello);
+            if now >= self.opened + hello {
+                self.close(CloseCode::NoHello, "no hello came");
+            }
+        }
+        next = next.min(self.behind.look(now, &self.shared.fanout.ladder).unwrap_or(next));
+        next = next.min(self.progress(now, no_progress).unwrap_or(next));
+        if self.phase == Phase::Open && now >= self.heartbeat_at {
+            self.heartbeat(now);
+            self.heartbeat_at = now + heartbeat;
+            next = next.min(self.heartbeat_at);
+        }
+        if let Phase::Closing(until) = self.phase {
+            next = next.min(until);
+        }
+        self.outbox.attention_at.store(self.shared.sockets.millis(next), Ordering::Relaxed);
+    }
+
+    /// Looks whether the peer takes anything of what waits; one that takes no byte at [`LOOKS`] looks within `no_progress` is
+    /// closed. When to look again.
+    fn progress(&mut self, now: Instant, no_progress: Duration) -> Option<Instant> {
+        let stuck = |outbox: &Outbox| outbox.stuck_since().filter(|_| outbox.waiting() > 0);
+        let since = stuck(&self.outbox)?;
+        if self.stuck.since != Some(since) {
+            self.stuck = Stuck { since: Some(since), looked_at: since, looks: 0 };
+        }
+        let look = no_progress / LOOKS;
+        if now < self.stuck.looked_at + look {
+            return Some(self.stuck.looked_at + look);
+        }
+        self.outbox.press();
+        self.stuck.looked_at = now;
+        self.stuck.looks += 1;
+        if stuck(&self.outbox) == Some(since) && self.stuck.looks >= LOOKS && self.phase == Phase::Open {
+            tracing::debug!(code = CloseCode::NoProgress.number(), "a socket took no byte for too long");
+            self.outbox.forget_frames();
+            self.close(CloseCode::NoProgress, "no byte was taken for too long");
+            // It hears why as soon as it takes what was begun; it is given as long again.
+            self.phase = Phase::Closing(now + no_progress);
+        }
+        Some(now + look)
+    }
+
+    fn heartbeat(&mut self, now: Instant) {
+        // A viewer whose socket was full may have the heartbeat still in front of it: being slow is no offence (I8).
+        let patience = self.shared.config.heartbeat * (UNANSWERED_MAX + 1);
+        let slow = self.outbox.blocked_at().is_some_and(|at| now < at + patience);
+        if self.unanswered >= UNANSWERED_MAX && !slow {
+            self.close(CloseCode::HeartbeatMissed, "heartbeats stayed unanswered");
+            return;
+        }
+        if self.outbox.waiting() > 0 || !self.greeted {
+            return;
+        }
+        let heads = self.subscriptions.iter().filter_map(|subscription| match &subscription.place {
+            SubscriptionTarget::Conversation(stage, _) => {
+                let conversation = &stage.conversation;
+                Some((subscription.sub, (conversation.epoch().clone(), conversation.head())))
+            }
+            SubscriptionTarget::Fleet { .. } => None,
+        });
+        let heads: BTreeMap<_, _> = heads.collect();
+        self.zombies.sent(heads.iter().map(|(sub, (_, head))| (*sub, *head)));
+        let frame = ServerFrame::Hb { ts: clock::now_ms(), heads };
+        self.queue(&frame);
+        self.unanswered += 1;
+    }
+
+    /// Queues a frame.
+    pub(super) fn queue(&self, frame: &ServerFrame) {
+        self.outbox.queue([wire::text(frame)]);
+    }
+
+    /// Says goodbye and closes.
+    pub(super) fn close(&mut self, code: CloseCode, reason: &str) {
+        if self.phase != Phase::Open {
+            return;
+        }
+        self.leave();
+        let number = code.number();
+        self.queue(&ServerFrame::Bye {
+            code: number,
+            reconnect: CloseCode::may_reconnect(number),
+            retry_ms: u64::try_from(self.shared.config.retry.as_millis()).unwrap_or(u64::MAX),
+            reason: reason.into(),
+        });
+        self.outbox.queue([wire::close(number, reason)]);
+        self.phase = Phase::Closing(Instant::now() + LINGER);
+    }
+
+    /// The subscription with this number.
+    pub(super) fn subscription(&self, sub: SubscriptionId) -> Option<&Arc<Subscription>> {
+        self.subscriptions.iter().find(|subscription| subscription.sub == sub)
+    }
+}

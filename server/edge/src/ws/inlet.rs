@@ -1,0 +1,211 @@
+//! The reading end of one socket. An idle socket holds almost no buffer: reads go through one large buffer of the
+//! thread, and only what is not used up at once is kept.
+//!
+//! Whatever a peer sends, one turn of reading is bounded: each frame that was read is given back to the socket's task, which
+//! looks whether answers wait, and a turn ends after [`TURN_BYTES_MAX`] bytes even where they hold no frame that is whole. Frames
+//! may be empty, so that a turn of a peer that says nothing is [`WORDLESS_TURN_BYTES_MAX`] bytes long.
+
+use std::cell::RefCell;
+use std::io::{ErrorKind, Read, Write};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use model::limits::{INBOUND_BYTES_WITHOUT_TEXT_MAX, INBOUND_FRAME_BYTES_MAX};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig, WebSocketContext};
+use tokio_tungstenite::tungstenite::{Error, error::CapacityError};
+
+use hub::Outbox;
+
+/// Bytes that one call of the kernel reads at most.
+const READ: usize = 64 << 10;
+
+/// Bytes that one turn reads before others get theirs.
+const TURN_BYTES_MAX: usize = 64 << 10;
+
+/// The same once a whole turn brought no text: bytes of empty frames take a hundred times as long as those of a large one.
+const WORDLESS_TURN_BYTES_MAX: usize = 8 << 10;
+
+/// What the protocol machine keeps for itself on an idle socket.
+const KEPT: usize = 256;
+
+thread_local! {
+    static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; READ]);
+}
+
+/// A message that a client's socket received.
+#[derive(Debug)]
+pub(super) enum Inbound {
+    /// A text frame.
+    Text(tokio_tungstenite::tungstenite::Utf8Bytes),
+    /// A ping, a pong or a close. What it asks for is done.
+    Control,
+    /// Nothing for now.
+    Nothing,
+    /// A frame over the limit.
+    TooLarge,
+    /// [`INBOUND_BYTES_WITHOUT_TEXT_MAX`] bytes came without a text frame.
+    Idle,
+    /// Something that is no frame of this protocol.
+    Bad(&'static str),
+    /// The peer closed, or is gone.
+    Closed,
+}
+
+/// Reads frames from one socket. Owned by the connection.
+#[derive(Debug)]
+pub(super) struct Inlet {
+    socket: Arc<TcpStream>,
+    context: WebSocketContext,
+    ahead: Ahead,
+    /// Bytes that may still be used in this turn.
+    turn: usize,
+    /// Bytes that were used since the last text frame.
+    without_text: usize,
+}
+
+/// Bytes that were read and not used yet.
+#[derive(Debug, Default)]
+struct Ahead {
+    bytes: Vec<u8>,
+    used: usize,
+}
+
+impl Inlet {
+    /// Of `socket`. Begins with `first`, which came with the upgrade.
+    pub(super) fn new(socket: Arc<TcpStream>, first: &[u8]) -> Self {
+        let config = WebSocketConfig::default()
+            .read_buffer_size(KEPT)
+            .write_buffer_size(0)
+            .max_message_size(Some(INBOUND_FRAME_BYTES_MAX))
+            .max_frame_size(Some(INBOUND_FRAME_BYTES_MAX));
+        let context = WebSocketContext::new(Role::Server, Some(config));
+        let ahead = Ahead { bytes: first.to_vec(), used: 0 };
+        Self { socket, context, ahead, turn: TURN_BYTES_MAX, without_text: 0 }
+    }
+
+    /// Begins a turn of reading.
+    pub(super) fn begin_turn(&mut self) {
+        let is_wordless = self.without_text >= TURN_BYTES_MAX;
+        self.turn = if is_wordless { WORDLESS_TURN_BYTES_MAX } else { TURN_BYTES_MAX };
+    }
+
+    /// Whether the turn ended before the peer did.
+    pub(super) fn is_cut_short(&self) -> bool {
+        self.turn == 0
+    }
+
+    /// Whether bytes wait here that the kernel does not know of any more.
+    pub(super) fn has_ahead(&self) -> bool {
+        !self.ahead.bytes.is_empty()
+    }
+
+    /// Throws away what comes, for a peer whose frames cannot be read any more. True once it has closed.
+    pub(super) fn discard(&mut self) -> bool {
+        self.ahead = Ahead::default();
+        SCRATCH.with_borrow_mut(|scratch| {
+            while self.turn > 0 {
+                match self.socket.try_read(scratch) {
+                    Ok(0) => return true,
+                    Ok(count) => self.turn = self.turn.saturating_sub(count),
+                    Err(error) => return error.kind() != ErrorKind::WouldBlock,
+                }
+            }
+            false
+        })
+    }
+
+    /// The next frame, as far as it is there and the turn goes. Answers to pings and closes are queued in `outbox`.
+    pub(super) fn next(&mut self, outbox: &Outbox) -> Inbound {
+        let before = self.turn;
+        let turn = &mut self.turn;
+        let mut half = Half { socket: &self.socket, outbox, ahead: &mut self.ahead, turn };
+        let read = self.context.read(&mut half);
+        self.without_text = self.without_text.saturating_add(before.saturating_sub(self.turn));
+        match read {
+            Ok(Message::Text(text)) => {
+                self.without_text = 0;
+                Inbound::Text(text)
+            }
+            Ok(Message::Binary(_)) => Inbound::Bad("binary frames are not spoken here"),
+            Ok(_) | Err(Error::Io(_)) if self.without_text > INBOUND_BYTES_WITHOUT_TEXT_MAX => Inbound::Idle,
+            // A close is answered by the next read, which then says that all is over.
+            Ok(_) => Inbound::Control,
+            Err(Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => Inbound::Nothing,
+            Err(Error::Capacity(CapacityError::MessageTooLong { .. })) => Inbound::TooLarge,
+            Err(Error::Protocol(_)) => Inbound::Bad("not a WebSocket frame"),
+            Err(Error::Utf8(_)) => Inbound::Bad("a text frame that is no UTF-8"),
+            Err(_) => Inbound::Closed,
+        }
+    }
+}
+
+/// The socket as the protocol machine sees it.
+struct Half<'a> {
+    socket: &'a TcpStream,
+    outbox: &'a Outbox,
+    ahead: &'a mut Ahead,
+    /// See [`Inlet::turn`].
+    turn: &'a mut usize,
+}
+
+impl Read for Half<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        if *self.turn == 0 {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        let count = self.read_on(into)?;
+        *self.turn = self.turn.saturating_sub(count);
+        Ok(count)
+    }
+}
+
+impl Half<'_> {
+    fn read_on(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        if !self.ahead.bytes.is_empty() {
+            return Ok(self.ahead.take(into));
+        }
+        if into.len() >= READ {
+            return self.socket.try_read(into);
+        }
+        SCRATCH.with_borrow_mut(|scratch| {
+            let count = self.socket.try_read(scratch)?;
+            let came = scratch.get(..count).unwrap_or_default();
+            let (now, later) = came.split_at(count.min(into.len()));
+            for (to, from) in into.iter_mut().zip(now) {
+                *to = *from;
+            }
+            self.ahead.bytes.extend_from_slice(later);
+            Ok(now.len())
+        })
+    }
+}
+
+impl Ahead {
+    fn take(&mut self, into: &mut [u8]) -> usize {
+        let left = self.bytes.get(self.used..).unwrap_or_default();
+        let count = left.len().min(into.len());
+        if let (Some(into), Some(from)) = (into.get_mut(..count), left.get(..count)) {
+            into.copy_from_slice(from);
+        }
+        self.used += count;
+        if self.used >= self.bytes.len() {
+            *self = Self::default();
+        }
+        count
+    }
+}
+
+impl Write for Half<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.outbox.queue([Bytes::copy_from_slice(bytes)]);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,257 @@
+//! What a client's frame makes the hub do.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use event_log::Health;
+use model::code::{CloseCode, ErrorCode};
+use model::frame::{
+    Ack, ClientFrame, Durability, Limits, LogHealth, Pub, ServerFrame, SubscriptionId, SubscriptionOptions,
+    VERSION, Welcome, parse_client,
+};
+use model::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
+use model::{ConversationId, Position, Seq};
+use tokio::time::Instant;
+
+use super::connection::Connection;
+use super::feed::Feed;
+use event_log::clock;
+use hub::{Claim, Numbers, Publication};
+use hub::{Subscription, SubscriptionTarget};
+
+/// What the hub offers beyond the core of the protocol.
+const FEATURES: [&str; 4] = ["publish", "watch", "lens", "commands"];
+
+impl Connection {
+    /// Takes one text frame.
+    pub(super) fn take(&mut self, text: &str) {
+        match parse_client(text) {
+            Ok(ClientFrame::Hello { versions, client }) => self.hello(&versions, client.as_deref()),
+            _ if !self.greeted => self.close(CloseCode::BadFrame, "the first frame must be hello"),
+            Ok(ClientFrame::Sub { sub, conv, have, wish }) => {
+                self.subscribe(sub, &conv, have.as_ref(), &wish);
+            }
+            Ok(ClientFrame::Watch { sub, limit }) => self.watch(sub, limit),
+            Ok(ClientFrame::Unsub { sub }) => self.unsubscribe(sub),
+            Ok(ClientFrame::Resync { sub }) => self.resync(sub),
+            Ok(ClientFrame::HbAck { at }) => {
+                self.unanswered = 0;
+                self.revive(&at);
+            }
+            Ok(ClientFrame::Pub(publication)) => self.publish(publication),
+            Ok(ClientFrame::Command { conv, command }) => {
+                self.commands.carry_out(&self.shared, &self.outbox, conv, command);
+            }
+            Err(error) => {
+                if let Some(id) = error.command() {
+                    let (id, code, message) = (id.clone(), error.code(), error.to_string());
+                    return self.queue(&ServerFrame::Refused { id, code, message });
+                }
+                let (sub, id) = error.about();
+                let (code, message) = (error.code(), error.to_string());
+                self.queue(&ServerFrame::Error { sub, id, code, message, expected: None });
+            }
+        }
+    }
+
+    fn hello(&mut self, versions: &[impl AsRef<str>], client: Option<&str>) {
+        if self.greeted {
+            return self.refuse(None, ErrorCode::BadRequest, "hello came before".to_owned());
+        }
+        if !versions.iter().any(|version| version.as_ref() == VERSION) {
+            return self.close(CloseCode::NoCommonVersion, "this hub speaks version 1");
+        }
+        self.greeted = true;
+        let session = clock::fresh_name();
+        tracing::debug!(%session, client, "hello");
+        self.queue(&ServerFrame::Welcome(Welcome {
+            version: VERSION.into(),
+            session,
+            ts: clock::now_ms(),
+            hb_ms: u64::try_from(self.shared.config.heartbeat.as_millis()).unwrap_or(u64::MAX),
+            limits: Limits::default(),
+            features: FEATURES.into_iter().map(Into::into).collect(),
+        }));
+        self.log_turns = self.shared.log_turns.load(Ordering::Relaxed);
+        let health = self.health();
+        if !matches!(health, ServerFrame::Health { log: LogHealth::Well, .. }) {
+            self.queue(&health);
+        }
+    }
+
+    /// Tells the client that the log has stopped writing, or writes again, when that is news.
+    pub(super) fn tell_health(&mut self) {
+        let turns = self.shared.log_turns.load(Ordering::Relaxed);
+        if turns != self.log_turns && self.greeted {
+            self.log_turns = turns;
+            self.queue(&self.health());
+        }
+    }
+
+    fn health(&self) -> ServerFrame {
+        match &self.shared.hub.log().progress().borrow().health {
+            Health::Well => ServerFrame::Health { log: LogHealth::Well, since: None, detail: None },
+            Health::Failing(fault) => {
+                let is_full = fault.code == "disk_full";
+                let log = if is_full { LogHealth::DiskFull } else { LogHealth::DiskFailing };
+                let detail = Some(fault.what.to_string());
+                ServerFrame::Health { log, since: Some(fault.since), detail }
+            }
+        }
+    }
+
+    fn refuse(&self, sub: Option<SubscriptionId>, code: ErrorCode, message: String) {
+        self.queue(&ServerFrame::Error { sub, id: None, code, message, expected: None });
+    }
+
+    /// Whether the number `sub` is free, and there is room; else the client is told.
+    fn is_free(&self, sub: SubscriptionId) -> bool {
+        if self.subscription(sub).is_some() {
+            self.refuse(Some(sub), ErrorCode::SubscriptionInUse, format!("subscription {sub} is in use"));
+            return false;
+        }
+        if self.subscriptions.len() >= SUBSCRIPTIONS_PER_SOCKET_MAX {
+            let message = format!("a socket has at most {SUBSCRIPTIONS_PER_SOCKET_MAX} subscriptions");
+            self.refuse(Some(sub), ErrorCode::TooMany, message);
+            return false;
+        }
+        true
+    }
+
+    fn subscribe(
+        &mut self,
+        sub: SubscriptionId,
+        conv: &ConversationId,
+        have: Option<&Position>,
+        wish: &SubscriptionOptions,
+    ) {
+        if !self.is_free(sub) {
+            return;
+        }
+        match self.shared.fanout.enter(conv, &self.outbox, sub, wish) {
+            Ok(subscription) => {
+                self.behind.start(Arc::clone(&subscription), have);
+                self.subscriptions.push(subscription);
+            }
+            Err(error) => self.refuse(Some(sub), error.code(), error.to_string()),
+        }
+    }
+
+    fn watch(&mut self, sub: SubscriptionId, limit: Option<u64>) {
+        if !self.is_free(sub) {
+            return;
+        }
+        let rows = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
+        let subscription = self.shared.fanout.fleet.enter(&self.outbox, sub, rows);
+        self.behind.start(Arc::clone(&subscription), None);
+        self.subscriptions.push(subscription);
+    }
+
+    fn unsubscribe(&mut self, sub: SubscriptionId) {
+        if let Some(subscription) = self.remove(sub) {
+            self.shared.fanout.leave(&subscription);
+        }
+    }
+
+    /// Takes the subscription out; the client is told when there is none.
+    fn remove(&mut self, sub: SubscriptionId) -> Option<Arc<Subscription>> {
+        let place = self.subscriptions.iter().position(|subscription| subscription.sub == sub);
+        let Some(place) = place else {
+            self.refuse(Some(sub), ErrorCode::UnknownSubscription, format!("there is no subscription {sub}"));
+            return None;
+        };
+        Some(self.subscriptions.swap_remove(place))
+    }
+
+    /// Begins the subscription anew, with the snapshot.
+    fn resync(&mut self, sub: SubscriptionId) {
+        if !self.resyncs.take(Instant::now()) {
+            return self.close(CloseCode::InsufficientState, "too many resyncs in a short time");
+        }
+        self.renew(sub, Feed::resync);
+    }
+
+    /// Tells again what did not arrive, from where the client says it is.
+    fn revive(&mut self, at: &BTreeMap<SubscriptionId, Seq>) {
+        let busy = self.outbox.waiting() > 0;
+        let behind = &self.behind;
+        let is_fed = |sub| !busy && !behind.has(sub);
+        for (sub, seq) in self.zombies.answered(at, is_fed) {
+            tracing::debug!(sub, seq, "a subscription stays behind what it was sent");
+            self.renew(sub, |feed, subscription| {
+                let have = subscription.epoch().map(|epoch| Position { epoch: epoch.clone(), seq });
+                feed.start(subscription, have.as_ref());
+            });
+        }
+    }
+
+    /// Puts a new subscription in the place of `sub`, which `begin` begins.
+    fn renew(&mut self, sub: SubscriptionId, begin: impl FnOnce(&mut Feed, Arc<Subscription>)) {
+        let Some(old) = self.remove(sub) else { return };
+        // In before out, so that the conversation is not dropped between.
+        let new = match &old.place {
+            SubscriptionTarget::Conversation(stage, shard) => {
+                self.shared.fanout.enter(stage.conversation.id(), &self.outbox, sub, &shard.wish)
+            }
+            SubscriptionTarget::Fleet { rows } => {
+                Ok(self.shared.fanout.fleet.enter(&self.outbox, sub, *rows))
+            }
+        };
+        self.shared.fanout.leave(&old);
+        match new {
+            Ok(new) => {
+                begin(&mut self.behind, Arc::clone(&new));
+                self.subscriptions.push(new);
+            }
+            Err(error) => self.refuse(Some(sub), error.code(), error.to_string()),
+        }
+    }
+
+    /// A publisher that is lost leaves its runs as they are: it may come back on another socket. What happens to the runs
+    /// of one that does not is told in [`hub::orphans`].
+    fn publish(&mut self, frame: Pub) {
+        let id = frame.id;
+        let numbers = Numbers::of(frame.pfirst, frame.pseq);
+        let claim = frame.pid.map(|publisher| Claim { publisher, epoch: frame.pepoch, numbers });
+        let offered = self.shared.hub.log().durability();
+        let level = frame.durability.unwrap_or(offered.min(Durability::Stored));
+        if level > offered {
+            let (code, offered) = (ErrorCode::DurabilityUnavailable, offered.as_str());
+            let message = format!("the log of this hub offers {offered} at most");
+            return self.queue(&ServerFrame::Error {
+                sub: None,
+                id: Some(id),
+                code,
+                message,
+                expected: None,
+            });
+        }
+        let speaker = self.attendant.speaks_in(&frame.conv);
+        let publication = Publication { claim, level, speaker, ..Publication::of(frame.events) };
+        match self.shared.hub.publish(&frame.conv, publication) {
+            Ok(appended) => {
+                if !self.stirred.contains(&frame.conv) {
+                    self.stirred.push(frame.conv);
+                }
+                let ack = Ack {
+                    id,
+                    epoch: appended.position.epoch,
+                    seq: appended.position.seq,
+                    events: appended.events,
+                    duplicate: appended.duplicate,
+                    durability: level,
+                };
+                if level == Durability::Memory {
+                    self.queue(&ServerFrame::Ack(ack));
+                } else {
+                    self.acks.owe(self.shared.hub.log(), appended.ticket, ack);
+                }
+            }
+            Err(error) => {
+                let (code, expected, message) = (error.code(), error.expected(), error.to_string());
+                self.queue(&ServerFrame::Error { sub: None, id: Some(id), code, message, expected });
+            }
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! The journal: what was appended, written in one go for all conversations before it becomes rows of the database. An event is
+//! stored once its entry is in the journal; the writer makes rows of many entries at a time, when that costs least.
+//!
+//! ```text
+//!  append ──▶ queue ──▶ entry ──▶ segment that is written      stored
+//!               │                 segment before it ◀─ emptied when all of it is rows
+//!               └────── a second later ──▶ writer ──▶ rows
+//! ```
+//!
+//! Two files take turns: one grows while the other waits until the database has what it holds, and is emptied then. An entry is
+//! whole or it is nothing: its length and its checksum stand before it. What the database has already is told by the newest ticket
+//! that its life has applied, so reading the journal twice adds nothing.
+
+use std::fs::File;
+use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use flate2::Crc;
+use model::frame::Durability;
+use model::{ConversationId, Envelope, Epoch, Position};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use super::ops::Events;
+use super::private;
+use super::watermark::Marker;
+use crate::{Attachment, Call, Document, Mark};
+
+/// What is behind the name of the database.
+pub(super) const SUFFIXES: [&str; 2] = [".journal.1", ".journal.2"];
+
+/// Length and checksum of an entry, four bytes each.
+const HEAD_BYTES: usize = 8;
+
+/// Most bytes of one entry: what the queue holds, written out.
+const ENTRY_BYTES_MAX: usize = 1 << 30;
+
+/// How a line of an entry begins that an append begins with.
+const APPEND: &str = "+";
+
+/// The journal of an open log. The thread that writes entries and the writer share it.
+#[derive(Debug)]
+pub(super) struct Journal {
+    life: i64,
+    segments: Mutex<Segments>,
+    marker: Arc<Mutex<Marker>>,
+}
+
+#[derive(Debug)]
+struct Segments {
+    both: [Segment; 2],
+    /// The one that is written.
+    active: usize,
+    /// An entry while it is made.
+    entry: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Segment {
+    file: File,
+    bytes: u64,
+    /// The newest ticket that is in it.
+    newest: u64,
+}
+
+/// What stands first in an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Head {
+    /// The life that wrote it.
+    pub(super) life: i64,
+    /// Its number among all that this life committed.
+    pub(super) commit: u64,
+}
+
+/// What stands before the events of an append.
+#[derive(Serialize, Deserialize)]
+struct Lead<'a> {
+    ticket: u64,
+    conversation: std::borrow::Cow<'a, ConversationId>,
+    epoch: std::borrow::Cow<'a, Epoch>,
+    after: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mark: Option<std::borrow::Cow<'a, Mark>>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    documents: std::borrow::Cow<'a, [Document]>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    calls: std::borrow::Cow<'a, [Call]>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    attachments: std::borrow::Cow<'a, [Attachment]>,
+}
+
+/// An entry, read back.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) head: Head,
+    /// The appends, each with its ticket.
+    pub(super) appends: Vec<(u64, Events)>,
+}
+
+/// What both files hold, read back.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// The whole entries, the oldest first.
+    pub(super) entries: Vec<Entry>,
+    /// Bytes behind the last whole entry of a file.
+    pub(super) torn: u64,
+}
+
+impl Journal {
+    /// The journal beside `database` for a new `life`. What an earlier one holds is lost: see [`read`].
+    pub(super) fn open(database: &Path, life: i64, marker: Arc<Mutex<Marker>>) -> io::Result<Self> {
+        let open = |suffix: &str| {
+            let file = private::open(&private::beside(database, suffix))?;
+            file.set_len(0)?;
+            Ok::<_, io::Error>(Segment { file, bytes: 0, newest: 0 })
+        };
+        let [first, second] = SUFFIXES;
+        let both = [open(first)?, open(second)?];
+        Ok(Self { life, segments: Mutex::new(Segments { both, active: 0, entry: Vec::new() }), marker })
+    }
+
+    /// Writes `appends`, which rise by their tickets, as one entry taken at `now`. Where that fails nothing of it is there.
+    pub(super) fn write(&self, appends: &[(u64, Arc<Events>)], now: u64) -> io::Result<()> {
+        if appends.is_empty() {
+            return Ok(());
+        }
+        let mut segments = self.segments.lock();
+        let Segments { both, active, entry } = &mut *segments;
+        let Some(segment) = both.get_mut(*active) else { return Ok(()) };
+        let mut marker = self.marker.lock();
+        let commit = marker.begin();
+        encode(entry, Head { life: self.life, commit }, appends)?;
+        segment.write(entry)?;
+        segment.newest = appends.last().map_or(segment.newest, |(ticket, _)| *ticket);
+        // The room of a burst is not kept.
+        entry.shrink_to(1 << 20);
+        marker.committed(commit, now, false);
+        Ok(())
+    }
+
+    /// Everything up to `ticket` is rows: empties what holds nothing else.
+    pub(super) fn applied(&self, ticket: u64) {
+        let mut segments = self.segments.lock();
+        let mut active = segments.active;
+        for segment in
+            segments.both.iter_mut().filter(|segment| segment.bytes > 0 && segment.newest <= ticket)
+        {
+            if let Err(error) = segment.empty() {
+                // It is read once more at the next start, and adds nothing.
+                tracing::warn!(%error, "the journal of the log is not emptied");
+            }
+        }
+        let other = 1 - active;
+        if segments.both.get(active).is_some_and(|it| it.bytes > 0)
+            && segments.both.get(other).is_some_and(|it| it.bytes == 0)
+        {
+            active = other;
+        }
+        segments.active = active;
+    }
+}
+
+impl Segment {
+    fn write(&mut self, entry: &[u8]) -> io::Result<()> {
+        let written = self.file.seek(SeekFrom::Start(self.bytes)).and_then(|_| self.file.write_all(entry));
+        if let Err(error) = written {
+            // Whatever of it is there is no whole entry; the next is written over it.
+            drop(self.file.set_len(self.bytes));
+            return Err(error);
+        }
+        self.bytes += entry.len() as u64;
+        Ok(())
+    }
+
+    fn empty(&mut self) -> io::Result<()> {
+        self.file.set_len(0)?;
+        self.bytes = 0;
+        Ok(())
+    }
+}
+
+/// What the journal beside `database` holds.
+pub(super) fn read(database: &Path) -> io::Result<Found> {
+    let mut found = Found::default();
+    for suffix in SUFFIXES {
+        let bytes = match std::fs::read(private::beside(database, suffix)) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        found.torn += decode(&bytes, &mut found.entries);
+    }
+    found
+        .entries
+        .sort_by_key(|entry| (entry.head.life, entry.appends.first().map_or(0, |(ticket, _)| *ticket)));
+    Ok(found)
+}
+
+fn encode(entry: &mut Vec<u8>, head: Head, appends: &[(u64, Arc<Events>)]) -> io::Result<()> {
+    entry.clear();
+    entry.extend_from_slice(&[0; HEAD_BYTES]);
+    line(entry, "", &head)?;
+    for (ticket, events) in appends {
+        use std::borrow::Cow::Borrowed;
+        let lead = Lead {
+            ticket: *ticket,
+            conversation: Borrowed(&events.conversation),
+            epoch: Borrowed(&events.after.epoch),
+            after: events.after.seq,
+            mark: events.mark.as_ref().map(Borrowed),
+            documents: Borrowed(&events.documents),
+            calls: Borrowed(&events.calls),
+            attachments: Borrowed(&events.attachments),
+        };
+        line(entry, APPEND, &lead)?;
+        for envelope in &events.envelopes {
+            line(entry, "", envelope)?;
+        }
+    }
+    let body = entry.get(HEAD_BYTES..).unwrap_or_default();
+    let length = u32::try_from(body.len()).ok().filter(|length| *length as usize <= ENTRY_BYTES_MAX);
+    let length = length.ok_or_else(|| io::Error::other("an entry of the journal is too large"))?;
+    let sum = checksum(body);
+    for (to, from) in entry.iter_mut().zip(length.to_le_bytes().into_iter().chain(sum.to_le_bytes())) {
+        *to = from;
+    }
+    Ok(())
+}
+
+fn line(entry: &mut Vec<u8>, before: &str, value: &impl Serialize) -> io::Result<()> {
+    entry.extend_from_slice(before.as_bytes());
+    serde_json::to_writer(&mut *entry, value)?;
+    entry.push(b'\n');
+    Ok(())
+}
+
+fn checksum(bytes: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(bytes);
+    crc.sum()
+}
+
+/// Adds the whole entries of `bytes`; how many bytes are left behind the last of them.
+fn decode(bytes: &[u8], entries: &mut Vec<Entry>) -> u64 {
+    let mut rest = bytes;
+    while let Some((entry, behind)) = whole(rest) {
+        entries.push(entry);
+        rest = behind;
+    }
+    rest.len() as u64
+}
+
+/// The first entry, if it is whole, and what is behind it.
+fn whole(bytes: &[u8]) -> Option<(Entry, &[u8])> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    let (sum, rest) = rest.split_first_chunk::<4>()?;
+    let (body, behind) = rest.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
+    if checksum(body) != u32::from_le_bytes(*sum) {
+        return None;
+    }
+    Some((parse(std::str::from_utf8(body).ok()?)?, behind))
+}
+
+fn parse(body: &str) -> Option<Entry> {
+    let mut lines = body.lines();
+    let head: Head = serde_json::from_str(lines.next()?).ok()?;
+    let mut appends: Vec<(u64, Events)> = Vec::new();
+    for line in lines {
+        if let Some(lead) = line.strip_prefix(APPEND) {
+            let lead: Lead<'_> = serde_json::from_str(lead).ok()?;
+            appends.push((lead.ticket, lead.into_events()));
+        } else {
+            let (_, events) = appends.last_mut()?;
+            events.envelopes.push(Arc::new(Envelope::parse(line).ok()?));
+        }
+    }
+    Some(Entry { head, appends })
+}
+
+impl Lead<'_> {
+    fn into_events(self) -> Events {
+        Events {
+            conversation: self.conversation.into_owned(),
+            after: Position { epoch: self.epoch.into_owned(), seq: self.after },
+            envelopes: Vec::new(),
+            mark: self.mark.map(std::borrow::Cow::into_owned),
+            level: Durability::Memory,
+            documents: self.documents.into_owned(),
+            calls: self.calls.into_owned(),
+            attachments: self.attachments.into_owned(),
+            bytes: 0,
+        }
+    }
+}

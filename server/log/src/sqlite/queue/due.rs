@@ -1,0 +1,79 @@
+//! What becomes rows, and when: at once what somebody asks for, soon what is stored only as rows, and a second later what the journal
+//! has.
+
+use std::time::Instant;
+
+use model::Seq;
+
+use super::{GATHER, GROUP_BYTES_MAX, ROWS_AFTER, Stage, State, UNWRITTEN};
+use crate::sqlite::ops::{Known, Op, Queued, Way};
+
+impl State {
+    /// What was said of the conversation of `op`, which stands at `head` by it.
+    pub(super) fn knows(&self, op: &Op, head: Option<Seq>) -> Known {
+        let tail = op.conversation().and_then(|conversation| self.tails.get(conversation));
+        match (tail, head) {
+            (Some(tail), Some(head)) if !tail.is_holed() && head <= tail.head => Known::Whole,
+            _ => Known::Less,
+        }
+    }
+
+    /// Whether somebody may wait for something that is stored only as rows.
+    pub(super) fn waits_for_rows(&self) -> bool {
+        self.rows_since.is_some() || self.journal_is_off
+    }
+
+    /// Whether so much waits that nothing more is promised before some of it is rows.
+    pub(super) fn is_long(&self) -> bool {
+        self.bytes > self.rows_bytes.saturating_mul(UNWRITTEN)
+    }
+
+    /// When the writer is to write next, of what waits since `since`.
+    pub(super) fn rows_due(&self, since: Instant, now: Instant) -> Instant {
+        let waited = self.gather.due(now).filter(|_| self.waits_for_rows());
+        let gathered = if self.journal_is_off { Some(since) } else { self.rows_since };
+        let gathered = gathered.map(|since| since + GATHER);
+        [waited, gathered].into_iter().flatten().fold(since + ROWS_AFTER, Instant::min)
+    }
+
+    /// What is written as rows next: everything where something waits for that, else what the journal has.
+    pub(super) fn take(&mut self) -> Vec<Queued> {
+        let all = self.urgent || self.waits_for_rows() || self.stage != Stage::Open || self.is_long();
+        let until = if all { u64::MAX } else { self.stored };
+        let mut bytes = 0;
+        let mut taken = Vec::new();
+        while let Some(queued) = self.ops.pop_front() {
+            bytes += queued.bytes;
+            if (bytes > GROUP_BYTES_MAX || queued.ticket > until) && !(taken.is_empty() && until == u64::MAX)
+            {
+                self.ops.push_front(queued);
+                break;
+            }
+            self.taken = queued.ticket;
+            taken.push(queued);
+        }
+        self.has_taken();
+        taken
+    }
+
+    /// Looks at what is left after some was taken.
+    fn has_taken(&mut self) {
+        let now = Instant::now();
+        if self.taken > self.stored {
+            // Who waits, waits for the writer now.
+            self.gather.written(now);
+            (self.entry_since, self.entry_bytes) = (None, 0);
+        }
+        self.since = (!self.ops.is_empty()).then_some(now);
+        self.urgent &= !self.ops.is_empty();
+        if self.rows_since.is_some() {
+            let is_left = self.ops.iter().any(|queued| queued.way == Way::Rows);
+            self.rows_since = self.rows_since.filter(|_| is_left);
+        }
+        if self.entry_since.is_none()
+            && self.ops.iter().any(|queued| queued.way == Way::Journal && queued.ticket > self.stored)
+        {
+            self.entry_since = Some(now);
+        }
+    }
+}

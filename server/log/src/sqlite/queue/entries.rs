@@ -1,0 +1,147 @@
+//! The queue as the journal uses it: what its next entry holds, and what became of it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::{GATHER, GATHER_BYTES, GROUP_BYTES_MAX, Queue, Stage, State};
+use crate::sqlite::ops::{Events, Op, Way};
+use crate::{Health, Ticket};
+
+/// What is to be written as one entry.
+#[derive(Debug)]
+pub(in crate::sqlite) struct NextEntry {
+    /// The appends, each with its ticket; none where what waits only saves time or room.
+    pub(in crate::sqlite) appends: Vec<(u64, Arc<Events>)>,
+    /// Once they are written, everything up to this ticket is stored.
+    pub(in crate::sqlite) last: u64,
+}
+
+impl Queue {
+    /// For the journal: waits until there is an entry to write; nothing when the log ends, since the writer writes all then.
+    pub(in crate::sqlite) fn next_entry(&self) -> Option<NextEntry> {
+        let mut state = self.state.lock();
+        loop {
+            if state.stage != Stage::Open {
+                return None;
+            }
+            #[cfg(any(test, feature = "testkit"))]
+            if state.strings.is_pulled() {
+                if let Some(entry) = self.entry_by_hand(&mut state) {
+                    return Some(entry);
+                }
+                self.entries.wait(&mut state);
+                continue;
+            }
+            if !self.journals(&state) {
+                self.entries.wait(&mut state);
+                continue;
+            }
+            let now = Instant::now();
+            let gathered = state.entry_since.map(|since| since + GATHER);
+            let Some(due) = gathered.into_iter().chain(state.gather.due(now)).min() else {
+                self.entries.wait(&mut state);
+                continue;
+            };
+            if now < due && state.entry_bytes < GATHER_BYTES {
+                self.entries.wait_until(&mut state, due);
+                continue;
+            }
+            if let Some(entry) = state.entry() {
+                return Some(entry);
+            }
+            // Something is in between that is stored only as rows.
+            self.entries.wait(&mut state);
+        }
+    }
+
+    /// Whether entries are written now: not while the writer has what comes before them, nor while nothing can be written.
+    fn journals(&self, state: &State) -> bool {
+        #[cfg(any(test, feature = "testkit"))]
+        if state.strings.is_full() {
+            return false;
+        }
+        let is_next = state.taken <= state.stored;
+        is_next && !state.is_long() && !state.journal_is_off && self.progress.borrow().health == Health::Well
+    }
+
+    /// The entry that a hand wants, if there is one; else it is told that there is none.
+    #[cfg(any(test, feature = "testkit"))]
+    fn entry_by_hand(&self, state: &mut State) -> Option<NextEntry> {
+        let entry = (state.strings.wants_entry() && self.journals(state)).then(|| state.entry()).flatten();
+        if entry.is_none() {
+            state.strings.has_entry();
+            self.done.notify_all();
+        }
+        entry
+    }
+
+    /// For the journal: `entry` is in it.
+    pub(in crate::sqlite) fn journaled(&self, entry: &NextEntry) {
+        let mut state = self.state.lock();
+        state.stored = state.stored.max(entry.last);
+        state.pass_aside();
+        let stored = Ticket(state.stored);
+        #[cfg(any(test, feature = "testkit"))]
+        state.strings.has_entry();
+        self.progress.send_modify(|progress| progress.stored = progress.stored.max(stored));
+        drop(state);
+        self.done.notify_all();
+    }
+
+    /// For the journal: it cannot be written. Until rows can be, everything is stored as rows.
+    pub(in crate::sqlite) fn journal_failed(&self) {
+        let mut state = self.state.lock();
+        state.journal_is_off = true;
+        #[cfg(any(test, feature = "testkit"))]
+        state.strings.has_entry();
+        state.entry_since = None;
+        // Whoever waits, waits for the writer now.
+        state.urgent = true;
+        drop(state);
+        self.work.notify_one();
+    }
+}
+
+impl State {
+    /// Passes over what need not be stored and comes next. Whether there was any.
+    pub(super) fn pass_aside(&mut self) -> bool {
+        let (before, begin) = (self.stored, self.ops.partition_point(|queued| queued.ticket <= self.stored));
+        let next = self.ops.range(begin..);
+        // The writer may have what comes before.
+        if self.taken <= self.stored {
+            let aside = next.take_while(|queued| queued.way == Way::Aside);
+            self.stored = aside.last().map_or(before, |queued| queued.ticket);
+        }
+        self.stored > before
+    }
+
+    /// What can be in the next entry; nothing when that is nothing.
+    fn entry(&mut self) -> Option<NextEntry> {
+        let begin = self.ops.partition_point(|queued| queued.ticket <= self.stored);
+        let mut entry = NextEntry { appends: Vec::new(), last: self.stored };
+        let mut bytes: usize = 0;
+        for queued in self.ops.range(begin..) {
+            if bytes > GROUP_BYTES_MAX {
+                break;
+            }
+            match (queued.way, &queued.op) {
+                (Way::Journal, Op::Append(events)) => {
+                    entry.appends.push((queued.ticket, Arc::clone(events)));
+                    bytes += queued.bytes;
+                }
+                (Way::Aside, _) => {}
+                _ => break,
+            }
+            entry.last = queued.ticket;
+        }
+        // What is behind something else waits for the writer.
+        let now = Instant::now();
+        self.entry_since = (bytes > GROUP_BYTES_MAX).then_some(now);
+        self.entry_bytes = 0;
+        if entry.last <= self.stored {
+            return None;
+        }
+        self.gather.written(now);
+        Some(entry)
+    }
+}

@@ -1,0 +1,113 @@
+//! What the journal has of the life before becomes rows when the log is opened, as the work of that life: its conversations go on
+//! in a new epoch, like all that ended without being told (invariant I9).
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
+
+use super::aside::Aside;
+use super::commit::Commit;
+use super::journal::{self, Entry};
+use super::known::Known;
+use super::ops::{Op, Queued, Way};
+use super::schema::{integer, natural};
+use super::{OpenError, private};
+
+/// Most appends of one transaction.
+const GROUP: usize = 10_000;
+
+/// Makes rows of what the journal beside `path` has and the database has not. Nothing is taken from the journal here: it is emptied
+/// when the next life begins. How many appends do not continue what is there.
+pub(super) fn replay(connection: &mut Connection, path: &Path, aside: &Aside) -> Result<u64, OpenError> {
+    let found = journal::read(path).map_err(|source| OpenError::File { path: path.to_path_buf(), source })?;
+    if found.torn > 0 {
+        tracing::warn!(path = %path.display(), bytes = found.torn, "an entry of the journal is not whole");
+    }
+    let broken = |source| OpenError::Database { path: path.to_path_buf(), source };
+    let newest = "SELECT number, applied, commits FROM life ORDER BY number DESC LIMIT 1";
+    let newest =
+        connection.query_row(newest, [], |row| Ok((row.get(0)?, natural(row.get(1)?), natural(row.get(2)?))));
+    let (life, applied, commits): (i64, u64, u64) = newest.optional().map_err(broken)?.unwrap_or_default();
+    let (entries, strange): (Vec<Entry>, Vec<Entry>) =
+        found.entries.into_iter().partition(|entry| entry.head.life == life);
+    if strange.iter().any(|entry| entry.head.life > life) {
+        keep_strange(path);
+    }
+    let commit = entries.iter().map(|entry| entry.head.commit).max().unwrap_or(0).max(commits);
+    let void = void(connection).map_err(broken)?;
+    let is_new = |ticket: u64, op: &Op| {
+        let went = op.conversation().and_then(|conversation| void.get(conversation.as_str()));
+        ticket > applied && went.is_none_or(|went| ticket > *went)
+    };
+    let appends = entries.into_iter().flat_map(|entry| entry.appends);
+    let ops = appends.map(|(ticket, events)| (ticket, Op::Append(events.into())));
+    let group: Vec<Queued> = ops
+        .filter(|(ticket, op)| is_new(*ticket, op))
+        .map(|(ticket, op)| Queued { ticket, bytes: 0, way: Way::Journal, op })
+        .collect();
+    if !group.is_empty() {
+        tracing::info!(appends = group.len(), "what the journal has is written into the log");
+    }
+    let mut left_out = 0;
+    for group in group.chunks(GROUP) {
+        left_out += apply(connection, group, life, aside).map_err(broken)?;
+    }
+    let count = "UPDATE life SET commits = max(commits, ?2) WHERE number = ?1";
+    connection.execute(count, (life, integer(commit))).map(drop).map_err(broken)?;
+    connection.execute("DELETE FROM void", []).map_err(broken)?;
+    Ok(left_out)
+}
+
+/// One transaction of the life before; op by op where the database refuses one of them. How many do not continue what is there.
+fn apply(connection: &mut Connection, group: &[Queued], life: i64, aside: &Aside) -> rusqlite::Result<u64> {
+    let mut known = Known::default();
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut commit = Commit::new(&transaction, &mut known, life, true);
+    let applied = group.iter().try_for_each(|queued| commit.apply(queued)).and_then(|()| commit.finish());
+    let outcome = match (applied, group) {
+        (Ok(outcome), _) => outcome,
+        (Err(error), [only]) if super::writer::is_refusal(&error) => {
+            aside.put([(&only.op, error.to_string())]);
+            return Ok(0);
+        }
+        (Err(error), _) if super::writer::is_refusal(&error) && group.len() > 1 => {
+            drop(transaction);
+            let (first, second) = group.split_at(group.len() / 2);
+            let left_out = apply(connection, first, life, aside)?;
+            return Ok(left_out + apply(connection, second, life, aside)?);
+        }
+        (Err(error), _) => return Err(error),
+    };
+    let misfits = outcome.misfits.iter().filter_map(|(ticket, head)| {
+        let queued = group.iter().find(|queued| queued.ticket == *ticket)?;
+        Some((&queued.op, format!("the events do not continue the log, which ends at {head}")))
+    });
+    aside.put(misfits);
+    let last = group.last().map_or(0, |queued| queued.ticket);
+    let note = "UPDATE life SET applied = max(applied, ?2) WHERE number = ?1";
+    transaction.execute(note, (life, integer(last)))?;
+    transaction.commit()?;
+    Ok(outcome.misfits.len() as u64)
+}
+
+/// Conversations that went ahead of what waited, and with which tickets.
+fn void(connection: &Connection) -> rusqlite::Result<HashMap<String, u64>> {
+    let mut select = connection.prepare("SELECT conversation, ticket FROM void")?;
+    select.query_map([], |row| Ok((row.get(0)?, natural(row.get(1)?))))?.collect()
+}
+
+/// Keeps a journal of a life that the database does not know: it belongs to another state of the file.
+fn keep_strange(path: &Path) {
+    for suffix in journal::SUFFIXES {
+        let (from, to) = (private::beside(path, suffix), private::beside(path, &format!("{suffix}.unknown")));
+        match std::fs::rename(&from, &to) {
+            Ok(()) => {
+                tracing::error!(path = %to.display(), "the journal is of a later state of the log than the database, and is kept as it is");
+            }
+            Err(error) => {
+                tracing::error!(%error, path = %from.display(), "a journal of another state of the log is lost");
+            }
+        }
+    }
+}

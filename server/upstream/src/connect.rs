@@ -1,0 +1,104 @@
+//! How connections are made: TCP or a proxy of the environment, TLS, and which version of HTTP the other side chose.
+
+use std::time::Duration;
+
+use hyper::http::Uri;
+use hyper::http::uri::Scheme;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
+use hyper_util::client::legacy::connect::{Connection as _, HttpConnector};
+use hyper_util::rt::TokioIo;
+use model::limits::PROXY_CONNECT_MS;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tower::ServiceExt as _;
+
+use crate::config::Upstream;
+use crate::detour::Reaching;
+use crate::egress::{Egress, TlsError};
+use crate::error::reason;
+
+/// A connection as hyper takes it, behind TLS where that is wanted.
+pub(crate) type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
+
+/// A bare connection for what is no request.
+pub type RawConnection = TokioIo<Stream>;
+
+/// How a connection is found to be dead: one that a router between forgot says nothing any more, not even that.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pulse {
+    /// How often the other side is asked whether it is there, while it is silent.
+    pub(crate) every: Duration,
+    /// How long it may take to say so.
+    pub(crate) patience: Duration,
+}
+
+/// The pulse of all connections.
+pub(crate) const PULSE: Pulse = Pulse { every: Duration::from_secs(15), patience: Duration::from_secs(10) };
+
+/// How often TCP asks in the time that the other side has.
+const PROBES: u32 = 2;
+
+/// Makes connections to one upstream.
+#[derive(Debug, Clone)]
+pub(crate) struct Connector {
+    https: HttpsConnector<Reaching>,
+    uri: Uri,
+}
+
+impl Connector {
+    /// Connections for requests, over HTTP/2 where TLS agrees on it.
+    pub(crate) fn new(upstream: &Upstream, egress: &Egress) -> Result<Self, TlsError> {
+        let https = HttpsConnectorBuilder::new().with_tls_config(tls(upstream, egress)?).https_or_http();
+        let reaching = Reaching::new(tcp(PULSE), egress.detour(upstream));
+        let https = https.enable_http1().enable_http2().wrap_connector(reaching);
+        Ok(Self { https, uri: upstream.uri("").unwrap_or_default() })
+    }
+
+    /// Connections that go to the upstream itself from end to end, and speak HTTP/1.1 or something else.
+    pub(crate) fn bare(upstream: &Upstream, egress: &Egress) -> Result<Self, TlsError> {
+        let https = HttpsConnectorBuilder::new().with_tls_config(tls(upstream, egress)?).https_or_http();
+        let reaching = Reaching::new(tcp(PULSE), egress.detour(upstream).whole());
+        Ok(Self {
+            https: https.enable_http1().wrap_connector(reaching),
+            uri: upstream.uri("").unwrap_or_default(),
+        })
+    }
+
+    /// A connection, within [`PROXY_CONNECT_MS`]; else why there is none.
+    pub(crate) async fn connect(&self) -> Result<Stream, String> {
+        let within = Duration::from_millis(PROXY_CONNECT_MS);
+        let connected = tokio::time::timeout(within, self.https.clone().oneshot(self.uri.clone())).await;
+        let late = |_elapsed| format!("no connection within {} s", within.as_secs());
+        connected.map_err(late)?.map_err(|error| reason(&*error))
+    }
+}
+
+/// Whether the other side of `stream` speaks HTTP/2.
+pub(crate) fn is_http2(stream: &Stream) -> bool {
+    stream.connected().is_negotiated_h2()
+}
+
+/// Who is trusted for an upstream.
+fn tls(upstream: &Upstream, egress: &Egress) -> Result<ClientConfig, TlsError> {
+    let is_protected = upstream.uri("").is_some_and(|uri| uri.scheme() == Some(&Scheme::HTTPS));
+    let mut store = if is_protected { egress.roots().clone() } else { RootCertStore::empty() };
+    for certificate in upstream.certificates() {
+        store.add(certificate.clone())?;
+    }
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider);
+    let builder = builder.with_safe_default_protocol_versions()?;
+    Ok(builder.with_root_certificates(store).with_no_client_auth())
+}
+
+/// How connections of TCP are made.
+fn tcp(pulse: Pulse) -> HttpConnector {
+    let mut http = HttpConnector::new();
+    http.enforce_http(false);
+    http.set_nodelay(true);
+    http.set_keepalive(Some(pulse.every));
+    http.set_keepalive_interval(Some(pulse.patience / PROBES));
+    http.set_keepalive_retries(Some(PROBES));
+    http.set_connect_timeout(Some(Duration::from_millis(PROXY_CONNECT_MS)));
+    http
+}

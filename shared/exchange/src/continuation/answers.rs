@@ -1,0 +1,71 @@
+//! Whether what a history has as an answer is what a run said: all of it, the beginning that was shown before it broke off,
+//! or the words of its failure as the door told them.
+
+use model::event::RunStatus;
+use model::view::RunView;
+
+use super::sides::plain;
+
+/// What clients write in front of a failure that they show as an answer.
+const PREFIX: &str = "Error:";
+
+/// How much of the answer to a run its caller has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// It was there until the end.
+    All,
+    /// It hung up before.
+    Part,
+}
+
+/// Whether the caller of `run` shows `words` as its answer, where its door tells failures so. Where that breaks off, only the client
+/// knows what it shows.
+pub(super) fn is_answer(run: &RunView, words: &str, heard: Heard, telling: &Telling<'_>) -> bool {
+    let answer = plain(&run.answer());
+    if answer == words {
+        return true;
+    }
+    if is_partial(run, heard) && answer.starts_with(words) {
+        return true;
+    }
+    let is_shown = |shown: &str| answer.starts_with(shown);
+    let failures = run.error.iter().map(|error| error.message.as_str());
+    let mut failures = failures.chain(telling.failures.iter().copied());
+    let is_failure = failures.any(|failure| {
+        let shown = words.strip_suffix(plain(failure).as_str());
+        shown.is_some_and(|shown| is_shown(shown.strip_suffix(PREFIX).unwrap_or(shown)))
+    });
+    let is_of_client = || {
+        telling.breaks == Breaks::Off
+            && is_partial(run, heard)
+            && words.rsplit_once(PREFIX).is_some_and(|(shown, _)| is_shown(shown))
+    };
+    is_failure || is_of_client()
+}
+
+/// Whether its caller may have less than all of the answer.
+pub(super) fn is_partial(run: &RunView, heard: Heard) -> bool {
+    heard == Heard::Part
+        || matches!(run.status, RunStatus::Error | RunStatus::Interrupted | RunStatus::Cancelled)
+}
+
+/// How the door of a caller tells failures.
+#[derive(Debug, Clone, Copy)]
+pub struct Telling<'a> {
+    /// Whether in words at all.
+    pub breaks: Breaks,
+    /// The words for failures that are not the run's own.
+    pub failures: &'a [&'a str],
+}
+
+/// Whether a door tells a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Breaks {
+    /// In words.
+    Never,
+    /// It breaks the answer off.
+    Off,
+}
+
+#[cfg(test)]
+mod tests;

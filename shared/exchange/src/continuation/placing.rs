@@ -1,0 +1,85 @@
+//! What of a history is new. Callers who keep the history send all of it each time; the conversation has most of it. What
+//! the persons said is compared, in order: answers come back from clients in many forms.
+
+use model::View;
+use model::event::RunStatus;
+use model::view::{MessageView, TopItem};
+
+use crate::spoken::Spoken;
+
+/// How much of what was said a request has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it: what is not there any more was taken back.
+    All,
+    /// All of it, unless it has nothing but a question.
+    Perhaps,
+}
+
+/// Where what a caller sends belongs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Placing {
+    /// The conversation goes on, with the messages from this one on.
+    Rest(usize),
+    /// The history went another way from this item on: the messages from this one on belong into a fork that begins before
+    /// the item.
+    Before(TopItem, usize),
+}
+
+/// Where `messages` belong in the conversation `view`, which are that much of what was said. `takes` where they brought
+/// results that its newest run was left for.
+pub fn place(view: &View, messages: &[Spoken], (extent, takes): (Extent, bool)) -> Placing {
+    let known: Vec<(usize, &MessageView)> =
+        view.items.iter().enumerate().filter_map(|item| said(view, item)).collect();
+    let told: Vec<usize> = (0..messages.len()).filter(|at| is_user(messages, *at)).collect();
+    let same = |(known, told): &(&(usize, &MessageView), &usize)| {
+        messages.get(**told).is_some_and(|spoken| known.1.text == spoken.text.as_str())
+    };
+    let common = known.iter().zip(&told).take_while(same).count();
+    let is_history = messages.iter().any(|spoken| spoken.role == "assistant");
+    let replaces =
+        messages.iter().any(|spoken| spoken.id.as_ref().is_some_and(|id| view.messages.contains_key(id)));
+    if extent == Extent::Perhaps && common == 0 && !is_history && !replaces {
+        // The caller leaves the history to the hub.
+        return Placing::Rest(told.first().copied().unwrap_or(messages.len()));
+    }
+    match (known.get(common), told.get(common)) {
+        (None, Some(from)) => Placing::Rest(*from),
+        (Some((at, _)), Some(from)) => before(view, *at, *from),
+        (None, None) if takes => Placing::Rest(messages.len()),
+        (more, None) => {
+            let last = common.checked_sub(1).and_then(|last| known.get(last));
+            let answered = last.map_or(0, |(at, _)| at + 1);
+            let goes_on =
+                more.is_none() && view.items.get(answered..).is_none_or(|items| have_failed(view, items));
+            if goes_on { Placing::Rest(messages.len()) } else { before(view, answered, messages.len()) }
+        }
+    }
+}
+
+/// A message of a person.
+fn said<'a>(view: &'a View, (at, item): (usize, &TopItem)) -> Option<(usize, &'a MessageView)> {
+    let TopItem::Message(id) = item else { return None };
+    view.messages.get(id).filter(|message| message.role == "user").map(|message| (at, message))
+}
+
+fn is_user(messages: &[Spoken], at: usize) -> bool {
+    messages.get(at).is_some_and(|spoken| spoken.role == "user")
+}
+
+/// Whether nothing of this answers: then the same may be asked once more.
+fn have_failed(view: &View, items: &[TopItem]) -> bool {
+    items.iter().all(|item| match item {
+        TopItem::Message(_) => false,
+        TopItem::Run(id) => view.runs.get(id).is_some_and(|run| {
+            matches!(run.status, RunStatus::Error | RunStatus::Interrupted | RunStatus::Cancelled)
+        }),
+    })
+}
+
+fn before(view: &View, at: usize, from: usize) -> Placing {
+    view.items.get(at).cloned().map_or(Placing::Rest(from), |item| Placing::Before(item, from))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! Which crate may see which: the manifests say it and the compiler holds it; this table holds the manifests. A new line here is a decision.
+
+use super::{RuleViolation, SourceTree};
+
+/// The crates of the product, each with the others that it may name outside its tests.
+const SEES: [(&str, &[&str]); 13] = [
+    ("shared/model", &[]),
+    ("shared/dialects", &["model"]),
+    ("shared/encode", &["model"]),
+    ("shared/exchange", &["dialects", "model"]),
+    ("server/log", &["model"]),
+    ("server/upstream", &["model"]),
+    ("server/client", &["model", "upstream"]),
+    ("server/hub", &["event-log", "model"]),
+    ("server/agents", &["dialects", "encode", "event-log", "exchange", "hub", "model", "upstream"]),
+    (
+        "server/edge",
+        &["agents", "client", "dialects", "encode", "event-log", "exchange", "hub", "model", "upstream"],
+    ),
+    (
+        "server/fanlight",
+        &["agents", "client", "dialects", "edge", "encode", "event-log", "hub", "model", "upstream"],
+    ),
+    ("web", &["encode", "model"]),
+    ("web/decoder", &["dialects", "model"]),
+];
+
+/// Packages from elsewhere that one crate has alone, since it owns what they are for.
+const OWNED: [(&str, &str, &str); 6] = [
+    ("rusqlite", "server/log", "SQL"),
+    ("axum", "server/edge", "serving"),
+    ("rmcp", "server/agents", "the protocol of tools"),
+    ("hyper-rustls", "server/upstream", "TLS to other servers"),
+    ("rustls", "server/upstream", "TLS to other servers"),
+    ("leptos", "web", "what is drawn"),
+];
+
+/// Every manifest that names what it should not.
+pub(crate) fn check(tree: &SourceTree, findings: &mut Vec<RuleViolation>) {
+    for (path, text) in &tree.texts {
+        let Some(home) = path.strip_suffix("/Cargo.toml") else { continue };
+        // Tests stand on everything.
+        if home.starts_with("tests") {
+            continue;
+        }
+        let sees = SEES.iter().find(|(crate_, _)| *crate_ == home).map_or(&[][..], |(_, sees)| *sees);
+        for (line, name) in dependencies(text) {
+            let mut find = |message: String| {
+                findings.push(RuleViolation { file: path.clone(), line, rule: "manifests", message });
+            };
+            if is_ours(name) && !sees.contains(&name) {
+                find(format!(
+                    "{home} may not name {name}: a type lives with the crate that decides about it; see `Direction` in ARCHITECTURE.md"
+                ));
+            }
+            if let Some((_, owner, what)) =
+                OWNED.iter().find(|(owned, owner, _)| *owned == name && *owner != home)
+            {
+                find(format!("{name} is named in {owner} alone, which owns {what}; ask that crate"));
+            }
+        }
+    }
+}
+
+/// Whether a package is one of the product's.
+fn is_ours(name: &str) -> bool {
+    let named = |path: &str| match path {
+        "server/log" => name == "event-log",
+        path => path.rsplit('/').next() == Some(name),
+    };
+    SEES.iter().any(|(path, _)| named(path))
+}
+
+/// What a manifest names outside of its tests, with the line, from 1.
+fn dependencies(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut counts = false;
+    text.lines().enumerate().filter_map(move |(at, line)| {
+        if let Some(section) = line.strip_prefix('[') {
+            let section = section.trim_end().trim_end_matches(']');
+            let is_target = section.starts_with("target.") && section.ends_with(".dependencies");
+            counts = section == "dependencies" || is_target;
+            return None;
+        }
+        let name = line.split(['.', '=', ' ']).next().filter(|name| counts && !name.is_empty())?;
+        (!name.starts_with('#')).then_some((at + 1, name))
+    })
+}
