@@ -87,6 +87,7 @@ fn App() -> impl IntoView {
 /// Shows what the address says of the conversation, once that is there.
 fn look(store: Store, navigation: Navigation) {
     let wanted = RwSignal::new(None);
+    let moment = RwSignal::new(None);
     Effect::new(move |_| {
         let looks = navigation.looks();
         if let Some(level) = looks.level {
@@ -102,8 +103,19 @@ fn look(store: Store, navigation: Navigation) {
         }
         store.panel.compared.set(looks.compare);
         wanted.set(looks.place);
+        moment.set(looks.moment);
         // The address that was gone to says nothing of how it is looked at.
         browser::after(0, move || store.write_address(&route::KEPT));
+    });
+    Effect::new(move |_| {
+        let Some(at) = moment.get() else { return };
+        store.seq.track();
+        let is_shown = store.conversation.with(|shown| *shown == navigation.conversation());
+        if is_shown && store.live.get() {
+            moment.set(None);
+            store.start_replay(Some(at));
+            store.write_address(&route::PLACE);
+        }
     });
     Effect::new(move |_| {
         let Some(place) = wanted.get() else { return };

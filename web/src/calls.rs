@@ -132,9 +132,10 @@ pub fn calls(view: &View, groups: &[Group], now: u64) -> Calls {
                 state: tool.state,
                 taken_ms,
                 bytes: bytes(tool),
-                is_slow: groups
-                    .get(name)
-                    .is_some_and(|group| group.is_slow(taken_ms, tool.latency_ms().is_some())),
+                is_slow: tool.state != ToolState::Cancelled
+                    && groups
+                        .get(name)
+                        .is_some_and(|group| group.is_slow(taken_ms, tool.latency_ms().is_some())),
             };
             calls.insert((run_id.clone(), id.clone()), call);
         }

@@ -178,6 +178,11 @@ impl Tally {
     }
 }
 
+/// What all runs of a conversation have used.
+pub fn spent(view: &View) -> Usage {
+    view.runs.values().filter_map(|run| run.usage).fold(Usage::default(), Usage::plus)
+}
+
 /// Most forks of forks that are followed to their origin.
 const FORKS_MAX: usize = 64;
 
@@ -285,6 +290,21 @@ mod tests {
         let usage = Usage { input_tokens: 1_200, output_tokens: 34, cost, ..Usage::default() };
         let much = Tally { calls: 2, failed: 1, busy_ms: 1_500, usage };
         assert_eq!(much.words(), "2 calls · 1 failed · 1.5 s · 1,200 → 34 tokens · $0.0042");
+    }
+
+    #[test]
+    fn what_a_conversation_has_used_is_that_of_all_its_runs() {
+        let view = view(
+            &[
+                r#"{"k":"run.start","run":"a"}"#,
+                r#"{"k":"run.end","run":"a","usage":{"input_tokens":100,"output_tokens":10}}"#,
+                r#"{"k":"run.start","run":"b"}"#,
+                r#"{"k":"run.end","run":"b","usage":{"input_tokens":50,"output_tokens":5}}"#,
+            ],
+            "x",
+        );
+        let used = spent(&view);
+        assert_eq!((used.input_tokens, used.output_tokens), (150, 15));
     }
 
     #[test]

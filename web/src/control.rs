@@ -63,13 +63,14 @@ pub fn going<'a>(view: &'a View, agents: &[Agent]) -> Option<&'a RunId> {
     newest.find(|(_, run)| is_ours(run, agents) && run.is_running()).map(|(id, _)| id)
 }
 
-/// The agent that is to answer in a conversation: the one that was `chosen` there, else who answered there last, else the
-/// first.
+/// The agent that is to answer in a conversation: the one that was `chosen` there, else who answered there last; where nothing has
+/// run yet, the first. Nobody where agents elsewhere have answered so far: who goes on in their place is for the reader to choose.
 pub fn answers<'a>(agents: &'a [Agent], chosen: Option<&str>, view: &View) -> Option<&'a str> {
     let last =
         || view.runs.values().rev().find(|run| is_ours(run, agents)).and_then(|run| run.name.as_deref());
     let known = |name: &str| agents.iter().find(|agent| agent.name == name);
-    let found = chosen.and_then(known).or_else(|| last().and_then(known)).or_else(|| agents.first());
+    let first = || agents.first().filter(|_| view.runs.is_empty());
+    let found = chosen.and_then(known).or_else(|| last().and_then(known)).or_else(first);
     found.map(|agent| agent.name.as_str())
 }
 

@@ -176,6 +176,7 @@ fn odd(code: AnomalyCode) -> &'static str {
         AnomalyCode::TooMany => "too many",
         AnomalyCode::Truncated => "stream broke off",
         AnomalyCode::CopyLost => "recording lost",
+        AnomalyCode::Repeated => "repetitions left out",
     }
 }
 

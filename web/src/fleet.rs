@@ -11,13 +11,13 @@ use crate::seen::Seen;
 
 mod filter;
 
-pub use filter::{CHIPS, Filter, has_chip, with_chip};
+pub use filter::{CHIPS, Filter, completions, has_chip, unknown, with_chip};
 
 /// The groups, in the order in which they stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
-    /// A call waits for consent, the newest run failed and the reader has not seen it, nobody speaks for it any more, or a
-    /// call does not come back.
+    /// A call waits for consent, the newest run failed or broke off and the reader has not seen it, nobody speaks for it any
+    /// more, it is silent for long, or a call does not come back.
     NeedsYou,
     /// A run goes on.
     Running,
@@ -62,6 +62,29 @@ pub struct List {
 /// From so many milliseconds on a call is thought to hang.
 const STUCK_MS: u64 = 300_000;
 
+/// From so many milliseconds without an event on, a run that neither waits for somebody nor for a call is silent: models seldom
+/// think longer without a word.
+const SILENT_MS: u64 = 60_000;
+
+/// From so many on it asks for a person.
+const SILENT_LONG_MS: u64 = 600_000;
+
+/// For how many milliseconds a run that goes on has said nothing, `newest` being its last event; nothing before it counts.
+pub fn silence(newest: u64, now: u64) -> Option<u64> {
+    Some(now.saturating_sub(newest)).filter(|ms| *ms >= SILENT_MS)
+}
+
+/// For how many milliseconds a running conversation is silent at the hub's time `now`: nothing while it waits for consent or for a
+/// call. One that nobody speaks for is so from its last word on.
+pub fn silent(row: &ConversationRow, now: u64) -> Option<u64> {
+    let waits = row.approvals > 0 || row.call.is_some();
+    match row.state {
+        Some(RunStatus::Running) if row.stalled => Some(now.saturating_sub(row.at)),
+        Some(RunStatus::Running) if !waits => silence(row.at, now),
+        _ => None,
+    }
+}
+
 /// Whether a call that executes since `since` is thought to hang at `now`, both by the hub's clock.
 pub fn is_stuck(since: u64, now: u64) -> bool {
     now.saturating_sub(since) >= STUCK_MS
@@ -84,18 +107,22 @@ pub fn lasts(row: &ConversationRow, since: u64, now: u64, is_current: bool) -> S
 pub fn group(row: &ConversationRow, now: u64, seen: &Seen) -> Group {
     match row.state {
         _ if row.approvals > 0 => Group::NeedsYou,
-        Some(RunStatus::Error) if !seen.knows_end(row) => Group::NeedsYou,
+        Some(RunStatus::Error | RunStatus::Interrupted) if !seen.knows_end(row) => Group::NeedsYou,
         Some(RunStatus::Running) if row.stalled || stuck(row, now).is_some() => Group::NeedsYou,
+        Some(RunStatus::Running) if silent(row, now).is_some_and(|ms| ms >= SILENT_LONG_MS) => {
+            Group::NeedsYou
+        }
         Some(RunStatus::Running) => Group::Running,
         _ => Group::Recent,
     }
 }
 
-/// The state in one word, as tests and styles know it.
-pub fn state(row: &ConversationRow) -> &'static str {
+/// The state in one word at the hub's time `now`, as tests and styles know it.
+pub fn state(row: &ConversationRow, now: u64) -> &'static str {
     match row.state {
         _ if row.approvals > 0 => "approval",
         Some(RunStatus::Running) if row.stalled => "stalled",
+        Some(RunStatus::Running) if silent(row, now).is_some() => "silent",
         None => "empty",
         Some(status) => status_word(status),
     }
@@ -151,6 +178,11 @@ pub fn line(row: &ConversationRow, now: u64) -> String {
         Some(call) if row.approvals == 0 && !row.stalled => {
             format!("{} has run for {}", call.name, format::age(now.saturating_sub(call.since)))
         }
+        None if row.approvals == 0 => match silent(row, now) {
+            Some(ms) if row.stalled => format!("stalled {} · no word from its publisher", format::age(ms)),
+            Some(ms) => format!("silent {}", format::age(ms)),
+            None => activity(row),
+        },
         _ => activity(row),
     }
 }

@@ -61,8 +61,10 @@ pub enum Heard {
     Hit,
     /// Leaves what is typed in.
     Leave,
-    /// The browser moves up; the view no longer follows the end.
+    /// What is shown moves up; the view no longer follows the end.
     Up,
+    /// What is shown moves down.
+    Down,
     /// What the table of keys says.
     Key,
 }
@@ -91,8 +93,11 @@ pub fn heard(press: Press<'_>) -> Heard {
     match (focus, key) {
         (_, "F3") => Heard::Hit,
         (Focus::Text, "Escape") => Heard::Leave,
-        (Focus::Text, _) | (Focus::Box, "ArrowUp" | "PageUp" | "Home" | "End") => Heard::Nothing,
+        (Focus::Text, _) | (Focus::Box, "ArrowUp" | "ArrowDown" | "PageUp" | "PageDown" | "Home" | "End") => {
+            Heard::Nothing
+        }
         (_, "ArrowUp" | "PageUp" | "Home") => Heard::Up,
+        (_, "ArrowDown" | "PageDown") => Heard::Down,
         _ if press.is_off && key.chars().count() == 1 && key != "?" => Heard::Nothing,
         _ => Heard::Key,
     }
@@ -127,6 +132,7 @@ mod tests {
             assert_eq!(at(key, Focus::Box), Heard::Nothing, "{key}");
         }
         assert_eq!((at("End", Focus::Page), at("Home", Focus::Page)), (Heard::Key, Heard::Up));
+        assert_eq!((at("PageDown", Focus::Page), at("PageDown", Focus::Box)), (Heard::Down, Heard::Nothing));
         assert_eq!(at("j", Focus::Box), Heard::Key);
     }
 

@@ -11,6 +11,7 @@ use crate::components::copy_result;
 use crate::find::Place;
 use crate::keyboard::{Focus, Heard, Held, Press, Shown, heard};
 use crate::open::Level;
+use crate::scroll::Scroller;
 use crate::store::{Over, Sheet, Store, Tab};
 use leptos::prelude::*;
 use model::event::ToolState;
@@ -170,10 +171,32 @@ fn obey(store: Store, event: &KeyboardEvent, heard: Heard) -> bool {
         Heard::Leave => return leave_input(),
         Heard::Up => {
             store.release();
-            return false;
+            return scroll(store, &event.key());
         }
+        Heard::Down => return scroll(store, &event.key()),
         Heard::Key => return press(store, &event.key()),
     }
+    true
+}
+
+/// How far an arrow key scrolls, in CSS pixels.
+const LINE_PX: i32 = 40;
+
+/// Scrolls what is on the screen as `key` says, wherever the focus is: the page itself has nothing to scroll. False where there
+/// is nothing of it.
+fn scroll(store: Store, key: &str) -> bool {
+    let window = if store.panel.wall.get_untracked() { ".wall" } else { "#transcript" };
+    let Ok(Some(window)) = browser::document().query_selector(window) else { return false };
+    let (top, height) = (window.scroll_top(), window.client_height());
+    let page = height.saturating_sub(LINE_PX).max(LINE_PX);
+    store.scroller.with_value(Scroller::by_hand);
+    window.set_scroll_top(match key {
+        "Home" => 0,
+        "ArrowUp" => top.saturating_sub(LINE_PX),
+        "PageUp" => top.saturating_sub(page),
+        "ArrowDown" => top.saturating_add(LINE_PX),
+        _ => top.saturating_add(page),
+    });
     true
 }
 
@@ -230,6 +253,9 @@ fn close(store: Store) {
 }
 
 fn focus_filter(store: Store) {
+    if store.panel.wall.get_untracked() {
+        return browser::focus("wall-filter");
+    }
     if browser::width() < 800.0 {
         store.panel.sheet.set(Sheet::List);
     }

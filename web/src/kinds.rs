@@ -107,5 +107,12 @@ pub fn summary(name: &str, output: &PreviewOutput) -> String {
     format!("{what} · {}", format::bytes(output.text.len() as u64))
 }
 
+/// The same of a result of which only the beginning is here and `left_out` bytes are not.
+pub fn summary_of_beginning(output: &PreviewOutput, left_out: u64) -> String {
+    let is_json = output.text.trim_start().starts_with(['{', '[']);
+    let bytes = left_out.saturating_add(output.text.len() as u64);
+    format!("{} · {}", if is_json { "JSON" } else { "text" }, format::bytes(bytes))
+}
+
 #[cfg(test)]
 mod tests;

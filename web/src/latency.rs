@@ -85,7 +85,8 @@ pub fn groups(view: &View, is_wanted: impl Fn(&CallKey) -> bool) -> Vec<Group> {
             let group = groups.entry(tool.name.as_str()).or_default();
             group.calls.push(call);
             group.failed = group.failed.saturating_add(usize::from(tool.state == ToolState::Error));
-            group.latencies.extend(tool.latency_ms());
+            // How long somebody took to decline a call says nothing of its tool.
+            group.latencies.extend(tool.latency_ms().filter(|_| tool.state != ToolState::Cancelled));
         }
     }
     let named = groups.into_iter().map(|(name, mut group)| {

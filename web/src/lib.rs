@@ -32,6 +32,7 @@ pub mod model;
 pub mod number;
 pub mod open;
 pub mod panes;
+pub mod pieces;
 pub mod plain;
 pub mod replay;
 pub mod route;

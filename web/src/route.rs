@@ -22,6 +22,8 @@ pub struct Looks {
     pub timeline: Option<Drawer>,
     /// The conversation that stands beside it.
     pub compare: Option<ConversationId>,
+    /// The moment of the past that is shown, by the hub's clock.
+    pub moment: Option<u64>,
 }
 
 impl Looks {
@@ -42,6 +44,7 @@ impl Looks {
             is_pattern: value("pattern").is_some(),
             timeline: value("timeline").and_then(|word| Drawer::parse(&word)),
             compare: value("compare").and_then(|name| ConversationId::parse(&name).ok()),
+            moment: value("moment").and_then(|at| at.parse().ok()),
         }
     }
 
@@ -88,6 +91,9 @@ impl Looks {
         if let Some(other) = &self.compare {
             say("compare", other.as_str());
         }
+        if let Some(at) = self.moment {
+            pairs.push(format!("moment={at}"));
+        }
         if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
     }
 }
@@ -101,7 +107,7 @@ pub fn link(conversation: &ConversationId, looks: &Looks) -> String {
 pub const KEPT: [&str; 4] = ["level", "find", "pattern", "timeline"];
 
 /// What names a place in the conversation; gone from the address once the place is shown.
-pub const PLACE: [&str; 4] = ["run", "tool", "part", "message"];
+pub const PLACE: [&str; 5] = ["run", "tool", "part", "message", "moment"];
 
 /// `query` with what `looks` says in the place of `names`, and everything else as it was.
 pub fn with_looks(query: &str, names: &[&str], looks: &Looks) -> String {
@@ -211,6 +217,7 @@ mod tests {
                 is_pattern: true,
                 timeline: Some(Drawer::Tall),
                 compare: ConversationId::parse("größe & b").ok(),
+                moment: Some(1_795_300_000_123),
             };
             let link = link(&conversation, &looks);
             let (path, query) = link.split_once('?').unwrap();

@@ -19,6 +19,12 @@ const REVEAL_AT: f64 = 0.3;
 /// How long after an input scrolling counts as its effect, in milliseconds: browsers scroll smoothly.
 const INPUT_MS: u64 = 500;
 
+/// How near the reader comes to the button of earlier rows before they are loaded, in CSS pixels.
+const LOAD_PX: f64 = 200.0;
+
+/// Between two loads of earlier rows, in milliseconds: what came must be on the page before anybody can want more.
+const LOAD_MS: u64 = 400;
+
 /// How long a revealed card is marked, in milliseconds.
 const FLASH_MS: i32 = 1_200;
 
@@ -38,6 +44,8 @@ struct Parts {
     is_own: Cell<bool>,
     /// Where the browser does not hold still what it shows: what the reader looks at, and where on the screen it stands.
     held: RefCell<Option<(Element, f64)>>,
+    /// When earlier rows were asked for last, by the browser's clock.
+    loaded_at: Cell<u64>,
     told: RefCell<Box<dyn Fn(bool)>>,
 }
 
@@ -63,6 +71,7 @@ impl Scroller {
             is_down: Cell::new(false),
             is_own: Cell::new(false),
             held: RefCell::default(),
+            loaded_at: Cell::new(0),
             told: RefCell::new(Box::new(told)),
         });
         let seen = Rc::clone(&parts);
@@ -105,6 +114,13 @@ impl Scroller {
     pub(crate) fn stick(&self) {
         if let Some(parts) = &self.0 {
             parts.stick();
+        }
+    }
+
+    /// What scrolls from here on, the reader has asked for.
+    pub(crate) fn by_hand(&self) {
+        if let Some(parts) = &self.0 {
+            parts.input_at.set(browser::now_ms());
         }
     }
 
@@ -210,6 +226,26 @@ impl Parts {
             self.space(0.0);
         }
         self.keep();
+        self.load_earlier();
+    }
+
+    /// Presses the button that stands for what is further up as soon as the reader comes near it.
+    fn load_earlier(&self) {
+        let now = browser::now_ms();
+        if self.follow.get().is_on() || now.saturating_sub(self.loaded_at.get()) < LOAD_MS {
+            return;
+        }
+        let window = self.window.get_bounding_client_rect();
+        let Ok(found) = self.content.query_selector_all("[data-earlier]") else { return };
+        let near =
+            (0..found.length()).filter_map(|at| found.get(at)?.dyn_into::<HtmlElement>().ok()).find(|it| {
+                let place = it.get_bounding_client_rect();
+                place.bottom() > window.top() - LOAD_PX && place.top() < window.bottom()
+            });
+        if let Some(button) = near {
+            self.loaded_at.set(now);
+            button.click();
+        }
     }
 
     /// The content or the window is larger or smaller.

@@ -30,7 +30,7 @@ pub fn of_view(view: &View) -> usize {
 
 /// Rings of the list.
 pub fn of_rows<'a>(rows: impl Iterator<Item = &'a ConversationRow>) -> usize {
-    rows.filter(|row| fleet::state(row) == "running").count()
+    rows.filter(|row| fleet::state(row, 0) == "running").count()
 }
 
 /// Whether the rings stand still when there are `count`, after they `stood` or turned.

@@ -81,6 +81,8 @@ pub(crate) struct Parts {
     pub(crate) following: RwSignal<bool>,
     /// The hub's time, once a second, standing still while the link is away.
     pub(crate) now: RwSignal<u64>,
+    /// The same while the past of one conversation is looked at: the list tells of the present.
+    pub(crate) present: RwSignal<u64>,
     /// Which parts of the page are shown.
     pub(crate) panel: PanelStore,
     /// The level of detail.
@@ -162,6 +164,7 @@ impl Store {
             unseen: RwSignal::new(0),
             following: RwSignal::new(true),
             now: RwSignal::new(browser::now_ms()),
+            present: RwSignal::new(browser::now_ms()),
             panel: PanelStore::new(Self::first_drawer(is_bare)),
             level: RwSignal::new(level),
             query: RwSignal::new(String::new()),

@@ -35,6 +35,12 @@ const LOOKED_BYTES: usize = 16 << 10;
 /// About as many elements as a row of the conversation has.
 const ROW_ELEMENTS: usize = 12;
 
+/// The budget after the reader has come to the top of what is there; nothing where that is as much as a page holds: then what is
+/// shown moves on instead.
+pub fn grown(rows: usize) -> Option<usize> {
+    (rows < ROWS.saturating_mul(2)).then(|| rows.saturating_add(ROWS))
+}
+
 /// The budget of a page.
 pub fn rows(is_bare: bool) -> usize {
     if is_bare { ROWS_BARE } else { ROWS }
@@ -135,6 +141,11 @@ mod tests {
         assert_eq!(first(Some(85)), 85);
         assert_eq!(first(Some(95)), 90, "what can be shown is");
         assert_eq!(first(Some(5)), 70);
+    }
+
+    #[test]
+    fn what_loads_by_itself_stays_within_what_a_page_holds() {
+        assert_eq!((grown(ROWS), grown(2 * ROWS), grown(480)), (Some(2 * ROWS), None, None));
     }
 
     #[test]

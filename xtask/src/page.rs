@@ -6,6 +6,7 @@
 
 mod assemble;
 mod decoder;
+mod glue;
 mod html;
 mod packed;
 mod program;

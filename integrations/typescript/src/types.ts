@@ -63,7 +63,7 @@ export interface Agents {
 }
 
 /** What was odd. */
-export type AnomalyCode = "malformed" | "wrong_dialect" | "run_without_start" | "after_run_end" | "part_without_start" | "part_started_twice" | "after_part_end" | "delta_hole" | "delta_overlap" | "part_mismatch" | "tool_without_start" | "after_tool_end" | "bad_arguments" | "agent_without_start" | "too_large" | "too_many" | "truncated" | "copy_lost";
+export type AnomalyCode = "malformed" | "wrong_dialect" | "run_without_start" | "after_run_end" | "part_without_start" | "part_started_twice" | "after_part_end" | "delta_hole" | "delta_overlap" | "part_mismatch" | "tool_without_start" | "after_tool_end" | "bad_arguments" | "agent_without_start" | "too_large" | "too_many" | "truncated" | "copy_lost" | "repeated";
 
 /** One oddity. */
 export interface Anomaly {
@@ -1171,6 +1171,8 @@ export interface ConversationRow {
   title: string | null;
   /** Calls of the newest run. */
   tools: number;
+  /** The tools that the newest run called, each once, the first `crate::limits::ROW_TOOLS_MAX` of them. */
+  used?: string[];
   /** How many watch. */
   viewers: number;
 }
@@ -1361,6 +1363,8 @@ export interface ToolView {
   question: string | null;
   /** How long it waited, in milliseconds, by the publisher. */
   queued_ms: number | null;
+  /** A person was asked and has declined it. */
+  rejected?: boolean;
   /** What it gave back. */
   result: unknown;
   /** Bytes of the result that were over the limit; the result is then its beginning, as a string. */
@@ -1411,6 +1415,8 @@ export interface RunView {
   own?: boolean;
   /** The streamed texts. */
   parts: Record<string, PartView>;
+  /** Bytes of raw events that came, kept or not. The first `crate::limits::RAW_BYTES_PER_RUN_MAX` are kept. */
+  raw_bytes?: number;
   /** Since when the hub has not heard of it, once it said so; nothing as soon as more comes. */
   stalled_at?: number;
   /** When it began. */

@@ -366,7 +366,8 @@ impl Hub {
             conversation.listed.store(false, Ordering::Release);
             conversation.row()
         });
-        rows.collect()
+        // Who only looks at a name makes no conversation of it.
+        rows.filter(|row| row.head > 0).collect()
     }
 }
 

@@ -20,6 +20,10 @@ pub(super) use wire::{
     AnthropicBlock, AnthropicDelta, AnthropicMessageBody, AnthropicStreamEvent, AnthropicTokens,
 };
 
+/// What the SDKs' helpers put beside the events of the API (`messages.stream()`): each repeats a delta, most of them with all that came
+/// before it (`snapshot`), so that kept they grow with the square of the answer.
+const HELPER_EVENTS: [&str; 5] = ["text", "thinking", "signature", "input_json", "citation"];
+
 /// The name of the dialect.
 pub const NAME: &str = "anthropic";
 
@@ -31,6 +35,7 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
         blocks: OpenBlocks::default(),
         counts: AnthropicTokens::default(),
         stop_reason: None,
+        repeated: 0,
     }))
 }
 
@@ -43,6 +48,8 @@ struct AnthropicMeaning {
     blocks: OpenBlocks,
     counts: AnthropicTokens,
     stop_reason: Option<CompactString>,
+    /// Events of the SDK's helpers that were left out, in the message that goes on.
+    repeated: u64,
 }
 
 impl ObjectMeaning for AnthropicMeaning {
@@ -78,6 +85,9 @@ impl ObjectMeaning for AnthropicMeaning {
             "message_stop" => self.close(true, out),
             "message" => self.whole_message(whole, out),
             _ if kind == "error" || event.error.is_truthy() => self.fail(whole, out),
+            _ if self.writer.is_running() && HELPER_EVENTS.contains(&&*kind) => {
+                self.repeated = self.repeated.saturating_add(1);
+            }
             // A gateway's error body, from before any event.
             "" if !self.writer.is_running() && (event.message.is_some() || event.detail.is_some()) => {
                 self.fail(whole, out);
@@ -153,6 +163,11 @@ impl AnthropicMeaning {
     fn close(&mut self, is_stopped: bool, out: &mut Decoded) {
         if !self.writer.is_running() {
             return;
+        }
+        let repeated = std::mem::take(&mut self.repeated);
+        if repeated > 0 {
+            let detail = format!("{repeated} events of an SDK's helper, which repeat what the stream says");
+            self.writer.anomaly(AnomalyCode::Repeated, detail, out);
         }
         let finish_reason = self.stop_reason.take();
         let is_whole = is_stopped || finish_reason.is_some();

@@ -40,13 +40,15 @@ pub enum AnomalyCode {
     AgentWithoutStart,
     /// A text or result over its limit: the rest was counted, not kept.
     TooLarge,
-    /// More runs, items or messages than the view holds.
+    /// More runs, items, messages or raw events than the view holds.
     TooMany,
     /// The stream ended without its end.
     Truncated,
     /// A call through the proxy went on, but its recording did not keep up with it or could not read it: the rest of its
     /// answer is not here.
     CopyLost,
+    /// Events that only repeat what the stream says elsewhere: counted, not kept.
+    Repeated,
 }
 
 /// One oddity.

@@ -11,7 +11,7 @@ use crate::view::{Item, NoteBody, RunView, ToolView};
 
 mod turns;
 
-pub use turns::{ConversationSection, RunSection, turns};
+pub use turns::{ConversationSection, RunSection, stretch_from, turns};
 
 /// How the names of events begin that the hub keeps for itself in runs: of agents elsewhere what it
 /// asks them next, of callers elsewhere how it knows them again.
@@ -100,24 +100,22 @@ impl Flow {
         Self::of_stretch(run, 0..run.items.len())
     }
 
-    /// How a stretch of `run` is drawn: what the main agent does in it, and sub-agents as a whole.
+    /// How a stretch of `run` is drawn: what the main agent does in it, and sub-agents as a whole. Calls, sub-agents and steps are
+    /// counted where they began, so that the stretches of a run add up to it.
     pub fn of_stretch(run: &RunView, items: Range<usize>) -> Self {
-        let mut flow = Self { agents: run.agents.len(), ..Self::default() };
+        let mut flow = Self::default();
         let asking = asking(run);
         let above = above(run);
-        for (at, item) in run.items.iter().enumerate() {
+        // Only sub-agents do anything beside the stretch that is drawn in it.
+        let looked = if run.agents.is_empty() { items.clone() } else { 0..run.items.len() };
+        for (at, item) in run.items.iter().enumerate().take(looked.end).skip(looked.start) {
             let Some((lane, rank)) = place(run, item, &asking, &above) else { continue };
-            if lane.is_none() && !items.contains(&at) {
+            let is_inside = items.contains(&at);
+            if lane.is_none() && !is_inside {
                 continue;
             }
             flow.lanes.entry(lane).or_default().push(FlowRow { item: item.clone(), rank, bracket: None });
-            let is_thinking = matches!(item, Item::Part(id) if run.parts.get(id).is_some_and(|part| part.kind == PartKind::Thinking));
-            flow.steps = flow
-                .steps
-                .saturating_add(usize::from(is_thinking || matches!(item, Item::Tool(_) | Item::Agent(_))));
-        }
-        for tool in run.tools.values() {
-            flow.count(tool);
+            flow.count(run, item, usize::from(is_inside));
         }
         for (lane, rows) in &mut flow.lanes {
             keep_answer(run, rows, lane.is_none());
@@ -126,15 +124,35 @@ impl Flow {
         flow
     }
 
-    fn count(&mut self, tool: &ToolView) {
-        self.tools = self.tools.saturating_add(1);
+    /// Counts `item` for its agent, and `own` times for the stretch: once where it stands inside of that, else not at all.
+    fn count(&mut self, run: &RunView, item: &Item, own: usize) {
+        match item {
+            Item::Tool(id) => {
+                if let Some(tool) = run.tools.get(id) {
+                    self.tools = self.tools.saturating_add(own);
+                    self.steps = self.steps.saturating_add(own);
+                    if tool.state == ToolState::Error {
+                        self.failed = self.failed.saturating_add(own);
+                    }
+                    self.count_call(tool);
+                }
+            }
+            Item::Agent(_) => {
+                self.agents = self.agents.saturating_add(own);
+                self.steps = self.steps.saturating_add(own);
+            }
+            Item::Part(id) if run.parts.get(id).is_some_and(|part| part.kind == PartKind::Thinking) => {
+                self.steps = self.steps.saturating_add(own);
+            }
+            Item::Part(_) | Item::Note(_) => {}
+        }
+    }
+
+    fn count_call(&mut self, tool: &ToolView) {
         let counts = self.counts.entry(tool.agent.clone()).or_default();
         let field = match tool.state {
             ToolState::Complete => &mut counts.done,
-            ToolState::Error => {
-                self.failed = self.failed.saturating_add(1);
-                &mut counts.failed
-            }
+            ToolState::Error => &mut counts.failed,
             ToolState::Cancelled | ToolState::Interrupted => return,
             _ => &mut counts.open,
         };

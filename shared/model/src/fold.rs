@@ -91,8 +91,7 @@ fn fold_message(
     changed: &mut dyn FnMut(ViewChange),
 ) {
     let id = &message.message;
-    let run = view.runs.get(&envelope.event.run);
-    let within = run.map(|run| Within { run: envelope.event.run.clone(), items: run.items.len() });
+    let within = within(view, &envelope.event.run);
     let new = MessageView {
         role: message.role.clone(),
         text: message.text.as_str().into(),
@@ -109,6 +108,14 @@ fn fold_message(
         return;
     }
     changed(ViewChange::Message(id.clone()));
+}
+
+/// Where a message stands that came now: inside of the run that it names; where that is none which is there, inside of
+/// the newest run, as long as that goes on or may come back. Order is that of seq, so what comes after it in that run stands below.
+fn within(view: &View, named: &RunId) -> Option<Within> {
+    let newest = || view.runs.last().filter(|(_, run)| run.is_running() || run.loss.is_some());
+    let (id, run) = view.runs.get_key_value(named).or_else(newest)?;
+    Some(Within { run: id.clone(), items: run.items.len() })
 }
 
 /// Notes once that the view holds no more of `what`.

@@ -65,6 +65,13 @@ pub const SIGNATURE_BYTES_MAX: usize = 64 << 10;
 /// Longest value of a custom or raw event kept in a view, in bytes.
 pub const NOTE_BYTES_MAX: usize = 64 << 10;
 
+/// Most names of tools in a row of the list.
+pub const ROW_TOOLS_MAX: usize = 16;
+
+/// Bytes of raw events that a view keeps of one run; later ones are counted alone. A stream of which so much has no other form is
+/// one that nobody reads, and each viewer is sent all of it.
+pub const RAW_BYTES_PER_RUN_MAX: u64 = 2 << 20;
+
 /// How the names of custom events begin that are the hub's own bookkeeping: it reads them back out of views.
 pub const BOOKKEEPING_PREFIX: &str = "remote_";
 

@@ -187,8 +187,12 @@ pub fn event() -> impl Strategy<Value = Event> {
     let run = prop_oneof![5 => Just("r1"), 1 => Just("r2")];
     let agent =
         prop_oneof![6 => Just(None), 1 => Just(Some("a1")), 1 => Just(Some("a2")), 1 => Just(Some("a3"))];
-    (kind, run, agent)
-        .prop_map(|(kind, run, agent)| Event::new(&RunId::new(run), kind).by(agent.map(AgentId::new)))
+    // Every second message names no run.
+    let is_of_none = |kind: &Kind| matches!(kind, Kind::Message(it) if it.message.as_str() == "m2");
+    (kind, run, agent).prop_map(move |(kind, run, agent)| {
+        let run = if is_of_none(&kind) { RunId::none() } else { RunId::new(run) };
+        Event::new(&run, kind).by(agent.map(AgentId::new))
+    })
 }
 
 /// A history as the hub would have logged it: dense seqs, rising times, offsets filled in.

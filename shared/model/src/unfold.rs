@@ -55,6 +55,11 @@ pub fn unfold(view: &View) -> Vec<Envelope> {
                         *left = left.saturating_sub(1);
                     }
                     said.retain(|_, left| *left > 0);
+                } else {
+                    // It came between runs. One that goes on has gone on after its end: what it did stands above.
+                    for run in runs.values_mut().filter(|run| !said.contains_key(run.id)) {
+                        run.finish_before_message(&mut out);
+                    }
                 }
                 message(view, id, &mut out);
             }

@@ -12,6 +12,7 @@ use crate::event::{ErrorFact, Origin, PartKind, ResultRef, RunStatus, ToolState,
 use crate::ids::{AgentId, MessageId, PartId, RunId, ToolCallId};
 use crate::json::Json;
 use crate::position::Seq;
+use crate::preview;
 use crate::text::SharedText;
 
 mod streamed;
@@ -39,6 +40,29 @@ pub struct View {
     pub anomalies: Anomalies,
     /// Whether more runs or messages came than a view holds.
     pub full: bool,
+}
+
+/// Longest title that is made of a question, in characters.
+const HEADLINE_CHARS_MAX: usize = 72;
+
+impl View {
+    /// What the conversation is called: its title, else the first words that the user said; nothing where nobody has said any.
+    pub fn headline(&self) -> Option<String> {
+        let title = self.title.as_deref().filter(|title| !title.trim().is_empty());
+        if let Some(title) = title {
+            return Some(title.to_owned());
+        }
+        let said = self.messages.values().take(16).filter(|message| message.role == "user");
+        let mut lines = said.map(|message| preview::one_line(&message.text));
+        let line = lines.find(|line| !line.is_empty())?;
+        if line.chars().count() <= HEADLINE_CHARS_MAX {
+            return Some(line);
+        }
+        let start: String = line.chars().take(HEADLINE_CHARS_MAX).collect();
+        // No word is torn, unless it is the only one.
+        let words = start.rsplit_once(' ').map_or(start.as_str(), |(words, _)| words);
+        Some(format!("{}…", words.trim_end()))
+    }
 }
 
 /// Something at the top of a conversation.
@@ -125,6 +149,9 @@ pub struct RunView {
     pub agents: IndexMap<AgentId, AgentView>,
     /// Errors and the agent's own events.
     pub notes: Vec<Note>,
+    /// Bytes of raw events that came, kept or not. The first [`crate::limits::RAW_BYTES_PER_RUN_MAX`] are kept.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub raw_bytes: u64,
     /// Parts, calls and agents that have not ended.
     pub open: IndexSet<Item>,
     /// Since when the hub has not heard of it, once it said so; nothing as soon as more comes.
@@ -208,6 +235,7 @@ pub struct PartView {
 }
 
 /// A tool call.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own that travels as one field")]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolView {
@@ -246,6 +274,9 @@ pub struct ToolView {
     /// A person was asked and has agreed to it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub approved: bool,
+    /// A person was asked and has declined it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rejected: bool,
     /// When the model began to write it.
     pub started_at: u64,
     /// When it was written.
@@ -347,6 +378,10 @@ pub enum NoteBody {
         /// Its content.
         value: Json,
     },
+}
+
+fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
 }
 
 impl RunView {

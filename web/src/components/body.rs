@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use leptos::prelude::*;
-use model::event::ToolState;
+use model::event::{RunStatus, ToolState};
 use model::view::ToolView;
 use model::{RunId, ToolCallId};
 
@@ -210,6 +210,11 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
                     view! { {shown} <Lost ids=ids /> <Attached ids=ids /> <Whole ids=ids loaded=loaded /> }
                         .into_any()
                 }
+                _ if state.get() == ToolState::Error => {
+                    let words = calls::no_result(ToolState::Error, RunStatus::Running, None);
+                    view! { <p class="none err" data-t="no-reason">{words}</p> <Attached ids=ids /> }
+                        .into_any()
+                }
                 _ => view! { <p class="none ok">"completed"</p> <Attached ids=ids /> }.into_any(),
             };
         }
@@ -221,7 +226,14 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
         }
         let ended = ids.with_value(|(run, _)| store.run(run, |run| (run.status, run.ended_at)));
         let (status, ended_at) = ended.unwrap_or_default();
-        let word = calls::no_result(state.get(), status, ended_at.map(browser::time_of_day).as_deref());
+        let word = match head.with(Head::word) {
+            "rejected" => "Rejected: it was not executed.".to_owned(),
+            "left to its caller" => {
+                "The run left it to the program that called the model; what came of it was not told."
+                    .to_owned()
+            }
+            _ => calls::no_result(state.get(), status, ended_at.map(browser::time_of_day).as_deref()),
+        };
         view! { <p class="none meta">{word}</p> }.into_any()
     }
 }

@@ -2,8 +2,9 @@
 
 use leptos::prelude::*;
 use model::event::ToolState;
-use model::view::ToolView;
-use model::{RunId, ToolCallId};
+use model::fold::ViewChange;
+use model::view::{RunView, ToolView};
+use model::{RunId, ToolCallId, View};
 use wasm_bindgen::JsCast;
 use web_sys::Element;
 
@@ -32,12 +33,20 @@ pub(super) struct Head {
     pub(super) span: Span,
     pub(super) latency_ms: Option<u64>,
     pub(super) question: Option<String>,
+    /// A person has declined it.
+    is_rejected: bool,
+    /// Its run is over and has left it to who called the model.
+    is_left: bool,
 }
 
 impl Head {
-    /// The line of `tool`.
-    pub(super) fn of(tool: &ToolView) -> Self {
+    /// The line of `tool`, a call of `run`.
+    pub(super) fn of(tool: &ToolView, run: Option<&RunView>) -> Self {
+        // Nobody works on what waits when its run is over.
+        let is_left = tool.state == ToolState::Pending && run.is_some_and(|run| !run.is_running());
         let span = match tool.state {
+            ToolState::Pending if is_left => Span::None,
+            ToolState::Cancelled if tool.executing_at.is_none() => Span::None,
             ToolState::Executing => {
                 Span::Since(tool.executing_at.or(tool.pending_at).unwrap_or(tool.started_at), SHOWN_AFTER_MS)
             }
@@ -56,12 +65,36 @@ impl Head {
             span,
             latency_ms: tool.latency_ms(),
             question: tool.question.clone().filter(|_| tool.state == ToolState::Approval),
+            is_rejected: tool.rejected && tool.state == ToolState::Cancelled,
+            is_left,
+        }
+    }
+
+    /// The call `id` of `run`; tracks both.
+    pub(super) fn read(store: Store, run: &RunId, id: &ToolCallId) -> Self {
+        let is_pending = store.tool(run, id, |tool| tool.state == ToolState::Pending) == Some(true);
+        if is_pending {
+            store.track(&ViewChange::Run(run.clone()));
+        }
+        let read = |view: &View| {
+            let run = view.runs.get(run)?;
+            Some(Self::of(run.tools.get(id)?, Some(run)))
+        };
+        store.view(read).unwrap_or_else(Self::none)
+    }
+
+    /// Its state in a word.
+    pub(super) fn word(&self) -> &'static str {
+        match self.state {
+            _ if self.is_rejected => "rejected",
+            _ if self.is_left => "left to its caller",
+            state => state.as_str(),
         }
     }
 
     /// For a call that is not there (any more).
     pub(super) fn none() -> Self {
-        Self::of(&ToolView::default())
+        Self::of(&ToolView::default(), None)
     }
 }
 
@@ -98,20 +131,27 @@ fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> M
         if state == ToolState::Error {
             let said = store
                 .view(|view| view.runs.get(&run)?.tools.get(&id)?.result.as_ref().map(PreviewOutput::of));
-            let line = said.and_then(|said| {
+            let line = said.filter(|said| !said.is_empty()).and_then(|said| {
                 said.text.lines().find(|line| !line.trim().is_empty()).map(preview::one_line)
             });
             return line.map_or_else(|| "error".to_owned(), |line| format!("error · {line}"));
         }
         if state != ToolState::Complete {
-            return state.as_str().to_owned();
+            return head.with(Head::word).to_owned();
         }
         let name = head.with(|head| head.name.clone());
-        let output =
-            store.view(|view| view.runs.get(&run)?.tools.get(&id)?.result.as_ref().map(PreviewOutput::of));
-        output
-            .filter(|output| !output.is_empty() && !output.is_command())
-            .map_or_else(|| "completed".to_owned(), |output| kinds::summary(&name, &output))
+        let output = store.view(|view| {
+            let tool = view.runs.get(&run)?.tools.get(&id)?;
+            Some((PreviewOutput::of(tool.result.as_ref()?), tool.left_out()))
+        });
+        let shown = output.filter(|(output, _)| !output.is_empty() && !output.is_command());
+        shown.map_or_else(
+            || "completed".to_owned(),
+            |(output, left_out)| match left_out {
+                0 => kinds::summary(&name, &output),
+                left_out => kinds::summary_of_beginning(&output, left_out),
+            },
+        )
     })
 }
 
@@ -129,6 +169,8 @@ pub(super) fn slow_word(
                 let until = silent_since.get().unwrap_or_else(|| store.now.get());
                 Some((until.saturating_sub(from), false))
             }
+            // How long somebody took to decide says nothing of the tool.
+            (ToolState::Cancelled, _) => None,
             _ => head.latency_ms.map(|ms| (ms, true)),
         })?;
         groups.with(|groups| {
@@ -156,7 +198,7 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
     let key = StoredValue::new(card_id(&run, &id));
     let (dom_id, call) = (own_id(card_id(&run, &id)), id.to_string());
     let (its_run, its_id) = (run.clone(), id.clone());
-    let head = Memo::new(move |_| store.tool(&its_run, &its_id, Head::of).unwrap_or_else(Head::none));
+    let head = Memo::new(move |_| Head::read(store, &its_run, &its_id));
     let preview = preview_of(store, &run, &id);
     let word = state_word(store, &run, &id, head);
     let silent_since = store.silent_since(&run);

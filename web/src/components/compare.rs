@@ -15,6 +15,7 @@ use crate::browser;
 use crate::compare::{self, Tally};
 use crate::fleet;
 use crate::matching;
+use crate::pieces::{self, Piece};
 use crate::route::{self, Looks};
 use crate::store::{Over, Store, use_store};
 
@@ -44,7 +45,12 @@ pub(super) fn Compared(other: ConversationId) -> impl IntoView {
     });
     let open = RwSignal::new(false);
     let first = move |store: Store| {
-        store.view(|view| view.items.iter().take(same.get()).cloned().collect::<Vec<_>>())
+        let same = same.get();
+        store.view(|view| {
+            let common: Vec<&TopItem> = view.items.iter().take(same).collect();
+            let is_common = |piece: &Piece| common.contains(&&piece.item());
+            pieces::pieces(view).into_iter().filter(is_common).collect::<Vec<_>>()
+        })
     };
     let parting = Memo::new(move |_| {
         track(store, beside);
@@ -117,21 +123,25 @@ fn Other(beside: Store, same: Memo<usize>) -> impl IntoView {
 }
 
 /// What comes behind the first `same`.
-fn rest(store: Store, same: Memo<usize>) -> Signal<Vec<TopItem>> {
+fn rest(store: Store, same: Memo<usize>) -> Signal<Vec<Piece>> {
     Signal::derive(move || {
         store.track_items();
         let same = same.get();
-        store.view(|view| view.items.iter().skip(same).take(ITEMS_MAX).cloned().collect())
+        store.view(|view| {
+            let common: Vec<&TopItem> = view.items.iter().take(same).collect();
+            let is_common = |piece: &Piece| common.contains(&&piece.item());
+            pieces::pieces(view).into_iter().filter(|piece| !is_common(piece)).take(ITEMS_MAX).collect()
+        })
     })
 }
 
 #[component]
-fn Items(items: Signal<Vec<TopItem>>) -> impl IntoView {
+fn Items(items: Signal<Vec<Piece>>) -> impl IntoView {
     view! {
         <For each=move || items.get() key=Clone::clone let:item>
             {match item {
-                TopItem::Message(id) => view! { <Message id=id /> }.into_any(),
-                TopItem::Run(id) => view! { <Run id=id /> }.into_any(),
+                Piece::Message(id) => view! { <Message id=id /> }.into_any(),
+                Piece::Section { run, from } => view! { <Run id=run from=from /> }.into_any(),
             }}
         </For>
     }
@@ -203,30 +213,64 @@ pub(super) fn Choice() -> impl IntoView {
             browser::after(0, move || drop(input.focus()));
         }
     });
-    let rows = move || {
+    let is_there = Memo::new(move |_| {
         store.track_fleet();
+        store.model(|model| model.fleet().is_some())
+    });
+    // What can be chosen stands still while it is looked at: it is found anew when something is typed.
+    let rows = Memo::new(move |_| {
+        is_there.track();
         let Some(own) = store.conversation.get() else { return Vec::new() };
         let rows = store.model(|model| {
             let choices = model.fleet().map(|rows| compare::choices(&own, rows)).unwrap_or_default();
-            let told = choices
-                .into_iter()
-                .map(|(row, is_kin)| (row.conversation.clone(), fleet::title(row).to_owned(), is_kin));
+            let told = choices.into_iter().map(|(row, is_kin)| {
+                let (id, title) = (row.conversation.to_string(), fleet::title(row).to_owned());
+                // It is found by either of its names.
+                let names = if id == title { title.clone() } else { format!("{title} {id}") };
+                (
+                    compare_link(&own, &row.conversation),
+                    names,
+                    title,
+                    if is_kin { "same origin".to_owned() } else { id },
+                )
+            });
             told.collect::<Vec<_>>()
         });
-        let found = matching::best(rows, &typed.get(), |(_, title, _)| title.as_str(), CHOICES_MAX);
-        found.into_iter().map(|(id, title, is_kin)| (compare_link(&own, &id), id, title, is_kin)).collect()
+        matching::best(rows, &typed.get(), |(_, names, ..)| names.as_str(), CHOICES_MAX)
+    });
+    let at = RwSignal::new(0_usize);
+    let press = move |event: leptos::ev::KeyboardEvent| {
+        let last = rows.with_untracked(Vec::len).saturating_sub(1);
+        match event.key().as_str() {
+            "ArrowDown" => at.update(|at| *at = if *at >= last { 0 } else { at.saturating_add(1) }),
+            "ArrowUp" => at.update(|at| *at = at.checked_sub(1).unwrap_or(last)),
+            "Enter" => {
+                let chosen =
+                    rows.with_untracked(|rows| rows.get(at.get_untracked()).map(|row| row.0.clone()));
+                if let Some(href) = chosen {
+                    store.lay(Over::Nothing);
+                    browser::follow_link(&href);
+                }
+            }
+            _ => return,
+        }
+        event.prevent_default();
     };
-    let is_none = move || rows().is_empty();
+    let options = move || {
+        let rows = rows.get().into_iter().enumerate();
+        rows.map(|(number, (href, _, title, more))| view! {
+            <a class="option" data-in="" href=href data-t="choice" aria-current=move || (at.get() == number).then_some("true")
+                on:click=move |_| store.lay(Over::Nothing)>
+                <strong class="n">{title}</strong> " " <span class="meta">{more}</span>
+            </a>
+        }).collect_view()
+    };
     view! {
         <Dialog title="Compare with">
             <input type="text" class="typed" aria-label="A conversation" placeholder="A conversation" node_ref=input
-                on:input=move |event| typed.set(event_target_value(&event)) />
-            {move || rows().into_iter().map(|(href, id, title, is_kin)| view! {
-                <a class="option" data-in="" href=href data-t="choice" on:click=move |_| store.lay(Over::Nothing)>
-                    <strong>{title}</strong> " " <span class="meta">{if is_kin { "same origin".to_owned() } else { id.to_string() }}</span>
-                </a>
-            }).collect_view()}
-            {move || is_none().then(|| view! { <p class="meta pad">"No other conversation"</p> })}
+                on:input=move |event| { typed.set(event_target_value(&event)); at.set(0); } on:keydown=press />
+            {options}
+            {move || rows.with(Vec::is_empty).then(|| view! { <p class="meta pad">"No other conversation"</p> })}
         </Dialog>
     }
 }

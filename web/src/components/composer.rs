@@ -54,7 +54,8 @@ fn Form() -> impl IntoView {
         store.control.keep_draft(untrack(|| conversation(store)).as_ref(), &written);
         text.set(written);
     };
-    let can_send = move || store.link.is_up() && text.with(|text| !text.trim().is_empty());
+    let is_chosen = Memo::new(move |_| answers.with(|agent| !agent.is_empty()));
+    let can_send = move || store.link.is_up() && is_chosen.get() && text.with(|text| !text.trim().is_empty());
     let send = move || {
         if untrack(can_send) {
             let said = text.get_untracked().trim().to_owned();
@@ -70,6 +71,9 @@ fn Form() -> impl IntoView {
         }
     };
     let hint = move || {
+        if !is_chosen.get() {
+            return "The agent here runs elsewhere. Choose one of this hub to go on in its place.".to_owned();
+        }
         let verb = if going.with(Option::is_some) { "Say more to" } else { "Message" };
         format!("{verb} {}", answers.get())
     };
@@ -112,7 +116,7 @@ fn Who(answers: Memo<String>) -> impl IntoView {
     let store = use_store();
     move || {
         let agents = store.control.agents.get();
-        if agents.len() == 1 {
+        if agents.len() == 1 && answers.with(|agent| !agent.is_empty()) {
             let model = agents.first().and_then(|agent| agent.model.clone());
             return view! { <span class="meta who">{model}</span> }.into_any();
         }
@@ -123,6 +127,7 @@ fn Who(answers: Memo<String>) -> impl IntoView {
         view! {
             <select class="who" aria-label="Agent" data-t="agent"
                 on:change=move |event| store.choose_agent(&event_target_value(&event))>
+                {answers.with(String::is_empty).then(|| view! { <option value="" selected>"Choose an agent"</option> })}
                 {options.collect_view()}
             </select>
         }

@@ -146,7 +146,7 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView 
                     <div class="consent" data-t="consent">
                         {body}
                         {move || (!is_asked.get() && !is_waiting.get()).then(|| view! {
-                            <p class="meta" role="status">"It was decided meanwhile: " {head.with(|head| head.state.as_str())} "."</p>
+                            <p class="meta" role="status">"It was decided meanwhile: " {head.with(Head::word)} "."</p>
                         })}
                         {move || trouble().map(|why| view! { <p class="err trouble" role="status" data-t="trouble">{why}</p> })}
                     </div>
@@ -260,11 +260,18 @@ fn Reject(
             reject(Some(why).filter(|why| !why.is_empty()));
         }
     };
+    // As in the form for other arguments; a browser sends a form with Enter alone.
+    let press = move |event: leptos::ev::KeyboardEvent| {
+        if event.key() == "Enter" && (event.ctrl_key() || event.meta_key()) {
+            event.prevent_default();
+            send();
+        }
+    };
     view! {
         <form class="acts-row" on:submit=move |event| { event.prevent_default(); send(); }>
             <input type="text" class="reason" aria-label="Reason" data-t="reason" node_ref=input readonly=is_waiting prop:value=move || form.text()
-                placeholder="Why not? The model is told." on:input=move |event| form.set(Form::Reject(event_target_value(&event))) />
-            <button type="submit" class="act" data-act="reject-now" disabled=is_off>"Reject"</button>
+                placeholder="Why not? The model is told." on:keydown=press on:input=move |event| form.set(Form::Reject(event_target_value(&event))) />
+            <button type="submit" class="act" data-act="reject-now" disabled=is_off>"Reject " <kbd>"Ctrl ↵"</kbd></button>
             <button type="button" class="act" on:click=move |_| form.set(Form::Closed)>"Discard"</button>
         </form>
     }

@@ -3,7 +3,6 @@
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use model::ConversationId;
-use model::event::RunStatus;
 use model::frame::{ConversationRow, RowCall};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, FocusEvent};
@@ -25,7 +24,7 @@ use crate::window;
 #[component]
 pub(crate) fn Conversations() -> impl IntoView {
     let store = use_store();
-    let text = RwSignal::new(String::new());
+    let text = store.panel.filter;
     let filter = Memo::new(move |_| text.with(|text| Filter::parse(text)));
     let page = RwSignal::new(0_usize);
     let (pointed, focused) = (RwSignal::new(false), RwSignal::new(false));
@@ -55,10 +54,10 @@ pub(crate) fn Conversations() -> impl IntoView {
             on:focusin=move |event| focused.set(is_on_row(&event)) on:focusout=move |_| focused.set(false)>
             <div class="search">
                 {icon("#find", "")}
-                <input type="search" id="filter" placeholder="Filter" aria-label="Filter conversations"
-                    prop:value=move || text.get() on:input=move |event| text.set(event_target_value(&event)) />
+                <FilterInput id="filter" />
             </div>
             <Chips text=text />
+            <FilterTrouble />
             <span class="list-tools">
                 {move || store.control.has_agents().then(|| view! {
                     <a class="plain" data-in="" href=route::NEW title="New conversation (n)" data-t="new"
@@ -116,6 +115,39 @@ pub(super) fn arranged(
 /// The first line of a page of the list; pages are counted from 0, and the last one is never empty.
 fn first_line(page: usize, lines: usize) -> usize {
     page.min(lines.saturating_sub(1) / window::CONVERSATIONS).saturating_mul(window::CONVERSATIONS)
+}
+
+/// Where the filter of list and wall is typed, with the values that a condition can have.
+#[component]
+pub(super) fn FilterInput(id: &'static str) -> impl IntoView {
+    let store = use_store();
+    let text = store.panel.filter;
+    let values = move || {
+        store.track_fleet();
+        let rows = |model: &Model| {
+            let rows = model.fleet().into_iter().flat_map(|rows| rows.values());
+            text.with(|text| fleet::completions(text, rows))
+        };
+        store.model(rows).into_iter().map(|value| view! { <option value=value></option> }).collect_view()
+    };
+    let list = format!("{id}-values");
+    view! {
+        <input type="search" id=id placeholder="Filter" aria-label="Filter conversations" list=list.clone()
+            prop:value=move || text.get() on:input=move |event| text.set(event_target_value(&event)) />
+        <datalist id=list>{values}</datalist>
+    }
+}
+
+/// What of the filter is no condition though it looks like one.
+#[component]
+pub(super) fn FilterTrouble() -> impl IntoView {
+    let store = use_store();
+    let words = Memo::new(move |_| store.panel.filter.with(|text| fleet::unknown(text)));
+    move || {
+        words
+            .get()
+            .map(|words| view! { <p class="meta pad slow" role="status" data-t="filter-trouble">{words}</p> })
+    }
 }
 
 /// The conditions that can be put into the filter.
@@ -209,7 +241,7 @@ fn is_on_row(event: &FocusEvent) -> bool {
 /// The hub's time as far as the order of the list depends on it: it moves four times a minute.
 pub(super) fn slow_clock(store: Store) -> Memo<u64> {
     const STEP_MS: u64 = 15_000;
-    Memo::new(move |_| (store.now.get() / STEP_MS).saturating_mul(STEP_MS))
+    Memo::new(move |_| (store.present.get() / STEP_MS).saturating_mul(STEP_MS))
 }
 
 /// The icon and class of a conversation.
@@ -222,6 +254,7 @@ pub(super) fn shape_of(
         Some(row) if row.approvals > 0 => ("#hand", "appr"),
         Some(row) if row.stalled => ("#broken", "slow"),
         Some(row) if fleet::stuck(row, now).is_some() => ("#clock", "slow"),
+        Some(row) if fleet::silent(row, now).is_some() => ("#hollow", "slow"),
         Some(ConversationRow { state: Some(status), .. }) => run_icon(*status, is_current),
         _ => ("#dot", "gone"),
     }
@@ -250,10 +283,10 @@ impl Shown {
         Self {
             title: fleet::title(row).to_owned(),
             line: fleet::line(row, now),
-            state: fleet::state(row),
+            state: fleet::state(row, now),
             row: row.clone(),
             call: fleet::call(row, now).cloned(),
-            at: if row.state == Some(RunStatus::Running) && !row.stalled { u64::MAX } else { row.at },
+            at: row.at,
         }
     }
 }
@@ -279,8 +312,8 @@ fn Row(id: ConversationId, clock: Memo<u64>) -> impl IntoView {
         let at = row.with(|row| row.as_ref().map_or(0, |row| row.at));
         match at {
             // Of one that has just begun the hub has not told yet.
-            0 | u64::MAX => "now".to_owned(),
-            at => format::age(store.now.get().saturating_sub(at)),
+            0 => "now".to_owned(),
+            at => format::age(store.present.get().saturating_sub(at)),
         }
     };
     let line = move || {

@@ -16,6 +16,7 @@ use super::thinking::Thinking;
 use crate::flow::{Flow, FlowRow, OverlapGroup, RowRank};
 use crate::format;
 use crate::open::Level;
+use crate::scroll::Scroller;
 use crate::store::{Store, part_id, use_store};
 use crate::window;
 
@@ -73,19 +74,22 @@ pub(super) fn Lane(
     let shown = move || {
         rows.track();
         kept.track();
-        let window = before.get()..before.get().saturating_add(count.get());
-        let is_shown =
-            |(at, row): &(usize, &Item)| window.contains(at) || kept.with(|kept| kept.contains(row));
-        rows.with(|rows| {
-            rows.iter().enumerate().filter(is_shown).map(|(_, row)| row.clone()).collect::<Vec<_>>()
-        })
+        shown_rows(rows, kept, before.get()..before.get().saturating_add(count.get()))
     };
     let ids = StoredValue::new((run, agent));
     view! {
         {move || (above() > 0).then(|| {
             let label = format!("Show {} earlier rows", format::grouped(above() as u64));
-            let more = move |_| limit.update(|n| *n = n.saturating_mul(4));
-            view! { <button type="button" class="more" on:click=more>{label}</button> }
+            let more = move |event: leptos::ev::MouseEvent| {
+                store.scroller.with_value(Scroller::hold_first);
+                let rows = limit.get_untracked();
+                let wanted = if event.is_trusted() { Some(rows.saturating_mul(4)) } else { window::grown(rows) };
+                match wanted {
+                    Some(wanted) => limit.set(wanted),
+                    None => anchor.set(Some(first_before(store, weigh, before, rows / 2))),
+                }
+            };
+            view! { <button type="button" class="more" data-earlier="" on:click=more>{label}</button> }
         })}
         <For each=shown key=Clone::clone let:item>
             {ids.with_value(|(run, agent)| view! {
@@ -97,6 +101,17 @@ pub(super) fn Lane(
             view! { <button type="button" class="more" on:click=move |_| anchor.set(None)>{label}</button> }
         })}
     }
+}
+
+/// The rows in `window`, and those that somebody writes in.
+fn shown_rows(rows: Memo<Vec<Item>>, kept: Memo<Vec<Item>>, window: Range<usize>) -> Vec<Item> {
+    let is_shown = |(at, row): &(usize, &Item)| window.contains(at) || kept.with(|kept| kept.contains(row));
+    rows.with(|rows| rows.iter().enumerate().filter(is_shown).map(|(_, row)| row.clone()).collect())
+}
+
+/// The first of the rows before `before` that weigh `rows` together.
+fn first_before(store: Store, weigh: Weigh, before: Memo<usize>, rows: usize) -> usize {
+    untrack(|| weigh.with(store, |_, weight| window::first(before.get(), rows, weight)))
 }
 
 /// What the rows of a run weigh.

@@ -81,6 +81,13 @@ fn Bar() -> impl IntoView {
                 <span class="run num" data-t="replay-behind">"+" {format::grouped(behind.get())} " new"</span>
             })}
             {move || failure.get().map(|why| view! { <span class="failure" role="alert">{why}</span> })}
+            {move || replay.with(|replay| replay.clock.is_some()).then(|| view! {
+                <button type="button" class="plain" data-t="replay-link" title="Copy a link to this moment" on:click=move |_| {
+                    if let Some(link) = store.link(None) {
+                        store.copy(&link, "Link copied", |_| {});
+                    }
+                }>"Copy link"</button>
+            })}
             <button type="button" class="back" data-t="replay-back" title="Esc" on:click=move |_| store.end_replay()>{back}</button>
         </div>
     }

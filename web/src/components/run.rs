@@ -1,10 +1,11 @@
 //! One run: its steps under one line that folds them away, and its answer.
 
 use leptos::prelude::*;
-use model::RunId;
+use model::anomaly::AnomalyCode;
 use model::event::{ErrorFact, RunStatus};
 use model::retry::ModelRetry;
 use model::view::{NoteBody, RunView};
+use model::{RunId, View};
 
 use super::agents::own_id;
 use super::copy::Copy;
@@ -58,9 +59,9 @@ impl Head {
     }
 }
 
-/// A run with its head, its items and its end.
+/// A run, or a stretch of it: from its item `from` to the next message that was said in it.
 #[component]
-pub(super) fn Run(id: RunId) -> impl IntoView {
+pub(super) fn Run(id: RunId, from: usize) -> impl IntoView {
     let store = use_store();
     let its_id = id.clone();
     let head = Memo::new(move |_| {
@@ -68,7 +69,9 @@ pub(super) fn Run(id: RunId) -> impl IntoView {
         store.track_rows(&its_id);
         store.run(&its_id, Head::of)
     });
-    let flow = store.flow(&id);
+    let stretch = store.stretch(&id, from);
+    let flow = store.flow_of(&id, stretch);
+    let is_last = Memo::new(move |_| stretch.with(|items| items.end == usize::MAX));
     let key = StoredValue::new(steps_key(&id));
     let dialect = store.run(&id, |run| run.dialect.clone()).flatten();
     // Whether the answer is there matters only where the steps fold away for it.
@@ -81,17 +84,19 @@ pub(super) fn Run(id: RunId) -> impl IntoView {
         key.with_value(|key| store.is_open(key, fold))
     });
     let has_steps = Memo::new(move |_| flow.with(Flow::has_steps));
-    let from = Memo::new(move |_| if open.get() { RowRank::Step } else { RowRank::Kept });
-    let (name, dom_id, own) = (id.to_string(), own_id(run_id(&id)), id.clone());
-    let gone_on = id.clone();
+    let rank = Memo::new(move |_| if open.get() { RowRank::Step } else { RowRank::Kept });
+    let dom_id = if from == 0 { run_id(&id) } else { format!("{}/{from}", run_id(&id)) };
+    let (name, dom_id, own) = (id.to_string(), own_id(dom_id), StoredValue::new(id.clone()));
     view! {
         <section class="turn" id=dom_id data-run=name>
             <h2 class="sr">{move || head.with(|head| head.as_ref().map(|head| head.title.clone()))}</h2>
             {move || has_steps.get().then(|| view! { <Steps head=head flow=flow open=open key=key /> })}
-            <Lane run=id agent=None flow=flow from=from />
-            <End head=head />
-            <GoOn id=gone_on />
-            <CopyAnswer head=head id=own />
+            <Lane run=id agent=None flow=flow from=rank />
+            {move || is_last.get().then(|| view! {
+                <End head=head />
+                <GoOn id=own.get_value() />
+                <CopyAnswer head=head id=own.get_value() />
+            })}
         </section>
     }
 }
@@ -175,7 +180,17 @@ fn End(head: Memo<Option<Head>>) -> impl IntoView {
         let running = |head: &&Head| head.status == RunStatus::Running && !head.activity.is_empty();
         head.with(|head| head.as_ref().filter(running).map(|head| head.activity.clone()))
     });
+    // A stream of another dialect is no run that broke off: what it is stands among the oddities, and what to do here.
+    let other = Memo::new(move |_| {
+        let is_odd = matches!(status.get(), Some(RunStatus::Interrupted | RunStatus::Error));
+        let said = |view: &View| {
+            let mut first = view.anomalies.first.iter();
+            first.find(|it| it.code == AnomalyCode::WrongDialect).map(|it| it.detail.clone())
+        };
+        if is_odd { store.view(said) } else { None }
+    });
     let word = move || match status.get()? {
+        RunStatus::Interrupted if other.with(Option::is_some) => None,
         RunStatus::Cancelled => Some(("#slash", "gone", "Cancelled")),
         RunStatus::Interrupted => Some(("#broken", "slow", "The stream broke off before its end")),
         RunStatus::Error => Some(("#cross", "err", "The run failed")),
@@ -189,6 +204,12 @@ fn End(head: Memo<Option<Head>>) -> impl IntoView {
             </div>
         })}
         {move || activity.get().map(|line| view! { <div class="activity meta">{line}</div> })}
+        {move || other.get().map(|said| view! {
+            <div class="end slow" data-t="wrong-dialect">
+                {icon("#broken", "slow")} "The stream was read in a wrong dialect: " {said}
+                ". Send it again under that name, or without --dialect; a file can be dropped here."
+            </div>
+        })}
         {move || word().map(|(shape, class, word)| {
             view! { <div class="end meta">{icon(shape, class)} {word}</div> }
         })}

@@ -71,7 +71,7 @@ pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>)
     };
     view! {
         <a class="tile" class:stuck=is_stuck data-in="" data-t="tile" data-conversation=name href=href
-            data-state=move || tile.with(|it| it.as_ref().map_or("", |it| fleet::state(&it.row)))
+            data-state=move || tile.with(|it| it.as_ref().map_or("", |it| fleet::state(&it.row, clock.get())))
             data-subscribed=move || is_subscribed.get().then_some("")
             on:pointerenter=move |_| enter() on:pointerleave=move |_| leave()
             on:focus=move |_| enter() on:blur=move |_| leave()>
@@ -121,10 +121,15 @@ fn live_lines(store: Store, is_subscribed: Memo<bool>) -> RwSignal<Vec<String>> 
 fn elapsed(store: Store, row: &ConversationRow) -> String {
     match (row.state, row.ended_at) {
         (Some(RunStatus::Running), _) => {
-            fleet::lasts(row, row.started_at, store.now.get(), store.is_current())
+            let now = store.present.get();
+            match fleet::silent(row, now) {
+                Some(ms) if row.stalled => format!("stalled {}", format::age(ms)),
+                Some(ms) => format!("silent {}", format::age(ms)),
+                None => fleet::lasts(row, row.started_at, now, store.is_current()),
+            }
         }
         (_, Some(end)) => {
-            let ago = format::age(store.now.get().saturating_sub(end));
+            let ago = format::age(store.present.get().saturating_sub(end));
             if ago == "now" { ago } else { format!("{ago} ago") }
         }
         _ => String::new(),
@@ -137,10 +142,10 @@ fn Call(call: RowCall, tile: Memo<Option<Shown>>) -> impl IntoView {
     let store = use_store();
     let RowCall { name, since } = call;
     let time = move || {
-        let (now, is_current) = (store.now.get(), store.is_current());
+        let (now, is_current) = (store.present.get(), store.is_current());
         tile.with(|it| it.as_ref().map(|it| fleet::lasts(&it.row, since, now, is_current)))
     };
-    let class = move || if fleet::is_stuck(since, store.now.get()) { "slow" } else { "run" };
+    let class = move || if fleet::is_stuck(since, store.present.get()) { "slow" } else { "run" };
     view! { <span class=class>{icon("#ring", "")} <span class="n">{name.to_string()}</span> {time}</span> }
 }
 

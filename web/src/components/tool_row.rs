@@ -44,7 +44,7 @@ pub(super) fn ToolRow(
     let (call, dom_id) = (id.to_string(), row_id(&run, &id));
     let preview = preview_of(store, &run, &id);
     let (its_run, its_id) = (run.clone(), id.clone());
-    let head = Memo::new(move |_| store.tool(&its_run, &its_id, Head::of).unwrap_or_else(Head::none));
+    let head = Memo::new(move |_| Head::read(store, &its_run, &its_id));
     let state = Memo::new(move |_| head.with(|head| head.state));
     let own = key.clone();
     let taken = Memo::new(move |_| {
@@ -73,12 +73,12 @@ pub(super) fn ToolRow(
         ToolState::Complete | ToolState::Error | ToolState::Executing | ToolState::Interrupted => {
             span_text(span.get())
         }
-        other => other.as_str().to_owned(),
+        _ => head.with(Head::word).to_owned(),
     };
     // Read aloud a row has its tool and its state, whatever of them is drawn.
     let said = move || {
         let name = head.with(|head| format!("{}, ", head.name));
-        format!("{}{}", if is_named { "" } else { &name }, state.get().as_str())
+        format!("{}{}", if is_named { "" } else { &name }, head.with(Head::word))
     };
     let open = RwSignal::new(false);
     let keys = move |event: KeyboardEvent| {

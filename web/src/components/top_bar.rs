@@ -1,11 +1,15 @@
 //! The bar at the top: where we are, how it stands, how much is shown.
 
 use leptos::prelude::*;
-use model::event::{Cost, RunStatus};
+use model::event::{RunStatus, ToolState};
+use model::fold::ViewChange;
+use model::view::{Item, RunView};
 
 use super::elapsed::{Span, span_text};
 use super::icon::{StateIcon, icon, run_icon};
 use crate::browser;
+use crate::compare::spent;
+use crate::fleet;
 use crate::flow::Flow;
 use crate::format;
 use crate::link::Status;
@@ -20,10 +24,27 @@ struct Newest {
     id: model::RunId,
     status: RunStatus,
     span: Span,
-    tokens: u64,
-    cost: Option<Cost>,
     /// Since when nobody speaks for it though it goes on, by the hub's clock.
     stalled: Option<u64>,
+    /// Since when a call of it waits for consent.
+    asks: Option<u64>,
+    /// Whether a call of it executes: then it is not silent.
+    calls: bool,
+}
+
+/// Since when the first call of `run` waits for consent that is not answered.
+fn asks(run: &RunView) -> Option<u64> {
+    let mut calls =
+        run.open.iter().filter_map(|item| if let Item::Tool(id) = item { run.tools.get(id) } else { None });
+    calls
+        .find(|tool| tool.state == ToolState::Approval)
+        .map(|tool| tool.pending_at.unwrap_or(tool.started_at))
+}
+
+fn executes(run: &RunView) -> bool {
+    let mut calls =
+        run.open.iter().filter_map(|item| if let Item::Tool(id) = item { run.tools.get(id) } else { None });
+    calls.any(|tool| tool.state == ToolState::Executing)
 }
 
 fn newest(store: Store) -> Memo<Option<Newest>> {
@@ -35,13 +56,14 @@ fn newest(store: Store) -> Memo<Option<Newest>> {
     });
     Memo::new(move |_| {
         let id = id.get()?;
+        store.track_rows(&id);
         store.run(&id, |run| Newest {
             id: id.clone(),
             status: run.status,
             span: Span::of(run.started_at, run.ended_at),
             stalled: run.stalled_at.filter(|_| run.is_running()),
-            tokens: run.usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens)),
-            cost: run.usage.and_then(|usage| usage.cost),
+            asks: asks(run).filter(|_| run.is_running()),
+            calls: executes(run),
         })
     })
 }
@@ -58,8 +80,7 @@ pub(crate) fn title(store: Store) -> String {
         None => store.conversation.get().map(|id| id.to_string()),
     };
     let Some(name) = name else { return String::new() };
-    let own = store.view(|view| view.title.clone());
-    own.filter(|title| !title.trim().is_empty()).unwrap_or(name)
+    store.view(model::View::headline).unwrap_or(name)
 }
 
 /// The bar at the top: the conversation's title and what can be done with it.
@@ -151,22 +172,45 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
         Memo::new(move |_| newest.with(|run| run.as_ref().map(|run| run.status)).unwrap_or_default());
     let stalled =
         Memo::new(move |_| newest.with(|run| run.as_ref().is_some_and(|run| run.stalled.is_some())));
-    let shape = Signal::derive(move || {
-        if stalled.get() { ("#hollow", "slow") } else { run_icon(status.get(), store.is_current()) }
+    let asks = Memo::new(move |_| newest.with(|run| run.as_ref().and_then(|run| run.asks)));
+    // For how long nothing has come though it goes on.
+    let silent = Memo::new(move |_| {
+        let may_be = newest.with(|run| {
+            run.as_ref()
+                .is_some_and(|run| run.status == RunStatus::Running && !run.calls && run.stalled.is_none())
+        });
+        let now = store.now.get();
+        let is_live = may_be && asks.get().is_none() && store.replay.with(Option::is_none);
+        let newest = store.model(crate::model::Model::event_at).filter(|_| is_live)?;
+        fleet::silence(newest, now).map(format::age)
+    });
+    let shape = Signal::derive(move || match () {
+        () if asks.get().is_some() => ("#hand", "appr"),
+        () if stalled.get() || silent.with(Option::is_some) => ("#hollow", "slow"),
+        () => run_icon(status.get(), store.is_current()),
     });
     let class = move || match status.get() {
-        _ if stalled.get() => "pill num slow",
+        _ if asks.get().is_some() => "pill num appr",
+        _ if stalled.get() || silent.with(Option::is_some) => "pill num slow",
         RunStatus::Running => "pill num run",
         RunStatus::Error => "pill num err",
         RunStatus::Interrupted => "pill num slow",
         RunStatus::Complete | RunStatus::Cancelled => "pill num",
     };
     let time = move || {
+        if let Some(since) = asks.get() {
+            return span_text(Span::Since(since, 0));
+        }
+        if let Some(age) = silent.get() {
+            return age;
+        }
         let span = |run: &Newest| run.span.known_until(run.stalled);
         span_text(newest.with(|run| run.as_ref().map_or(Span::None, span)))
     };
     let word = move || match status.get() {
+        _ if asks.get().is_some() => "Waits for consent",
         RunStatus::Running if stalled.get() => "Stalled",
+        RunStatus::Running if silent.with(Option::is_some) => "Silent",
         RunStatus::Running => "Running",
         RunStatus::Complete if time().is_empty() => "Done",
         RunStatus::Error if time().is_empty() => "Failed",
@@ -180,7 +224,7 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
     view! { <span class=class data-t="pill"><StateIcon shape=shape /> <span class="hide">{word}</span> {time}</span> }
 }
 
-/// Steps, tokens and cost of the newest run.
+/// Steps of the newest run; tokens and cost of the whole conversation.
 #[component]
 fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
     let store = use_store();
@@ -192,11 +236,12 @@ fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
     });
     let text = move || {
         newest.track();
+        id.with(|id| id.as_ref().map(|id| store.track(&ViewChange::Run(id.clone()))));
         let steps = steps.get().filter(|n| *n > 0).map(|n| format::counted(n, "step"));
-        let tokens = newest.with(|run| run.as_ref().map_or(0, |run| run.tokens));
+        let usage = store.view(spent);
+        let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
         let tokens = (tokens > 0).then(|| format!("{} tokens", format::count(tokens)));
-        let cost = newest.with(|run| run.as_ref().and_then(|run| run.cost));
-        let cost = cost.map(format::cost);
+        let cost = usage.cost.map(format::cost);
         let is_running = store.running.get();
         let rate = is_running.then(|| {
             store.now.track();
@@ -205,5 +250,5 @@ fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
         let rate = rate.flatten().map(|n| format!("{n} tok/s"));
         [steps, tokens, cost, rate].into_iter().flatten().collect::<Vec<_>>().join(" · ")
     };
-    view! { <span class="meta num hide counts-of-run">{text}</span> }
+    view! { <span class="meta num hide counts-of-run" data-t="totals" title="Steps of the newest run; tokens and cost of the conversation">{text}</span> }
 }

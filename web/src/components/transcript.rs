@@ -3,7 +3,6 @@
 use leptos::html;
 use leptos::prelude::*;
 use model::View;
-use model::view::TopItem;
 
 use super::agents::OnlyAgent;
 use super::compare::Compared;
@@ -16,6 +15,7 @@ use super::run::Run;
 use super::strip::Strip;
 use super::turn::Origin;
 use crate::format;
+use crate::pieces::{self, Piece};
 use crate::scroll::Scroller;
 use crate::store::{Store, use_store};
 use crate::window;
@@ -70,7 +70,7 @@ fn Content() -> impl IntoView {
         store.conversation.track();
         store.recordings.track();
         store.track_items();
-        store.view(|view| view.items.clone())
+        store.view(pieces::pieces)
     });
     let anchor = anchor(store, items, budget);
     let place = first_shown(store, items, budget, anchor);
@@ -84,10 +84,10 @@ fn Content() -> impl IntoView {
     let shown = Memo::new(move |_| {
         let window = first.get()..end.get();
         // What somebody writes in stays.
-        let is_shown = |(at, item): &(usize, &TopItem)| {
-            window.contains(at) || matches!(item, TopItem::Run(run) if store.is_written_in(run))
+        let is_shown = |(at, item): &(usize, &Piece)| {
+            window.contains(at) || matches!(item, Piece::Section { run, .. } if store.is_written_in(run))
         };
-        let shown = |items: &Vec<TopItem>| {
+        let shown = |items: &Vec<Piece>| {
             items.iter().enumerate().filter(is_shown).map(|(_, item)| item.clone()).collect::<Vec<_>>()
         };
         items.with(shown)
@@ -99,17 +99,28 @@ fn Content() -> impl IntoView {
         view! {
             {move || (first.get() > 0).then(|| {
                 let label = format!("Show {} earlier messages and runs", format::grouped(first.get() as u64));
-                let more = move |event| {
+                let more = move |event: leptos::ev::MouseEvent| {
                     hold_first(&event, store);
-                    budget.update(|rows| *rows = rows.saturating_mul(4));
+                    let rows = budget.get_untracked();
+                    if event.is_trusted() {
+                        budget.set(rows.saturating_mul(4));
+                    } else if let Some(more) = window::grown(rows) {
+                        budget.set(more);
+                    } else {
+                        let before = first.get_untracked();
+                        let at = items.with_untracked(|items| store.view(|view| {
+                            window::first(before, rows / 2, |at| weight(store, view, items, at, rows))
+                        }));
+                        anchor.set(Some(at));
+                    }
                 };
-                view! { <button type="button" class="more" on:click=more>{label}</button> }
+                view! { <button type="button" class="more" data-earlier="" on:click=more>{label}</button> }
             })}
             <Origin />
             <For each=move || shown.get() key=Clone::clone let:item>
                 {match item {
-                    TopItem::Message(id) => view! { <Message id=id /> }.into_any(),
-                    TopItem::Run(id) => view! { <Run id=id /> }.into_any(),
+                    Piece::Message(id) => view! { <Message id=id /> }.into_any(),
+                    Piece::Section { run, from } => view! { <Run id=run from=from /> }.into_any(),
                 }}
             </For>
             {move || (later() > 0).then(|| {
@@ -135,21 +146,28 @@ fn Content() -> impl IntoView {
 }
 
 /// How many rows the item with the number `at` counts.
-fn weight(store: Store, view: &View, items: &[TopItem], at: usize, budget: usize) -> usize {
+fn weight(store: Store, view: &View, items: &[Piece], at: usize, budget: usize) -> usize {
     match items.get(at) {
-        Some(TopItem::Run(id)) => view.runs.get(id).map_or(1, |run| {
-            let weigh = |at| window::row_weight(run, run.items.get(at), |item| store.has_body(id, item));
-            let first = window::first(run.items.len(), budget, weigh);
-            let shown = (first..run.items.len()).map(weigh);
+        Some(Piece::Section { run: id, from }) => view.runs.get(id).map_or(1, |run| {
+            // Between two stretches of a run stands what was said there.
+            let mut behind = items.iter().skip(at.saturating_add(1));
+            let end = match behind.find(|piece| matches!(piece, Piece::Section { .. })) {
+                Some(Piece::Section { run, from }) if run == id => *from,
+                _ => run.items.len(),
+            };
+            let row = |at: usize| run.items.get(from.saturating_add(at));
+            let weigh = |at| window::row_weight(run, row(at), |item| store.has_body(id, item));
+            let count = end.saturating_sub(*from);
+            let shown = (window::first(count, budget, weigh)..count).map(weigh);
             shown.sum::<usize>().clamp(1, budget.max(1))
         }),
-        Some(TopItem::Message(id)) => view.messages.get(id).map_or(1, |it| window::text_rows(&it.text)),
+        Some(Piece::Message(id)) => view.messages.get(id).map_or(1, |it| window::text_rows(&it.text)),
         None => 1,
     }
 }
 
 /// How many items from `first` on are on the page, where it does not show the newest.
-fn count_from(store: Store, items: Memo<Vec<TopItem>>, first: usize, budget: usize) -> usize {
+fn count_from(store: Store, items: Memo<Vec<Piece>>, first: usize, budget: usize) -> usize {
     items.with(|items| {
         store.view(|view| {
             window::fitting(items.len(), first, budget, |at| weight(store, view, items, at, budget))
@@ -159,13 +177,13 @@ fn count_from(store: Store, items: Memo<Vec<TopItem>>, first: usize, budget: usi
 
 /// The item that somebody wants to see although it is older than what the page shows; nothing while the view follows
 /// the end.
-fn anchor(store: Store, items: Memo<Vec<TopItem>>, budget: RwSignal<usize>) -> RwSignal<Option<usize>> {
+fn anchor(store: Store, items: Memo<Vec<Piece>>, budget: RwSignal<usize>) -> RwSignal<Option<usize>> {
     let anchor = RwSignal::new(None::<usize>);
     Effect::new(move |_| {
-        let Some((run, _)) = store.wanted.get() else { return };
+        let Some((run, wanted)) = store.wanted.get() else { return };
         let budget = budget.get_untracked();
         let at = items.with_untracked(|items| {
-            let at = items.iter().position(|item| matches!(item, TopItem::Run(id) if *id == run))?;
+            let at = store.view(|view| pieces::piece_of(items, &run, view.runs.get(&run)?, &wanted))?;
             let newest = store
                 .view(|view| window::first(items.len(), budget, |at| weight(store, view, items, at, budget)));
             Some((at < newest).then_some(at))
@@ -186,7 +204,7 @@ fn anchor(store: Store, items: Memo<Vec<TopItem>>, budget: RwSignal<usize>) -> R
 /// must not go away.
 fn first_shown(
     store: Store,
-    items: Memo<Vec<TopItem>>,
+    items: Memo<Vec<Piece>>,
     budget: RwSignal<usize>,
     anchor: RwSignal<Option<usize>>,
 ) -> Memo<(usize, bool)> {

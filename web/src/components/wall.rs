@@ -6,7 +6,7 @@ use model::ConversationId;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, FocusEvent, HtmlElement, KeyboardEvent};
 
-use super::conversations::{arranged, slow_clock};
+use super::conversations::{FilterInput, FilterTrouble, arranged, slow_clock};
 use super::tile::Tile;
 use crate::browser;
 use crate::fleet::{self, Filter, Line, List};
@@ -25,9 +25,13 @@ pub(crate) fn Wall() -> impl IntoView {
     let wanted_page = RwSignal::new(0_usize);
     let resort = Trigger::new();
     let clock = slow_clock(store);
-    let everything = Memo::new(|_| Filter::default());
+    let filter = Memo::new(move |_| store.panel.filter.with(|text| Filter::parse(text)));
+    Effect::new(move |_| {
+        filter.track();
+        wanted_page.set(0);
+    });
     let is_held = Signal::derive(move || pointed.get() || focused.get());
-    let list = arranged(store, everything, clock, is_held, resort);
+    let list = arranged(store, filter, clock, is_held, resort);
     let all = Memo::new(move |_| {
         list.with(|list| {
             let rows = list.lines.iter().filter_map(|line| match line {
@@ -63,6 +67,8 @@ pub(crate) fn Wall() -> impl IntoView {
             on:keydown=move |event| move_focus(&event)>
             <div class="wall-head">
                 <p class="meta num">{move || words(&list.get(), all.with(Vec::len), store.model(Model::total))}</p>
+                <span class="search"><FilterInput id="wall-filter" /></span>
+                <FilterTrouble />
                 <span class="grow"></span>
                 {move || (held() > 0).then(|| view! {
                     <button type="button" class="resort num" on:click=sort>{held()} " changed · sort again"</button>
@@ -72,7 +78,11 @@ pub(crate) fn Wall() -> impl IntoView {
             <div class="tiles">
                 <For each=tiles key=Clone::clone let:id><Tile id=id looked=looked /></For>
             </div>
-            {move || all.with(Vec::is_empty).then(|| view! {
+            {move || (all.with(Vec::is_empty) && !filter.with(Filter::is_empty)).then(|| view! {
+                <p class="meta pad">"No conversation fits the filter. "
+                    <button type="button" class="link" on:click=move |_| store.panel.filter.set(String::new())>"Show all"</button></p>
+            })}
+            {move || (all.with(Vec::is_empty) && filter.with(Filter::is_empty)).then(|| view! {
                 <p class="meta pad">"No conversation yet. " <a class="link" data-in="" href="/">"How to connect an agent"</a></p>
             })}
         </section>

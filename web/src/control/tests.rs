@@ -128,7 +128,12 @@ fn who_answers_is_who_was_chosen_then_who_answered_last_then_the_first() {
     let forged = RUN[0].replace(r#","by_hub":true"#, "");
     let forged = view(&[&forged, RUN[1]]);
     assert!(!is_ours(&forged.runs[0], &all) && !is_own(&forged.runs[0]), "anybody can use its name");
-    assert_eq!((going(&forged, &all), answers(&all, None, &forged)), (None, Some("a")));
+    assert_eq!(
+        (going(&forged, &all), answers(&all, None, &forged)),
+        (None, None),
+        "nobody is chosen by their names"
+    );
+    assert_eq!(answers(&all, Some("a"), &forged), Some("a"));
     assert_eq!(used.runs[0].status, RunStatus::Complete);
 }
 
@@ -171,6 +176,7 @@ fn what_was_said_inside_a_run_belongs_to_its_turn() {
         r#"{"k":"run.start","run":"r","dialect":"runner","name":"helper","by_hub":true}"#,
         r#"{"k":"message","message":"m2","role":"user","text":"Shorter!","run":"r"}"#,
         r#"{"k":"part.delta","run":"r","part":"p","text":"Hi."}"#,
+        r#"{"k":"run.end","run":"r","status":"complete"}"#,
         r#"{"k":"message","message":"m3","role":"user","text":"And?"}"#,
     ];
     let view = view(&lines);

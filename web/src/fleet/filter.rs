@@ -18,7 +18,7 @@ enum Term {
     State(String),
     /// In the name of the model.
     Model(String),
-    /// In the name of the call that executes or waits for a person.
+    /// In the name of a tool that the newest run called.
     Tool(String),
     Error,
     Approval,
@@ -70,6 +70,61 @@ fn term(word: &str) -> Option<Term> {
     }
 }
 
+/// The keys of conditions, with values that are offered beside those of the rows.
+const KEYS: [(&str, &[&str]); 6] = [
+    ("state", &["running", "silent", "stalled", "approval", "complete", "error", "cancelled", "interrupted"]),
+    ("model", &[]),
+    ("tool", &[]),
+    ("has", &["error", "approval"]),
+    ("depth", &[">0", "0"]),
+    ("slower", &["10s", "1m", "10m"]),
+];
+
+/// What of `text` looks like a condition and is none, in words for who typed it: such a word is looked for as it stands.
+pub fn unknown(text: &str) -> Option<String> {
+    let text = text.to_lowercase();
+    let is_word = |key: &str| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_lowercase());
+    let odd = text.split_whitespace().find_map(|word| {
+        let (key, value) = word.split_once(':')?;
+        let is_plain = matches!(term(word), Some(Term::Word(_)));
+        (is_plain && is_word(key) && !value.starts_with('/')).then_some((key, word))
+    });
+    let (key, word) = odd?;
+    Some(if let Some((key, values)) = KEYS.iter().find(|(known, _)| *known == key) {
+        let values = values.iter().map(|value| format!("{key}:{value}")).collect::<Vec<_>>();
+        format!("{word} is no condition; there are {}", values.join(", "))
+    } else {
+        let keys = KEYS.iter().map(|(key, _)| format!("{key}:")).collect::<Vec<_>>();
+        format!("There is no condition {key}: but {}", keys.join(", "))
+    })
+}
+
+/// Most texts that are offered.
+const COMPLETIONS_MAX: usize = 12;
+
+/// What `text` can become whose last word is a condition that wants a value: those that the rows have, and those that there are.
+pub fn completions<'a>(text: &str, rows: impl Iterator<Item = &'a ConversationRow>) -> Vec<String> {
+    let at = text.rfind(char::is_whitespace).map_or(0, |at| at.saturating_add(1));
+    let (before, word) = text.split_at_checked(at).unwrap_or_default();
+    let Some((key, begun)) = word.split_once(':') else { return Vec::new() };
+    let (key, begun) = (key.to_lowercase(), begun.to_lowercase());
+    let Some((key, values)) = KEYS.iter().find(|(known, _)| *known == key) else { return Vec::new() };
+    let mut found: std::collections::BTreeSet<String> =
+        values.iter().map(|&value| value.to_owned()).collect();
+    for row in rows {
+        match *key {
+            "model" => found.extend(row.model.clone()),
+            "tool" => found.extend(row.used.iter().map(ToString::to_string).chain(row.asks.clone())),
+            _ => {}
+        }
+    }
+    let fits = |value: &String| {
+        value.to_lowercase().contains(&begun) && *value != begun && !value.contains(char::is_whitespace)
+    };
+    let fitting = found.into_iter().filter(fits).take(COMPLETIONS_MAX);
+    fitting.map(|value| format!("{before}{key}:{value}")).collect()
+}
+
 /// `10s`, `500ms`, `2m`, `1h`; a number alone means seconds. In milliseconds.
 fn duration(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -88,13 +143,14 @@ impl Term {
         let has = |text: &str, word: &str| text.to_lowercase().contains(word);
         match self {
             Self::Word(word) => {
-                has(title(row), word) || has(row.conversation.as_str(), word) || has(state(row), word)
+                has(title(row), word) || has(row.conversation.as_str(), word) || has(state(row, now), word)
             }
-            Self::State(word) => state(row).starts_with(word),
+            Self::State(word) => state(row, now).starts_with(word),
             Self::Model(word) => row.model.as_deref().is_some_and(|model| has(model, word)),
             Self::Tool(word) => {
                 let call = row.call.as_ref().map(|call| call.name.as_str());
-                call.into_iter().chain(row.asks.as_deref()).any(|tool| has(tool, word))
+                let now = call.into_iter().chain(row.asks.as_deref());
+                now.chain(row.used.iter().map(AsRef::as_ref)).any(|tool| has(tool, word))
             }
             Self::Error => row.failed > 0 || row.state == Some(RunStatus::Error),
             Self::Approval => row.approvals > 0,
@@ -147,7 +203,7 @@ mod tests {
     fn rows() -> [ConversationRow; 3] {
         [
             row(
-                r#""failed":0,"approvals":0,"agents":2,"model":"Qwen3-4B","call":{"name":"run_sql","since":1000}"#,
+                r#""failed":0,"approvals":0,"agents":2,"model":"Qwen3-4B","used":["grep_files"],"call":{"name":"run_sql","since":1000}"#,
             ),
             row(r#""failed":1,"approvals":1,"agents":0,"model":"gpt-5","asks":"deploy""#),
             ConversationRow {
@@ -212,6 +268,30 @@ mod tests {
             assert_eq!(Filter::parse(text).0, [Term::Word(text.to_owned())], "{text}");
         }
         assert!(Filter::parse("  model: ").is_empty());
+    }
+
+    #[test]
+    fn what_looks_like_a_condition_and_is_none_is_named() {
+        let of = |text| unknown(text).unwrap_or_default();
+        assert_eq!(
+            of("night agent:helper"),
+            "There is no condition agent: but state:, model:, tool:, has:, depth:, slower:"
+        );
+        assert_eq!(of("has:wings"), "has:wings is no condition; there are has:error, has:approval");
+        for fine in ["", "night", "state:", "state:run model:x", "http://x", "slower:5s"] {
+            assert_eq!(unknown(fine), None, "{fine}");
+        }
+    }
+
+    #[test]
+    fn values_are_offered_for_the_condition_that_is_typed() {
+        let rows = rows();
+        let of = |text| completions(text, rows.iter());
+        assert_eq!(of("night model:"), ["night model:Qwen3-4B", "night model:gpt-5"]);
+        assert_eq!(of("tool:grep"), ["tool:grep_files"]);
+        assert_eq!(of("state:s"), ["state:silent", "state:stalled"]);
+        assert_eq!((of("night"), of("who:"), of("has:error")), (vec![], vec![], vec![]));
+        assert_eq!(fits("tool:grep", 2_000), [0], "also a tool that is not at work now");
     }
 
     #[test]

@@ -28,6 +28,7 @@ fn row(name: &str, state: Option<RunStatus>, at: u64) -> ConversationRow {
         asks: None,
         model: None,
         answer: None,
+        used: Vec::new(),
     }
 }
 
@@ -86,6 +87,24 @@ fn what_a_silent_publisher_began_lasts_at_least_until_its_last_word() {
     of.stalled = true;
     assert_eq!(lasts(&of, 1_000, 41_000, true), "≥ 0:15");
     assert_eq!(lasts(&of, 1_000, 99_000, false), "≥ 0:15");
+}
+
+#[test]
+fn silence_is_a_state_and_a_long_one_needs_a_person() {
+    let quiet = row("quiet", Some(RunStatus::Running), 1_000);
+    let mut calls = row("calls", Some(RunStatus::Running), 1_000);
+    calls.call = Some(RowCall { name: "run_sql".into(), since: 1_000 });
+    let at = 1_000 + 14 * 60_000;
+    assert_eq!((state(&quiet, 50_000), state(&quiet, at)), ("running", "silent"));
+    assert_eq!((line(&quiet, 50_000).as_str(), line(&quiet, at).as_str()), ("working", "silent 14 m"));
+    assert_eq!(state(&calls, 120_000), "running", "it waits for its call");
+    let rows = [quiet, row("lost", Some(RunStatus::Interrupted), 2_000)];
+    assert_eq!(names(&arranged(&rows, "", 70_000, None)), ["Needs you", "lost", "Running", "quiet"]);
+    assert_eq!(names(&arranged(&rows, "", at, None)), ["Needs you", "lost", "quiet"]);
+    assert_eq!(names(&arranged(&rows, "state:silent", at, None)), ["Needs you", "quiet"]);
+    let mut stalled = row("stalled", Some(RunStatus::Running), 1_000);
+    stalled.stalled = true;
+    assert_eq!(line(&stalled, at), "stalled 14 m · no word from its publisher");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use model::MessageId;
-use model::view::TopItem;
+use model::view::{Item, RunView};
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
@@ -10,6 +10,8 @@ use super::focused_place;
 use crate::browser;
 use crate::components::copy_turn;
 use crate::find::Place;
+use crate::flow;
+use crate::pieces::{self, Piece};
 use crate::route;
 use crate::store::Store;
 
@@ -65,21 +67,34 @@ fn message(store: Store) -> Option<MessageId> {
     if let Some(Place::Message(message)) = place {
         return Some(message);
     }
-    let run = match place {
-        Some(Place::Tool(run, _) | Place::Part(run, _)) => Some(run),
+    let of = match place {
+        Some(Place::Tool(run, id)) => Some((run, Item::Tool(id))),
+        Some(Place::Part(run, id)) => Some((run, Item::Part(id))),
         _ => None,
     };
     store.view(|view| {
-        let before = view.items.iter().rev().skip_while(|item| match (&run, item) {
-            (Some(run), TopItem::Run(id)) => id != run,
-            (Some(_), TopItem::Message(_)) => true,
-            (None, _) => false,
+        let pieces = pieces::pieces(view);
+        let at = of.and_then(|(id, item)| {
+            let run = view.runs.get(&id)?;
+            pieces::piece_of(&pieces, &id, run, &lanes_of(run, item))
         });
-        let mut messages = before.filter_map(|item| match item {
-            TopItem::Message(id) => Some(id),
-            TopItem::Run(_) => None,
-        });
+        let before = pieces.get(..at.unwrap_or(pieces.len())).unwrap_or_default();
         let is_users = |id: &&MessageId| view.messages.get(*id).is_some_and(|it| it.role == "user");
+        let mut messages = before.iter().rev().filter_map(|piece| match piece {
+            Piece::Message(id) => Some(id),
+            Piece::Section { .. } => None,
+        });
         messages.find(is_users).cloned()
     })
+}
+
+/// `item` and the sub-agents that it stands in, the one of the main lane last.
+fn lanes_of(run: &RunView, item: Item) -> Vec<Item> {
+    let agent = match &item {
+        Item::Tool(id) => run.tools.get(id).and_then(|tool| tool.agent.as_ref()),
+        Item::Part(id) => run.parts.get(id).and_then(|part| part.agent.as_ref()),
+        Item::Agent(_) | Item::Note(_) => None,
+    };
+    let lanes = agent.map(|agent| flow::lanes_to(run, agent)).unwrap_or_default();
+    std::iter::once(item).chain(lanes.into_iter().map(Item::Agent)).collect()
 }

@@ -144,3 +144,9 @@ proptest! {
         prop_assert_eq!(items.iter().map(|item| &**item).collect::<Vec<_>>(), numbers);
     }
 }
+
+#[test]
+fn a_result_of_which_the_beginning_is_here_is_told_by_its_whole_size() {
+    let beginning = PreviewOutput { text: "[{\"a\":1},".to_owned(), is_json: false };
+    assert_eq!(summary_of_beginning(&beginning, 300 << 10), "JSON · 300 KB");
+}

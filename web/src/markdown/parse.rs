@@ -36,7 +36,7 @@ pub(super) fn blocks(text: &str, definitions: &mut Definitions) -> Vec<Block> {
             definitions.push((label.to_owned(), definition.dest.to_string()));
         }
     }
-    let mut builder = Builder::default();
+    let mut builder = Builder { source: text, ..Builder::default() };
     for (event, range) in parser.into_offset_iter() {
         builder.take(event, range);
     }
@@ -52,7 +52,9 @@ struct Open {
 }
 
 #[derive(Default)]
-struct Builder {
+struct Builder<'a> {
+    /// What is parsed.
+    source: &'a str,
     blocks: Vec<Block>,
     open: Vec<Open>,
     /// Elements that have begun below the deepest level; their content goes to the last open element.
@@ -62,12 +64,15 @@ struct Builder {
     in_head: bool,
 }
 
-impl Builder {
+impl Builder<'_> {
     fn take(&mut self, event: Event<'_>, range: Range<usize>) {
         match event {
             Event::Start(mark) => self.start(mark, range.start),
             Event::End(end) => self.end(end, range.end),
-            Event::Text(text) => self.add(Node::Text(text.into_string()), &range),
+            Event::Text(text) => {
+                let mark = if is_math_mark(self.source, range.start) { "\\" } else { "" };
+                self.add(Node::Text(format!("{mark}{text}")), &range);
+            }
             Event::Code(text) => self.add(element(Tag::Code, text), &range),
             Event::Html(html) | Event::InlineHtml(html) => self.add(Node::Text(html.into_string()), &range),
             Event::SoftBreak => self.add(Node::Text("\n".to_owned()), &range),
@@ -157,6 +162,63 @@ impl Builder {
             None => self.blocks.push((node, range.clone())),
         }
     }
+}
+
+/// How far apart the two marks around a formula are looked for, in bytes.
+const MATH_BYTES_MAX: usize = 4 << 10;
+
+/// Whether at `at` of `source` stands a bracket of `\(…\)` or `\[…\]`, with its backslash before it: Markdown takes that for an escape,
+/// while models mean mathematics, which cannot be read without it. Square brackets are escaped for other reasons too, so what is
+/// between them has to look like a formula.
+fn is_math_mark(source: &str, at: usize) -> bool {
+    let Some(before) = source.get(..at).and_then(|before| before.strip_suffix('\\')) else { return false };
+    let Some(bracket) = source.get(at..).and_then(|rest| rest.chars().next()) else { return false };
+    let end = source.floor_char_boundary(at.saturating_add(MATH_BYTES_MAX));
+    let behind = || first_block(source.get(at.saturating_add(1)..end).unwrap_or_default());
+    let start = source.floor_char_boundary(before.len().saturating_sub(MATH_BYTES_MAX));
+    let ahead = || last_block(before.get(start..).unwrap_or_default());
+    let is_formula = |text: &str| text.contains(['\\', '^', '_', '=']);
+    match bracket {
+        '(' => behind().contains("\\)"),
+        ')' => ahead().contains("\\("),
+        '[' => behind().split_once("\\]").is_some_and(|(inside, _)| is_formula(inside)),
+        ']' => ahead().rsplit_once("\\[").is_some_and(|(_, inside)| is_formula(inside)),
+        _ => false,
+    }
+}
+
+/// How lines begin that may begin another block: what stands in two blocks is no formula, and a block that is final does not know the
+/// next one.
+const BLOCK_STARTS: [&str; 15] =
+    ["#", ">", "|", "`", "~", "<", "- ", "* ", "+ ", "---", "***", "___", "===", "1.", "1)"];
+
+fn begins_block(line: &str) -> bool {
+    let line = line.trim_start();
+    line.is_empty() || BLOCK_STARTS.iter().any(|start| line.starts_with(start))
+}
+
+/// The lines of `text` up to the first that may begin another block; the first belongs to what stands before it.
+fn first_block(text: &str) -> &str {
+    let mut end = 0_usize;
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        if number > 0 && begins_block(line) {
+            break;
+        }
+        end = end.saturating_add(line.len());
+    }
+    text.get(..end).unwrap_or_default()
+}
+
+/// The lines of `text` from the last that may begin a block on.
+fn last_block(text: &str) -> &str {
+    let mut start = text.len();
+    for line in text.split_inclusive('\n').rev() {
+        start = start.saturating_sub(line.len());
+        if begins_block(line) {
+            break;
+        }
+    }
+    text.get(start..).unwrap_or_default()
 }
 
 fn element(tag: Tag, text: CowStr<'_>) -> Node {

@@ -247,3 +247,23 @@ fn markdown_that_nests_without_end_is_laid_flat_and_keeps_its_words() {
         thread.join().unwrap();
     }
 }
+
+#[test]
+fn marks_of_mathematics_keep_their_backslashes() {
+    let text = |source: &str| {
+        fn words(nodes: &[Node], out: &mut String) {
+            for node in nodes {
+                match node {
+                    Node::Text(text) => out.push_str(text),
+                    Node::Element(_, children) => words(children, out),
+                }
+            }
+        }
+        let mut out = String::new();
+        words(&parse(source), &mut out);
+        out
+    };
+    assert_eq!(text(r"So \(a^2\) holds"), r"So \(a^2\) holds");
+    assert_eq!(text(r"\[ E = mc^2 \]"), r"\[ E = mc^2 \]");
+    assert_eq!(text(r"\[x\] is no task, \*not bold\*, \( alone"), "[x] is no task, *not bold*, ( alone");
+}

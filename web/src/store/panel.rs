@@ -36,6 +36,8 @@ pub(crate) struct PanelStore {
     pub(crate) compared: RwSignal<Option<ConversationId>>,
     /// The first conversation that came while the page showed how to make one.
     pub(crate) first: RwSignal<Option<String>>,
+    /// What is typed to filter list and wall.
+    pub(crate) filter: RwSignal<String>,
     /// What lies over the page.
     pub(crate) over: RwSignal<Over>,
     /// What had the focus before.
@@ -61,6 +63,7 @@ impl PanelStore {
             before_wall: StoredValue::new_local(None),
             compared: RwSignal::new(None),
             first: RwSignal::new(None),
+            filter: RwSignal::new(String::new()),
             over: RwSignal::new(Over::default()),
             before_over: StoredValue::new_local(None),
             keys_off: RwSignal::new(browser::setting("keys").is_some_and(|word| word == "off")),

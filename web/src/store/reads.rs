@@ -1,12 +1,14 @@
 //! Reading single things, with the word when to look again.
 
+use std::ops::Range;
+
 use leptos::prelude::*;
 use model::fold::ViewChange;
 use model::view::{Item, RunView, ToolView};
 use model::{RunId, ToolCallId};
 
 use super::Store;
-use crate::flow::Flow;
+use crate::flow::{self, Flow};
 
 impl Store {
     /// Reads a run, and looks again when it changes.
@@ -32,6 +34,26 @@ impl Store {
         Memo::new(move |_| {
             self.track_rows(&run);
             self.view(|view| view.runs.get(&run).map(Flow::of)).unwrap_or_default()
+        })
+    }
+
+    /// Which items of a run stand in its stretch that begins at `from`; computed again when messages or runs come.
+    pub(crate) fn stretch(self, run: &RunId, from: usize) -> Memo<Range<usize>> {
+        let run = run.clone();
+        Memo::new(move |_| {
+            self.track_items();
+            self.view(|view| flow::stretch_from(view, &run, from))
+        })
+    }
+
+    /// How a stretch of a run is drawn; computed again when rows come or calls change their state.
+    pub(crate) fn flow_of(self, run: &RunId, stretch: Memo<Range<usize>>) -> Memo<Flow> {
+        let run = run.clone();
+        Memo::new(move |_| {
+            self.track_rows(&run);
+            let items = stretch.get();
+            let flow = |run: &RunView| Flow::of_stretch(run, items.start..items.end.min(run.items.len()));
+            self.view(|view| view.runs.get(&run).map(flow)).unwrap_or_default()
         })
     }
 

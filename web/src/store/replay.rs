@@ -121,6 +121,12 @@ impl Store {
 
     /// Tells the clock of the page.
     pub(crate) fn set_now(self) {
+        if self.link.status.with_untracked(|status| *status == Status::Up) {
+            let present = self.model(|model| model.hub_time(browser::now_ms()));
+            if self.present.get_untracked() != present {
+                self.present.set(present);
+            }
+        }
         let now = self.moment();
         if self.now.get_untracked() != now {
             self.now.set(now);

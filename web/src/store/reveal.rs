@@ -24,6 +24,7 @@ impl Store {
             is_pattern: self.is_pattern.get_untracked(),
             timeline: Some(self.panel.drawer.get_untracked()).filter(|drawer| *drawer != Drawer::Closed),
             compare: self.panel.compared.get_untracked(),
+            moment: self.replay.with_untracked(|replay| replay.as_ref().and_then(|replay| replay.clock)),
         };
         Some(browser::origin() + &route::link(&conversation, &looks))
     }

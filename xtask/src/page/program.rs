@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::{PAGE_FLAGS, html, read};
+use super::{PAGE_FLAGS, glue, html, read, write};
 use crate::console::{human_bytes, say};
 use crate::failure::{CommandFailure, CommandResult};
 use crate::process::{answer, run};
@@ -18,6 +18,16 @@ const WASM_FEATURES: [&str; 6] = [
     "--enable-nontrapping-float-to-int",
     "--enable-reference-types",
     "--enable-sign-ext",
+];
+
+/// What wasm-opt does. The lowest KiB of the memory is the end of the stack, which nothing reaches by an offset from another address,
+/// and the memory is the program's own, so it is zeroed.
+const SHRINK: [&str; 5] = [
+    "--low-memory-unused",
+    "--zero-filled-memory",
+    "--merge-similar-functions",
+    "-Oz",
+    "--reorder-functions",
 ];
 
 /// What is built.
@@ -59,9 +69,12 @@ impl WasmProgram {
             ))
             .mend("write what they do in Rust, or ship the folder `snippets` too (xtask/src/page.rs)"));
         }
-        let wasm = optimise(ws, toolbox, &folder.join(format!("{bin}_bg.wasm")))?;
+        let wasm = folder.join(format!("{bin}_bg.wasm"));
         let script = String::from_utf8_lossy(&read(&folder.join(format!("{bin}.js")))?).into_owned();
-        Ok(BuiltProgram { script, wasm })
+        let (script, numbered) = glue::number_imports(&script, &read(&wasm)?);
+        write(&wasm, &numbered)?;
+        let wasm = optimise(ws, toolbox, &wasm)?;
+        Ok(BuiltProgram { script: glue::without_comments(script), wasm })
     }
 }
 
@@ -77,14 +90,17 @@ fn optimise(ws: &Workspace, toolbox: &ToolCache, wasm: &Path) -> CommandResult<V
             return Ok(plain);
         }
     };
-    let kept = ws.target().join("page-small").join(format!("{}.wasm", html::hash(&plain)));
+    let kept = ws
+        .target()
+        .join("page-small")
+        .join(format!("{}.wasm", html::hash(&[SHRINK.concat().as_bytes(), &plain].concat())));
     if !kept.is_file() {
         let folder = kept.parent().unwrap_or(ws.target());
         std::fs::create_dir_all(folder)
             .map_err(CommandFailure::io(format!("creating {}", folder.display())))?;
         let partial = kept.with_extension("partial");
         let mut shrink = Command::new(program);
-        shrink.arg("-Oz").args(WASM_FEATURES).arg(wasm).arg("-o").arg(&partial);
+        shrink.args(SHRINK).args(WASM_FEATURES).arg(wasm).arg("-o").arg(&partial);
         say(format!("shrinking {before} of WASM"));
         answer(&mut shrink)?;
         std::fs::rename(&partial, &kept)

@@ -77,7 +77,7 @@ class Agents(TypedDict, total=False):
     root: str
     """The topmost one; nothing for the main agent."""
 
-AnomalyCode = Literal["malformed", "wrong_dialect", "run_without_start", "after_run_end", "part_without_start", "part_started_twice", "after_part_end", "delta_hole", "delta_overlap", "part_mismatch", "tool_without_start", "after_tool_end", "bad_arguments", "agent_without_start", "too_large", "too_many", "truncated", "copy_lost"]
+AnomalyCode = Literal["malformed", "wrong_dialect", "run_without_start", "after_run_end", "part_without_start", "part_started_twice", "after_part_end", "delta_hole", "delta_overlap", "part_mismatch", "tool_without_start", "after_tool_end", "bad_arguments", "agent_without_start", "too_large", "too_many", "truncated", "copy_lost", "repeated"]
 """What was odd."""
 
 
@@ -1324,6 +1324,8 @@ class ConversationRow(_ConversationRow, total=False):
     """The model of the newest run."""
     stalled: bool
     """Whether that run goes on but nobody has spoken for it for a while."""
+    used: list[str]
+    """The tools that the newest run called, each once, the first `crate::limits::ROW_TOOLS_MAX` of them."""
 
 ErrorCode = Literal["bad_request", "bad_conversation", "bad_position", "bad_event", "unknown_dialect", "unknown_conversation", "unknown_subscription", "subscription_in_use", "conversation_exists", "not_found", "method_not_allowed", "unauthenticated", "forbidden", "forbidden_origin", "too_large", "too_many", "publisher_gap", "publisher_fenced", "gone", "shutting_down", "body_timeout", "unsupported_encoding", "durability_unavailable", "log_failed", "disk_full", "disk_failing", "unknown_upstream", "upgrade_refused", "unknown_agent", "agent_unavailable", "not_resumable", "not_running", "consent_mismatch", "run_of_hub", "upstream_unreachable", "upstream_failed", "internal"]
 """What went wrong with one request, frame or subscription. Never closes the socket by itself."""
@@ -1544,6 +1546,8 @@ class ToolView(_ToolView, total=False):
     """A person was asked and has agreed to it."""
     given_id: str
     """The id that the source gives it, where another call of the run had that id before."""
+    rejected: bool
+    """A person was asked and has declined it."""
     result_ref: ResultRef
     """Where the whole result is, when this is only its beginning, as a string."""
 
@@ -1598,6 +1602,8 @@ class RunView(_RunView, total=False):
     """What the loss of its publisher closed, as long as nobody has come back."""
     own: bool
     """An agent of the hub does it, or did: the hub itself has begun it, and nobody else can write into it."""
+    raw_bytes: int
+    """Bytes of raw events that came, kept or not. The first `crate::limits::RAW_BYTES_PER_RUN_MAX` are kept."""
     stalled_at: int
     """Since when the hub has not heard of it, once it said so; nothing as soon as more comes."""
 

@@ -58,10 +58,10 @@ pub(super) fn news(view: &View, agent: &str, session: &str) -> Option<Vec<String
                     said.clear();
                 }
             }
-            ConversationSection::Message(message) if role(&message.role) == "user" => {
+            ConversationSection::Message(_, message) if role(&message.role) == "user" => {
                 said.push(message.text.to_string());
             }
-            ConversationSection::Run(_) | ConversationSection::Message(_) => {}
+            ConversationSection::Run(_) | ConversationSection::Message(..) => {}
         }
     }
     is_known.then_some(said)

@@ -82,8 +82,20 @@ pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Respon
         Some(file) if method == Method::GET || method == Method::HEAD => {
             send(path, file, &headers, kept(path))
         }
+        // Somebody has typed an address: the page says what there is.
+        None if method == Method::GET && wants_page(&headers) => {
+            let mut response = index(headers).await;
+            *response.status_mut() = StatusCode::NOT_FOUND;
+            response
+        }
         _ => Problem::new(ErrorCode::NotFound, "there is nothing here").into_response(),
     }
+}
+
+/// Whether a browser asks for a page, as it does for an address that somebody has typed.
+fn wants_page(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    accepted.split(',').any(|kind| kind.trim().starts_with("text/html"))
 }
 
 /// How long a browser may keep a file: for ever when its name changes with its content.

@@ -5,6 +5,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use event_log::LogError;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use model::code::ErrorCode;
 use model::ids::ConversationIdError;
@@ -25,6 +26,40 @@ pub(crate) struct Problem {
     /// Whether the same request may be taken in a moment.
     #[serde(skip)]
     passes: bool,
+    /// Whose clients are told.
+    #[serde(skip)]
+    vendor: Option<Vendor>,
+}
+
+/// Whose words a failure is told in beside the hub's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Vendor {
+    /// OpenAI, and all that are compatible with it.
+    OpenAi,
+    /// Anthropic.
+    Anthropic,
+    /// Google's Gemini.
+    Gemini,
+    /// Ollama.
+    Ollama,
+}
+
+impl Vendor {
+    /// The fields in which its clients look for what failed.
+    fn fields(self, problem: &Problem) -> Value {
+        let (code, detail) = (problem.code.as_str(), problem.detail.as_str());
+        match self {
+            Self::OpenAi => {
+                json!({"error": {"message": detail, "type": "fanlight", "param": null, "code": code}})
+            }
+            Self::Anthropic => json!({"type": "error", "error": {"type": "api_error", "message": detail}}),
+            Self::Gemini => {
+                let status = code.to_ascii_uppercase();
+                json!({"error": {"code": problem.status, "message": detail, "status": status}})
+            }
+            Self::Ollama => json!({"error": detail}),
+        }
+    }
 }
 
 impl Problem {
@@ -37,7 +72,13 @@ impl Problem {
             detail: detail.into(),
             expected: None,
             passes: false,
+            vendor: None,
         }
+    }
+
+    /// The same, said also where the clients of `vendor` look for it: of what stands elsewhere they print the status alone.
+    pub(crate) fn told_to(self, vendor: Vendor) -> Self {
+        Self { vendor: Some(vendor), ..self }
     }
 
     /// The hub does, or holds, as much as it may at a time.
@@ -95,7 +136,12 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         // Names, numbers and text: this cannot fail to be written.
-        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let mut body = serde_json::to_value(&self).unwrap_or_default();
+        let own = self.vendor.map(|vendor| vendor.fields(&self));
+        if let (Value::Object(fields), Some(Value::Object(own))) = (&mut body, own) {
+            fields.extend(own);
+        }
+        let body = body.to_string();
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = status;
         let kind = HeaderValue::from_static("application/problem+json");
@@ -104,5 +150,28 @@ impl IntoResponse for Problem {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! What clients read.
+
+    use super::*;
+
+    #[test]
+    fn a_failure_is_also_where_the_clients_of_a_vendor_look_for_it() {
+        let problem = || Problem::new(ErrorCode::UpstreamUnreachable, "the upstream x cannot be reached");
+        let said = problem().detail;
+        for (vendor, pointer) in [
+            (Vendor::OpenAi, "/error/message"),
+            (Vendor::Anthropic, "/error/message"),
+            (Vendor::Gemini, "/error/message"),
+            (Vendor::Ollama, "/error"),
+        ] {
+            let fields = vendor.fields(&problem());
+            assert_eq!(fields.pointer(pointer).and_then(Value::as_str), Some(said.as_str()), "{vendor:?}");
+        }
+        assert_eq!(Vendor::Anthropic.fields(&problem())["type"], "error");
     }
 }

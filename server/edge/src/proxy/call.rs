@@ -24,7 +24,7 @@ use crate::http::access::may_record;
 use crate::http::params;
 use crate::http::passed::Passed;
 use crate::http::patience::ConnectionInfo;
-use crate::http::problem::Problem;
+use crate::http::problem::{Problem, Vendor};
 use crate::proxy::calls::PROXIED;
 use crate::state::Shared;
 use event_log::clock;
@@ -43,7 +43,38 @@ const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
 
 /// See [`super`].
 pub(crate) async fn call(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    forward(&shared, request).await.unwrap_or_else(Problem::into_response)
+    let vendor = request.uri().path_and_query().and_then(|path| vendor_of(&shared, path.as_str()));
+    let told = |problem: Problem| match vendor {
+        Some(vendor) => problem.told_to(vendor).into_response(),
+        None => problem.into_response(),
+    };
+    forward(&shared, request).await.unwrap_or_else(told)
+}
+
+/// Whose client makes a call with this path: as the upstream speaks, and where there is none of that name as the path looks.
+fn vendor_of(shared: &Shared, path: &str) -> Option<Vendor> {
+    let target = Target::parse(path).ok()?;
+    let known = shared.proxy.upstreams().find(|upstream| upstream.name() == target.upstream);
+    if let Some(upstream) = known {
+        return Some(vendor(upstream));
+    }
+    Some(match ModelApi::of_path(target.rest)? {
+        ModelApi::Anthropic => Vendor::Anthropic,
+        ModelApi::Gemini => Vendor::Gemini,
+        ModelApi::OllamaChat | ModelApi::OllamaGenerate => Vendor::Ollama,
+        ModelApi::OpenAiChat | ModelApi::OpenAiCompletions | ModelApi::OpenAiResponses | ModelApi::Cohere => {
+            Vendor::OpenAi
+        }
+    })
+}
+
+fn vendor(upstream: &Upstream) -> Vendor {
+    match upstream.api() {
+        upstream::Api::OpenAi => Vendor::OpenAi,
+        upstream::Api::Anthropic => Vendor::Anthropic,
+        upstream::Api::Gemini => Vendor::Gemini,
+        upstream::Api::Ollama => Vendor::Ollama,
+    }
 }
 
 async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Problem> {
@@ -166,7 +197,7 @@ pub(super) fn refuse(upstream: &Upstream, fault: SendError, recording: Option<St
         }
     };
     tracing::debug!(upstream = name, code = code.as_str(), "a call was not answered");
-    let mut response = Problem::new(code, detail).into_response();
+    let mut response = Problem::new(code, detail).told_to(vendor(upstream)).into_response();
     if let Some(mut started) = recording {
         started.recorded.tape().end(End::Nothing(fault));
         tell(response.headers_mut(), &mut started);

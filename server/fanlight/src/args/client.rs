@@ -31,8 +31,8 @@ impl HubArgs {
 /// What a stream is and where it goes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StreamArgs {
-    /// The dialect of the stream, or a YAML file that describes it
-    #[arg(long, value_name = "DIALECT", env = "FANLIGHT_DIALECT")]
+    /// The dialect of the stream, a YAML file that describes it, or auto: it is told from the beginning of the stream
+    #[arg(long, value_name = "DIALECT", env = "FANLIGHT_DIALECT", default_value = super::dialect::AUTO)]
     pub(crate) dialect: StreamDialect,
     /// The conversation that it goes into
     #[arg(long, value_name = "NAME", env = "FANLIGHT_CONVERSATION")]

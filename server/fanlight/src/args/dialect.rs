@@ -3,8 +3,56 @@
 use std::str::FromStr;
 
 use dialects::custom::UserDialect;
-use dialects::{Decode, DecodeOptions, decoder};
+use dialects::{Decode, DecodeOptions, Decoded, decoder, detect};
 use model::dialect::DECODED;
+
+/// The name under which the dialect is told from the stream itself.
+pub(crate) const AUTO: &str = "auto";
+
+/// How much of a stream is looked at before it is given up to tell its dialect, in bytes.
+const LOOKED_BYTES_MAX: usize = 64 << 10;
+
+/// A decoder that first finds out what it has to decode.
+#[derive(Debug)]
+struct Guessing {
+    options: Option<DecodeOptions>,
+    /// What came before the dialect was known.
+    beginning: Vec<u8>,
+    known: Option<Box<dyn Decode>>,
+}
+
+impl Guessing {
+    /// Looks at what there is. What nobody knows though there are `enough` bytes of it is decoded as the hub's own events, so that
+    /// it is said what is odd about it.
+    fn look(&mut self, enough: usize, out: &mut Decoded) {
+        let found = detect(&self.beginning);
+        if found.is_none() && self.beginning.len() < enough {
+            return;
+        }
+        let Some(options) = self.options.take() else { return };
+        self.known = decoder(found.unwrap_or("fanlight"), options);
+        if let Some(known) = &mut self.known {
+            known.feed(&std::mem::take(&mut self.beginning), out);
+        }
+    }
+}
+
+impl Decode for Guessing {
+    fn feed(&mut self, bytes: &[u8], out: &mut Decoded) {
+        if let Some(known) = &mut self.known {
+            return known.feed(bytes, out);
+        }
+        self.beginning.extend_from_slice(bytes);
+        self.look(LOOKED_BYTES_MAX, out);
+    }
+
+    fn end(&mut self, out: &mut Decoded) {
+        self.look(0, out);
+        if let Some(known) = &mut self.known {
+            known.end(out);
+        }
+    }
+}
 
 /// What a stream is written in.
 #[derive(Debug, Clone)]
@@ -24,6 +72,9 @@ impl StreamDialect {
     pub(crate) fn decoder(&self, options: DecodeOptions) -> Option<Box<dyn Decode>> {
         match &self.own {
             Some(own) => Some(own.decoder(options)),
+            None if self.name == AUTO => {
+                Some(Box::new(Guessing { options: Some(options), beginning: Vec::new(), known: None }))
+            }
             None => decoder(&self.name, options),
         }
     }
@@ -33,13 +84,13 @@ impl FromStr for StreamDialect {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if DECODED.contains(&text) {
+        if text == AUTO || DECODED.contains(&text) {
             return Ok(Self { name: text.to_owned(), own: None });
         }
         if !is_file_name(text) {
             let known = DECODED.join(", ");
             return Err(format!(
-                "no such dialect; there are {known}, and files that describe one (FILE.yaml)"
+                "no such dialect; there are {known}, {AUTO} where the stream itself tells, and files that describe one (FILE.yaml)"
             ));
         }
         let own = described(std::path::Path::new(text))?;
@@ -57,4 +108,40 @@ pub(crate) fn described(path: &std::path::Path) -> Result<UserDialect, String> {
     let shown = path.display();
     let yaml = std::fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
     UserDialect::parse(&yaml).map_err(|error| format!("{shown}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    //! What is told from a stream.
+
+    use model::event::Kind;
+
+    use super::*;
+
+    #[test]
+    fn a_stream_tells_its_dialect_by_itself_however_it_is_cut() {
+        let stream = r#"data: {"id":"c","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"content":"Hi"}}]}
+
+data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}
+
+data: [DONE]
+
+"#;
+        for size in [1, 7, stream.len()] {
+            let mut out = Decoded::default();
+            let mut decoder =
+                StreamDialect::from_str(AUTO).unwrap().decoder(DecodeOptions::default()).unwrap();
+            for piece in stream.as_bytes().chunks(size) {
+                decoder.feed(piece, &mut out);
+            }
+            decoder.end(&mut out);
+            let kinds = || out.envelopes.iter().map(|it| &it.event.kind);
+            let dialect = kinds().find_map(|kind| match kind {
+                Kind::RunStart(start) => start.dialect.clone(),
+                _ => None,
+            });
+            assert_eq!(dialect.as_deref(), Some("openai-chat"), "{size}");
+            assert!(kinds().any(|kind| matches!(kind, Kind::PartDelta { .. })), "{size}");
+        }
+    }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use self::environment::Known;
 use super::{CommandError, ResultOutput, runtime, terminal};
 use crate::args::DoctorArgs;
 
@@ -83,7 +84,7 @@ pub(crate) fn run(args: &DoctorArgs, mut output: ResultOutput) -> Result<(), Com
     let base = address.to_string();
     let base = base.trim_end_matches('/');
     let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap_or_default();
-    let mut findings = runtime::one_thread()?.block_on(async {
+    let (mut findings, known) = runtime::one_thread()?.block_on(async {
         let mut findings = hub::look(&http, base, address.token()).await;
         let is_hub = findings.first().is_some_and(|finding| finding.ok);
         if let Some(name) = args.upstream.as_deref().filter(|_| is_hub) {
@@ -94,9 +95,17 @@ pub(crate) fn run(args: &DoctorArgs, mut output: ResultOutput) -> Result<(), Com
             };
             findings.extend(upstream::look(&http, (base, address.token()), &asked, &environment).await);
         }
-        findings
+        let mut known = Known::default();
+        if is_hub {
+            known.upstreams = upstream::names(&http, base, address.token()).await;
+        }
+        for origin in environment::to_ask(base, &environment) {
+            let there = hub::there(ask(http.get(format!("{origin}/metrics"))).await);
+            known.there.insert(origin, there);
+        }
+        (findings, known)
     });
-    findings.extend(environment::look(base, &environment));
+    findings.extend(environment::look(base, &environment, &known));
     for finding in &findings {
         let line = if args.json {
             terminal::json(serde_json::to_string(finding).unwrap_or_default())

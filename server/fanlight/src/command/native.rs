@@ -5,10 +5,12 @@ use client::{Courier, HubAddress};
 use dialects::text_calls::TextForm;
 use dialects::{Decode, DecodeOptions, Decoded};
 use futures_util::{Stream, StreamExt as _, stream};
+use model::anomaly::AnomalyCode;
 use model::dialect::DECODED;
+use model::event::Kind;
 use model::{ConversationId, Envelope, PublisherId, RunId};
 
-use super::CommandError;
+use super::{CommandError, output};
 use crate::args::StreamDialect;
 
 /// A decoder for a stream that this program reads alone.
@@ -66,4 +68,15 @@ pub(crate) fn events(
         }
         Some((out.envelopes, (piece.map(|_| decoder), body)))
     })
+}
+
+/// Says on stderr when a stream is not of the dialect that it was said to be: on the page one would see a run that broke off.
+pub(crate) fn complain_of_dialect(events: &[Envelope]) {
+    for envelope in events {
+        if let Kind::Anomaly(anomaly) = &envelope.event.kind
+            && anomaly.code == AnomalyCode::WrongDialect
+        {
+            output::complain(&format!("{}\n  name it with --dialect, or leave that out", anomaly.detail));
+        }
+    }
 }

@@ -15,7 +15,7 @@ use tokio::fs::File;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::time::Instant;
 
-use super::native::{courier, events, step_decoder};
+use super::native::{complain_of_dialect, courier, events, step_decoder};
 use super::{CommandError, ResultOutput, output, runtime};
 use crate::args::{ReplayArgs, ReplaySpeed};
 
@@ -39,7 +39,10 @@ pub(crate) fn run(args: &ReplayArgs, mut output: ResultOutput) -> Result<(), Com
         courier.connect().await.map_err(|error| CommandError::carrying(&error))?;
         let body = paced(BufReader::new(file), args.speed)
             .filter_map(|piece| ready(piece.map_err(|error| *broken.lock() = Some(error)).ok()));
-        let events = events(decoder, body).inspect(|events| fold_all(&mut view, events));
+        let events = events(decoder, body).inspect(|events| {
+            complain_of_dialect(events);
+            fold_all(&mut view, events);
+        });
         courier.carry(events, tell).await.map_err(|error| CommandError::carrying(&error))
     })?;
     if let Some(error) = broken.into_inner() {

@@ -5,7 +5,7 @@ use std::io::{IsTerminal as _, Write};
 use client::{SessionError, SessionUpdate, ViewerSession};
 use model::frame::{SnapshotReason, SubscriptionId, SubscriptionOptions};
 use model::until::{Until, UntilWatch};
-use model::{Envelope, Kind, Lens, Position, View};
+use model::{ConversationId, Envelope, Kind, Lens, Position, View};
 
 use super::{CommandError, ResultOutput, output, runtime, terminal};
 use crate::args::TailArgs;
@@ -29,6 +29,7 @@ pub(crate) fn run(args: &TailArgs, output: ResultOutput) -> Result<(), CommandEr
         output,
         printer,
         until: args.until.clone().map(|until| UntilWatch::new(until, None)),
+        name: args.conversation.clone(),
         outage: false,
     };
     runtime::one_thread()?.block_on(async {
@@ -48,6 +49,8 @@ struct TailCommand<W> {
     output: ResultOutput<W>,
     printer: TailPrinter,
     until: Option<UntilWatch>,
+    /// The conversation.
+    name: ConversationId,
     /// Whether it was said that the hub is not there.
     outage: bool,
 }
@@ -121,7 +124,9 @@ impl<W: Write> TailCommand<W> {
             TailPrinter::Json => {
                 if let Some(position) = position.filter(|position| position.seq > 0) {
                     output::complain(&format!(
-                        "what was there up to {position} came as a snapshot and is not in this output"
+                        "what was there up to {position} came as a snapshot and is not in this output; \
+                         `fanlight export {} --format native` writes all of it, one envelope a line",
+                        self.name
                     ));
                 }
                 Ok(())

@@ -17,11 +17,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use client::{Courier, CourierEvent, CourierStatus, HubAbsence, Spool};
 use dialects::Decode;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 
-use super::native::{courier, events, step_decoder};
+use super::native::{complain_of_dialect, courier, events, step_decoder};
 use super::{CommandError, ResultOutput, output, runtime};
 use crate::args::TeeArgs;
 
@@ -183,7 +183,8 @@ async fn publish(
             None
         }
     });
-    let carried = courier.carry(events(decoder, body), |news| watch.take(news, spool.is_ended())).await;
+    let events = events(decoder, body).inspect(|events| complain_of_dialect(events));
+    let carried = courier.carry(events, |news| watch.take(news, spool.is_ended())).await;
     carried.err().map(|error| error.to_string()).or(broken.into_inner())
 }
 

@@ -111,6 +111,11 @@ impl Hub {
                 Some(found) => {
                     // Before it is read: what happens meanwhile is noted again.
                     found.moved_in_list.store(false, Ordering::Release);
+                    // One in which nothing has happened is only looked at.
+                    if found.head() == 0 {
+                        order.remove(id);
+                        continue;
+                    }
                     let (at, state) = found.stand();
                     order.put(id, at, state);
                 }

@@ -1,7 +1,9 @@
 //! A conversation as a row of the list.
 
+use compact_str::CompactString;
 use model::event::{PartKind, RunStatus, ToolState};
 use model::frame::{ConversationRow, RowCall};
+use model::limits::ROW_TOOLS_MAX;
 use model::preview;
 use model::view::{Item, PartView, RunView, View};
 use model::{ConversationId, Epoch};
@@ -27,7 +29,7 @@ pub(crate) fn row(
     };
     ConversationRow {
         conversation: id.clone(),
-        title: view.title.as_deref().map(short),
+        title: view.headline().as_deref().map(short),
         forked_from: view.forked_from.clone(),
         state: newest.map(|run| run.status),
         stalled: newest.is_some_and(|run| run.stalled_at.is_some()),
@@ -48,6 +50,7 @@ pub(crate) fn row(
         asks: newest.and_then(asking),
         model: newest.and_then(|run| run.model.as_deref().map(short)),
         answer: newest.and_then(answer),
+        used: newest.map(used).unwrap_or_default(),
     }
 }
 
@@ -77,6 +80,21 @@ fn executing(run: &RunView) -> Option<RowCall> {
     let started = open.map(|tool| (tool.executing_at.unwrap_or(tool.started_at), tool));
     let (since, tool) = started.min_by_key(|(since, _)| *since)?;
     Some(RowCall { name: short(&tool.name).into(), since })
+}
+
+/// The tools that the run called, each once.
+fn used(run: &RunView) -> Vec<CompactString> {
+    let mut used = Vec::new();
+    for tool in run.tools.values().filter(|tool| !tool.name.is_empty()) {
+        let name = CompactString::from(short(&tool.name));
+        if used.len() >= ROW_TOOLS_MAX {
+            break;
+        }
+        if !used.contains(&name) {
+            used.push(name);
+        }
+    }
+    used
 }
 
 /// The tool of the first call that waits for a person.

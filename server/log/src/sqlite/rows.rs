@@ -91,6 +91,7 @@ fn nameless(id: &ConversationId) -> ConversationRow {
         asks: None,
         model: None,
         answer: None,
+        used: Vec::new(),
     }
 }
 

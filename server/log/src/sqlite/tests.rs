@@ -125,6 +125,7 @@ fn row(name: &str, view: &::model::View, at: u64) -> ConversationRow {
         asks: None,
         model: None,
         answer: None,
+        used: Vec::new(),
     }
 }
 

@@ -71,13 +71,13 @@ pub fn transcript(view: &View, options: OpenWebUiOptions) -> String {
                 }
                 has_begun = true;
             }
-            ConversationSection::Message(message) if has_begun && message.role == "user" => {
+            ConversationSection::Message(_, message) if has_begun && message.role == "user" => {
                 line(&mut out);
                 for said in tame(&message.text).lines() {
                     out.push_str(&["> ", said, "\n"].concat());
                 }
             }
-            ConversationSection::Message(_) => {}
+            ConversationSection::Message(..) => {}
         }
     }
     out

@@ -66,7 +66,7 @@ pub(super) struct AgentBlock<'a> {
 /// The sections of `view`.
 pub(super) fn outline(view: &View) -> Vec<OutlineSection<'_>> {
     let section = |turn| match turn {
-        ConversationSection::Message(message) => OutlineSection::Message(message),
+        ConversationSection::Message(_, message) => OutlineSection::Message(message),
         ConversationSection::Run(stretch) => OutlineSection::Run(run_section(&stretch)),
     };
     turns(view).into_iter().map(section).collect()

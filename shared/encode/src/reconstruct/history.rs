@@ -93,7 +93,7 @@ pub fn history(view: &View, unfinished: UnfinishedCalls) -> (Vec<HistoryPiece>, 
     let mut partial = None;
     for turn in turns(view) {
         match turn {
-            ConversationSection::Message(message) => {
+            ConversationSection::Message(_, message) => {
                 // A tool's message has no call to stand behind: results stand in the runs.
                 let is_result = matches!(message.role.as_str(), "tool" | "function");
                 if !is_result && !message.text.trim().is_empty() {
@@ -286,6 +286,10 @@ fn answer(run: &RunView, tool: &ToolView, unfinished: UnfinishedCalls) -> Option
     let is_finished = tool.result.is_some() || matches!(tool.state, ToolState::Complete | ToolState::Error);
     if is_finished {
         return Some((result(tool), tool.is_error));
+    }
+    if tool.rejected {
+        // What was asked and why it was not done belongs to the conversation, whoever is told of it next.
+        return Some(("The call was rejected and not executed.".to_owned(), true));
     }
     // Arguments that stop in the middle are no definition.
     let is_whole = tool.pending_at.is_some() && tool.state != ToolState::Writing;

@@ -333,3 +333,32 @@ fn an_answer_that_broke_off_is_marked_once_wherever_the_next_one_begins() {
     let again = format!("{far}\n{error}\n{end}\n{again}\n{next}");
     assert_eq!(told(&again), ["Go", "One half", note, "and the other"]);
 }
+
+#[test]
+fn a_rejected_call_is_told_in_front_of_the_reason() {
+    let request = openai(
+        r#"{"k":"run.start","run":"r"}
+        {"k":"message","run":"r","message":"m1","role":"user","text":"Clean up"}
+        {"k":"tool.call","run":"r","tool":"t","name":"rm","arguments":"{}"}
+        {"k":"approval.request","run":"r","tool":"t"}
+        {"k":"approval.answer","run":"r","tool":"t","approved":false}
+        {"k":"message","message":"m2","role":"user","text":"Not that folder"}
+        {"k":"part.delta","run":"r","part":"p","text":"Understood."}
+        {"k":"run.end","run":"r","status":"complete"}"#,
+        UnfinishedCalls::LeaveOut,
+    );
+    let told: Vec<(&str, &str)> = request["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (it["role"].as_str().unwrap(), it["content"].as_str().unwrap_or("")))
+        .collect();
+    let wanted = [
+        ("user", "Clean up"),
+        ("assistant", ""),
+        ("tool", "Error: The call was rejected and not executed."),
+        ("user", "Not that folder"),
+        ("assistant", "Understood."),
+    ];
+    assert_eq!(told, wanted);
+}

@@ -178,13 +178,37 @@ fn what_is_said_inside_a_run_stands_where_it_was_said() {
         "#,
     );
     let print = |turn: &ConversationSection<'_>| match turn {
-        ConversationSection::Message(message) => message.text.to_string(),
+        ConversationSection::Message(_, message) => message.text.to_string(),
         ConversationSection::Run(stretch) => {
             format!("{:?}{}", stretch.items, if stretch.is_last { "." } else { "" })
         }
     };
     let turns: Vec<String> = turns(&view).iter().map(print).collect();
-    assert_eq!(turns, ["one", "0..2", "two", "2..3.", "three"]);
+    assert_eq!(turns, ["one", "0..2", "two", "2..3", "three", "3..3."], "the run may go on");
+}
+
+#[test]
+fn a_message_that_names_no_run_stands_where_it_came() {
+    let lines = r#"
+        {"k":"run.start","run":"r"}
+        {"k":"message","message":"m1","role":"user","text":"question"}
+        {"k":"tool.call","run":"r","tool":"t","name":"ls","arguments":"{}"}
+        {"k":"message","message":"m2","role":"user","text":"reason"}
+        {"k":"part.start","run":"r","part":"a","kind":"text"}
+        {"k":"run.end","run":"r","status":"complete"}
+        {"k":"message","message":"m3","role":"user","text":"more"}
+        "#;
+    let view = view(lines);
+    let print = |turn: &ConversationSection<'_>| match turn {
+        ConversationSection::Message(_, message) => message.text.to_string(),
+        ConversationSection::Run(stretch) => format!("{:?}", stretch.items),
+    };
+    let turns: Vec<String> = turns(&view).iter().map(print).collect();
+    assert_eq!(turns, ["question", "0..1", "reason", "1..2", "more"]);
+    let id = crate::RunId::new("r");
+    assert_eq!((stretch_from(&view, &id, 0), stretch_from(&view, &id, 1)), (0..1, 1..usize::MAX));
+    let flows = [0..1, 1..2].map(|range| Flow::of_stretch(&view.runs[0], range));
+    assert_eq!((flows[0].tools, flows[1].tools), (1, 0), "each call is counted once");
 }
 
 #[test]

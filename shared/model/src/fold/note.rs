@@ -1,9 +1,10 @@
 //! Facts that happen once: failures, and events of the agent's own.
 
-use super::{RunFold, agent, loss};
+use super::{RunFold, ViewChange, agent, loss};
+use crate::anomaly::AnomalyCode;
 use crate::event::{ErrorFact, Unknown};
 use crate::json::Json;
-use crate::limits::{BOOKKEEPING_BYTES_MAX, BOOKKEEPING_PREFIX, NOTE_BYTES_MAX};
+use crate::limits::{BOOKKEEPING_BYTES_MAX, BOOKKEEPING_PREFIX, NOTE_BYTES_MAX, RAW_BYTES_PER_RUN_MAX};
 use crate::view::{Item, Note, NoteBody, RunView};
 
 /// Adds the note of an error to the run, and counts an anomaly where the run is full.
@@ -24,13 +25,26 @@ pub(super) fn custom(run: &mut RunView, scene: &mut RunFold<'_>, name: &str, val
 
 /// A foreign event.
 pub(super) fn raw(run: &mut RunView, scene: &mut RunFold<'_>, name: &str, value: &Json) {
-    add(run, scene, NoteBody::Raw { name: name.into(), value: bounded(value, NOTE_BYTES_MAX) });
+    add_raw(run, scene, name, value);
 }
 
 /// An event of a later version.
 pub(super) fn unknown(run: &mut RunView, scene: &mut RunFold<'_>, unknown: &Unknown) {
-    let value = bounded(&Json::of(&unknown.fields), NOTE_BYTES_MAX);
-    add(run, scene, NoteBody::Raw { name: unknown.k.clone(), value });
+    add_raw(run, scene, &unknown.k, &Json::of(&unknown.fields));
+}
+
+/// Keeps `value` while the run's budget lasts, and says once that it is used up.
+fn add_raw(run: &mut RunView, scene: &mut RunFold<'_>, name: &str, value: &Json) {
+    let value = bounded(value, NOTE_BYTES_MAX);
+    let before = run.raw_bytes;
+    run.raw_bytes = before.saturating_add(value.as_str().len() as u64);
+    if run.raw_bytes <= RAW_BYTES_PER_RUN_MAX {
+        add(run, scene, NoteBody::Raw { name: name.into(), value });
+    } else if before <= RAW_BYTES_PER_RUN_MAX {
+        let said = || format!("raw events of {} over {RAW_BYTES_PER_RUN_MAX} bytes", scene.run_id);
+        scene.anomalies.note(AnomalyCode::TooMany, said);
+        (scene.changed)(ViewChange::Run(scene.run_id.clone()));
+    }
 }
 
 fn add(run: &mut RunView, scene: &mut RunFold<'_>, body: NoteBody) {

@@ -7,6 +7,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::event::{RunStatus, ToolState};
 use crate::ids::AgentId;
+use crate::json::Json;
+use crate::limits::RAW_BYTES_PER_RUN_MAX;
 use crate::snapshot;
 use crate::testkit::{folded, history};
 
@@ -366,4 +368,61 @@ fn only_a_run_that_the_hub_begins_is_its_own() {
     assert_eq!((same.runs[0].own, same.runs[0].tools[0].approved), (true, true));
     assert!(!of(&[begun, asks, yes, asks]).runs[0].tools[0].approved, "it is asked again");
     assert!(!of(&[begun, asks]).runs[0].tools[0].approved);
+}
+
+#[test]
+fn i7_raw_events_of_a_run_have_a_budget_and_its_end_is_said() {
+    let mut view = View::default();
+    let value = Json::string(&"x".repeat(60_000));
+    let rounds = RAW_BYTES_PER_RUN_MAX / 60_000 + 5;
+    for seq in 1..=rounds {
+        let event = Event::new(&RunId::new("r"), Kind::Raw { name: "odd".into(), value: value.clone() });
+        let any = Envelope::parse(r#"{"k":"run.start","run":"r"}"#).unwrap();
+        fold(&mut view, &Envelope { event, seq, ..any }, &mut |_| {});
+    }
+    let run = &view.runs[0];
+    let kept: usize = run.notes.len();
+    assert!((kept as u64) < rounds && kept as u64 > rounds - 10, "{kept}");
+    let said: Vec<_> = view.anomalies.first.iter().filter(|it| it.code == AnomalyCode::TooMany).collect();
+    assert_eq!(said.len(), 1, "said once: {said:?}");
+    assert!(serde_json::to_string(&view).unwrap().len() < 3 << 20);
+}
+
+#[test]
+fn a_call_that_a_person_declined_is_known_as_rejected() {
+    let lines = [
+        r#"{"k":"run.start","run":"r"}"#,
+        r#"{"k":"tool.call","run":"r","tool":"t","name":"rm","arguments":"{}"}"#,
+        r#"{"k":"approval.request","run":"r","tool":"t"}"#,
+        r#"{"k":"approval.answer","run":"r","tool":"t","approved":false}"#,
+    ];
+    let mut view = View::default();
+    for (seq, line) in (1..).zip(lines) {
+        fold(&mut view, &Envelope { seq, ..Envelope::parse(line).unwrap() }, &mut |_| {});
+    }
+    let mut again = View::default();
+    for envelope in crate::unfold::unfold(&view) {
+        fold(&mut again, &envelope, &mut |_| {});
+    }
+    for view in [&view, &again] {
+        let tool = &view.runs[0].tools[0];
+        assert_eq!((tool.state, tool.rejected), (ToolState::Cancelled, true));
+    }
+}
+
+#[test]
+fn a_conversation_without_a_title_is_called_by_its_first_question() {
+    let mut view = View::default();
+    let said = |seq, role: &str, text: &str| {
+        let line = format!(r#"{{"k":"message","message":"m{seq}","role":"{role}","text":"{text}"}}"#);
+        Envelope { seq, ..Envelope::parse(&line).unwrap() }
+    };
+    fold(&mut view, &said(1, "system", "Be brief."), &mut |_| {});
+    assert_eq!(view.headline(), None);
+    let long = "Why are the nightly imports so slow since the change of the schema on Monday evening?";
+    fold(&mut view, &said(2, "user", long), &mut |_| {});
+    let called = view.headline().unwrap();
+    assert_eq!(called, "Why are the nightly imports so slow since the change of the schema on…");
+    view.title = Some("Imports".to_owned());
+    assert_eq!(view.headline().as_deref(), Some("Imports"));
 }

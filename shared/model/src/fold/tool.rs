@@ -210,6 +210,7 @@ pub(super) fn answer(run: &mut RunView, scene: &mut RunFold<'_>, id: &ToolCallId
             tool.approved = true;
         }
     } else {
+        tool.rejected = true;
         advance(tool, ToolState::Cancelled, at);
         run.open.swap_remove(&Item::Tool(id.clone()));
     }

@@ -62,6 +62,10 @@ pub struct ConversationRow {
     /// The beginning of the last text of the newest run, once that is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
+    /// The tools that the newest run called, each once, the first [`crate::limits::ROW_TOOLS_MAX`] of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
+    pub used: Vec<CompactString>,
 }
 
 /// A call that executes, as the list tells of it.

@@ -7,6 +7,7 @@ use super::{Lens, Level};
 use crate::anomaly::Anomalies;
 use crate::event::ToolState;
 use crate::ids::RunId;
+use crate::limits::RAW_BYTES_PER_RUN_MAX;
 use crate::view::{
     AgentView, Closed, Item, Loss, MessageView, Note, NoteBody, PartView, RunView, Streamed, ToolView,
     TopItem, View, Within,
@@ -90,6 +91,7 @@ impl Lens {
                 .filter(|(_, seen)| seen.is_some())
                 .map(|(note, _)| self.note(run, note))
                 .collect(),
+            raw_bytes: raw_bytes(run, &notes),
             open: run.open.iter().filter_map(seen).collect(),
             late: false,
             full: run.full,
@@ -183,6 +185,7 @@ impl Lens {
             embeds: tool.embeds.clone(),
             question: tool.question.clone(),
             approved: tool.approved,
+            rejected: tool.rejected,
             state: tool.state,
             server: tool.server,
             result_cut: tool.result_cut,
@@ -203,6 +206,19 @@ impl Lens {
             Level::Parts | Level::Critical => Streamed::default(),
         }
     }
+}
+
+/// Bytes of the raw events that are seen. Once there were more than are kept, nobody knows which of them would have been.
+fn raw_bytes(run: &RunView, notes: &[Option<usize>]) -> u64 {
+    if run.raw_bytes > RAW_BYTES_PER_RUN_MAX {
+        return run.raw_bytes;
+    }
+    let seen = run.notes.iter().zip(notes).filter(|(_, seen)| seen.is_some());
+    let bytes = seen.map(|(note, _)| match &note.body {
+        NoteBody::Raw { value, .. } => value.as_str().len() as u64,
+        NoteBody::Error(_) | NoteBody::Custom { .. } => 0,
+    });
+    bytes.sum()
 }
 
 /// Where messages stand inside of runs of which not everything is seen.

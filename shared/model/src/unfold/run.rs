@@ -89,6 +89,15 @@ impl<'a> RunUnfolder<'a> {
         }
     }
 
+    /// Tells what stands above a message between runs: all of a run that is over, the items of one that goes on.
+    pub(super) fn finish_before_message(&mut self, out: &mut UnfoldedEvents) {
+        if self.run.is_running() {
+            self.go_on_to(usize::MAX, out);
+        } else {
+            self.finish(out);
+        }
+    }
+
     /// Tells all the rest.
     pub(super) fn finish(&mut self, out: &mut UnfoldedEvents) {
         if std::mem::replace(&mut self.is_finished, true) {
@@ -269,7 +278,7 @@ impl<'a> RunUnfolder<'a> {
                 tool.state == ToolState::Interrupted
                     && (tool.pending_at.is_none() || tool.executing_at.is_some())
             }
-            RunStatus::Cancelled => tool.state == ToolState::Cancelled,
+            RunStatus::Cancelled => tool.state == ToolState::Cancelled && !tool.rejected,
             RunStatus::Error | RunStatus::Interrupted => tool.state == ToolState::Interrupted,
         };
         closes && self.run.ended_at == tool.ended_at && !self.has_ended

@@ -115,7 +115,12 @@ fn print(run: &RunId, id: &ToolCallId, tool: &ToolView, at: u64, out: &mut Unfol
 fn close(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut UnfoldedEvents) {
     let at = tool.ended_at.unwrap_or(tool.started_at);
     let (queued_ms, exec_ms) = (tool.queued_ms, tool.exec_ms);
+    if tool.rejected {
+        let answer = Kind::ApprovalAnswer { tool: id.clone(), approved: false, text: None };
+        out.push(run, tool.agent.as_ref(), at, answer);
+    }
     let kind = match &tool.result {
+        None if tool.rejected => return,
         Some(output) => Kind::ToolResult(ToolResult {
             tool: id.clone(),
             output: output.clone(),

@@ -18,13 +18,62 @@ const EXPORTERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORT
 /// Proxies of the system.
 const PROXIES: [&str; 4] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 
+/// What stands at an address of this machine that a base URL names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum There {
+    /// Nobody answers, for this reason.
+    Nobody(String),
+    /// A hub.
+    Hub,
+    /// Something else.
+    Other,
+}
+
+/// What the hub and this machine say about the addresses in the variables.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// The upstreams of the hub; none where it did not say.
+    pub(super) upstreams: Vec<String>,
+    /// What stands at other addresses of this machine, by scheme, host and port.
+    pub(super) there: BTreeMap<String, There>,
+}
+
+/// Scheme, host and port of `url`.
+fn origin(url: &str) -> &str {
+    let from = url.find("://").map_or(0, |at| at.saturating_add(3));
+    let end = url.get(from..).and_then(|rest| rest.find(['/', '?'])).map(|at| from.saturating_add(at));
+    end.and_then(|end| url.get(..end)).unwrap_or(url)
+}
+
+/// Whether `origin` is of this machine.
+fn is_local(origin: &str) -> bool {
+    let host = origin.split("://").nth(1).unwrap_or_default();
+    ["127.", "localhost", "[::1]", "0.0.0.0"].iter().any(|local| host.starts_with(local))
+}
+
+/// The addresses of this machine in the variables that are not those of the hub at `base`: who knows what is there has to be asked.
+pub(super) fn to_ask(base: &str, variables: &BTreeMap<String, String>) -> Vec<String> {
+    let values = BASE_URLS.iter().filter_map(|(name, _)| variables.get(*name));
+    let mut origins: Vec<String> = values.map(|value| origin(value).to_owned()).collect();
+    origins.retain(|origin| origin != base && is_local(origin));
+    origins.sort();
+    origins.dedup();
+    origins
+}
+
 /// Looks at the variables; `base` is the hub.
-pub(super) fn look(base: &str, variables: &BTreeMap<String, String>) -> Vec<CheckResult> {
+pub(super) fn look(base: &str, variables: &BTreeMap<String, String>, known: &Known) -> Vec<CheckResult> {
     let mut findings = Vec::new();
     for (name, place) in BASE_URLS {
         if let Some(value) = variables.get(name) {
-            findings.extend(base_url(name, value, base, place));
+            findings.push(base_url(name, value, base, place, known));
         }
+    }
+    if findings.is_empty() {
+        let seen = format!(
+            "none is set, so what is started from here calls its models past the hub (OPENAI_BASE_URL={base}/proxy/openai/v1 would lead through it)"
+        );
+        findings.push(CheckResult::well("base url", seen));
     }
     for name in EXPORTERS {
         if let Some(value) = variables.get(name) {
@@ -47,13 +96,39 @@ pub(super) fn look(base: &str, variables: &BTreeMap<String, String>) -> Vec<Chec
     findings
 }
 
-/// An address of a model: elsewhere it is none of our business.
-fn base_url(name: &str, value: &str, base: &str, place: &str) -> Option<CheckResult> {
-    let rest = value.strip_prefix(base)?;
-    Some(misplaced(value, rest, base, place).map_or_else(
-        || CheckResult::well("base url", format!("{name} leads through the proxy")),
-        |(seen, mend)| CheckResult::wrong("base url", format!("{name} {seen}"), format!("set {name}={mend}")),
-    ))
+/// An address of a model.
+fn base_url(name: &str, value: &str, base: &str, place: &str, known: &Known) -> CheckResult {
+    let right = format!("set {name}={base}/proxy/{place}");
+    let Some(rest) = value.strip_prefix(base).filter(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+    else {
+        return match known.there.get(origin(value)) {
+            Some(There::Nobody(why)) => CheckResult::wrong(
+                "base url",
+                format!("{name} is {value}, where nobody answers: {why}"),
+                right,
+            ),
+            Some(There::Hub) => CheckResult::wrong(
+                "base url",
+                format!("{name} is {value}, which is another hub than {base}"),
+                format!("{right}, or look at that hub with --url {}", origin(value)),
+            ),
+            _ => {
+                let seen =
+                    format!("{name} leads elsewhere, to {value}: its calls do not pass through the hub");
+                CheckResult::well("base url", seen)
+            }
+        };
+    };
+    if let Some((seen, mend)) = misplaced(value, rest, base, place) {
+        return CheckResult::wrong("base url", format!("{name} {seen}"), format!("set {name}={mend}"));
+    }
+    let upstream = rest.trim_start_matches("/proxy/").split('/').next().unwrap_or_default();
+    if !known.upstreams.is_empty() && !known.upstreams.iter().any(|it| it == upstream) {
+        let seen = format!("{name} is {value}, and the hub has no upstream {upstream:?}");
+        let mend = format!("the upstreams are {}; {right}", known.upstreams.join(", "));
+        return CheckResult::wrong("base url", seen, mend);
+    }
+    CheckResult::well("base url", format!("{name} leads through the proxy"))
 }
 
 /// What is wrong with a base URL of the hub whose path is `rest`, and the right one.

@@ -5,6 +5,7 @@ use reqwest::header::{
     CONNECTION, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 
+use super::environment::There;
 use super::{CheckResult, HttpAnswer, ask};
 
 /// What sockets of a hub speak.
@@ -40,6 +41,19 @@ pub(super) async fn look(http: &Client, base: &str, token: Option<&str>) -> Vec<
     findings
 }
 
+/// What stands where somebody was asked for the figures of a hub.
+pub(super) fn there(answer: Result<HttpAnswer, String>) -> There {
+    match answer {
+        Err(why) => There::Nobody(why),
+        Ok(answer) if is_hub(&answer) => There::Hub,
+        Ok(_) => There::Other,
+    }
+}
+
+fn is_hub(answer: &HttpAnswer) -> bool {
+    answer.status == 200 && answer.body.contains("fanlight_")
+}
+
 fn identity(base: &str, answer: Result<HttpAnswer, String>) -> CheckResult {
     match answer {
         Err(why) => CheckResult::wrong(
@@ -47,9 +61,7 @@ fn identity(base: &str, answer: Result<HttpAnswer, String>) -> CheckResult {
             format!("nobody answers at {base}: {why}"),
             "start it with `fanlight serve`, or name another address with --url",
         ),
-        Ok(answer) if answer.status == 200 && answer.body.contains("fanlight_") => {
-            CheckResult::well("hub", format!("a Fanlight answers at {base}"))
-        }
+        Ok(answer) if is_hub(&answer) => CheckResult::well("hub", format!("a Fanlight answers at {base}")),
         Ok(answer) if answer.body.contains("\"unauthenticated\"") => CheckResult::wrong(
             "hub",
             format!("the hub at {base} wants to know who calls, and this token says it not or not any more"),

@@ -29,6 +29,16 @@ fn key_names(name: &str) -> Vec<String> {
     }
 }
 
+/// The names of the upstreams of the hub at `base`; none where it does not say.
+pub(super) async fn names(http: &Client, base: &str, token: Option<&str>) -> Vec<String> {
+    let list = http.get(format!("{base}/v1/upstreams"));
+    let answer = ask(if let Some(token) = token { list.bearer_auth(token) } else { list }).await;
+    let list: serde_json::Value =
+        answer.ok().and_then(|answer| serde_json::from_str(&answer.body).ok()).unwrap_or_default();
+    let rows = list.get("upstreams").and_then(serde_json::Value::as_array).into_iter().flatten();
+    rows.filter_map(|row| Some(row.get("name")?.as_str()?.to_owned())).collect()
+}
+
 /// All checks of an upstream, through the hub at `base`, which lets in who has `token`.
 pub(super) async fn look(
     http: &Client,

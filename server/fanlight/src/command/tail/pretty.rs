@@ -7,7 +7,8 @@
 use std::collections::BTreeSet;
 
 use model::event::{ErrorFact, PartKind, RunEnd, RunStatus, ToolState};
-use model::view::{Item, NoteBody, RunView, ToolView, TopItem};
+use model::flow::{ConversationSection, RunSection, turns};
+use model::view::{Item, NoteBody, RunView, ToolView};
 use model::{AgentId, Envelope, Kind, PartId, RunId, ToolCallId, View};
 
 use super::paint::{Palette, TextStyle};
@@ -144,27 +145,25 @@ impl PrettyPrinter {
         let mut out = String::new();
         self.break_line(&mut out);
         let again = self.headed.take().is_some();
-        let skip = if again { view.items.len().saturating_sub(1) } else { 0 };
-        for item in view.items.iter().skip(skip) {
-            match item {
-                TopItem::Message(id) => {
-                    if let Some(message) = view.messages.get(id) {
-                        self.message(&message.role, &message.text, &mut out);
-                    }
+        let turns = turns(view);
+        let newest = view.runs.keys().next_back();
+        let is_newest = |turn: &ConversationSection<'_>| matches!(turn, ConversationSection::Run(stretch) if Some(stretch.id) == newest);
+        let skip = if again { turns.iter().position(is_newest).unwrap_or(turns.len()) } else { 0 };
+        for turn in turns.into_iter().skip(skip) {
+            match turn {
+                ConversationSection::Message(_, message) => {
+                    self.message(&message.role, &message.text, &mut out);
                 }
-                TopItem::Run(id) => {
-                    if let Some(run) = view.runs.get(id) {
-                        self.run(id, run, view, &mut out);
-                    }
-                }
+                ConversationSection::Run(stretch) => self.run(&stretch, view, &mut out),
             }
         }
         out
     }
 
-    fn run(&mut self, id: &RunId, run: &RunView, view: &View, out: &mut String) {
+    fn run(&mut self, stretch: &RunSection<'_>, view: &View, out: &mut String) {
+        let (id, run) = (stretch.id, stretch.run);
         self.head(id, run, view, out);
-        for item in &run.items {
+        for item in run.items.iter().take(stretch.items.end).skip(stretch.items.start) {
             match item {
                 Item::Part(part_id) => {
                     let Some(part) = run.parts.get(part_id) else { continue };
@@ -189,6 +188,9 @@ impl PrettyPrinter {
                     None => {}
                 },
             }
+        }
+        if !stretch.is_last {
+            return;
         }
         if run.stalled_at.is_some() {
             self.line(0, TextStyle::Pending, STALLED, out);
@@ -250,7 +252,7 @@ impl PrettyPrinter {
             return;
         }
         self.headed = Some(id.clone());
-        let title = run.title.as_deref().or(view.title.as_deref()).unwrap_or(id.as_str());
+        let title = run.title.clone().or_else(|| view.headline()).unwrap_or_else(|| id.to_string());
         let model = run.model.as_deref().map(|model| format!(" · {model}")).unwrap_or_default();
         self.break_line(out);
         out.push('\n');
@@ -343,6 +345,7 @@ fn latency(call: &ToolView) -> String {
 
 fn outcome(call: &ToolView, state: ToolState) -> String {
     match state {
+        ToolState::Cancelled if call.rejected => String::from("rejected"),
         ToolState::Cancelled | ToolState::Interrupted => state.as_str().to_owned(),
         _ => call.result.as_ref().map(|result| preview(&result.to_text())).unwrap_or_default(),
     }

@@ -30,6 +30,20 @@ fn a_row_names_the_model_and_what_waits_for_a_person() {
 }
 
 #[test]
+fn i7_a_row_names_the_tools_of_its_newest_run_once_each_and_only_so_many() {
+    let call = |n: usize| {
+        let name = n % (ROW_TOOLS_MAX + 1);
+        format!(
+            r#"{{"k":"tool.call","run":"r","tool":"t{n}","name":"tool-{name:02}","arguments":"{{}}","seq":{},"at":1}}"#,
+            n + 1
+        )
+    };
+    let lines: Vec<String> = (0..3 * ROW_TOOLS_MAX).map(call).collect();
+    let first: Vec<String> = (0..ROW_TOOLS_MAX).map(|name| format!("tool-{name:02}")).collect();
+    assert_eq!(row_after(&lines.join("\n")).used, first);
+}
+
+#[test]
 fn a_row_of_a_finished_run_has_the_beginning_of_its_last_text() {
     let long = "so it is ".repeat(30);
     let ends = format!(

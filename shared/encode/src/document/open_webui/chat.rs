@@ -14,7 +14,7 @@ pub fn chat(view: &View, name: &str, options: OpenWebUiOptions) -> Value {
     let model = view.runs.values().rev().find_map(|run| run.model.as_deref()).unwrap_or("fanlight");
     for turn in turns(view) {
         match turn {
-            ConversationSection::Message(message) => match message.role.as_str() {
+            ConversationSection::Message(_, message) => match message.role.as_str() {
                 "user" => chain.put("user", &message.text, message.at, json!({"models": [model]})),
                 "assistant" => {
                     chain.put("assistant", &message.text, message.at, json!({"model": model, "done": true}));

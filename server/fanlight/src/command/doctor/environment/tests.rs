@@ -2,15 +2,28 @@
 
 use std::collections::BTreeMap;
 
-use super::look;
+use super::{Known, There, look, to_ask};
 
 const HUB: &str = "http://127.0.0.1:4600";
+
+fn known() -> Known {
+    let there = [
+        ("http://127.0.0.1:4601", There::Hub),
+        ("http://127.0.0.1:4999", There::Nobody("connection refused".to_owned())),
+        ("https://127.0.0.1:4600", There::Nobody("no TLS".to_owned())),
+        ("http://127.0.0.1:11434", There::Other),
+    ];
+    Known {
+        upstreams: ["openai", "anthropic"].map(str::to_owned).to_vec(),
+        there: there.map(|(origin, there)| (origin.to_owned(), there)).into(),
+    }
+}
 
 /// What is wrong, and how to mend it.
 fn wrong(variables: &[(&str, &str)]) -> Vec<String> {
     let variables: BTreeMap<_, _> =
         variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    look(HUB, &variables).into_iter().filter_map(|finding| finding.mend).collect()
+    look(HUB, &variables, &known()).into_iter().filter_map(|finding| finding.mend).collect()
 }
 
 #[test]
@@ -48,4 +61,21 @@ fn a_system_proxy_that_takes_loopback_is_named() {
     let proxy = ("HTTP_PROXY", "http://proxy:3128");
     assert_eq!(wrong(&[proxy]), ["set NO_PROXY=127.0.0.1,localhost"]);
     assert_eq!(wrong(&[proxy, ("NO_PROXY", "localhost, 127.0.0.1")]), Vec::<String>::new());
+}
+
+#[test]
+fn every_base_url_is_compared_with_what_is_there() {
+    let right = "set OPENAI_BASE_URL=http://127.0.0.1:4600/proxy/openai/v1";
+    let said = |url: &str| wrong(&[("OPENAI_BASE_URL", url)]).join("");
+    assert_eq!(said("http://127.0.0.1:4999/proxy/openai/v1"), right, "a wrong port");
+    assert_eq!(said("https://127.0.0.1:4600/proxy/openai/v1"), right, "no TLS is spoken there");
+    let other = said("http://127.0.0.1:4601/proxy/openai/v1");
+    assert!(other.starts_with(right) && other.ends_with("--url http://127.0.0.1:4601"), "{other}");
+    let misspelt = said("http://127.0.0.1:4600/proxy/opnai/v1");
+    assert!(misspelt.starts_with("the upstreams are openai, anthropic"), "{misspelt}");
+    assert_eq!(said("http://127.0.0.1:11434/v1"), "", "a model of this machine's own");
+    let variables = [("OPENAI_BASE_URL".to_owned(), "http://localhost:4601/x".to_owned())].into();
+    assert_eq!(to_ask(HUB, &variables), ["http://localhost:4601"]);
+    let none = look(HUB, &BTreeMap::new(), &known());
+    assert!(none.iter().any(|it| it.check == "base url" && it.seen.starts_with("none is set")), "{none:?}");
 }

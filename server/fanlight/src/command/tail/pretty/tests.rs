@@ -139,3 +139,18 @@ fn a_failure_is_permanent_only_where_somebody_said_so() {
         assert!(out.ends_with(told), "{out}");
     }
 }
+
+#[test]
+fn a_question_that_came_after_its_run_began_stands_above_the_answer() {
+    let lines = r#"{"k":"run.start","run":"r","title":"Hello","seq":1,"at":0}
+{"k":"message","message":"m","role":"user","text":"Are you there?","seq":2,"at":0}
+{"k":"part.delta","run":"r","part":"p","text":"Yes.","seq":3,"at":0}
+{"k":"run.end","run":"r","status":"complete","seq":4,"at":0}"#;
+    let mut view = View::default();
+    for line in lines.lines() {
+        fold(&mut view, &Envelope::parse(line).expect("an event"), &mut |_| {});
+    }
+    let out = PrettyPrinter::new(Palette::new(false)).snapshot(&view);
+    let (question, answer) = (out.find("Are you there?"), out.find("Yes."));
+    assert!(question < answer && question.is_some(), "{out}");
+}
