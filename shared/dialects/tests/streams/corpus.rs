@@ -1,4 +1,4 @@
-//! What the fuzzer reached once is tried each time: the inputs in `fuzz/corpus`, one in hex on each line.
+//! What the fuzzer reached once is tried each time: the inputs in `tests/fuzz/corpus`, one in hex on each line.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::stream::decoded;
 
 #[test]
 fn i11_inputs_of_the_fuzzer_are_survived_however_they_are_cut() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz/corpus");
     for dialect in DECODED {
         let inputs = std::fs::read_to_string(folder.join(format!("{dialect}.txt"))).unwrap_or_default();
         assert!(!inputs.is_empty(), "{dialect} has no corpus: cargo xtask fuzz 60 {dialect}");
