@@ -180,7 +180,7 @@ async fn lists_search_and_figures_show_what_may_be_seen() {
         refusal(get(&hub, &team, "/v1/search?q=quarterly&conversation=other-one").await).await,
         forbidden()
     );
-    for path in ["/v1/tools", "/metrics"] {
+    for path in ["/v1/tools", "/v1/series?metric=runs", "/v1/usage", "/metrics"] {
         assert_eq!(refusal(get(&hub, &team, path).await).await, forbidden(), "{path}");
         assert!(get(&hub, &all, path).await.status().is_success(), "{path}");
     }

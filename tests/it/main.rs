@@ -29,7 +29,8 @@ mod doors_openai; // chat completions: any client, and Bernard's
 mod doors_pages; // AG-UI and the AI SDK
 mod doors_seeds; // Forge, Deep Agent, Ralph
 mod drain; // SIGTERM: everybody is told, the process ends
-mod export; // conversations as files
+mod export;
+mod figures; // conversations as files
 mod forged; // runs in the name of the hub's agents
 mod hostile; // what neighbours may do, and what it costs the others
 mod ingest; // streams come in, events show while the body still arrives

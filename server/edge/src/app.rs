@@ -22,8 +22,8 @@ use crate::http::access::{self, Peer};
 use crate::http::patience::Patient;
 use crate::http::problem::Problem;
 use crate::http::{
-    commands, compat, conversations, events, export, guard, health, import, ingest, native, page, results,
-    schema, search, stream, traces as spans, upstreams,
+    commands, compat, conversations, events, export, figures, guard, health, import, ingest, native, page,
+    results, schema, search, stream, traces as spans, upstreams,
 };
 use crate::state::Shared;
 use crate::ws;
@@ -200,6 +200,8 @@ fn compressed() -> Router<Arc<Shared>> {
         .route("/schema/{name}", get(schema::schema))
         .route("/v1/search", get(search::search))
         .route("/v1/tools", get(search::tools))
+        .route("/v1/series", get(figures::series))
+        .route("/v1/usage", get(figures::usage))
         .route("/v1/agents", get(commands::agents))
         .route("/v1/upstreams", get(upstreams::upstreams))
         .route("/v1/conversations", get(conversations::list))
@@ -221,6 +223,8 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/", get(page::index))
         .route("/c/{conversation}", get(page::index))
         .route("/wall", get(page::index))
+        .route("/runs", get(page::overview))
+        .route("/dashboard", get(page::overview))
         .route("/new", get(page::index))
         .route("/image", get(page::image))
         .route("/embed", get(page::embed))

@@ -7,6 +7,7 @@ pub(crate) mod compat;
 pub(crate) mod conversations;
 pub(crate) mod events;
 pub(crate) mod export;
+pub(crate) mod figures;
 pub(crate) mod guard;
 pub(crate) mod health;
 pub(crate) mod import;

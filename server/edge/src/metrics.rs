@@ -5,20 +5,27 @@
 
 use std::fmt::Write as _;
 
-use event_log::Health;
+use event_log::{Health, Measured};
 
 use crate::proxy::{COPIES_LOST, PROXIED};
 use crate::state::Shared;
 use hub::TALLY;
 
-/// All numbers, in Prometheus' text format 0.0.4.
-pub(crate) fn text(shared: &Shared) -> String {
+mod measured;
+
+pub(crate) use measured::query;
+
+/// All numbers, in Prometheus' text format 0.0.4; those of the log where it was asked and has answered.
+pub(crate) fn text(shared: &Shared, measured: Option<&Measured>) -> String {
     let mut page = Page::default();
     publishing(&mut page);
     viewing(&mut page, shared);
     keeping(&mut page, shared);
     proxying(&mut page, shared);
     running(&mut page, shared);
+    if let Some(measured) = measured {
+        measured::put(&mut page, measured);
+    }
     page.text
 }
 

@@ -27,6 +27,7 @@ pub mod halting;
 mod import;
 mod list;
 mod marks;
+mod measure;
 mod orphans;
 mod outsize;
 mod presence;

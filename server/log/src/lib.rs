@@ -33,6 +33,7 @@ pub mod clock;
 pub mod rank;
 
 mod found;
+pub mod measure;
 mod memory;
 mod pack;
 mod ring;
@@ -41,6 +42,7 @@ mod stop;
 mod written;
 
 pub use found::{Finds, Hit, ListQuery, Retention, SearchQuery, Span, ToolFigures};
+pub use measure::{Dimension, MeasureQuery, MeasureSum, Measured, Measurement, Metric};
 pub use memory::MemoryLog;
 pub use ring::Ring;
 #[cfg(any(test, feature = "testkit"))]
@@ -318,6 +320,13 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
     /// How often each tool was called, how often it failed and how long it took, by name.
     fn tools(&self) -> Result<Vec<ToolFigures>, LogError>;
 
+    /// Sums of what was measured ([`Append::measurements`]), of all conversations that there ever were: removing one takes nothing
+    /// back. Fails with [`LogError::BadQuery`] when they are too many, or not added up before `stop` was called; a log that
+    /// keeps none fails always.
+    fn measured(&self, _query: &MeasureQuery, _stop: &Stop) -> Result<Measured, LogError> {
+        Err(LogError::BadQuery(String::from("this log keeps no measurements")))
+    }
+
     /// A result that was too large to stand in an event.
     fn attachment(&self, conversation: &ConversationId, hash: &str) -> Result<Option<Arc<str>>, LogError>;
 
@@ -331,7 +340,13 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
 
     /// Makes a conversation of all that was staged, with the state in `checkpoint`: all of it is there or nothing. The ticket
     /// is lost when not all was staged. Does not wait.
-    fn adopt(&self, import: Import, checkpoint: Checkpoint, calls: Vec<Call>) -> Ticket;
+    fn adopt(
+        &self,
+        import: Import,
+        checkpoint: Checkpoint,
+        calls: Vec<Call>,
+        measurements: Vec<Measurement>,
+    ) -> Ticket;
 
     /// Forgets what was staged for `import`; nothing happens where nothing was. Does not wait.
     fn abandon(&self, import: Import);

@@ -13,9 +13,11 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::{
-    Append, Attachment, Call, Checkpoint, EventLog, Finds, Import, ListQuery, LogError, Page, Progress,
-    Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures, Unwritten,
+    Append, Attachment, Call, Checkpoint, EventLog, Finds, Import, ListQuery, LogError, MeasureQuery,
+    Measured, Measurement, Page, Progress, Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures,
+    Unwritten,
 };
+use crate::measure::MeasuresInMemory;
 use crate::ring::Ring;
 use model::weigh::weigh;
 
@@ -28,6 +30,7 @@ const ATTACHED_BYTES_MAX: usize = 64 << 20;
 pub struct MemoryLog {
     conversations: DashMap<ConversationId, Ring>,
     attached: Mutex<Attached>,
+    measures: Mutex<MeasuresInMemory>,
     /// Histories that are imported and not whole yet.
     staged: Mutex<HashMap<Import, (Ring, Vec<Attachment>)>>,
     /// What [`EventLog::progress`] gives. It never changes: no ticket is waited for.
@@ -53,7 +56,7 @@ impl EventLog for MemoryLog {
     }
 
     fn append(&self, append: Append<'_>) -> Result<Ticket, LogError> {
-        let Append { conversation, after, envelopes, attachments, .. } = append;
+        let Append { conversation, after, envelopes, attachments, measurements, .. } = append;
         self.attached.lock().put(conversation, attachments);
         if envelopes.is_empty() {
             return Ok(Ticket::default());
@@ -69,6 +72,10 @@ impl EventLog for MemoryLog {
         }
         for envelope in envelopes {
             kept.push(Arc::clone(envelope), weigh(envelope));
+        }
+        drop(kept);
+        if !measurements.is_empty() {
+            self.measures.lock().add(&measurements);
         }
         Ok(Ticket::default())
     }
@@ -128,6 +135,10 @@ impl EventLog for MemoryLog {
         Ok(Vec::new())
     }
 
+    fn measured(&self, query: &MeasureQuery, stop: &Stop) -> Result<Measured, LogError> {
+        self.measures.lock().measured(query, stop)
+    }
+
     fn attachment(&self, conversation: &ConversationId, hash: &str) -> Result<Option<Arc<str>>, LogError> {
         Ok(self.attached.lock().get(conversation, hash))
     }
@@ -153,7 +164,14 @@ impl EventLog for MemoryLog {
         Ticket::default()
     }
 
-    fn adopt(&self, import: Import, checkpoint: Checkpoint, _calls: Vec<Call>) -> Ticket {
+    fn adopt(
+        &self,
+        import: Import,
+        checkpoint: Checkpoint,
+        _calls: Vec<Call>,
+        measurements: Vec<Measurement>,
+    ) -> Ticket {
+        self.measures.lock().add(&measurements);
         let (conversation, seq) = (checkpoint.row.conversation, checkpoint.view.seq);
         let (ring, attachments) =
             self.staged.lock().remove(&import).unwrap_or_else(|| (Ring::after_seq(seq), Vec::new()));

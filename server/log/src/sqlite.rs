@@ -34,8 +34,9 @@ use rusqlite::OptionalExtension as _;
 use tokio::sync::watch;
 
 use super::{
-    Append, Call, Checkpoint, EventLog, Figures, Finds, Import, ListQuery, LogError, Missing, Page, Progress,
-    Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures, Unwritten,
+    Append, Call, Checkpoint, EventLog, Figures, Finds, Import, ListQuery, LogError, MeasureQuery, Measured,
+    Measurement, Missing, Page, Progress, Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures,
+    Unwritten,
 };
 use crate::clock;
 use crate::rank::{Rank, step_back};
@@ -51,6 +52,7 @@ mod journal;
 mod known;
 mod load;
 mod marks;
+mod measures;
 mod ops;
 mod packer;
 mod private;
@@ -396,6 +398,11 @@ impl EventLog for SqliteLog {
         self.searchers.read(|connection| tools::figures(connection).map_err(unreadable))
     }
 
+    fn measured(&self, query: &MeasureQuery, stop: &Stop) -> Result<Measured, LogError> {
+        self.queue.settle_found();
+        self.searchers.read(|connection| measures::measured(connection, query, stop))
+    }
+
     fn attachment(&self, conversation: &ConversationId, hash: &str) -> Result<Option<Arc<str>>, LogError> {
         drop(self.queue.settle(conversation));
         self.readers.read(|connection| {
@@ -416,8 +423,14 @@ impl EventLog for SqliteLog {
         self.queue.piece(Op::Stage(import, Arc::new(Events::of(append))))
     }
 
-    fn adopt(&self, import: Import, checkpoint: Checkpoint, calls: Vec<Call>) -> Ticket {
-        let adoption = Adoption::of(import, checkpoint, calls);
+    fn adopt(
+        &self,
+        import: Import,
+        checkpoint: Checkpoint,
+        calls: Vec<Call>,
+        measurements: Vec<Measurement>,
+    ) -> Ticket {
+        let adoption = Adoption::of(import, checkpoint, calls, measurements);
         let head = adoption.head;
         self.queue.make(Op::Adopt(Box::new(adoption)), head)
     }

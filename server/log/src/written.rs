@@ -8,6 +8,8 @@ use model::frame::{ConversationRow, Durability};
 use model::view::Item;
 use model::{ConversationId, Envelope, Epoch, MessageId, Position, PublisherId, RunId, Seq, View};
 
+use crate::Measurement;
+
 /// How far a publisher has come: for exactly-once, kept together with what it said.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Mark {
@@ -36,6 +38,8 @@ pub struct Append<'a> {
     pub documents: Vec<Document>,
     /// Tool calls that ended with these events, to be counted.
     pub calls: Vec<Call>,
+    /// What is counted of these events.
+    pub measurements: Vec<Measurement>,
     /// Tool results that are too large for an event; the events refer to them by hash.
     pub attachments: Vec<Attachment>,
 }
@@ -51,6 +55,7 @@ impl<'a> Append<'a> {
             level: Durability::Memory,
             documents: Vec::new(),
             calls: Vec::new(),
+            measurements: Vec::new(),
             attachments: Vec::new(),
         }
     }

@@ -208,6 +208,27 @@ pub const HITS_MAX: usize = 500;
 /// Most tools with figures of their own; the others count together.
 pub const TOOLS_MAX: usize = 10_000;
 
+/// Most rows of sums of measurements for one hour, and for one day; what is more counts under the name `(others)`.
+pub const MEASURES_PER_SPAN_MAX: usize = 20_000;
+
+/// How many hours have sums of their own before only days have: about a quarter of a year.
+pub const MEASURE_HOURS_KEPT: u64 = 92 * 24;
+
+/// Most rows of sums that the log in memory keeps, over all hours.
+pub const MEASURES_IN_MEMORY_MAX: usize = 50_000;
+
+/// Most sums that one question about measurements may have as its answer.
+pub const MEASURE_SUMS_MAX: usize = 200_000;
+
+/// Most steps of a series.
+pub const SERIES_STEPS_MAX: u64 = 2_400;
+
+/// Most groups of a metric in a series; what is more counts under the name `(others)`.
+pub const SERIES_GROUPS_MAX: usize = 50;
+
+/// Most rows of a table of what was used.
+pub const USAGE_ROWS_MAX: usize = 10_000;
+
 /// Most ephemeral facts (progress, rates) kept by one conversation, one for each key.
 pub const EPHEMERA_MAX: usize = 256;
 

@@ -29,6 +29,9 @@ fn row(name: &str, state: Option<RunStatus>, at: u64) -> ConversationRow {
         model: None,
         answer: None,
         used: Vec::new(),
+        agent: None,
+        usage: None,
+        said: None,
     }
 }
 

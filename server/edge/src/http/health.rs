@@ -9,6 +9,7 @@ use event_log::{Fault, Figures, Health, Missing};
 use model::code::ErrorCode;
 
 use super::problem::Problem;
+use super::search;
 use crate::metrics;
 use crate::state::Shared;
 use event_log::clock;
@@ -76,7 +77,10 @@ fn failing(fault: &Fault, now: u64) -> Problem {
 /// `GET /metrics`: the hub in numbers.
 pub(crate) async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
-    (kind, metrics::text(&shared)).into_response()
+    let (log, query) = (Arc::clone(&shared), metrics::query(clock::now_ms()));
+    // Where the log is busy the hub's own numbers are told all the same.
+    let measured = search::asked(&shared, move |stop| log.hub.log().measured(&query, stop)).await.ok();
+    (kind, metrics::text(&shared, measured.as_ref())).into_response()
 }
 
 #[cfg(test)]

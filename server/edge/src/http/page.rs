@@ -75,6 +75,14 @@ pub(crate) async fn index(headers: HeaderMap) -> Response {
     }
 }
 
+/// `GET /runs` and `GET /dashboard`: the operator's pages, a program of their own.
+pub(crate) async fn overview(headers: HeaderMap) -> Response {
+    match Dist::get("overview.html") {
+        Some(file) => send("overview.html", file, &headers, "no-cache"),
+        None => ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], NO_PAGE).into_response(),
+    }
+}
+
 /// Any other path: a file of the page, or nothing.
 pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');

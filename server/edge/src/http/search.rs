@@ -105,7 +105,7 @@ fn seen(log: &dyn EventLog, query: &SearchQuery, caller: &Caller, stop: &Stop) -
 }
 
 /// What `ask` finds, in its turn. It is stopped when its time is up, and when this is dropped: the client has left then.
-async fn asked<T: Send + 'static>(
+pub(super) async fn asked<T: Send + 'static>(
     shared: &Shared,
     ask: impl FnOnce(&Stop) -> Result<T, LogError> + Send + 'static,
 ) -> Result<T, Problem> {

@@ -5,7 +5,8 @@ use crate::access::Gate;
 use crate::config::Config;
 
 fn page() -> String {
-    text(&Shared::new(Config::default(), Gate::default(), None).unwrap())
+    let shared = Shared::new(Config::default(), Gate::default(), None).unwrap();
+    text(&shared, Some(&Measured::default()))
 }
 
 fn names(page: &str) -> Vec<&str> {
@@ -60,5 +61,26 @@ fn nobody_is_counted_where_nobody_is() {
         "log_queue_bytes",
     ] {
         assert!(page.contains(&format!("\nfanlight_{name} 0\n")), "{name}: {page}");
+    }
+}
+
+#[test]
+fn the_dashboard_for_grafana_names_only_metrics_that_there_are_and_all_of_the_log() {
+    let dashboard = include_str!("../../../../docs/grafana.json");
+    serde_json::from_str::<serde_json::Value>(dashboard).unwrap();
+    let page = page();
+    let known = names(&page);
+    let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+    let mut named = std::collections::BTreeSet::new();
+    for (at, _) in dashboard.match_indices("fanlight_") {
+        let name = dashboard[at..].split(|c| !is_name(c)).next().unwrap();
+        let family =
+            ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+        assert!(known.contains(&family), "{name} is no metric");
+        named.insert(family);
+    }
+    let of_log = ["runs_ended", "tool_calls", "tool_calls_failed", "tokens", "cost"];
+    for family in of_log.map(|name| format!("fanlight_{name}_total")) {
+        assert!(named.contains(family.as_str()), "{family} is not shown");
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use event_log::Ring;
-use event_log::{Append, EventLog, Page, Progress, Stored, Ticket};
+use event_log::{Append, EventLog, Measurement, Page, Progress, Stored, Ticket};
 use model::event::{Class, Kind, RunStatus, bound};
 use model::fold::{complete, fold, mismatch};
 use model::frame::{ConversationRow, Durability};
@@ -23,6 +23,7 @@ use super::counted::Counted;
 use super::ephemera::Ephemera;
 use super::glean::{Gleaned, fold_and_glean};
 use super::marks::Marks;
+use super::measure::Before;
 use super::orphans::Attendance;
 use super::outsize::lengthen;
 use super::publication::{AppendError, Appended, By, Publication};
@@ -119,6 +120,8 @@ struct State {
     publishers: Publishers,
     ephemera: Ephemera,
     attendance: Attendance,
+    /// What was measured since the log was last given something.
+    measured: Vec<Measurement>,
     /// Reached when the log has all of it.
     ticket: Ticket,
     /// What came since the log was last given the whole state, in bytes.
@@ -290,6 +293,7 @@ impl Conversation {
             level: publication.level,
             documents,
             calls,
+            measurements: std::mem::take(&mut state.measured),
             attachments,
             ..Append::of(&self.id, &before, &logged)
         };
@@ -442,10 +446,12 @@ impl State {
         envelope.seq = self.view.seq + 1;
         complete(&self.view, &mut envelope.event);
         self.marks.note(&self.view, &envelope, self.ring.begins_after());
+        let before = Before::of(&self.view, &envelope.event);
         match gleaned {
             Some(gleaned) => fold_and_glean(&mut self.view, &envelope, gleaned),
             None => fold(&mut self.view, &envelope, &mut |_| {}),
         }
+        before.measure(&self.view, &envelope, &mut self.measured);
         self.has_own |= envelope.by_hub && matches!(envelope.event.kind, Kind::RunStart(_));
         if matches!(envelope.event.kind, Kind::RunEnd(_)) {
             self.ephemera.forget(&envelope.event.run);

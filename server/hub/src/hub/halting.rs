@@ -10,8 +10,9 @@ use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
 use event_log::{
-    Append, Call, Checkpoint, EventLog, Finds, Import, ListQuery, LogError, MemoryLog, Page, Progress,
-    Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures, Unwritten,
+    Append, Call, Checkpoint, EventLog, Finds, Import, ListQuery, LogError, MeasureQuery, Measured,
+    Measurement, MemoryLog, Page, Progress, Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures,
+    Unwritten,
 };
 
 /// How long anybody waits here: then the test has failed.
@@ -143,6 +144,10 @@ impl EventLog for Halting {
         self.under.tools()
     }
 
+    fn measured(&self, query: &MeasureQuery, stop: &Stop) -> Result<Measured, LogError> {
+        self.under.measured(query, stop)
+    }
+
     fn attachment(&self, conversation: &ConversationId, hash: &str) -> Result<Option<Arc<str>>, LogError> {
         self.under.attachment(conversation, hash)
     }
@@ -155,8 +160,14 @@ impl EventLog for Halting {
         self.under.stage(import, append)
     }
 
-    fn adopt(&self, import: Import, checkpoint: Checkpoint, calls: Vec<Call>) -> Ticket {
-        self.under.adopt(import, checkpoint, calls)
+    fn adopt(
+        &self,
+        import: Import,
+        checkpoint: Checkpoint,
+        calls: Vec<Call>,
+        measurements: Vec<Measurement>,
+    ) -> Ticket {
+        self.under.adopt(import, checkpoint, calls, measurements)
     }
 
     fn abandon(&self, import: Import) {

@@ -1,7 +1,7 @@
 //! A conversation as a row of the list.
 
 use compact_str::CompactString;
-use model::event::{PartKind, RunStatus, ToolState};
+use model::event::{PartKind, RunStatus, ToolState, Usage};
 use model::frame::{ConversationRow, RowCall};
 use model::limits::ROW_TOOLS_MAX;
 use model::preview;
@@ -13,6 +13,9 @@ const TEXT_CHARS_MAX: usize = 200;
 
 /// Longest beginning of an answer in a row, in characters: about what a tile of the wall has room for.
 const ANSWER_CHARS_MAX: usize = 160;
+
+/// Longest end of a text that is being written, in characters.
+const SAID_CHARS_MAX: usize = 120;
 
 /// The row of the conversation `id`; `at` is when its newest event was taken.
 pub(crate) fn row(
@@ -49,6 +52,9 @@ pub(crate) fn row(
         call: newest.filter(|run| run.is_running()).and_then(executing),
         asks: newest.and_then(asking),
         model: newest.and_then(|run| run.model.as_deref().map(short)),
+        agent: newest.and_then(|run| run.name.as_deref().map(short)),
+        usage: usage(view),
+        said: newest.filter(|run| run.is_running()).and_then(said),
         answer: newest.and_then(answer),
         used: newest.map(used).unwrap_or_default(),
     }
@@ -112,6 +118,22 @@ fn answer(run: &RunView) -> Option<String> {
     let mut texts = run.parts.values().rev().filter(is_text).map(|part| part.body.text.trim());
     let last = texts.find(|text| !text.is_empty())?;
     Some(preview::one_line(&unmarked(last)).chars().take(ANSWER_CHARS_MAX).collect())
+}
+
+/// What all runs used together.
+fn usage(view: &View) -> Option<Usage> {
+    view.runs.values().filter_map(|run| run.usage).reduce(Usage::plus)
+}
+
+/// The end of what the run wrote last, on one line.
+fn said(run: &RunView) -> Option<String> {
+    let parts = run.parts.values().rev().take(16);
+    let last = parts.filter(|part| part.kind == PartKind::Text).map(|part| part.body.text.trim_end());
+    let last = last.into_iter().find(|text| !text.is_empty())?;
+    let from = last.floor_char_boundary(last.len().saturating_sub(4 * SAID_CHARS_MAX));
+    let line = preview::one_line(last.get(from..)?);
+    let skipped = line.chars().count().saturating_sub(SAID_CHARS_MAX);
+    Some(line.chars().skip(skipped).collect())
 }
 
 /// The words of the beginning of a Markdown text, without the marks that mean nothing on a single line.

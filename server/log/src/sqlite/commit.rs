@@ -10,9 +10,10 @@ use model::{ConversationId, Envelope, Epoch, PublisherId, Seq};
 use rusqlite::Connection;
 
 use super::known::{Known, Touch};
+use super::measures::MeasureCounts;
 use super::ops::{Adoption, Compacted, Events, Op, PackedView, Queued};
 use super::tools::CallCounts;
-use super::{blocks, documents, imports, marks, rows, sweep, tools, views};
+use super::{blocks, documents, imports, marks, measures, rows, sweep, tools, views};
 use crate::{Attachment, Checkpoint, Document, Import, Mark};
 
 /// Blocks of one conversation after which they are packed together.
@@ -47,6 +48,7 @@ pub(super) struct Commit<'a> {
     inline: bool,
     batches: IndexMap<ConversationId, Batch<'a>>,
     calls: CallCounts,
+    measures: MeasureCounts,
     outcome: Outcome,
 }
 
@@ -62,8 +64,9 @@ struct Batch<'a> {
 impl<'a> Commit<'a> {
     /// Begins to write over `connection`, which is in a transaction.
     pub(super) fn new(connection: &'a Connection, known: &'a mut Known, life: i64, inline: bool) -> Self {
-        let (calls, outcome) = (CallCounts::default(), Outcome::default());
-        Self { connection, known, life, inline, batches: IndexMap::new(), calls, outcome }
+        let (calls, measures, outcome) =
+            (CallCounts::default(), MeasureCounts::default(), Outcome::default());
+        Self { connection, known, life, inline, batches: IndexMap::new(), calls, measures, outcome }
     }
 
     /// Writes one op, or takes it to be written with its neighbours.
@@ -92,6 +95,7 @@ impl<'a> Commit<'a> {
             self.flush(&conversation, &batch)?;
         }
         tools::add(self.connection, &self.calls)?;
+        measures::add(self.connection, &self.measures)?;
         Ok(self.outcome)
     }
 
@@ -114,6 +118,7 @@ impl<'a> Commit<'a> {
         batch.documents.extend(&events.documents);
         batch.attachments.extend(&events.attachments);
         self.calls.add(&events.calls);
+        self.measures.add(&events.measurements);
         Ok(())
     }
 
@@ -241,6 +246,7 @@ impl<'a> Commit<'a> {
             return Ok(());
         };
         self.calls.add(&adoption.calls);
+        self.measures.add(&adoption.measurements);
         self.outcome.made += 1;
         self.outcome.ripe.push((id.clone(), key));
         rows::put(self.connection, key, &adoption.row)

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use super::ops::Events;
 use super::private;
 use super::watermark::Marker;
-use crate::{Attachment, Call, Document, Mark};
+use crate::{Attachment, Call, Document, Mark, Measurement};
 
 /// What is behind the name of the database.
 pub(super) const SUFFIXES: [&str; 2] = [".journal.1", ".journal.2"];
@@ -86,6 +86,8 @@ struct Lead<'a> {
     documents: std::borrow::Cow<'a, [Document]>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     calls: std::borrow::Cow<'a, [Call]>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    measurements: std::borrow::Cow<'a, [Measurement]>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     attachments: std::borrow::Cow<'a, [Attachment]>,
 }
@@ -211,6 +213,7 @@ fn encode(entry: &mut Vec<u8>, head: Head, appends: &[(u64, Arc<Events>)]) -> io
             mark: events.mark.as_ref().map(Borrowed),
             documents: Borrowed(&events.documents),
             calls: Borrowed(&events.calls),
+            measurements: Borrowed(&events.measurements),
             attachments: Borrowed(&events.attachments),
         };
         line(entry, APPEND, &lead)?;
@@ -288,6 +291,7 @@ impl Lead<'_> {
             level: Durability::Memory,
             documents: self.documents.into_owned(),
             calls: self.calls.into_owned(),
+            measurements: self.measurements.into_owned(),
             attachments: self.attachments.into_owned(),
             bytes: 0,
         }

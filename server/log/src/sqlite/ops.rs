@@ -6,7 +6,7 @@ use model::frame::{ConversationRow, Durability};
 use model::{ConversationId, Envelope, Epoch, Position};
 
 use super::views;
-use crate::{Append, Attachment, Call, Checkpoint, Document, Import, Mark};
+use crate::{Append, Attachment, Call, Checkpoint, Document, Import, Mark, Measurement};
 use model::weigh::weigh;
 
 /// An op in its place.
@@ -81,13 +81,19 @@ pub(super) struct Adoption {
     pub(super) body: Vec<u8>,
     /// Calls that are over in it.
     pub(super) calls: Vec<Call>,
+    pub(super) measurements: Vec<Measurement>,
 }
 
 impl Adoption {
     /// With the state of `checkpoint`, which is packed here.
-    pub(super) fn of(import: Import, checkpoint: Checkpoint, calls: Vec<Call>) -> Self {
+    pub(super) fn of(
+        import: Import,
+        checkpoint: Checkpoint,
+        calls: Vec<Call>,
+        measurements: Vec<Measurement>,
+    ) -> Self {
         let Checkpoint { row, epoch, view, at, .. } = checkpoint;
-        Self { import, row, epoch, at, head: view.seq, body: views::pack(&view), calls }
+        Self { import, row, epoch, at, head: view.seq, body: views::pack(&view), calls, measurements }
     }
 }
 
@@ -101,6 +107,7 @@ pub(super) struct Events {
     pub(super) level: Durability,
     pub(super) documents: Vec<Document>,
     pub(super) calls: Vec<Call>,
+    pub(super) measurements: Vec<Measurement>,
     pub(super) attachments: Vec<Attachment>,
     /// What it weighs.
     pub(super) bytes: usize,
@@ -158,11 +165,23 @@ pub(super) enum Encoding {
 
 impl Events {
     pub(super) fn of(append: Append<'_>) -> Self {
-        let Append { conversation, after, envelopes, mark, level, documents, calls, attachments } = append;
+        let Append {
+            conversation,
+            after,
+            envelopes,
+            mark,
+            level,
+            documents,
+            calls,
+            attachments,
+            measurements,
+        } = append;
         let events: usize = envelopes.iter().map(|envelope| weigh(envelope)).sum();
         let texts: usize =
             documents.iter().map(|document| document.text.len() + document.name.len() + 128).sum();
         let called: usize = calls.iter().map(|call| call.name.len() + 64).sum();
+        let measured: usize =
+            measurements.iter().map(|it| it.agent.len() + it.model.len() + it.tool.len() + 96).sum();
         let results: usize = attachments.iter().map(|attachment| attachment.json.len()).sum();
         Self {
             conversation: conversation.clone(),
@@ -170,9 +189,10 @@ impl Events {
             envelopes: envelopes.to_vec(),
             mark,
             level,
-            bytes: 256 + events + texts + results + called,
+            bytes: 256 + events + texts + results + called + measured,
             documents,
             calls,
+            measurements,
             attachments,
         }
     }
@@ -231,7 +251,9 @@ impl Op {
     /// Whether searches and figures of tools change by it.
     pub(super) fn is_found(&self) -> bool {
         match self {
-            Self::Append(events) => !events.documents.is_empty() || !events.calls.is_empty(),
+            Self::Append(events) => {
+                !(events.documents.is_empty() && events.calls.is_empty() && events.measurements.is_empty())
+            }
             Self::Adopt(_) | Self::Remove(_) => true,
             _ => false,
         }

@@ -92,6 +92,9 @@ fn nameless(id: &ConversationId) -> ConversationRow {
         model: None,
         answer: None,
         used: Vec::new(),
+        agent: None,
+        usage: None,
+        said: None,
     }
 }
 

@@ -16,6 +16,7 @@ mod full;
 mod imports;
 mod journaled;
 mod lives;
+mod measured;
 mod model;
 mod refused;
 
@@ -126,6 +127,9 @@ fn row(name: &str, view: &::model::View, at: u64) -> ConversationRow {
         model: None,
         answer: None,
         used: Vec::new(),
+        agent: None,
+        usage: None,
+        said: None,
     }
 }
 

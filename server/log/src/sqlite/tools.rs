@@ -1,5 +1,4 @@
-//! Figures of calls: how many, how many failed, how long they took. A latency counts in one of a few hundred buckets
-//! whose width grows with it, so that quantiles come within 1/32 of the truth, however many calls there were.
+//! Figures of calls: how many, how many failed, how long they took, in the buckets of [`crate::measure`].
 
 use std::collections::BTreeMap;
 
@@ -8,13 +7,8 @@ use model::limits::{ID_BYTES_MAX, TOOLS_MAX};
 use rusqlite::Connection;
 
 use super::schema::{natural, size};
+use crate::measure::{OTHERS, bucket, quantile};
 use crate::{Call, ToolFigures};
-
-/// Stands for the tools beyond the limit.
-const OTHERS: &str = "(others)";
-
-/// Buckets for each doubling, as a power of two.
-const STEP_BITS: u32 = 5;
 
 /// The calls of one commit.
 #[derive(Debug, Default)]
@@ -43,24 +37,6 @@ impl CallCounts {
             }
         }
     }
-}
-
-/// The bucket of a latency.
-fn bucket(latency_ms: u64) -> u32 {
-    let bits = u64::BITS - latency_ms.leading_zeros();
-    // Small ones have a bucket each; of larger ones the highest bits count.
-    let shift = bits.saturating_sub(STEP_BITS + 1);
-    let step = u32::try_from(latency_ms >> shift).unwrap_or(u32::MAX);
-    (shift << STEP_BITS) + step
-}
-
-/// The longest latency of a bucket.
-fn longest(bucket: u32) -> u64 {
-    let shift = (bucket >> STEP_BITS).saturating_sub(1);
-    let step = u64::from(bucket - (shift << STEP_BITS));
-    // A damaged file may name a bucket that no latency is in.
-    let end = u128::from(step + 1).checked_shl(shift).unwrap_or(u128::MAX);
-    u64::try_from(end.saturating_sub(1)).unwrap_or(u64::MAX)
 }
 
 /// Adds the calls of one commit.
@@ -108,18 +84,6 @@ pub(super) fn figures(connection: &Connection) -> rusqlite::Result<Vec<ToolFigur
         tool.p95_ms = quantile(&buckets, 95);
     }
     Ok(tools)
-}
-
-/// What `percent` of 100 took at most; nothing of none.
-fn quantile(buckets: &[(u32, u64)], percent: u64) -> Option<u64> {
-    let all: u128 = buckets.iter().map(|(_, calls)| u128::from(*calls)).sum();
-    let rank = (all * u128::from(percent)).div_ceil(100).max(1);
-    let mut below = 0;
-    let found = buckets.iter().find(|(_, calls)| {
-        below += u128::from(*calls);
-        below >= rank
-    });
-    found.map(|(bucket, _)| longest(*bucket))
 }
 
 #[cfg(test)]

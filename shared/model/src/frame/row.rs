@@ -3,7 +3,7 @@
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Origin, RunStatus};
+use crate::event::{Origin, RunStatus, Usage};
 use crate::ids::ConversationId;
 use crate::position::{Epoch, Seq};
 
@@ -59,6 +59,15 @@ pub struct ConversationRow {
     /// The model of the newest run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The name of the main agent of the newest run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// What all runs used together, as far as anybody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// The end of the last text of the newest run, while that goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
     /// The beginning of the last text of the newest run, once that is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,

@@ -8,8 +8,8 @@ use event_log::{Attachment, Call, Checkpoint, Document, Import};
 use model::{Envelope, Epoch, Position};
 
 use super::{
-    Append, AppendError, Conversation, EventLog, Gleaned, Ring, State, Ticket, fold, fold_and_glean, held,
-    lengthen, weigh,
+    Append, AppendError, Before, Conversation, EventLog, Gleaned, Ring, State, Ticket, fold, fold_and_glean,
+    held, lengthen, weigh,
 };
 use crate::hub::import::History;
 use crate::hub::row::row;
@@ -77,11 +77,13 @@ impl Arrival {
             let state = &mut self.state;
             state.at = state.at.max(envelope.at);
             state.marks.note(&state.view, &envelope, state.ring.begins_after());
+            let before = Before::of(&state.view, &envelope.event);
             if self.indexes {
                 fold_and_glean(&mut state.view, &envelope, &mut gleaned);
             } else {
                 fold(&mut state.view, &envelope, &mut |_| {});
             }
+            before.measure(&state.view, &envelope, &mut state.measured);
             let weight = weigh(&envelope);
             bytes += weight;
             state.ring.push(Arc::clone(&envelope), weight);
@@ -137,7 +139,8 @@ impl Conversation {
             marks: Vec::new(),
             newest: Vec::new(),
         };
-        log.adopt(import, checkpoint, std::mem::take(&mut arrival.calls))
+        let measured = std::mem::take(&mut arrival.state.measured);
+        log.adopt(import, checkpoint, std::mem::take(&mut arrival.calls), measured)
     }
 
     /// Shows the history, which the log has under `ticket`.

@@ -35,7 +35,7 @@ fn an_import_is_there_as_a_whole_once_it_is_adopted() {
     stored(&log, log.sync());
     assert!(log.load(&id("c")).unwrap().is_none(), "nobody sees a part of it");
     assert_eq!((log.count(), rows(&log, "event") > 0), (0, true));
-    let adopted = log.adopt(IMPORT, checkpoint("c", &history, 0), Vec::new());
+    let adopted = log.adopt(IMPORT, checkpoint("c", &history, 0), Vec::new(), Vec::new());
     wait(&log, adopted, Durability::Synced).unwrap();
     drop(log);
     let log = disk.open();
@@ -73,7 +73,7 @@ fn an_import_of_which_a_piece_is_missing_is_refused() {
     let history = events(1, 30, 40);
     stage(&log, &history[..10]);
     stage(&log, &history[20..]);
-    let adopted = log.adopt(IMPORT, checkpoint("c", &history, 0), Vec::new());
+    let adopted = log.adopt(IMPORT, checkpoint("c", &history, 0), Vec::new(), Vec::new());
     assert_eq!(wait(&log, adopted, Durability::Stored), Err(LogError::SetAside));
     assert_eq!(log.count(), 0);
 }

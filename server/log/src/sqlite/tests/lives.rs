@@ -251,8 +251,9 @@ fn a_mark_or_a_life_with_a_number_that_nobody_reached_is_no_end_of_the_hub() {
     assert!(SqliteLog::open(&disk.path(), &Options::default()).is_err());
 }
 
-/// Makes a file of the second schema of one of the third.
-const UNDO_3: &str = "DROP TABLE void; ALTER TABLE life DROP COLUMN applied; PRAGMA user_version = 2;";
+/// Makes a file of the second schema of one of the fourth.
+const UNDO_3: &str = "DROP TABLE measure; DROP TABLE measure_span; DROP TABLE measured; DROP TABLE void; \
+                      ALTER TABLE life DROP COLUMN applied; PRAGMA user_version = 2;";
 
 #[test]
 fn a_file_of_the_second_schema_opens_with_all_that_is_in_it() {

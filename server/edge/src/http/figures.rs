@@ -1,0 +1,200 @@
+//! `GET /v1/series` and `GET /v1/usage`: what runs, calls and models took and cost, over time and by agent, model and tool. The log has
+//! the sums ([`event_log::measure`]); here they are put into what was asked for. They are of all conversations together, so only
+//! who may view all of them is told.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse as _, Response};
+use event_log::measure::{DAY_MS, HOUR_MS};
+use event_log::{Dimension, MeasureQuery, clock};
+use model::limits::SERIES_STEPS_MAX;
+use serde::Deserialize;
+
+use super::params::Query;
+use super::problem::Problem;
+use super::search::asked;
+use crate::state::Shared;
+
+mod metric;
+mod series;
+mod usage;
+
+use metric::Figure;
+use series::Series;
+use usage::Usage;
+
+/// How long a series is where the request does not say.
+const SERIES_MS: u64 = DAY_MS;
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct SeriesParams {
+    metric: String,
+    from: Option<u64>,
+    to: Option<u64>,
+    step: Option<String>,
+    by: Option<String>,
+}
+
+/// `GET /v1/series?metric&from&to&step&by`.
+pub(crate) async fn series(
+    State(shared): State<Arc<Shared>>,
+    Query(params): Query<SeriesParams>,
+) -> Result<Json<Series>, Problem> {
+    let figures = list("metric", &params.metric, Figure::parse)?;
+    if figures.is_empty() {
+        return Err(Problem::bad_request(format!("metric: names none; there are {}", Figure::names())));
+    }
+    let groups = list("by", params.by.as_deref().unwrap_or_default(), Group::parse)?;
+    if groups.contains(&Group::Day) {
+        return Err(Problem::bad_request("by: day is no group of a series; say step=1d"));
+    }
+    let step_ms = params.step.as_deref().map_or(Ok(HOUR_MS), step)?;
+    let (from, to) = span(params.from, params.to, step_ms)?;
+    let metrics: BTreeSet<_> = figures.iter().flat_map(|figure| figure.metrics()).copied().collect();
+    let query =
+        MeasureQuery { metrics: metrics.into_iter().collect(), from, to, step_ms, by: dimensions(&groups) };
+    let log = Arc::clone(&shared);
+    asked(&shared, move |stop| {
+        let measured = log.hub.log().measured(&query, stop)?;
+        Ok(Json(Series::of(&figures, &groups, &query, &measured)))
+    })
+    .await
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct UsageParams {
+    by: Option<String>,
+    from: Option<u64>,
+    to: Option<u64>,
+    format: Option<Format>,
+}
+
+/// How a table is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Format {
+    Json,
+    Csv,
+}
+
+/// `GET /v1/usage?by&from&to&format`.
+pub(crate) async fn usage(
+    State(shared): State<Arc<Shared>>,
+    Query(params): Query<UsageParams>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let groups = list("by", params.by.as_deref().unwrap_or("agent"), Group::parse)?;
+    if groups.contains(&Group::Reason) {
+        return Err(Problem::bad_request("by: reason is a group of series alone"));
+    }
+    let (from, to) = (params.from.unwrap_or(0), params.to.unwrap_or_else(|| end_of(clock::now_ms(), DAY_MS)));
+    let (from, to) = (from - from % HOUR_MS, end_of(to, HOUR_MS));
+    // Without days all of it is one step.
+    let step_ms = if groups.contains(&Group::Day) { DAY_MS } else { to.saturating_sub(from).max(HOUR_MS) };
+    let from = if groups.contains(&Group::Day) { from - from % DAY_MS } else { from };
+    let query = MeasureQuery { metrics: Usage::metrics(), from, to, step_ms, by: dimensions(&groups) };
+    let log = Arc::clone(&shared);
+    let table = asked(&shared, move |stop| {
+        let measured = log.hub.log().measured(&query, stop)?;
+        Usage::of(&groups, &measured)
+    })
+    .await?;
+    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let wants_csv = accepted.split(',').any(|kind| kind.trim().starts_with("text/csv"));
+    Ok(match params.format {
+        Some(Format::Csv) => table.csv(),
+        None if wants_csv => table.csv(),
+        _ => Json(table).into_response(),
+    })
+}
+
+/// What figures are told apart by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Group {
+    Agent,
+    Model,
+    Tool,
+    Day,
+    Reason,
+}
+
+impl Group {
+    fn parse(word: &str) -> Result<Self, String> {
+        Ok(match word {
+            "agent" => Self::Agent,
+            "model" => Self::Model,
+            "tool" => Self::Tool,
+            "day" => Self::Day,
+            "reason" => Self::Reason,
+            _ => return Err(String::from("there are agent, model, tool, day, reason")),
+        })
+    }
+}
+
+/// What of `groups` the log tells apart.
+fn dimensions(groups: &[Group]) -> BTreeSet<Dimension> {
+    let dimension = |group: &Group| match group {
+        Group::Agent => Some(Dimension::Agent),
+        Group::Model => Some(Dimension::Model),
+        Group::Tool => Some(Dimension::Tool),
+        Group::Day | Group::Reason => None,
+    };
+    groups.iter().filter_map(dimension).collect()
+}
+
+/// Words between commas, each once.
+fn list<T: PartialEq>(
+    name: &str,
+    text: &str,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<Vec<T>, Problem> {
+    let mut all = Vec::new();
+    for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+        let one =
+            parse(word).map_err(|why| Problem::bad_request(format!("{name}: {word:?} is none; {why}")))?;
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    Ok(all)
+}
+
+/// How long a step is: `1h`, `7d`.
+fn step(text: &str) -> Result<u64, Problem> {
+    let hours = text.strip_suffix('h').map(|n| (n, HOUR_MS));
+    let parsed = hours.or_else(|| text.strip_suffix('d').map(|n| (n, DAY_MS)));
+    let ms = parsed.and_then(|(n, ms)| n.parse::<u64>().ok()?.checked_mul(ms)).filter(|ms| *ms > 0);
+    ms.ok_or_else(|| {
+        Problem::bad_request(format!("step: {text:?} is no whole number of hours or days, such as 1h or 7d"))
+    })
+}
+
+/// When a series begins and ends: whole hours, or whole days of UTC where steps are days.
+fn span(from: Option<u64>, to: Option<u64>, step_ms: u64) -> Result<(u64, u64), Problem> {
+    let unit = if step_ms.is_multiple_of(DAY_MS) { DAY_MS } else { HOUR_MS };
+    let to = end_of(to.unwrap_or_else(clock::now_ms), unit);
+    let from = from.unwrap_or_else(|| to.saturating_sub(SERIES_MS.max(step_ms)));
+    let from = from - from % unit;
+    if from >= to {
+        return Err(Problem::bad_request(format!("from: {from} is not before the end, {to}")));
+    }
+    let steps = (to - from).div_ceil(step_ms);
+    if steps > SERIES_STEPS_MAX {
+        return Err(Problem::bad_request(format!(
+            "step: these are {steps} steps, and there may be {SERIES_STEPS_MAX}; ask for longer ones or a shorter time"
+        )));
+    }
+    Ok((from, to))
+}
+
+/// The end of the unit that `at` is in; `at` where it is one.
+fn end_of(at: u64, unit: u64) -> u64 {
+    at.div_ceil(unit).saturating_mul(unit)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! The figures that can be asked for, and what of the log each is made of.
+
+use std::collections::BTreeMap;
+
+use event_log::measure::quantile;
+use event_log::{MeasureSum, Metric};
+use serde::Serialize;
+
+/// A figure over time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Figure {
+    Runs,
+    Ended,
+    Failures,
+    Calls,
+    CallFailures,
+    /// A percentile of a latency.
+    Latency(Latency, u64),
+    Tokens,
+    FreshTokens,
+    CachedTokens,
+    AnswerTokens,
+    ThinkingTokens,
+    UnpricedTokens,
+    Cost,
+    Waits,
+    WaitMs,
+}
+
+/// What takes time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Latency {
+    /// A call of a tool.
+    Tool,
+    /// A run.
+    Run,
+    /// A model, until it gives out the first of anything.
+    First,
+}
+
+/// What the numbers of a figure count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Unit {
+    Count,
+    Ms,
+    Tokens,
+    /// Millionths of a currency.
+    Micros,
+}
+
+/// All, by name.
+const NAMES: [(&str, Figure); 23] = [
+    ("runs", Figure::Runs),
+    ("ended", Figure::Ended),
+    ("failures", Figure::Failures),
+    ("calls", Figure::Calls),
+    ("call_failures", Figure::CallFailures),
+    ("tool_p50", Figure::Latency(Latency::Tool, 50)),
+    ("tool_p95", Figure::Latency(Latency::Tool, 95)),
+    ("tool_p99", Figure::Latency(Latency::Tool, 99)),
+    ("run_p50", Figure::Latency(Latency::Run, 50)),
+    ("run_p95", Figure::Latency(Latency::Run, 95)),
+    ("run_p99", Figure::Latency(Latency::Run, 99)),
+    ("first_p50", Figure::Latency(Latency::First, 50)),
+    ("first_p95", Figure::Latency(Latency::First, 95)),
+    ("first_p99", Figure::Latency(Latency::First, 99)),
+    ("tokens", Figure::Tokens),
+    ("fresh_tokens", Figure::FreshTokens),
+    ("cached_tokens", Figure::CachedTokens),
+    ("answer_tokens", Figure::AnswerTokens),
+    ("thinking_tokens", Figure::ThinkingTokens),
+    ("unpriced_tokens", Figure::UnpricedTokens),
+    ("cost", Figure::Cost),
+    ("waits", Figure::Waits),
+    ("wait_ms", Figure::WaitMs),
+];
+
+impl Figure {
+    pub(super) fn parse(word: &str) -> Result<Self, String> {
+        let found = NAMES.iter().find(|(name, _)| *name == word);
+        found.map(|(_, figure)| *figure).ok_or_else(|| format!("there are {}", Self::names()))
+    }
+
+    /// The names of all.
+    pub(super) fn names() -> String {
+        NAMES.map(|(name, _)| name).join(", ")
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        NAMES.iter().find(|(_, figure)| *figure == self).map_or("", |(name, _)| name)
+    }
+
+    pub(super) fn unit(self) -> Unit {
+        match self {
+            Self::Latency(..) | Self::WaitMs => Unit::Ms,
+            Self::Tokens
+            | Self::FreshTokens
+            | Self::CachedTokens
+            | Self::AnswerTokens
+            | Self::ThinkingTokens
+            | Self::UnpricedTokens => Unit::Tokens,
+            Self::Cost => Unit::Micros,
+            Self::Runs | Self::Ended | Self::Failures | Self::Calls | Self::CallFailures | Self::Waits => {
+                Unit::Count
+            }
+        }
+    }
+
+    /// What of the log it is made of.
+    pub(super) fn metrics(self) -> &'static [Metric] {
+        match self {
+            Self::Runs => &[Metric::Runs],
+            Self::Ended | Self::Failures => &[Metric::Ended],
+            Self::Calls => &[Metric::Calls],
+            Self::CallFailures => &[Metric::CallsFailed],
+            Self::Latency(Latency::Tool, _) => &[Metric::CallMs],
+            Self::Latency(Latency::Run, _) => &[Metric::RunMs],
+            Self::Latency(Latency::First, _) => &[Metric::FirstMs],
+            Self::Tokens => &[Metric::InputTokens, Metric::OutputTokens],
+            Self::FreshTokens => &[Metric::InputTokens, Metric::CachedTokens],
+            Self::CachedTokens => &[Metric::CachedTokens],
+            Self::AnswerTokens => &[Metric::OutputTokens, Metric::ReasoningTokens],
+            Self::ThinkingTokens => &[Metric::ReasoningTokens],
+            Self::UnpricedTokens => &[Metric::UnpricedTokens],
+            Self::Cost => &[Metric::Money],
+            Self::Waits => &[Metric::Waits],
+            Self::WaitMs => &[Metric::WaitMs],
+        }
+    }
+
+    /// Whether `sum` belongs to it.
+    pub(super) fn takes(self, sum: &MeasureSum) -> bool {
+        self.metrics().contains(&sum.metric) && !(self == Self::Failures && sum.detail == "complete")
+    }
+}
+
+/// The value of a figure in one step, while it is added up.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Value {
+    amount: i128,
+    buckets: BTreeMap<u32, i128>,
+}
+
+impl Value {
+    /// Adds a sum that belongs to `figure`.
+    pub(super) fn add(&mut self, figure: Figure, sum: &MeasureSum) {
+        match figure {
+            Figure::Latency(..) => {
+                // A file that is damaged may name a bucket that is none.
+                if let Ok(bucket) = sum.detail.parse() {
+                    *self.buckets.entry(bucket).or_default() += sum.amount;
+                }
+            }
+            Figure::FreshTokens if sum.metric == Metric::CachedTokens => self.amount -= sum.amount,
+            Figure::AnswerTokens if sum.metric == Metric::ReasoningTokens => self.amount -= sum.amount,
+            _ => self.amount = self.amount.saturating_add(sum.amount),
+        }
+    }
+
+    /// How much weight it has among others.
+    pub(super) fn weight(&self) -> i128 {
+        self.amount.saturating_add(self.buckets.values().sum())
+    }
+
+    /// The number that is told; nothing for a percentile of none.
+    pub(super) fn told(&self, figure: Figure) -> Option<i64> {
+        let bounded = |number: i128| i64::try_from(number).unwrap_or(i64::MAX);
+        match figure {
+            Figure::Latency(_, percent) => {
+                let count = |count: &i128| u64::try_from(*count).unwrap_or(0);
+                let buckets: Vec<(u32, u64)> =
+                    self.buckets.iter().map(|(bucket, n)| (*bucket, count(n))).collect();
+                quantile(&buckets, percent).map(|ms| bounded(i128::from(ms)))
+            }
+            Figure::Cost => Some(bounded(self.amount / 1_000_000)),
+            _ => Some(bounded(self.amount)),
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! Measurements: what runs, calls and models cost and how long they took, counted by hour and by day of UTC and by agent, model
+//! and tool. A log keeps the sums and not the single measurements, so that a question costs as much as the answer is long.
+//!
+//! A measurement is a change of a sum: what is known better later is taken back where it was counted and counted again.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use compact_str::CompactString;
+use model::limits::{ID_BYTES_MAX, MEASURE_SUMS_MAX, MEASURES_IN_MEMORY_MAX};
+use serde::{Deserialize, Serialize};
+
+use crate::{LogError, Stop};
+
+mod latency;
+
+pub use latency::{bucket, longest, quantile};
+
+/// Milliseconds of an hour.
+pub const HOUR_MS: u64 = 3_600_000;
+
+/// Milliseconds of a day.
+pub const DAY_MS: u64 = 24 * HOUR_MS;
+
+/// Stands for the names beyond a limit.
+pub const OTHERS: &str = "(others)";
+
+/// What is measured. The numbers are those of the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Runs, when they began.
+    Runs = 1,
+    /// Runs that ended, by how: `complete`, `cancelled`, `interrupted`, or the code of the failure.
+    Ended = 2,
+    /// Runs that ended, by how long they took, see [`bucket`].
+    RunMs = 3,
+    /// Runs, by how long it took until the model gave out the first of anything.
+    FirstMs = 4,
+    /// Calls that ended with a result.
+    Calls = 5,
+    /// Those of them that failed.
+    CallsFailed = 6,
+    /// Those of them of which it is known, by how long they took.
+    CallMs = 7,
+    /// Calls for which a person was asked and answered.
+    Waits = 8,
+    /// How long these waited for the answer, in milliseconds.
+    WaitMs = 9,
+    /// Tokens that models read.
+    InputTokens = 10,
+    /// Of those, from a cache.
+    CachedTokens = 11,
+    /// Tokens that models wrote.
+    OutputTokens = 12,
+    /// Of those, for reasoning.
+    ReasoningTokens = 13,
+    /// Tokens, read and written, of runs of which nobody knows what they cost.
+    UnpricedTokens = 14,
+    /// Money, by currency, in 10⁻¹² of it.
+    Money = 15,
+}
+
+impl Metric {
+    /// All.
+    pub const ALL: [Self; 15] = [
+        Self::Runs,
+        Self::Ended,
+        Self::RunMs,
+        Self::FirstMs,
+        Self::Calls,
+        Self::CallsFailed,
+        Self::CallMs,
+        Self::Waits,
+        Self::WaitMs,
+        Self::InputTokens,
+        Self::CachedTokens,
+        Self::OutputTokens,
+        Self::ReasoningTokens,
+        Self::UnpricedTokens,
+        Self::Money,
+    ];
+
+    /// The number in the database.
+    pub fn number(self) -> i64 {
+        self as i64
+    }
+}
+
+/// A change of one metric.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// What.
+    pub metric: Metric,
+    /// When, in milliseconds since 1970.
+    pub at: u64,
+    /// The name of the agent; empty where it has none.
+    pub agent: CompactString,
+    /// The model; empty where nobody said.
+    pub model: CompactString,
+    /// The tool; empty for what belongs to none.
+    #[serde(default, skip_serializing_if = "CompactString::is_empty")]
+    pub tool: CompactString,
+    /// What the metric is divided by beyond that: the reason, the bucket, the currency; empty for most.
+    #[serde(default, skip_serializing_if = "CompactString::is_empty")]
+    pub detail: CompactString,
+    /// How much more; less than 0 takes back.
+    pub amount: i64,
+}
+
+/// What sums are told apart by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dimension {
+    /// The name of the agent.
+    Agent,
+    /// The model.
+    Model,
+    /// The tool.
+    Tool,
+}
+
+/// Which sums are asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MeasureQuery {
+    /// Of what.
+    pub metrics: Vec<Metric>,
+    /// From this hour on, in milliseconds since 1970; a time inside of an hour stands for all of it.
+    pub from: u64,
+    /// Up to before this hour.
+    pub to: u64,
+    /// How long each step is, in milliseconds; the first begins at `from`. At least an hour.
+    pub step_ms: u64,
+    /// What they are told apart by.
+    pub by: BTreeSet<Dimension>,
+}
+
+/// A sum over one step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MeasureSum {
+    /// Of what.
+    pub metric: Metric,
+    /// When the step begins, in milliseconds since 1970.
+    pub start: u64,
+    /// The agent; empty where sums are not told apart by it, as are the next two.
+    pub agent: CompactString,
+    /// The model.
+    pub model: CompactString,
+    /// The tool.
+    pub tool: CompactString,
+    /// See [`Measurement::detail`].
+    pub detail: CompactString,
+    /// How much.
+    pub amount: i128,
+}
+
+/// What a log knows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Measured {
+    /// The sums, without those that are 0, in no order.
+    pub sums: Vec<MeasureSum>,
+    /// What happened before this was not counted, or not by the hour any more; in milliseconds since 1970, 0 where all was.
+    pub since: u64,
+}
+
+/// The bounds of a span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Span {
+    /// An hour.
+    Hour,
+    /// A day.
+    Day,
+}
+
+impl Span {
+    /// Both.
+    pub(crate) const ALL: [Self; 2] = [Self::Hour, Self::Day];
+
+    /// How long it is, in milliseconds.
+    pub(crate) fn ms(self) -> u64 {
+        match self {
+            Self::Hour => HOUR_MS,
+            Self::Day => DAY_MS,
+        }
+    }
+
+    /// The number in the database.
+    pub(crate) fn number(self) -> i64 {
+        match self {
+            Self::Hour => 0,
+            Self::Day => 1,
+        }
+    }
+}
+
+impl MeasureQuery {
+    /// The longest spans of which its steps are made.
+    pub(crate) fn span(&self) -> Span {
+        let is_whole = |ms: u64| ms.is_multiple_of(DAY_MS);
+        if is_whole(self.from) && is_whole(self.to) && is_whole(self.step_ms) {
+            Span::Day
+        } else {
+            Span::Hour
+        }
+    }
+}
+
+/// A name as it is counted under: its beginning.
+pub(crate) fn short(name: &str) -> CompactString {
+    CompactString::from(name.get(..name.floor_char_boundary(ID_BYTES_MAX)).unwrap_or_default())
+}
+
+/// What one row of sums is about.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct MeasureKey {
+    /// The number of the span since 1970.
+    pub(crate) start: u64,
+    pub(crate) metric: Metric,
+    pub(crate) agent: CompactString,
+    pub(crate) model: CompactString,
+    pub(crate) tool: CompactString,
+    pub(crate) detail: CompactString,
+}
+
+impl MeasureKey {
+    /// The row that `it` counts in, among those of `span`.
+    pub(crate) fn of(it: &Measurement, span: Span) -> Self {
+        Self {
+            start: it.at / span.ms(),
+            metric: it.metric,
+            agent: short(&it.agent),
+            model: short(&it.model),
+            tool: short(&it.tool),
+            detail: short(&it.detail),
+        }
+    }
+}
+
+/// Adds up rows to the sums that a query asks for.
+pub(crate) struct Sums<'a> {
+    query: &'a MeasureQuery,
+    stop: &'a Stop,
+    rows: u64,
+    sums: HashMap<MeasureKey, i128>,
+}
+
+/// A row of a log, borrowed.
+pub(crate) struct MeasureRow<'a> {
+    /// When its span begins, in milliseconds since 1970.
+    pub(crate) at: u64,
+    pub(crate) metric: Metric,
+    pub(crate) agent: &'a str,
+    pub(crate) model: &'a str,
+    pub(crate) tool: &'a str,
+    pub(crate) detail: &'a str,
+    pub(crate) amount: i64,
+}
+
+/// After so many rows it is looked whether the query is stopped.
+const LOOK_EVERY_ROWS: u64 = 1_024;
+
+impl<'a> Sums<'a> {
+    /// None yet.
+    pub(crate) fn new(query: &'a MeasureQuery, stop: &'a Stop) -> Self {
+        Self { query, stop, rows: 0, sums: HashMap::new() }
+    }
+
+    /// Adds a row, which must be within the query's time. Fails when there are too many sums, and when the query is stopped.
+    pub(crate) fn add(&mut self, row: &MeasureRow<'_>) -> Result<(), LogError> {
+        self.rows += 1;
+        if self.rows.is_multiple_of(LOOK_EVERY_ROWS) && self.stop.is_stopped() {
+            return Err(LogError::BadQuery(String::from(
+                "adding up takes too long; ask for a shorter time, longer steps or fewer metrics",
+            )));
+        }
+        let named = |dimension: Dimension, name: &str| {
+            if self.query.by.contains(&dimension) {
+                CompactString::from(name)
+            } else {
+                CompactString::default()
+            }
+        };
+        let key = MeasureKey {
+            start: row.at.saturating_sub(self.query.from) / self.query.step_ms.max(HOUR_MS),
+            metric: row.metric,
+            agent: named(Dimension::Agent, row.agent),
+            model: named(Dimension::Model, row.model),
+            tool: named(Dimension::Tool, row.tool),
+            detail: row.detail.into(),
+        };
+        let sum = self.sums.entry(key).or_default();
+        *sum = sum.saturating_add(i128::from(row.amount));
+        if self.sums.len() > MEASURE_SUMS_MAX {
+            return Err(LogError::BadQuery(format!(
+                "these are more than {MEASURE_SUMS_MAX} sums; ask for a shorter time, longer steps or fewer groups"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The sums.
+    pub(crate) fn finish(self) -> Vec<MeasureSum> {
+        let (from, step) = (self.query.from, self.query.step_ms.max(HOUR_MS));
+        let sums = self.sums.into_iter().filter(|(_, amount)| *amount != 0);
+        let sum = |(key, amount): (MeasureKey, i128)| {
+            let MeasureKey { start, metric, agent, model, tool, detail } = key;
+            let start = from.saturating_add(start.saturating_mul(step));
+            MeasureSum { metric, start, agent, model, tool, detail, amount }
+        };
+        sums.map(sum).collect()
+    }
+}
+
+/// Sums in memory, by the hour: the newest [`MEASURES_IN_MEMORY_MAX`] rows.
+#[derive(Debug, Default)]
+pub(crate) struct MeasuresInMemory {
+    rows: BTreeMap<MeasureKey, i64>,
+    since: u64,
+}
+
+impl MeasuresInMemory {
+    /// Counts.
+    pub(crate) fn add(&mut self, measurements: &[Measurement]) {
+        for it in measurements {
+            let sum = self.rows.entry(MeasureKey::of(it, Span::Hour)).or_default();
+            *sum = sum.saturating_add(it.amount);
+        }
+        while self.rows.len() > MEASURES_IN_MEMORY_MAX {
+            // The whole hour: half of one would look like an hour with less in it.
+            let Some(oldest) = self.rows.first_key_value().map(|(key, _)| key.start) else { return };
+            self.rows.retain(|key, _| key.start > oldest);
+            self.since = oldest.saturating_add(1).saturating_mul(HOUR_MS);
+        }
+    }
+
+    /// What a query asks for.
+    pub(crate) fn measured(&self, query: &MeasureQuery, stop: &Stop) -> Result<Measured, LogError> {
+        let mut sums = Sums::new(query, stop);
+        let (from, to) = (query.from / HOUR_MS, query.to.div_ceil(HOUR_MS));
+        for (key, amount) in &self.rows {
+            if key.start < from || key.start >= to || !query.metrics.contains(&key.metric) {
+                continue;
+            }
+            sums.add(&MeasureRow {
+                at: key.start.saturating_mul(HOUR_MS),
+                metric: key.metric,
+                agent: &key.agent,
+                model: &key.model,
+                tool: &key.tool,
+                detail: &key.detail,
+                amount: *amount,
+            })?;
+        }
+        Ok(Measured { sums: sums.finish(), since: self.since })
+    }
+}
+
+#[cfg(test)]
+mod tests;

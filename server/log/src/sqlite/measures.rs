@@ -1,0 +1,147 @@
+//! Sums of measurements as rows: one for each span, metric, agent, model, tool and detail. Each measurement counts in its hour and
+//! in its day; hours are kept for a quarter of a year.
+
+use std::collections::BTreeMap;
+
+use model::limits::{MEASURE_HOURS_KEPT, MEASURES_PER_SPAN_MAX};
+use rusqlite::Connection;
+
+use super::blocks::unreadable;
+use super::schema::{integer, natural, size};
+use crate::measure::{MeasureKey, MeasureRow, OTHERS, Span, Sums};
+use crate::{LogError, MeasureQuery, Measured, Measurement, Metric, Stop};
+
+/// Where a sum stays when more comes: twice that still fits into the database's numbers.
+const SUM_MAX: i64 = i64::MAX / 4;
+
+/// The measurements of one commit, added up.
+#[derive(Debug, Default)]
+pub(super) struct MeasureCounts {
+    rows: BTreeMap<(Span, MeasureKey), i64>,
+}
+
+impl MeasureCounts {
+    /// Adds measurements.
+    pub(super) fn add(&mut self, measurements: &[Measurement]) {
+        for it in measurements {
+            for span in Span::ALL {
+                let sum = self.rows.entry((span, MeasureKey::of(it, span))).or_default();
+                *sum = sum.saturating_add(it.amount).clamp(-SUM_MAX, SUM_MAX);
+            }
+        }
+    }
+}
+
+/// Writes the measurements of one commit.
+pub(super) fn add(connection: &Connection, counts: &MeasureCounts) -> rusqlite::Result<()> {
+    for ((span, key), amount) in &counts.rows {
+        if *amount == 0 || more(connection, *span, key, *amount)? {
+            continue;
+        }
+        if has_room(connection, *span, key)? {
+            put(connection, *span, key, *amount)?;
+        } else {
+            let (agent, model) = (OTHERS.into(), OTHERS.into());
+            let tool = if key.tool.is_empty() { "".into() } else { OTHERS.into() };
+            let detail = if key.metric == Metric::Ended { OTHERS.into() } else { key.detail.clone() };
+            put(connection, *span, &MeasureKey { agent, model, tool, detail, ..key.clone() }, *amount)?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds to a row that is there; false where there is none.
+fn more(connection: &Connection, span: Span, key: &MeasureKey, amount: i64) -> rusqlite::Result<bool> {
+    let update = "UPDATE measure SET amount = max(-?8, min(?8, amount + ?9)) WHERE span = ?1 AND metric = ?2 \
+                  AND start = ?3 AND agent = ?4 AND model = ?5 AND tool = ?6 AND detail = ?7";
+    let mut update = connection.prepare_cached(update)?;
+    let MeasureKey { start, metric, agent, model, tool, detail } = key;
+    let (agent, model, tool, detail) = (agent.as_str(), model.as_str(), tool.as_str(), detail.as_str());
+    let (span, metric, start) = (span.number(), metric.number(), integer(*start));
+    Ok(update.execute((span, metric, start, agent, model, tool, detail, SUM_MAX, amount))? > 0)
+}
+
+fn put(connection: &Connection, span: Span, key: &MeasureKey, amount: i64) -> rusqlite::Result<()> {
+    if more(connection, span, key, amount)? {
+        return Ok(());
+    }
+    let insert = "INSERT INTO measure (span, metric, start, agent, model, tool, detail, amount) \
+                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    let MeasureKey { start, metric, agent, model, tool, detail } = key;
+    let (agent, model, tool, detail) = (agent.as_str(), model.as_str(), tool.as_str(), detail.as_str());
+    let (span, metric, start) = (span.number(), metric.number(), integer(*start));
+    connection
+        .prepare_cached(insert)?
+        .execute((span, metric, start, agent, model, tool, detail, amount))
+        .map(drop)
+}
+
+/// Whether one more row may be about this span; it is counted then. With a new day, hours go that are too old.
+fn has_room(connection: &Connection, span: Span, key: &MeasureKey) -> rusqlite::Result<bool> {
+    let count = "INSERT INTO measure_span (span, start, rows) VALUES (?1, ?2, 1) ON CONFLICT (span, start) \
+                 DO UPDATE SET rows = rows + 1 RETURNING rows";
+    let mut count = connection.prepare_cached(count)?;
+    let rows: i64 = count.query_row((span.number(), integer(key.start)), |row| row.get(0))?;
+    if rows == 1 && span == Span::Day {
+        forget(connection, integer((key.start.saturating_mul(24)).saturating_sub(MEASURE_HOURS_KEPT)))?;
+    }
+    Ok(rows <= size(MEASURES_PER_SPAN_MAX))
+}
+
+/// Drops the hours before `hour`.
+fn forget(connection: &Connection, hour: i64) -> rusqlite::Result<()> {
+    for metric in Metric::ALL {
+        let delete = "DELETE FROM measure WHERE span = 0 AND metric = ?1 AND start < ?2";
+        connection.prepare_cached(delete)?.execute((metric.number(), hour))?;
+    }
+    connection.prepare_cached("DELETE FROM measure_span WHERE span = 0 AND start < ?1")?.execute([hour])?;
+    let update = "UPDATE measured SET hours_since = max(hours_since, ?1 * 3600000)";
+    connection.prepare_cached(update)?.execute([hour]).map(drop)
+}
+
+/// What a query asks for.
+pub(super) fn measured(
+    connection: &Connection,
+    query: &MeasureQuery,
+    stop: &Stop,
+) -> Result<Measured, LogError> {
+    let span = query.span();
+    let mut sums = Sums::new(query, stop);
+    for metric in &query.metrics {
+        add_up(connection, span, *metric, query, &mut sums)?;
+    }
+    let since = match span {
+        Span::Day => "SELECT coalesce(max(since), 0) FROM measured",
+        Span::Hour => "SELECT coalesce(max(since, hours_since), 0) FROM measured",
+    };
+    let since = connection.prepare_cached(since).and_then(|mut since| since.query_row([], |row| row.get(0)));
+    Ok(Measured { sums: sums.finish(), since: natural(since.map_err(unreadable)?) })
+}
+
+fn add_up(
+    connection: &Connection,
+    span: Span,
+    metric: Metric,
+    query: &MeasureQuery,
+    sums: &mut Sums<'_>,
+) -> Result<(), LogError> {
+    let select = "SELECT start, agent, model, tool, detail, amount FROM measure \
+                  WHERE span = ?1 AND metric = ?2 AND start >= ?3 AND start < ?4";
+    let mut select = connection.prepare_cached(select).map_err(unreadable)?;
+    let (from, to) = (integer(query.from / span.ms()), integer(query.to.div_ceil(span.ms())));
+    let mut rows = select.query((span.number(), metric.number(), from, to)).map_err(unreadable)?;
+    while let Some(row) = rows.next().map_err(unreadable)? {
+        let text = |column: usize| row.get_ref(column).and_then(|it| Ok(it.as_str()?)).map_err(unreadable);
+        let number = |column: usize| row.get::<_, i64>(column).map_err(unreadable);
+        sums.add(&MeasureRow {
+            at: natural(number(0)?).saturating_mul(span.ms()),
+            metric,
+            agent: text(1)?,
+            model: text(2)?,
+            tool: text(3)?,
+            detail: text(4)?,
+            amount: number(5)?,
+        })?;
+    }
+    Ok(())
+}
