@@ -12,7 +12,7 @@ use crate::link::Status;
 use crate::navigation::{self, Navigation};
 use crate::pages::{Bare, Full};
 use crate::route;
-use crate::session;
+use crate::session::{self, page::PageListener};
 use crate::settings;
 use crate::speech::{self, Asking};
 use crate::store::{Store, Tab};
@@ -26,7 +26,7 @@ pub fn start() {
 
 /// Leaves what a panic says in the window, where the script of `index.html` that shows the failure finds it: after a panic
 /// this program does not go on.
-fn keep_panics() {
+pub(crate) fn keep_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let said = wasm_bindgen::JsValue::from(panic.to_string());
         drop(js_sys::Reflect::set(&browser::window(), &"fanlightPanic".into(), &said));
@@ -80,7 +80,8 @@ fn App() -> impl IntoView {
     if !is_bare {
         drop::listen(store);
     }
-    session::start(store, !is_bare);
+    session::start(PageListener { store, with_fleet: !is_bare });
+    session::page::measure(store);
     if is_bare { view! { <Bare /> }.into_any() } else { view! { <Full /> }.into_any() }
 }
 

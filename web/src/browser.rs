@@ -138,6 +138,29 @@ pub(crate) async fn fetch_lines(path: &str) -> Result<String, String> {
     text_of(window().fetch_with_str_and_init(path, &init)).await
 }
 
+/// What the hub answers to `body`, some JSON, at `path`; or why it refuses, for the reader.
+pub(crate) async fn post(path: &str, body: &str) -> Result<String, String> {
+    let (init, headers) = (web_sys::RequestInit::new(), js_sys::Object::new());
+    // A plain object takes any property.
+    drop(js_sys::Reflect::set(&headers, &"content-type".into(), &"application/json".into()));
+    init.set_method("POST");
+    init.set_headers(&headers);
+    init.set_body(&JsValue::from_str(body));
+    text_of(window().fetch_with_str_and_init(path, &init)).await
+}
+
+/// Saves what the hub has at `path` as a file.
+pub(crate) fn save(path: &str) {
+    let document = document();
+    let link = document.create_element("a").ok().and_then(|it| it.dyn_into::<HtmlElement>().ok());
+    let (Some(link), Some(body)) = (link, document.body()) else { return };
+    if link.set_attribute("href", path).is_ok() && link.set_attribute("download", "").is_ok() {
+        drop(body.append_child(&link));
+        link.click();
+        link.remove();
+    }
+}
+
 /// Lets the browser do what waits to be done.
 pub(crate) async fn rest() {
     let promise = js_sys::Promise::new(&mut |done, _| {

@@ -42,7 +42,8 @@ mod wall;
 
 pub(crate) use body::copy_result;
 pub(crate) use compare::Beside;
-pub(crate) use conversations::Conversations;
+pub(crate) use conversations::{Conversations, shape_of};
+pub(crate) use icon::{StateIcon, icon};
 pub(crate) use overlay::Overlay;
 pub(crate) use panel::Panel;
 pub(crate) use recording::DropVeil;

@@ -31,6 +31,7 @@ pub mod matching;
 pub mod model;
 pub mod number;
 pub mod open;
+pub mod overview;
 pub mod panes;
 pub mod pieces;
 pub mod plain;

@@ -178,7 +178,8 @@ pub fn is_bare(query: &str) -> bool {
     query.trim_start_matches('?').split('&').any(|pair| pair == "view=bare")
 }
 
-fn decoded(text: &str) -> Option<String> {
+/// What a value of an address means; nothing where it is no text.
+pub(crate) fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

@@ -1,46 +1,58 @@
-//! The session: one socket for the page, opened again when it is lost, and every frame handed to the store.
+//! The session: one socket for the page, opened again when it is lost, and every frame handed to whoever listens: the store of
+//! the conversations' page, or the rows of the operator's pages.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use model::frame::{ClientFrame, ServerFrame, VERSION, parse_server};
+use model::frame::{ClientFrame, VERSION};
 use web_sys::Event;
 
 use crate::browser;
 use crate::link::{Act, Input, Link, Status};
-use crate::store::Store;
-use leptos::prelude::WithUntracked as _;
 
+pub(crate) mod page;
 mod socket;
 
 use socket::{Socket, Word};
 
+/// Whoever is told what the hub says.
+pub(crate) trait Listener: Copy + 'static {
+    /// Is given the ways to the session: to send a frame, and to try to connect now.
+    fn connect_to(self, send: impl Fn(ClientFrame) + 'static, wake: impl Fn() + 'static);
+
+    /// What to ask for on a new socket.
+    fn subscriptions(self) -> Vec<ClientFrame>;
+
+    /// Takes a frame as it came: what it means for the link, and the answer to send. Nothing where it is no frame.
+    fn hear(self, text: &str) -> Option<(Input, Option<ClientFrame>)>;
+
+    /// The socket is gone.
+    fn disconnected(self);
+
+    /// Says how the link stands.
+    fn set_status(self, status: Status);
+}
+
 /// How often time is looked at, in milliseconds.
 const TICK_MS: i32 = 250;
 
-/// How often the way to the hub and back is measured, in milliseconds.
-const MEASURE_MS: i32 = 10_000;
-
 /// The only owner of the socket.
-pub(crate) struct Session {
+pub(crate) struct Session<L> {
     link: Link,
     socket: Option<Socket>,
     /// The number of the newest socket; words of older ones count no more.
     serial: u32,
-    store: Store,
-    /// Whether the page shows the list of conversations.
-    with_fleet: bool,
+    listener: L,
 }
 
-type Shared = Rc<RefCell<Session>>;
+type Shared<L> = Rc<RefCell<Session<L>>>;
 
 /// Connects, and stays connected for as long as the page lives.
-pub(crate) fn start(store: Store, with_fleet: bool) {
-    let session =
-        Rc::new(RefCell::new(Session { link: Link::default(), socket: None, serial: 0, store, with_fleet }));
+pub(crate) fn start<L: Listener>(listener: L) {
+    let session = Rc::new(RefCell::new(Session { link: Link::default(), socket: None, serial: 0, listener }));
     let sending = Rc::clone(&session);
     let waking = Rc::clone(&session);
-    store.link.connect_to(move |frame| sending.borrow().send(&frame), move || step(&waking, Input::Wake));
+    listener.connect_to(move |frame| sending.borrow().send(&frame), move || step(&waking, Input::Wake));
     let hears = |name: &'static str, input: Input| {
         let session = Rc::clone(&session);
         browser::listen(&browser::window(), name, move |_: Event| step(&session, input.clone()));
@@ -58,20 +70,6 @@ pub(crate) fn start(store: Store, with_fleet: bool) {
     });
     step(&session, Input::Start);
     browser::every(TICK_MS, move || step(&session, Input::Tick));
-    browser::after(MEASURE_MS / 10, move || measure(store));
-    browser::every(MEASURE_MS, move || measure(store));
-}
-
-/// Measures the way to the hub and back, while somebody looks. Sockets have no pings that a page may send.
-fn measure(store: Store) {
-    if store.link.status.with_untracked(|status| *status != Status::Up) || browser::document().hidden() {
-        return;
-    }
-    leptos::task::spawn_local(async move {
-        let from = browser::now_ms();
-        let is_there = browser::fetch_text("/healthz").await.is_ok();
-        store.link.measured(from, is_there);
-    });
 }
 
 /// A hub on the same machine needs no network.
@@ -81,7 +79,7 @@ fn is_local() -> bool {
 }
 
 /// Lets the link's machine decide and does what it says.
-fn step(session: &Shared, input: Input) {
+fn step<L: Listener>(session: &Shared<L>, input: Input) {
     let mut it = session.borrow_mut();
     let now = browser::now_ms();
     if matches!(input, Input::Closed { .. }) {
@@ -103,43 +101,33 @@ fn step(session: &Shared, input: Input) {
             it.send(&hello);
         }
         Act::Subscribe => {
-            for frame in it.store.subscriptions(it.with_fleet) {
+            for frame in it.listener.subscriptions() {
                 it.send(&frame);
             }
         }
         Act::Drop => it.lose(),
     }
     let status = it.link.status(now);
-    let store = it.store;
+    let listener = it.listener;
     drop(it);
-    store.link.set_status(status);
+    listener.set_status(status);
 }
 
 /// Takes a word of the socket with the number `serial`.
-fn hear(session: &Shared, serial: u32, word: Word) {
+fn hear<L: Listener>(session: &Shared<L>, serial: u32, word: Word) {
     if session.borrow().serial != serial {
         return;
     }
     match word {
         Word::Open => step(session, Input::Opened),
         Word::Closed { code, reason } => step(session, Input::Closed { code, reason }),
-        Word::Text(text) => match parse_server(&text) {
-            Ok(frame) => take(session, frame),
-            Err(error) => web_sys::console::warn_1(&format!("a frame of the hub is none: {error}").into()),
-        },
+        Word::Text(text) => take(session, &text),
     }
 }
 
-fn take(session: &Shared, frame: ServerFrame) {
-    let input = match &frame {
-        ServerFrame::Welcome(welcome) => Input::Welcomed { hb_ms: welcome.hb_ms },
-        ServerFrame::Bye { reconnect, retry_ms, reason, .. } => {
-            Input::Bye { reconnect: *reconnect, retry_ms: *retry_ms, reason: reason.to_string() }
-        }
-        _ => Input::Heard,
-    };
-    let store = session.borrow().store;
-    let answer = store.take(frame);
+fn take<L: Listener>(session: &Shared<L>, text: &str) {
+    let listener = session.borrow().listener;
+    let Some((input, answer)) = listener.hear(text) else { return };
     if input == Input::Heard {
         // The common case: nothing about the link changes that anybody has to be told.
         session.borrow_mut().link.step(input, browser::now_ms(), 0);
@@ -151,7 +139,7 @@ fn take(session: &Shared, frame: ServerFrame) {
     }
 }
 
-impl Session {
+impl<L: Listener> Session<L> {
     fn send(&self, frame: &ClientFrame) {
         let is_hello = matches!(frame, ClientFrame::Hello { .. });
         if let Some(socket) = self.socket.as_ref().filter(|_| is_hello || self.link.is_up()) {
@@ -161,6 +149,6 @@ impl Session {
 
     fn lose(&mut self) {
         self.socket = None;
-        self.store.disconnected();
+        self.listener.disconnected();
     }
 }

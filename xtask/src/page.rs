@@ -1,4 +1,4 @@
-//! Building the page: its two programs, the files that its HTML names, and the HTML itself, in which no script stays; each file is
+//! Building the page: its three programs, the files that its HTML names, and the HTML itself, in which no script stays; each file is
 //! packed for its journey.
 //!
 //! All of it is put together in the build directory. Only files that differ are copied into `dist/`, which the hub embeds, so that
@@ -28,6 +28,9 @@ const PAGE_FLAGS: (&str, &str) = ("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS
 /// The page itself.
 const PAGE: WasmProgram = WasmProgram { package: "web", bin: "page", script: "web" };
 
+/// The operator's pages, the table of runs and the dashboard, which browsers fetch when they are opened.
+const OVERVIEW: WasmProgram = WasmProgram { package: "web", bin: "overview", script: "web" };
+
 /// What decodes recordings: the page fetches it when one is opened.
 const DECODER: WasmProgram = WasmProgram { package: "decoder", bin: "decode", script: "no-modules" };
 
@@ -40,6 +43,7 @@ pub(crate) fn build(ws: &Workspace) -> CommandResult<String> {
     run(&mut ws.cargo("fetch --locked"))?;
 
     let page = PAGE.build(ws, &toolbox)?;
+    let overview = OVERVIEW.build(ws, &toolbox)?;
     let decoder = DECODER.build(ws, &toolbox)?;
     let staging = ws.target().join("page");
     if staging.exists() {
@@ -47,7 +51,8 @@ pub(crate) fn build(ws: &Workspace) -> CommandResult<String> {
             .map_err(CommandFailure::io(format!("emptying {}", staging.display())))?;
     }
     fs::create_dir_all(&staging).map_err(CommandFailure::io(format!("creating {}", staging.display())))?;
-    let boot = assemble::put(&ws.path("web"), &page, &staging)?;
+    let boot = assemble::put(&ws.path("web"), &assemble::PAGE, &page, &staging)?;
+    assemble::put(&ws.path("web"), &assemble::OVERVIEW, &overview, &staging)?;
     decoder::put(&decoder, &staging)?;
     packed::pack(ws, &staging)?;
     let dist = ws.path("dist");

@@ -15,6 +15,7 @@ use crate::browser;
 use crate::fleet::{self, Filter, Group, Line, List, Wish};
 use crate::format;
 use crate::model::Model;
+use crate::overview::address::RUNS;
 use crate::panes::Pane;
 use crate::route;
 use crate::store::{Sheet, Store, use_store};
@@ -67,6 +68,7 @@ pub(crate) fn Conversations() -> impl IntoView {
                 <OpenRecording />
                 <a class="plain" data-in="" href=route::WALL title="All conversations as tiles (g w)"
                     on:click=move |_| store.panel.sheet.set(Sheet::None)>{icon("#tiles", "")} " Wall"</a>
+                <a class="plain" href=RUNS title="All runs as a table">{icon("#menu", "")} " Runs"</a>
             </span>
             {move || (held() > 0).then(|| view! {
                 <button type="button" class="resort num" on:click=move |_| sort()>{held()} " changed · sort again"</button>
@@ -245,7 +247,7 @@ pub(super) fn slow_clock(store: Store) -> Memo<u64> {
 }
 
 /// The icon and class of a conversation.
-pub(super) fn shape_of(
+pub(crate) fn shape_of(
     row: Option<&ConversationRow>,
     is_current: bool,
     now: u64,

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use model::event::{RunStatus, ToolState};
 
 /// An icon that stays.
-pub(super) fn icon(name: &'static str, class: &'static str) -> impl IntoView {
+pub(crate) fn icon(name: &'static str, class: &'static str) -> impl IntoView {
     view! { <svg class=class aria-hidden="true"><use href=name /></svg> }
 }
 
@@ -48,7 +48,7 @@ pub(super) fn run_icon(status: RunStatus, is_known: bool) -> (&'static str, &'st
 
 /// An icon that changes with a state.
 #[component]
-pub(super) fn StateIcon(#[prop(into)] shape: Signal<(&'static str, &'static str)>) -> impl IntoView {
+pub(crate) fn StateIcon(#[prop(into)] shape: Signal<(&'static str, &'static str)>) -> impl IntoView {
     view! {
         <svg class=move || shape.get().1 aria-hidden="true">
             <use href=move || shape.get().0 />

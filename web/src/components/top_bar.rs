@@ -14,6 +14,7 @@ use crate::flow::Flow;
 use crate::format;
 use crate::link::Status;
 use crate::open::Level;
+use crate::overview::address::{DASHBOARD, RUNS};
 use crate::route;
 use crate::store::{Over, Sheet, Store, use_store};
 use crate::timeline::Drawer;
@@ -100,7 +101,9 @@ pub(crate) fn TopBar() -> impl IntoView {
             <button type="button" class="icon small" aria-label="Conversations"
                 on:click=move |_| store.panel.toggle_sheet(Sheet::List)>{icon("#menu", "")}</button>
             <a class="mark" href="/" data-in="">{icon("#fan", "run")} <span class="hide">"Fanlight"</span></a>
-            <a class="crumb hide" data-in="" href=route::WALL title="All conversations as tiles (g w)">"Conversations ›"</a>
+            <a class="crumb hide" data-in="" href=route::WALL title="All conversations as tiles (g w)">"Wall"</a>
+            <a class="crumb hide" href=RUNS title="All runs as a table">"Runs"</a>
+            <a class="crumb hide" href=DASHBOARD title="Figures over time">"Dashboard"</a>
             <h1 class="title">{move || if store.control.fresh.get() { "New conversation".into() } else { title.get() }}</h1>
             {move || (!store.panel.wall.get()).then(|| view! {
                 {move || newest.with(Option::is_some).then(|| view! { <Pill newest=newest /> })}

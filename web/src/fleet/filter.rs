@@ -20,6 +20,8 @@ enum Term {
     Model(String),
     /// In the name of a tool that the newest run called.
     Tool(String),
+    /// In the name of the main agent.
+    Agent(String),
     Error,
     Approval,
     /// With sub-agents, or without.
@@ -55,12 +57,13 @@ fn term(word: &str) -> Option<Term> {
     let Some((key, value)) = word.split_once(':') else { return plain() };
     let owned = || value.to_owned();
     match (key, value) {
-        ("state" | "model" | "tool" | "has" | "depth" | "slower", "") => None,
+        ("state" | "model" | "tool" | "agent" | "has" | "depth" | "slower", "") => None,
         ("state", "failed") => Some(Term::State("error".to_owned())),
         ("state", "done") => Some(Term::State("complete".to_owned())),
         ("state", _) => Some(Term::State(owned())),
         ("model", _) => Some(Term::Model(owned())),
         ("tool", _) => Some(Term::Tool(owned())),
+        ("agent", _) => Some(Term::Agent(owned())),
         ("has", "error") => Some(Term::Error),
         ("has", "approval") => Some(Term::Approval),
         ("depth", ">0") => Some(Term::Agents(true)),
@@ -71,10 +74,11 @@ fn term(word: &str) -> Option<Term> {
 }
 
 /// The keys of conditions, with values that are offered beside those of the rows.
-const KEYS: [(&str, &[&str]); 6] = [
+const KEYS: [(&str, &[&str]); 7] = [
     ("state", &["running", "silent", "stalled", "approval", "complete", "error", "cancelled", "interrupted"]),
     ("model", &[]),
     ("tool", &[]),
+    ("agent", &[]),
     ("has", &["error", "approval"]),
     ("depth", &[">0", "0"]),
     ("slower", &["10s", "1m", "10m"]),
@@ -114,6 +118,7 @@ pub fn completions<'a>(text: &str, rows: impl Iterator<Item = &'a ConversationRo
     for row in rows {
         match *key {
             "model" => found.extend(row.model.clone()),
+            "agent" => found.extend(row.agent.clone()),
             "tool" => found.extend(row.used.iter().map(ToString::to_string).chain(row.asks.clone())),
             _ => {}
         }
@@ -152,6 +157,7 @@ impl Term {
                 let now = call.into_iter().chain(row.asks.as_deref());
                 now.chain(row.used.iter().map(AsRef::as_ref)).any(|tool| has(tool, word))
             }
+            Self::Agent(word) => row.agent.as_deref().is_some_and(|agent| has(agent, word)),
             Self::Error => row.failed > 0 || row.state == Some(RunStatus::Error),
             Self::Approval => row.approvals > 0,
             Self::Agents(wanted) => (row.agents > 0) == *wanted,
@@ -274,8 +280,8 @@ mod tests {
     fn what_looks_like_a_condition_and_is_none_is_named() {
         let of = |text| unknown(text).unwrap_or_default();
         assert_eq!(
-            of("night agent:helper"),
-            "There is no condition agent: but state:, model:, tool:, has:, depth:, slower:"
+            of("night host:helper"),
+            "There is no condition host: but state:, model:, tool:, agent:, has:, depth:, slower:"
         );
         assert_eq!(of("has:wings"), "has:wings is no condition; there are has:error, has:approval");
         for fine in ["", "night", "state:", "state:run model:x", "http://x", "slower:5s"] {

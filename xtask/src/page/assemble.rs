@@ -1,5 +1,6 @@
-//! The HTML of the page and the files that it names. `web/index.html` marks with `data-trunk` what is put in: styles, the icon, the page's
-//! program; so `trunk serve` can read it as well.
+//! The HTML of the pages and the files that it names. `web/index.html` marks with `data-trunk` what is put in: styles, the icon, the
+//! program; so `trunk serve` can read it as well. The operator's pages are made of the same HTML, with another program and the styles that
+//! are marked for it.
 
 use std::path::Path;
 
@@ -10,12 +11,38 @@ use crate::failure::{CommandFailure, CommandResult};
 /// What marks a tag that stands for a file or for the program.
 const MARK: &str = "<link data-trunk ";
 
-/// Puts the page into `folder`: each file under a name that holds its hash, so that it may be cached for ever. The answer is the name of
+/// One of the documents that are made of `web/index.html`.
+#[derive(Debug)]
+pub(super) struct HtmlDocument {
+    /// The name of its file.
+    file: &'static str,
+    /// How the names of its program's files begin.
+    wasm: &'static str,
+    /// How the name of its script begins.
+    script: &'static str,
+    /// What `data-only` says of what is put into this document and no other.
+    mark: &'static str,
+}
+
+/// The page of the conversations.
+pub(super) const PAGE: HtmlDocument =
+    HtmlDocument { file: "index.html", wasm: "fanlight", script: "page", mark: "page" };
+
+/// The operator's pages.
+pub(super) const OVERVIEW: HtmlDocument =
+    HtmlDocument { file: "overview.html", wasm: "overview", script: "overview", mark: "overview" };
+
+/// Puts a document into `folder`: each file under a name that holds its hash, so that it may be cached for ever. The answer is the name of
 /// the script that starts the page.
-pub(super) fn put(web: &Path, page: &BuiltProgram, folder: &Path) -> CommandResult<String> {
-    let wasm = format!("fanlight-{}_bg.wasm", html::hash(&page.wasm));
+pub(super) fn put(
+    web: &Path,
+    document: &HtmlDocument,
+    page: &BuiltProgram,
+    folder: &Path,
+) -> CommandResult<String> {
+    let wasm = format!("{}-{}_bg.wasm", document.wasm, html::hash(&page.wasm));
     write(&folder.join(&wasm), &page.wasm)?;
-    let script = format!("page-{}.js", html::hash(page.script.as_bytes()));
+    let script = format!("{}-{}.js", document.script, html::hash(page.script.as_bytes()));
     write(&folder.join(&script), page.script.as_bytes())?;
 
     let file = |name: &str| {
@@ -25,23 +52,23 @@ pub(super) fn put(web: &Path, page: &BuiltProgram, folder: &Path) -> CommandResu
         Ok(renamed)
     };
     let index = String::from_utf8_lossy(&read(&web.join("index.html"))?).into_owned();
-    let whole = html::move_scripts_out(&assembled(&index, &script, &wasm, file)?);
+    let whole = html::move_scripts_out(&assembled(&index, document.mark, &program(&script, &wasm), file)?);
     html::check(&whole.html).map_err(CommandFailure::new)?;
     for moved in &whole.scripts {
         write(&folder.join(&moved.name), moved.body.as_bytes())?;
     }
-    write(&folder.join("index.html"), whole.html.as_bytes())?;
+    write(&folder.join(document.file), whole.html.as_bytes())?;
     let boot = whole.scripts.into_iter().find(|moved| moved.body.contains(&wasm));
     boot.map(|moved| moved.name).ok_or_else(|| {
         CommandFailure::new(format!("no script of the page loads {wasm}: {MARK}rel=\"rust\"> is missing"))
     })
 }
 
-/// The HTML with what its marked tags stand for. `file` ships a file and gives back its new name.
+/// The HTML with what its marked tags stand for, those that are meant for the document `mark` alone or for all. `file` ships a file and gives back its new name.
 fn assembled(
     index: &str,
-    script: &str,
-    wasm: &str,
+    mark: &str,
+    program: &str,
     mut file: impl FnMut(&str) -> CommandResult<String>,
 ) -> CommandResult<String> {
     let mut whole = String::with_capacity(index.len());
@@ -52,6 +79,9 @@ fn assembled(
             .split_once('>')
             .ok_or_else(|| CommandFailure::new(format!("web/index.html: `{MARK}` is not closed")))?;
         rest = behind;
+        if attribute(tag, "data-only").is_some_and(|only| only != mark) {
+            continue;
+        }
         let href = attribute(tag, "href");
         match (attribute(tag, "rel"), href) {
             (Some("css"), Some(name)) => {
@@ -60,7 +90,7 @@ fn assembled(
             (Some("icon"), Some(name)) => {
                 whole.extend(["<link rel=\"icon\" href=\"/", &file(name)?, "\">"]);
             }
-            (Some("rust"), _) => whole.push_str(&program(script, wasm)),
+            (Some("rust"), _) => whole.push_str(program),
             _ => {
                 return Err(CommandFailure::new(format!(
                     "web/index.html: nothing is known of `{MARK}{tag}>`"

@@ -9,12 +9,15 @@ fn size(path: &str, brotli: usize) -> PackedSize {
 }
 
 #[test]
-fn a_page_over_its_budget_is_refused_and_the_decoder_does_not_count() {
+fn pages_over_their_budgets_are_refused_and_the_decoder_does_not_count() {
     let page = |wasm| [size("fanlight-0_bg.wasm", wasm), size("page-0.js", 1), size("index.html", 9)];
     assert!(weigh(&page(PAGE_BYTES_MAX - 1)).is_ok());
     let refused = weigh(&page(PAGE_BYTES_MAX)).unwrap_err().to_string();
     assert!(refused.contains("1 bytes over"), "{refused}");
     assert!(weigh(&[size("decoder-0_bg.wasm", PAGE_BYTES_MAX + 1)]).is_ok());
+    let overview = |bytes| weigh(&[size("overview-0_bg.wasm", bytes), size("overview-0.js", 1)]);
+    assert!(overview(OVERVIEW_BYTES_MAX - 1).is_ok());
+    assert!(overview(OVERVIEW_BYTES_MAX).unwrap_err().to_string().contains("overview is 1 bytes over"));
 }
 
 #[test]

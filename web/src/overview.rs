@@ -1,0 +1,37 @@
+//! The operator's pages: the table of all runs and the dashboard of figures. A program of their own, loaded when they are opened, so
+//! that whoever reads a conversation does not wait for it.
+//!
+//! ```text
+//! session ──▶ board ──▶ runs        rows as the hub sends them, live
+//!             fetch ──▶ dashboard   sums over time, asked for
+//! ```
+//!
+//! What is decided without a browser is in [`table`], [`address`], [`figures`] and [`chart`].
+
+pub mod address;
+pub mod chart;
+pub mod figures;
+pub mod table;
+
+#[cfg(target_arch = "wasm32")]
+mod app;
+#[cfg(target_arch = "wasm32")]
+mod board;
+#[cfg(target_arch = "wasm32")]
+#[expect(unreachable_pub, reason = "leptos makes the properties of every component public")]
+mod dashboard;
+#[cfg(target_arch = "wasm32")]
+#[expect(unreachable_pub, reason = "leptos makes the properties of every component public")]
+mod grid;
+#[cfg(target_arch = "wasm32")]
+#[expect(unreachable_pub, reason = "leptos makes the properties of every component public")]
+mod panel;
+#[cfg(target_arch = "wasm32")]
+#[expect(unreachable_pub, reason = "leptos makes the properties of every component public")]
+mod runs;
+#[cfg(target_arch = "wasm32")]
+#[expect(unreachable_pub, reason = "leptos makes the properties of every component public")]
+mod selected;
+
+#[cfg(target_arch = "wasm32")]
+pub use app::start;

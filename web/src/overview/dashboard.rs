@@ -1,0 +1,124 @@
+//! The dashboard: figures over time, each in a panel of its own.
+
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+
+use super::address::{By, DashboardAddress, Range};
+use super::board::Board;
+use super::figures::{PANELS, Series};
+use super::panel::Panel;
+use crate::{browser, format};
+
+/// How often figures are asked for again, in milliseconds.
+const AGAIN_MS: i32 = 60_000;
+
+/// What all panels look at. A handle: copies are the same.
+#[derive(Clone, Copy)]
+pub(super) struct Look {
+    /// What is chosen.
+    pub(super) address: RwSignal<DashboardAddress>,
+    /// Moves when it is time to ask again.
+    pub(super) round: RwSignal<u32>,
+    /// The rows, for the hub's time.
+    pub(super) board: Board,
+    /// Since when the hub counts, as it last said; 0 for always.
+    pub(super) since: RwSignal<u64>,
+}
+
+/// The page.
+#[component]
+pub(super) fn Dashboard(board: Board) -> impl IntoView {
+    let query = browser::window().location().search().unwrap_or_default();
+    let look = Look {
+        address: RwSignal::new(DashboardAddress::parse(&query)),
+        round: RwSignal::new(0),
+        board,
+        since: RwSignal::new(0),
+    };
+    Effect::new(move |_| browser::replace_address(&look.address.get().address()));
+    browser::every(AGAIN_MS, move || {
+        if !browser::document().hidden() {
+            look.round.update(|round| *round = round.wrapping_add(1));
+        }
+    });
+    let ranges = Range::ALL.map(|range| {
+        let is_on = move || look.address.get().range == range;
+        view! {
+            <button type="button" aria-pressed=move || is_on().to_string()
+                on:click=move |_| look.address.update(|address| address.range = range)>{range.word()}</button>
+        }
+    });
+    let groups = By::ALL.map(|by| {
+        let is_on = move || look.address.get().by == by;
+        view! {
+            <button type="button" aria-pressed=move || is_on().to_string()
+                on:click=move |_| look.address.update(|address| address.by = by)>{by.word()}</button>
+        }
+    });
+    view! {
+        <div class="dashboard" data-t="dashboard">
+            <div class="bar">
+                <h1>"Dashboard"</h1>
+                <span class="seg" role="group" aria-label="Time">{ranges}</span>
+                <span class="meta">"by"</span>
+                <span class="seg" role="group" aria-label="Told apart by">{groups}</span>
+                <span class="grow"></span>
+                <Table look=look />
+            </div>
+            <Notes look=look />
+            <div class="panels">{PANELS.map(|spec| view! { <Panel look=look spec=spec /> })}</div>
+        </div>
+    }
+}
+
+/// The same figures as a table for a spreadsheet.
+#[component]
+fn Table(look: Look) -> impl IntoView {
+    let href = move || {
+        let by = match look.address.get().by {
+            By::All => "day",
+            By::Agent => "day,agent",
+            By::Model => "day,model",
+            By::Tool => "day,tool",
+        };
+        format!("/v1/usage?format=csv&by={by}")
+    };
+    view! { <a class="chip" href=href download="usage.csv" data-t="csv">"Save as CSV"</a> }
+}
+
+/// What a reader must know of the figures: since when they are counted, and of how many tokens no price is known.
+#[component]
+fn Notes(look: Look) -> impl IntoView {
+    let unpriced = RwSignal::new(None::<String>);
+    Effect::new(move |_| {
+        look.round.track();
+        let address = look.address.get();
+        let [_, _, tokens, ..] = PANELS;
+        let asked = tokens.path(DashboardAddress { by: By::All, ..address }, look.board.hub_time());
+        let path = asked
+            .replace("fresh_tokens,cached_tokens,answer_tokens,thinking_tokens", "tokens,unpriced_tokens");
+        spawn_local(async move {
+            let answer = browser::fetch_text(&path).await.ok();
+            let series =
+                answer.and_then(|text| serde_json::from_str::<Series>(&text).ok()).unwrap_or_default();
+            let total = |name: &str| {
+                let metric = series.metrics.iter().find(|it| it.metric == name);
+                metric.and_then(|it| it.series.first()?.total).unwrap_or(0)
+            };
+            let (all, without) = (total("tokens"), total("unpriced_tokens"));
+            look.since.set(series.since);
+            unpriced.set((without > 0 && all > 0).then(|| {
+                let percent = without.saturating_mul(100) / all;
+                format!(
+                    "No price is known of {} tokens ({percent} %): say what models cost under [prices] in fanlight.toml.",
+                    format::count(u64::try_from(without).unwrap_or(0))
+                )
+            }));
+        });
+    });
+    let since = move || {
+        let since = look.since.get();
+        (since > 0).then(|| format!("Counted since {}. ", browser::date_and_time(since)))
+    };
+    view! { <p class="meta notes" role="status" data-t="notes">{since} {move || unpriced.get()}</p> }
+}

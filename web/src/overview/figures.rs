@@ -1,0 +1,273 @@
+//! What the dashboard shows: its panels, what it asks the hub for, and what the hub answers.
+
+use serde::Deserialize;
+
+use super::address::{By, DashboardAddress, RunsAddress};
+
+/// Milliseconds of an hour.
+pub const HOUR_MS: u64 = 3_600_000;
+
+/// Figures over time, as `GET /v1/series` answers.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct Series {
+    /// When the first step begins, in milliseconds since 1970.
+    pub from: u64,
+    /// How long each is.
+    pub step_ms: u64,
+    /// What happened before was not counted; 0 where all was.
+    pub since: u64,
+    /// One for each metric that was asked for.
+    pub metrics: Vec<MetricSeries>,
+}
+
+/// One metric.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct MetricSeries {
+    /// Its name.
+    pub metric: String,
+    /// Its lines, the largest first.
+    pub series: Vec<Line>,
+}
+
+/// A line.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct Line {
+    /// The agent, where lines are told apart by it; so the next four.
+    pub agent: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The tool.
+    pub tool: Option<String>,
+    /// How runs ended.
+    pub reason: Option<String>,
+    /// The currency.
+    pub currency: Option<String>,
+    /// All steps together.
+    pub total: Option<i64>,
+    /// A number for each step; nothing where there is none.
+    pub values: Vec<Option<i64>>,
+}
+
+impl Line {
+    /// What it is called beside others of its kind: empty where it is all.
+    pub fn name(&self) -> String {
+        let word = |name: &Option<String>| {
+            name.as_deref().map(|it| if it.is_empty() { "(no name)".to_owned() } else { it.to_owned() })
+        };
+        let of = word(&self.agent).or_else(|| word(&self.model)).or_else(|| word(&self.tool));
+        let names = [word(&self.reason), of, self.currency.clone().filter(|it| it != "USD")];
+        names.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    }
+}
+
+/// What the numbers of a panel are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// So many.
+    Count,
+    /// Milliseconds.
+    Ms,
+    /// Millionths of a currency.
+    Money,
+}
+
+/// How a panel is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// Bars, one on the other.
+    Bars,
+    /// Lines.
+    Lines,
+}
+
+/// A panel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PanelSpec {
+    /// What stands above it.
+    pub title: &'static str,
+    /// What it shows of [`Series`]: the metric, and how it is called beside others.
+    pub metrics: &'static [(&'static str, &'static str)],
+    /// What the numbers are.
+    pub unit: Unit,
+    /// How it is drawn.
+    pub shape: Shape,
+    /// The filter of the runs behind a point.
+    pub filter: &'static str,
+    /// Whether tools are what it can be told apart by; else models are.
+    pub is_of_tools: bool,
+}
+
+/// All panels, in the order in which they stand.
+pub const PANELS: [PanelSpec; 8] = [
+    PanelSpec {
+        title: "Runs",
+        metrics: &[("runs", "runs")],
+        unit: Unit::Count,
+        shape: Shape::Bars,
+        filter: "",
+        is_of_tools: false,
+    },
+    PanelSpec {
+        title: "Runs that did not complete",
+        metrics: &[("failures", "")],
+        unit: Unit::Count,
+        shape: Shape::Bars,
+        filter: "",
+        is_of_tools: false,
+    },
+    PanelSpec {
+        title: "Tokens",
+        metrics: &[
+            ("fresh_tokens", "read"),
+            ("cached_tokens", "read from cache"),
+            ("answer_tokens", "written"),
+            ("thinking_tokens", "thinking"),
+        ],
+        unit: Unit::Count,
+        shape: Shape::Bars,
+        filter: "",
+        is_of_tools: false,
+    },
+    PanelSpec {
+        title: "Cost",
+        metrics: &[("cost", "")],
+        unit: Unit::Money,
+        shape: Shape::Bars,
+        filter: "",
+        is_of_tools: false,
+    },
+    PanelSpec {
+        title: "Time to first output",
+        metrics: &[("first_p50", "p50"), ("first_p95", "p95"), ("first_p99", "p99")],
+        unit: Unit::Ms,
+        shape: Shape::Lines,
+        filter: "",
+        is_of_tools: false,
+    },
+    PanelSpec {
+        title: "Duration of tool calls",
+        metrics: &[("tool_p50", "p50"), ("tool_p95", "p95"), ("tool_p99", "p99")],
+        unit: Unit::Ms,
+        shape: Shape::Lines,
+        filter: "",
+        is_of_tools: true,
+    },
+    PanelSpec {
+        title: "Tool calls that failed",
+        metrics: &[("call_failures", "failed")],
+        unit: Unit::Count,
+        shape: Shape::Bars,
+        filter: "has:error",
+        is_of_tools: true,
+    },
+    PanelSpec {
+        title: "Waiting for a person",
+        metrics: &[("wait_ms", "waited")],
+        unit: Unit::Ms,
+        shape: Shape::Bars,
+        filter: "",
+        is_of_tools: true,
+    },
+];
+
+impl PanelSpec {
+    /// Whether it is told apart by `by`: what models use no tool uses, and a run has no tool.
+    pub fn is_told_by(&self, by: By) -> bool {
+        match by {
+            By::All => false,
+            By::Tool => self.is_of_tools,
+            By::Agent | By::Model => true,
+        }
+    }
+
+    /// The metrics that it draws: where lines are told apart, one of several percentiles is enough.
+    pub fn drawn(&self, by: By) -> &'static [(&'static str, &'static str)] {
+        if self.shape == Shape::Lines && self.is_told_by(by) {
+            self.metrics.get(1..2).unwrap_or(self.metrics)
+        } else {
+            self.metrics
+        }
+    }
+
+    /// What the hub is asked for, at the hub's time `now`.
+    pub fn path(&self, address: DashboardAddress, now: u64) -> String {
+        let (hours, step) = address.range.hours();
+        let unit = step.saturating_mul(HOUR_MS);
+        let to = now.div_ceil(unit).saturating_mul(unit);
+        let from = to.saturating_sub(hours.saturating_mul(HOUR_MS));
+        let names: Vec<&str> = self.drawn(address.by).iter().map(|(name, _)| *name).collect();
+        let mut by = Vec::new();
+        by.extend(self.metrics.first().filter(|(name, _)| *name == "failures").map(|_| "reason"));
+        by.extend(self.is_told_by(address.by).then(|| address.by.word()));
+        format!("/v1/series?metric={}&from={from}&to={to}&step={step}h&by={}", names.join(","), by.join(","))
+    }
+
+    /// The runs behind a step of a line.
+    pub fn behind(&self, line: Option<&Line>, from: u64, step_ms: u64) -> String {
+        let mut words = vec![self.filter.to_owned()];
+        let mut narrow = |key: &str, name: Option<&String>| {
+            // A condition has one word, which is looked for in the name.
+            let word = name.and_then(|name| name.split_whitespace().next()).filter(|it| !it.starts_with('('));
+            words.extend(word.map(|word| format!("{key}:{word}")));
+        };
+        if let Some(line) = line {
+            narrow("agent", line.agent.as_ref());
+            narrow("model", line.model.as_ref());
+            narrow("tool", line.tool.as_ref());
+            words.extend(line.reason.as_deref().map(|reason| match reason {
+                "cancelled" => "state:cancelled".to_owned(),
+                "interrupted" | "publisher_lost" => "state:interrupted".to_owned(),
+                _ => "state:error".to_owned(),
+            }));
+        }
+        let filter = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+        let time = Some((from, from.saturating_add(step_ms)));
+        RunsAddress { filter, time, ..RunsAddress::default() }.address()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of what is asked for.
+
+    use super::super::address::Range;
+    use super::*;
+
+    #[test]
+    fn a_panel_asks_for_whole_steps_and_its_own_groups() {
+        let [runs, failures, .., waits] = PANELS;
+        let now = 1_795_300_000_000;
+        let day = DashboardAddress { range: Range::Month, by: By::Model };
+        let path = runs.path(day, now);
+        assert!(path.contains("step=24h") && path.ends_with("by=model"), "{path}");
+        assert!(failures.path(day, now).ends_with("by=reason,model"));
+        assert!(waits.path(DashboardAddress { by: By::Tool, ..day }, now).ends_with("by=tool"));
+        assert!(runs.path(DashboardAddress { by: By::Tool, ..day }, now).ends_with("by="));
+        let hour = DashboardAddress::default();
+        let (from, to) = (1_795_212_000_000_u64, 1_795_302_000_000_u64);
+        let asked = runs.path(hour, now);
+        let number = |name: &str| -> u64 {
+            asked.split(name).nth(1).unwrap().split('&').next().unwrap().parse().unwrap()
+        };
+        assert_eq!(number("to=") - number("from="), 24 * HOUR_MS);
+        assert!(number("from=") >= from && number("to=") <= to + HOUR_MS && number("to=") >= now);
+    }
+
+    #[test]
+    fn behind_a_point_are_the_runs_of_that_time_and_kind() {
+        let [_, failures, ..] = PANELS;
+        let line = Line { model: Some("m 1".into()), reason: Some("rate_limited".into()), ..Line::default() };
+        let address = failures.behind(Some(&line), 1_000, 500);
+        let read = RunsAddress::parse(address.split_once('?').unwrap().1);
+        assert_eq!((read.filter.as_str(), read.time), ("model:m state:error", Some((1_000, 1_500))));
+        let others = Line { agent: Some("(others)".into()), ..Line::default() };
+        assert_eq!(RunsAddress::parse(&failures.behind(Some(&others), 1, 1)).filter, "");
+    }
+
+    #[test]
+    fn lines_are_named_by_what_tells_them_apart() {
+        let line = Line { model: Some(String::new()), currency: Some("EUR".into()), ..Line::default() };
+        assert_eq!(line.name(), "(no name) · EUR");
+        assert_eq!(Line { currency: Some("USD".into()), ..Line::default() }.name(), "");
+    }
+}

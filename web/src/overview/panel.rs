@@ -1,0 +1,262 @@
+//! One figure over time: a picture, its legend, the numbers under the pointer, and all of them as a table. Each point opens the runs
+//! behind it.
+
+use leptos::html;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use wasm_bindgen::JsCast;
+use web_sys::{Element, MouseEvent};
+
+use super::chart::{self, Bar, Chart, Drawn, told};
+use super::dashboard::Look;
+use super::figures::{Line, PanelSpec, Series, Shape, Unit};
+use crate::browser;
+
+/// What a panel draws.
+#[derive(Debug, Clone, PartialEq)]
+struct Picture {
+    from: u64,
+    step_ms: u64,
+    lines: Vec<Drawn>,
+    /// What of the answer each drawn line is.
+    source: Vec<Line>,
+    totals: Vec<Option<i64>>,
+    currency: Option<String>,
+    chart: Chart,
+}
+
+impl Picture {
+    fn of(spec: &PanelSpec, series: &Series, names: &[(&'static str, &'static str)]) -> Self {
+        let mut source = Vec::new();
+        let mut lines = Vec::new();
+        for metric in &series.metrics {
+            let own = names.iter().find(|(name, _)| *name == metric.metric).map_or("", |(_, word)| *word);
+            for line in &metric.series {
+                let name = line.name();
+                let words = [own, &name].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>();
+                lines.push(Drawn { name: words.join(" · "), values: line.values.clone() });
+                source.push(line.clone());
+            }
+        }
+        let currency = source.iter().find_map(|line| line.currency.clone());
+        let totals = source.iter().map(|line| line.total).collect();
+        let lines = chart::reduced(lines, spec.shape);
+        let chart = chart::chart(&lines, spec.shape, spec.unit);
+        Self { from: series.from, step_ms: series.step_ms, lines, source, totals, currency, chart }
+    }
+
+    fn steps(&self) -> usize {
+        self.lines.iter().map(|line| line.values.len()).max().unwrap_or(0)
+    }
+
+    fn start(&self, step: usize) -> u64 {
+        self.from.saturating_add((step as u64).saturating_mul(self.step_ms))
+    }
+
+    /// When a step begins, as its reader writes it.
+    fn time(&self, step: usize) -> String {
+        let whole = browser::date_and_time(self.start(step));
+        let (day, time) = whole.split_once(", ").unwrap_or((&whole, ""));
+        let short = time.rsplit_once(':').map_or(time, |(short, _)| short);
+        if self.step_ms >= 86_400_000 { day.to_owned() } else { format!("{day} {short}") }
+    }
+
+    fn told(&self, line: usize, step: usize, unit: Unit) -> String {
+        let value = self.lines.get(line).and_then(|line| line.values.get(step).copied().flatten());
+        told(value, unit, self.currency.as_deref())
+    }
+}
+
+/// A panel.
+#[component]
+pub(super) fn Panel(look: Look, spec: PanelSpec) -> impl IntoView {
+    let picture = RwSignal::new(None::<Result<Picture, String>>);
+    let asked = StoredValue::new(String::new());
+    Effect::new(move |_| {
+        look.round.track();
+        let address = look.address.get();
+        let path = spec.path(address, look.board.hub_time());
+        asked.set_value(path.clone());
+        spawn_local(async move {
+            let answer = browser::fetch_text(&path).await;
+            // Another time may have been chosen meanwhile.
+            if asked.with_value(|newest| *newest != path) {
+                return;
+            }
+            let made = answer.and_then(|text| {
+                let series = serde_json::from_str::<Series>(&text).map_err(|error| error.to_string())?;
+                Ok(Picture::of(&spec, &series, spec.drawn(address.by)))
+            });
+            picture.set(Some(made));
+        });
+    });
+    let pointed = RwSignal::new(None::<usize>);
+    let name = spec.title.to_lowercase().replace(' ', "-");
+    let (heading, id) = (format!("panel-{name}"), format!("panel-{name}"));
+    let body = move || {
+        picture.with(|picture| match picture {
+            None => view! { <p class="meta">"Loading…"</p> }.into_any(),
+            Some(Err(why)) => view! { <p class="meta err" role="status">{why.clone()}</p> }.into_any(),
+            Some(Ok(picture)) if picture.lines.is_empty() => {
+                view! { <p class="meta none">"Nothing in this time."</p> }.into_any()
+            }
+            Some(Ok(picture)) => drawn(spec, picture.clone(), pointed).into_any(),
+        })
+    };
+    let whole = move || {
+        picture.with(|picture| match picture {
+            Some(Ok(it)) if it.lines.len() == 1 && spec.shape == Shape::Bars => {
+                told(it.totals.first().copied().flatten(), spec.unit, it.currency.as_deref())
+            }
+            _ => String::new(),
+        })
+    };
+    view! {
+        <section class="panel" aria-labelledby=heading data-t="panel" data-panel=name>
+            <h2 id=id>{spec.title} " " <span class="meta num">{whole}</span></h2>
+            {body}
+        </section>
+    }
+}
+
+/// The picture with its axes, its legend and its table.
+fn drawn(spec: PanelSpec, picture: Picture, pointed: RwSignal<Option<usize>>) -> impl IntoView {
+    let steps = picture.steps();
+    let plot = NodeRef::<html::Div>::new();
+    let step_at = move |event: &MouseEvent| {
+        let area = plot.get_untracked()?.get_bounding_client_rect();
+        let part = (f64::from(event.client_x()) - area.left()) / area.width().max(1.0);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a place in a picture"
+        )]
+        let step = (part.clamp(0.0, 0.9999) * steps as f64) as usize;
+        Some(step)
+    };
+    let kept = StoredValue::new(picture.clone());
+    let open = move |event: MouseEvent| {
+        let Some(step) = step_at(&event) else { return };
+        let target = event.target().and_then(|it| it.dyn_into::<Element>().ok());
+        let line =
+            target.and_then(|it| it.get_attribute("data-line")).and_then(|line| line.parse::<usize>().ok());
+        let address = kept.with_value(|picture| behind(&spec, picture, line, step));
+        drop(browser::window().location().assign(&address));
+    };
+    let readout = move || {
+        kept.with_value(|picture| match pointed.get().filter(|step| *step < steps) {
+            Some(step) => {
+                let numbers = (0..picture.lines.len()).map(|line| {
+                    let name = picture.lines.get(line).map(|line| line.name.clone()).unwrap_or_default();
+                    format!("{name} {}", picture.told(line, step, spec.unit)).trim().to_owned()
+                });
+                format!("{} · {}", picture.time(step), numbers.collect::<Vec<_>>().join(" · "))
+            }
+            None => "Point at a time; a click opens its runs.".to_owned(),
+        })
+    };
+    let marker = move || {
+        pointed.get().filter(|step| *step < steps).map(|step| {
+            let percent = |n: usize| format!("{}%", n.saturating_mul(10_000) / steps.max(1) / 100);
+            view! { <i class="at" style:left=percent(step) style:width=percent(1)></i> }
+        })
+    };
+    let top = told(Some(picture.chart.top), spec.unit, picture.currency.as_deref());
+    let half = told(Some(picture.chart.top / 2), spec.unit, picture.currency.as_deref());
+    let times =
+        [0, steps / 2, steps.saturating_sub(1)].map(|step| view! { <span>{picture.time(step)}</span> });
+    view! {
+        <p class="meta num readout" aria-hidden="true">{readout}</p>
+        <div class="chart">
+            <div class="axis num" aria-hidden="true"><span>{top}</span><span>{half}</span><span>"0"</span></div>
+            <div class="plot" node_ref=plot on:click=open
+                on:pointermove=move |event| pointed.set(step_at(&event)) on:pointerleave=move |_| pointed.set(None)>
+                {marker}
+                {svg(&spec, &picture)}
+            </div>
+            <div class="times num" aria-hidden="true">{times}</div>
+        </div>
+        {legend(&spec, &picture)}
+        {table(spec, picture)}
+    }
+}
+
+/// The runs behind a step, and behind a line where one was hit.
+fn behind(spec: &PanelSpec, picture: &Picture, line: Option<usize>, step: usize) -> String {
+    // What was put together is not one of those that were asked for.
+    let of = line.filter(|line| {
+        picture.lines.len() == picture.source.len() || *line < chart::COLOURS.saturating_sub(1)
+    });
+    spec.behind(of.and_then(|line| picture.source.get(line)), picture.start(step), picture.step_ms)
+}
+
+fn svg(spec: &PanelSpec, picture: &Picture) -> impl IntoView + use<> {
+    let rect = |bar: &Bar| {
+        let class = format!("s{}", bar.line);
+        view! {
+            <rect class=class data-line=bar.line.to_string() x=format!("{:.3}", bar.x) y=format!("{:.3}", bar.y)
+                width=format!("{:.3}", bar.width) height=format!("{:.3}", bar.height) />
+        }
+    };
+    let path = |(line, path): &(usize, String)| {
+        view! { <path class=format!("s{line}") data-line=line.to_string() d=path.clone() /> }
+    };
+    let label = format!("{} from {} on; the table below has the numbers", spec.title, picture.time(0));
+    view! {
+        <svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label=label>
+            <path class="rule" d="M0 0H100M0 50H100M0 100H100" />
+            {picture.chart.bars.iter().map(rect).collect_view()}
+            {picture.chart.paths.iter().map(path).collect_view()}
+        </svg>
+    }
+}
+
+fn legend(spec: &PanelSpec, picture: &Picture) -> impl IntoView + use<> {
+    let is_whole = picture.lines.len() == picture.source.len();
+    let item = |(at, line): (usize, &Drawn)| {
+        let total = picture
+            .totals
+            .get(at)
+            .copied()
+            .flatten()
+            .filter(|_| is_whole || at < chart::COLOURS.saturating_sub(1));
+        let total = total.map(|total| told(Some(total), spec.unit, picture.currency.as_deref()));
+        view! { <li><i class=format!("swatch s{at}")></i> {line.name.clone()} " " <span class="num">{total}</span></li> }
+    };
+    (picture.lines.len() > 1).then(
+        || view! { <ul class="legend">{picture.lines.iter().enumerate().map(item).collect_view()}</ul> },
+    )
+}
+
+/// The numbers as a table, made when it is opened; each time is a link to its runs.
+fn table(spec: PanelSpec, picture: Picture) -> impl IntoView {
+    let is_open = RwSignal::new(false);
+    let rows = move || {
+        is_open.get().then(|| {
+            let heads = picture.lines.iter().map(|line| {
+                let name = if line.name.is_empty() { spec.title.to_owned() } else { line.name.clone() };
+                view! { <th scope="col">{name}</th> }
+            });
+            let row = |step: usize| {
+                let cells = (0..picture.lines.len()).map(|line| view! { <td class="num">{picture.told(line, step, spec.unit)}</td> });
+                view! {
+                    <tr><th scope="row"><a href=behind(&spec, &picture, None, step)>{picture.time(step)}</a></th>{cells.collect_view()}</tr>
+                }
+            };
+            view! {
+                <div class="numbers" tabindex="0" role="region" aria-label=format!("{}: numbers", spec.title)>
+                    <table>
+                        <thead><tr><th scope="col">"Time"</th>{heads.collect_view()}</tr></thead>
+                        <tbody>{(0..picture.steps()).rev().map(row).collect_view()}</tbody>
+                    </table>
+                </div>
+            }
+        })
+    };
+    let toggled = move |event: web_sys::Event| {
+        let details = event.target().and_then(|it| it.dyn_into::<Element>().ok());
+        is_open.set(details.is_some_and(|it| it.has_attribute("open")));
+    };
+    view! { <details on:toggle=toggled><summary class="meta">"Table"</summary>{rows}</details> }
+}

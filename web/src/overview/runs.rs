@@ -1,0 +1,214 @@
+//! The table of runs: what is chosen, filtered, sorted and selected.
+
+use indexmap::IndexSet;
+use leptos::prelude::*;
+use model::ConversationId;
+
+use super::address::RunsAddress;
+use super::board::Board;
+use super::grid::Grid;
+use super::selected::Selected;
+use super::table::{self, Column, Wanted};
+use crate::components::icon;
+use crate::{browser, fleet, format};
+
+/// Everything that the parts of the table share. A handle: copies are the same.
+#[derive(Clone, Copy)]
+pub(super) struct Table {
+    /// The rows.
+    pub(super) board: Board,
+    /// What is chosen, as the address says it.
+    pub(super) address: RwSignal<RunsAddress>,
+    /// The numbers of the rows that are shown, in order.
+    pub(super) order: Memo<Vec<usize>>,
+    /// The conversations that something is to be done with.
+    pub(super) selected: RwSignal<IndexSet<ConversationId>>,
+    /// The row of the keyboard.
+    pub(super) current: RwSignal<Option<ConversationId>>,
+    /// Whether the pointer is over the rows: then they stand still.
+    pub(super) is_held: RwSignal<bool>,
+}
+
+impl Table {
+    fn new(board: Board) -> Self {
+        let query = browser::window().location().search().unwrap_or_default();
+        let address = RwSignal::new(RunsAddress::parse(&query));
+        let wanted = Memo::new(move |_| address.with(RunsAddress::wanted));
+        let is_held = RwSignal::new(false);
+        let made_for = StoredValue::new((Wanted::default(), usize::MAX));
+        let order = Memo::new(move |old: Option<&Vec<usize>>| {
+            board.sorting.track();
+            let wanted = wanted.get();
+            let rows = board.rows(indexmap::IndexMap::len);
+            let is_same = made_for.with_value(|(before, count)| *before == wanted && *count <= rows);
+            match old {
+                Some(old) if is_same && is_held.get_untracked() => old.clone(),
+                _ => {
+                    made_for.set_value((wanted.clone(), rows));
+                    board.rows(|rows| wanted.order(rows.values(), board.hub_time()))
+                }
+            }
+        });
+        let (selected, current) = (RwSignal::new(IndexSet::new()), RwSignal::new(None));
+        Self { board, address, order, selected, current, is_held }
+    }
+
+    /// Selects a conversation, or takes it back.
+    pub(super) fn toggle(self, id: &ConversationId) {
+        self.selected.update(|selected| {
+            if !selected.shift_remove(id) {
+                selected.insert(id.clone());
+            }
+        });
+    }
+
+    /// The conversation at that place of the order.
+    pub(super) fn at(self, place: usize) -> Option<ConversationId> {
+        let row = self.order.with_untracked(|order| order.get(place).copied())?;
+        self.board.rows(|rows| rows.get_index(row).map(|(id, _)| id.clone()))
+    }
+}
+
+/// The page.
+#[component]
+pub(super) fn Runs(board: Board) -> impl IntoView {
+    let table = Table::new(board);
+    Effect::new(move |_| browser::replace_address(&table.address.with(RunsAddress::address)));
+    view! {
+        <div class="runs" data-t="runs">
+            <h1 class="sr">"Runs"</h1>
+            <div class="bar">
+                <FilterField table=table />
+                <Chips table=table />
+                <Time table=table />
+                <span class="grow"></span>
+                <Columns table=table />
+            </div>
+            <Trouble table=table />
+            <Summary table=table />
+            <Selected table=table />
+            <Grid table=table />
+        </div>
+    }
+}
+
+/// Where the filter is typed, with the values that its conditions can have.
+#[component]
+fn FilterField(table: Table) -> impl IntoView {
+    let text = Memo::new(move |_| table.address.with(|address| address.filter.clone()));
+    let values = move || {
+        let typed = text.get();
+        // Values are offered for a condition that is being typed; else nobody reads the rows.
+        let is_wanted = typed.rsplit(char::is_whitespace).next().is_some_and(|word| word.contains(':'));
+        let found = if is_wanted {
+            table.board.rows(|rows| fleet::completions(&typed, rows.values()))
+        } else {
+            Vec::new()
+        };
+        found.into_iter().map(|value| view! { <option value=value></option> }).collect_view()
+    };
+    view! {
+        <span class="search">
+            {icon("#find", "")}
+            <input type="search" id="filter" placeholder="Filter: words, state:silent, model:…, tool:…" aria-label="Filter runs"
+                list="filter-values" prop:value=move || text.get()
+                on:input=move |event| table.address.update(|address| address.filter = event_target_value(&event)) />
+            <datalist id="filter-values">{values}</datalist>
+        </span>
+    }
+}
+
+/// The conditions that can be put into the filter.
+#[component]
+fn Chips(table: Table) -> impl IntoView {
+    let chips = ["state:silent", "has:approval", "state:running", "has:error", "slower:10m"].map(|chip| {
+        let put = move |_| {
+            table.address.update(|address| address.filter = fleet::with_chip(&address.filter, chip));
+        };
+        let is_on = move || table.address.with(|address| fleet::has_chip(&address.filter, chip));
+        view! {
+            <button type="button" class="chip" on:click=put aria-pressed=move || is_on().to_string()>{chip}</button>
+        }
+    });
+    view! { <div class="chips" role="group" aria-label="Conditions" data-t="filter-chips">{chips}</div> }
+}
+
+/// The time that is looked at, and the way out of it.
+#[component]
+fn Time(table: Table) -> impl IntoView {
+    move || {
+        table.address.with(|address| address.time).map(|(from, to)| {
+            let words = format!("{} – {}", browser::date_and_time(from), browser::date_and_time(to));
+            view! {
+                <button type="button" class="chip" aria-pressed="true" data-t="time"
+                    title="Shown are runs of this time; a click shows all"
+                    on:click=move |_| table.address.update(|address| address.time = None)>{words} " ✕"</button>
+            }
+        })
+    }
+}
+
+/// Which columns are shown.
+#[component]
+fn Columns(table: Table) -> impl IntoView {
+    let boxes = Column::ALL.map(|column| {
+        let is_on = move || table.address.with(|address| address.columns.contains(&column));
+        let change = move |_| {
+            table.address.update(|address| {
+                let chosen = |it: &Column| (*it == column) != address.columns.contains(it);
+                let columns: Vec<Column> = Column::ALL.into_iter().filter(chosen).collect();
+                if !columns.is_empty() {
+                    address.columns = columns;
+                }
+            });
+        };
+        view! {
+            <label><input type="checkbox" name=column.name() prop:checked=is_on on:change=change /> " " {column.title()}</label>
+        }
+    });
+    view! {
+        <details class="columns">
+            <summary class="chip">"Columns"</summary>
+            <fieldset><legend class="sr">"Columns"</legend>{boxes}</fieldset>
+        </details>
+    }
+}
+
+/// What of the filter is no condition though it looks like one, and what cannot be had.
+#[component]
+fn Trouble(table: Table) -> impl IntoView {
+    let words = Memo::new(move |_| {
+        let filter = table.address.with(|address| fleet::unknown(&address.filter));
+        filter.or_else(|| {
+            table.board.trouble.get().map(|why| format!("Older conversations are missing: {why}"))
+        })
+    });
+    move || {
+        words
+            .get()
+            .map(|words| view! { <p class="meta slow" role="status" data-t="filter-trouble">{words}</p> })
+    }
+}
+
+/// What the rows that are shown are together.
+#[component]
+fn Summary(table: Table) -> impl IntoView {
+    let words = Memo::new(move |_| {
+        let Some(total) = table.board.total.get() else { return "Loading…".to_owned() };
+        let told = table.order.with(|order| {
+            table.board.rows(|rows| {
+                let shown = order.iter().filter_map(|at| rows.get_index(*at).map(|(_, row)| row));
+                table::summary(shown, table.board.hub_time())
+            })
+        });
+        table.board.version.track();
+        let known = table.board.rows(indexmap::IndexMap::len) as u64;
+        if known < total {
+            let (known, total) = (format::grouped(known), format::grouped(total));
+            format!("{told} · {known} of {total} conversations loaded")
+        } else {
+            format!("{told} of {} conversations", format::grouped(total.max(known)))
+        }
+    });
+    view! { <p class="meta num summary" data-t="summary">{move || words.get()}</p> }
+}

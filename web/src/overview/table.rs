@@ -1,0 +1,350 @@
+//! The table of runs: its columns, what stands in them, and in which order the rows are. A row is a conversation and tells of its
+//! newest run; tokens and money are those of all its runs.
+
+use std::cmp::Ordering;
+
+use model::event::RunStatus;
+use model::frame::ConversationRow;
+
+use crate::fleet::{self, Filter};
+use crate::format;
+
+/// A column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Column {
+    /// How it stands.
+    State,
+    /// What it is called.
+    Title,
+    /// The name of the main agent.
+    Agent,
+    /// The model.
+    Model,
+    /// For how long it is silent.
+    Silent,
+    /// The call that goes on, and for how long.
+    Call,
+    /// For how long the newest run went on, or goes on.
+    Took,
+    /// Tokens.
+    Tokens,
+    /// Money.
+    Cost,
+    /// Calls.
+    Calls,
+    /// Calls that failed.
+    Failed,
+    /// Sub-agents.
+    Agents,
+    /// Runs.
+    Runs,
+    /// When the newest run began.
+    Started,
+    /// When the newest event came.
+    Last,
+    /// What it said last, or does.
+    Words,
+}
+
+impl Column {
+    /// All, in the order in which they stand.
+    pub const ALL: [Self; 16] = [
+        Self::State,
+        Self::Title,
+        Self::Agent,
+        Self::Model,
+        Self::Silent,
+        Self::Call,
+        Self::Took,
+        Self::Tokens,
+        Self::Cost,
+        Self::Calls,
+        Self::Failed,
+        Self::Agents,
+        Self::Runs,
+        Self::Started,
+        Self::Last,
+        Self::Words,
+    ];
+
+    /// Those that are shown unless the reader chose others.
+    pub const USUAL: [Self; 11] = [
+        Self::State,
+        Self::Title,
+        Self::Agent,
+        Self::Model,
+        Self::Silent,
+        Self::Call,
+        Self::Tokens,
+        Self::Cost,
+        Self::Failed,
+        Self::Last,
+        Self::Words,
+    ];
+
+    /// Its name in addresses.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::State => "state",
+            Self::Title => "title",
+            Self::Agent => "agent",
+            Self::Model => "model",
+            Self::Silent => "silent",
+            Self::Call => "call",
+            Self::Took => "took",
+            Self::Tokens => "tokens",
+            Self::Cost => "cost",
+            Self::Calls => "calls",
+            Self::Failed => "failed",
+            Self::Agents => "agents",
+            Self::Runs => "runs",
+            Self::Started => "started",
+            Self::Last => "last",
+            Self::Words => "words",
+        }
+    }
+
+    /// The column with that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|column| column.name() == name)
+    }
+
+    /// What stands above it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::State => "State",
+            Self::Title => "Conversation",
+            Self::Agent => "Agent",
+            Self::Model => "Model",
+            Self::Silent => "Silent for",
+            Self::Call => "Running call",
+            Self::Took => "Duration",
+            Self::Tokens => "Tokens",
+            Self::Cost => "Cost",
+            Self::Calls => "Calls",
+            Self::Failed => "Failed",
+            Self::Agents => "Sub-agents",
+            Self::Runs => "Runs",
+            Self::Started => "Started",
+            Self::Last => "Last event",
+            Self::Words => "Last words",
+        }
+    }
+
+    /// How wide it is, as a track of a CSS grid.
+    pub fn track(self) -> &'static str {
+        match self {
+            Self::Title => "minmax(200px,2fr)",
+            Self::Words => "minmax(220px,3fr)",
+            Self::Call => "minmax(150px,1fr)",
+            Self::State => "122px",
+            Self::Agent | Self::Model => "minmax(100px,1fr)",
+            Self::Silent | Self::Took | Self::Started | Self::Last => "92px",
+            Self::Agents => "100px",
+            Self::Tokens | Self::Cost => "80px",
+            Self::Calls | Self::Failed | Self::Runs => "68px",
+        }
+    }
+
+    /// Whether it holds numbers, which stand at the right.
+    pub fn is_number(self) -> bool {
+        !matches!(self, Self::State | Self::Title | Self::Agent | Self::Model | Self::Call | Self::Words)
+    }
+
+    /// Whether the greatest comes first when a reader asks for this order.
+    fn begins_with_greatest(self) -> bool {
+        self.is_number()
+    }
+
+    /// What stands in it, at the hub's time `now`.
+    pub fn text(self, row: &ConversationRow, now: u64) -> String {
+        let count = |n: u64| if n == 0 { String::new() } else { format::grouped(n) };
+        match self {
+            Self::State => fleet::state(row, now).to_owned(),
+            Self::Title => fleet::title(row).to_owned(),
+            Self::Agent => row.agent.clone().unwrap_or_default(),
+            Self::Model => row.model.clone().unwrap_or_default(),
+            Self::Silent => fleet::silent(row, now).map(format::age).unwrap_or_default(),
+            Self::Call => called(row, now),
+            Self::Took => took(row, now).map(format::clock).unwrap_or_default(),
+            Self::Tokens => tokens(row).map(format::count).unwrap_or_default(),
+            Self::Cost => row.usage.and_then(|usage| usage.cost).map(format::cost).unwrap_or_default(),
+            Self::Calls => count(row.tools),
+            Self::Failed => count(row.failed),
+            Self::Agents => count(row.agents),
+            Self::Runs => count(row.runs),
+            Self::Started if row.started_at == 0 => String::new(),
+            Self::Started => format::age(now.saturating_sub(row.started_at)),
+            Self::Last => format::age(now.saturating_sub(row.at)),
+            Self::Words => words(row),
+        }
+    }
+
+    /// How two rows stand to each other in it, at the hub's time `now`; what has nothing there comes first.
+    fn compare(self, left: &ConversationRow, right: &ConversationRow, now: u64) -> Ordering {
+        let by_text = |read: fn(&ConversationRow) -> &str| read(left).cmp(read(right));
+        let by = |read: &dyn Fn(&ConversationRow) -> Option<u64>| read(left).cmp(&read(right));
+        match self {
+            Self::State => by(&|row| Some(urgency(row, now))),
+            Self::Title => by_text(fleet::title),
+            Self::Agent => by_text(|row| row.agent.as_deref().unwrap_or_default()),
+            Self::Model => by_text(|row| row.model.as_deref().unwrap_or_default()),
+            Self::Silent => by(&|row| fleet::silent(row, now)),
+            Self::Call => by(&|row| call(row).map(|call| now.saturating_sub(call.since))),
+            Self::Took => by(&|row| took(row, now)),
+            Self::Tokens => by(&tokens),
+            Self::Cost => by(&|row| row.usage?.cost.map(|cost| cost.picos())),
+            Self::Calls => by(&|row| Some(row.tools)),
+            Self::Failed => by(&|row| Some(row.failed)),
+            Self::Agents => by(&|row| Some(row.agents)),
+            Self::Runs => by(&|row| Some(row.runs)),
+            // The longer ago, the greater, as they are written.
+            Self::Started => by(&|row| Some(now.saturating_sub(row.started_at))),
+            Self::Last => by(&|row| Some(now.saturating_sub(row.at))),
+            Self::Words => words(left).cmp(&words(right)),
+        }
+    }
+}
+
+/// How much a state asks for somebody, the most first.
+fn urgency(row: &ConversationRow, now: u64) -> u64 {
+    match fleet::state(row, now) {
+        "approval" => 0,
+        "stalled" => 1,
+        "silent" => 2,
+        "error" => 3,
+        "interrupted" => 4,
+        "running" => 5,
+        "complete" => 6,
+        "cancelled" => 7,
+        _ => 8,
+    }
+}
+
+/// The call that goes on.
+fn call(row: &ConversationRow) -> Option<&model::frame::RowCall> {
+    row.call.as_ref().filter(|_| row.state == Some(RunStatus::Running))
+}
+
+fn called(row: &ConversationRow, now: u64) -> String {
+    match call(row) {
+        Some(call) => format!("{} · {}", call.name, format::clock(now.saturating_sub(call.since))),
+        None => row.asks.clone().map(|tool| format!("{tool} · asks")).unwrap_or_default(),
+    }
+}
+
+fn took(row: &ConversationRow, now: u64) -> Option<u64> {
+    match row.state? {
+        RunStatus::Running => Some(now.saturating_sub(row.started_at)),
+        _ => row.ended_at.map(|end| end.saturating_sub(row.started_at)),
+    }
+}
+
+fn tokens(row: &ConversationRow) -> Option<u64> {
+    row.usage.map(|usage| usage.tokens()).filter(|tokens| *tokens > 0)
+}
+
+/// What it said last, else what it does.
+fn words(row: &ConversationRow) -> String {
+    let said = row.said.as_deref().or(row.answer.as_deref()).filter(|words| !words.is_empty());
+    said.map_or_else(|| fleet::activity(row), str::to_owned)
+}
+
+/// In which order rows are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sort {
+    /// By what.
+    pub column: Column,
+    /// Whether the greatest comes first.
+    pub descending: bool,
+}
+
+impl Default for Sort {
+    fn default() -> Self {
+        Self { column: Column::Last, descending: false }
+    }
+}
+
+impl Sort {
+    /// What a click on the head of `column` makes of it.
+    #[must_use]
+    pub fn clicked(self, column: Column) -> Self {
+        if self.column == column {
+            Self { descending: !self.descending, ..self }
+        } else {
+            Self { column, descending: column.begins_with_greatest() && column != Column::Last }
+        }
+    }
+
+    /// As it stands in addresses: `-cost`.
+    pub fn word(self) -> String {
+        format!("{}{}", if self.descending { "-" } else { "" }, self.column.name())
+    }
+
+    /// What [`Sort::word`] wrote.
+    pub fn parse(word: &str) -> Option<Self> {
+        let (descending, name) = word.strip_prefix('-').map_or((false, word), |name| (true, name));
+        Some(Self { column: Column::parse(name)?, descending })
+    }
+}
+
+/// Which rows are shown, and in which order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Wanted {
+    /// What they are like.
+    pub filter: Filter,
+    /// The order.
+    pub sort: Sort,
+    /// The time in which something of theirs happened, in milliseconds since 1970.
+    pub time: Option<(u64, u64)>,
+}
+
+impl Wanted {
+    /// Whether `row` is shown at the hub's time `now`.
+    pub fn shows(&self, row: &ConversationRow, now: u64) -> bool {
+        let is_then = self.time.is_none_or(|(from, to)| row.at >= from && row.started_at < to);
+        is_then && self.filter.fits(row, now)
+    }
+
+    /// The numbers of those of `rows` that are shown, in order. Rows that are alike stand by their newest event, the newest first.
+    pub fn order<'a>(&self, rows: impl Iterator<Item = &'a ConversationRow>, now: u64) -> Vec<usize> {
+        let shown = rows.enumerate().filter(|(_, row)| self.shows(row, now));
+        let mut shown: Vec<(usize, &ConversationRow)> = shown.collect();
+        let Sort { column, descending } = self.sort;
+        shown.sort_by(|(_, left), (_, right)| {
+            let order = column.compare(left, right, now);
+            let order = if descending { order.reverse() } else { order };
+            order
+                .then_with(|| right.at.cmp(&left.at))
+                .then_with(|| left.conversation.cmp(&right.conversation))
+        });
+        shown.into_iter().map(|(at, _)| at).collect()
+    }
+}
+
+/// What many rows are together, in words: how many, how many of them run and need somebody, tokens and money.
+pub fn summary<'a>(rows: impl Iterator<Item = &'a ConversationRow>, now: u64) -> String {
+    let (mut all, mut running, mut needy) = (0_usize, 0_usize, 0_usize);
+    let mut used: Option<model::event::Usage> = None;
+    for row in rows {
+        all = all.saturating_add(1);
+        let state = fleet::state(row, now);
+        running = running.saturating_add(usize::from(row.state == Some(RunStatus::Running)));
+        needy = needy.saturating_add(usize::from(matches!(state, "approval" | "stalled")));
+        used = match (used, row.usage) {
+            (Some(used), Some(more)) => Some(used.plus(more)),
+            (used, more) => used.or(more),
+        };
+    }
+    let mut words = vec![format!("{} shown", format::grouped(all as u64))];
+    words.extend((running > 0).then(|| format!("{} running", format::grouped(running as u64))));
+    words.extend((needy > 0).then(|| format!("{} need you", format::grouped(needy as u64))));
+    if let Some(used) = used.filter(|used| used.tokens() > 0) {
+        words.push(format!("{} tokens", format::count(used.tokens())));
+        words.extend(used.cost.map(format::cost));
+    }
+    words.join(" · ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! Tests of columns and order.
+
+use super::*;
+
+fn row(name: &str, more: &str) -> ConversationRow {
+    let row = format!(
+        r#"{{"conversation":"{name}","title":null,"state":"running","activity":null,"epoch":"e","head":1,"started_at":1000,
+        "ended_at":null,"at":1000,"runs":1,"tools":0,"failed":0,"approvals":0,"agents":0,"anomalies":0{more}}}"#
+    );
+    serde_json::from_str(&row).unwrap()
+}
+
+fn usage(input: u64, cost: &str) -> String {
+    format!(
+        r#","usage":{{"input_tokens":{input},"output_tokens":1,"cost":{{"amount":"{cost}","currency":"USD"}}}}"#
+    )
+}
+
+fn order(wanted: &Wanted, rows: &[ConversationRow], now: u64) -> Vec<usize> {
+    wanted.order(rows.iter(), now)
+}
+
+#[test]
+fn names_are_read_again_and_each_column_has_one() {
+    for column in Column::ALL {
+        assert_eq!(Column::parse(column.name()), Some(column));
+        for descending in [true, false] {
+            let sort = Sort { column, descending };
+            assert_eq!(Sort::parse(&sort.word()), Some(sort));
+        }
+    }
+    assert_eq!(Sort::parse("colour"), None);
+}
+
+#[test]
+fn the_dearest_comes_first_and_what_has_no_price_last() {
+    let rows = [row("a", ""), row("b", &usage(10, "0.5")), row("c", &usage(9_000, "12"))];
+    let sort = Sort::default().clicked(Column::Cost);
+    let wanted = Wanted { sort, ..Wanted::default() };
+    assert_eq!(order(&wanted, &rows, 2_000), [2, 1, 0]);
+    let again = Wanted { sort: sort.clicked(Column::Cost), ..Wanted::default() };
+    assert_eq!(order(&again, &rows, 2_000), [0, 1, 2]);
+    assert_eq!(Column::Cost.text(&rows[2], 0), format::cost(rows[2].usage.unwrap().cost.unwrap()));
+    assert_eq!(Column::Tokens.text(&rows[0], 0), "");
+}
+
+#[test]
+fn the_longest_silent_comes_first_and_the_most_urgent_state() {
+    let asks = row("asks", r#","asks":"deploy""#);
+    let asks = ConversationRow { approvals: 1, ..asks };
+    let late = ConversationRow { at: 500_000, ..row("late", "") };
+    let rows = [late, row("silent", ""), asks];
+    let silent = Wanted { sort: Sort::default().clicked(Column::Silent), ..Wanted::default() };
+    assert_eq!(order(&silent, &rows, 600_000)[0], 1);
+    assert_eq!(Column::Silent.text(&rows[1], 600_000), format::age(599_000));
+    let state = Wanted { sort: Sort { column: Column::State, descending: false }, ..Wanted::default() };
+    assert_eq!(order(&state, &rows, 600_000), [2, 0, 1]);
+    assert_eq!(Column::Call.text(&rows[2], 0), "deploy · asks");
+}
+
+#[test]
+fn rows_are_those_of_the_filter_and_of_the_time() {
+    let done = ConversationRow { state: Some(RunStatus::Complete), at: 9_000, ..row("done", "") };
+    let rows = [row("run", r#","model":"m-1""#), done];
+    let filtered = Wanted { filter: Filter::parse("state:complete"), ..Wanted::default() };
+    assert_eq!(order(&filtered, &rows, 9_500), [1]);
+    let then = |from, to| Wanted { time: Some((from, to)), ..Wanted::default() };
+    assert_eq!(order(&then(0, 999), &rows, 9_500), Vec::<usize>::new());
+    assert_eq!(order(&then(0, 1_001), &rows, 9_500), [1, 0]);
+    assert_eq!(order(&then(2_000, 9_000), &rows, 9_500), [1]);
+}
+
+#[test]
+fn the_last_words_are_those_that_are_being_written() {
+    let said = row("a", r#","said":"and then the ledger""#);
+    assert_eq!(Column::Words.text(&said, 0), "and then the ledger");
+    assert_eq!(Column::Words.text(&row("b", ""), 0), "working");
+}
+
+#[test]
+fn many_rows_are_summed_up() {
+    let rows = [row("a", &usage(999, "1")), row("b", &usage(0, "0.5"))];
+    let told = summary(rows.iter(), 2_000);
+    assert!(told.starts_with("2 shown · 2 running · ") && told.contains("tokens"), "{told}");
+    assert_eq!(summary([].iter(), 0), "0 shown");
+}
