@@ -1,4 +1,4 @@
-//! Texts to be found, and their words.
+//! The table of documents, which search reads, and the index of their words.
 
 use model::limits::DOCUMENT_BYTES_MAX;
 use model::view::Item;
@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 use super::schema::integer;
 use crate::{Document, DocumentKind, DocumentPlace};
 
-/// The word for a kind, in the database.
+/// The name of a kind in the database.
 pub(super) fn word(kind: DocumentKind) -> &'static str {
     match kind {
         DocumentKind::Text => "text",
@@ -18,24 +18,24 @@ pub(super) fn word(kind: DocumentKind) -> &'static str {
     }
 }
 
-/// What the word for a kind means.
+/// The kind that has the name `word` in the database.
 pub(super) fn kind(word: &str) -> Option<DocumentKind> {
     use DocumentKind::{Arguments, Message, Result, Text, Thinking};
     [Text, Thinking, Arguments, Result, Message].into_iter().find(|kind| self::word(*kind) == word)
 }
 
-/// The words by which the index narrows to a conversation and to a kind.
+/// The words that the index has for a conversation and a kind, so that a search can be narrowed to them.
 pub(super) fn place(key: i64, kind: DocumentKind) -> String {
     format!("c{key} k{}", word(kind))
 }
 
-/// Keeps a document instead of an older one of the same thing. Returns its bytes.
+/// Stores a document in the place of an older one of the same item. Returns its bytes; 0 if it replaces one.
 pub(super) fn put(connection: &Connection, key: i64, document: &Document) -> rusqlite::Result<i64> {
     let item = match &document.place {
         DocumentPlace::Item(Item::Part(part)) => part.as_str(),
         DocumentPlace::Item(Item::Tool(tool)) => tool.as_str(),
         DocumentPlace::Item(Item::Agent(agent)) => agent.as_str(),
-        // A note is no text of its own.
+        // A note has no text of its own.
         DocumentPlace::Item(Item::Note(_)) => return Ok(0),
         DocumentPlace::Message(message) => message.as_str(),
     };
@@ -58,9 +58,9 @@ pub(super) fn put(connection: &Connection, key: i64, document: &Document) -> rus
     Ok(if before.is_some() { 0 } else { integer(text.len() as u64) })
 }
 
-/// Forgets the documents whose `column` has that value, and their words.
+/// Removes the documents whose `column` has that value, and their words from the index.
 pub(super) fn forget(connection: &Connection, column: &str, value: i64) -> rusqlite::Result<()> {
-    // The index needs the texts to forget their words, so they go after it.
+    // The index needs the texts to remove their words, so the documents are deleted after that.
     let words = format!(
         "INSERT INTO word (word, rowid, text, place) SELECT 'delete', id, text, place FROM document WHERE {column} = ?1"
     );
@@ -69,8 +69,8 @@ pub(super) fn forget(connection: &Connection, column: &str, value: i64) -> rusql
     Ok(())
 }
 
-/// `text` as it is searched: as much as the limit allows, without what would end a text in the database, and without the two
-/// characters that the index takes for letters although they are none.
+/// Prepares `text` for the index: shortens it to the limit, and replaces the character that would end a text
+/// in the database and the two that the index takes for letters although they are none.
 fn clean(text: &str) -> String {
     let end = text.floor_char_boundary(DOCUMENT_BYTES_MAX);
     let text = text.get(..end).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the writer is told to do.
+//! Operations: the work of the writer.
 
 use std::sync::Arc;
 
@@ -9,67 +9,67 @@ use super::views;
 use crate::{Append, Attachment, Call, Checkpoint, Document, Import, Mark};
 use model::weigh::weigh;
 
-/// An op in its place.
+/// An operation in the queue.
 #[derive(Debug)]
 pub(super) struct Queued {
-    /// Its number.
+    /// Its number; operations are numbered as they come.
     pub(super) ticket: u64,
-    /// What it weighs.
+    /// The memory that it counts for, in bytes.
     pub(super) bytes: usize,
     /// How it gets into the database.
     pub(super) way: Way,
-    /// What to do.
+    /// The operation itself.
     pub(super) op: Op,
 }
 
-/// How an op gets into the database, and what it is until then.
+/// How an operation gets into the database, and when it counts as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// It is stored once it is in the journal, and becomes rows when that suits.
+    /// It is stored once it is in the journal. It becomes rows later.
     Journal,
-    /// It saves time or room: losing it loses nothing, and what comes after it does not wait.
+    /// It only saves time or space: losing it loses nothing, and what comes after it does not wait for it.
     Aside,
     /// It is stored once it is rows, and so is what comes after it.
     Rows,
 }
 
-/// What was said of a conversation when an op about it came.
+/// What the queue had of a conversation when an operation about it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
-    /// All that the op knows of it.
+    /// Everything that the operation contains.
     Whole,
-    /// Less, or nothing that is certain.
+    /// Less than that, or nothing certain.
     Less,
 }
 
-/// Something to do. Its order among others counts.
+/// One operation. They are applied in order.
 #[derive(Debug)]
 pub(super) enum Op {
-    /// Events, and what comes with them.
+    /// Store events with their documents, calls and results.
     Append(Arc<Events>),
-    /// A state to be kept.
+    /// Store a whole state, which the packer packs later.
     Keep(Box<Checkpoint>),
-    /// A state, packed.
+    /// Store a state that is packed.
     View(Box<PackedView>),
-    /// Blocks instead of others.
+    /// Replace small blocks by larger ones.
     Compact(Box<Compacted>),
-    /// Rows of the list.
+    /// Store rows of the list.
     Rows(Vec<ConversationRow>),
-    /// A piece of a history that is imported.
+    /// Store a piece of an import, invisibly.
     Stage(Import, Arc<Events>),
-    /// All of it becomes a conversation.
+    /// Make a conversation of what was staged.
     Adopt(Box<Adoption>),
-    /// What was staged is forgotten.
+    /// Forget what was staged.
     Abandon(Import),
-    /// A conversation goes.
+    /// Remove a conversation.
     Remove(ConversationId),
-    /// A conversation goes on in another epoch.
+    /// Note the new epoch of a conversation.
     Rename(ConversationId, Epoch),
-    /// Nothing, but what came before is to survive the loss of power.
+    /// Change nothing, but make what came before survive a loss of power.
     Sync,
 }
 
-/// A conversation that is made of what an import staged, with its state and its calls.
+/// A conversation to be made of what an import staged, with its state and its calls.
 #[derive(Debug)]
 pub(super) struct Adoption {
     pub(super) import: Import,
@@ -77,21 +77,21 @@ pub(super) struct Adoption {
     pub(super) epoch: Epoch,
     pub(super) at: u64,
     pub(super) head: u64,
-    /// The state at `head`, packed.
+    /// The packed state at `head`.
     pub(super) body: Vec<u8>,
-    /// Calls that are over in it.
+    /// The tool calls in it that have ended.
     pub(super) calls: Vec<Call>,
 }
 
 impl Adoption {
-    /// With the state of `checkpoint`, which is packed here.
+    /// Takes the state of `checkpoint` and packs it here, in the calling thread.
     pub(super) fn of(import: Import, checkpoint: Checkpoint, calls: Vec<Call>) -> Self {
         let Checkpoint { row, epoch, view, at, .. } = checkpoint;
         Self { import, row, epoch, at, head: view.seq, body: views::pack(&view), calls }
     }
 }
 
-/// The owned form of an [`Append`]: what the queue holds of it until it is written.
+/// The owned form of an [`Append`], as it waits in the queue.
 #[derive(Debug)]
 pub(super) struct Events {
     pub(super) conversation: ConversationId,
@@ -102,11 +102,11 @@ pub(super) struct Events {
     pub(super) documents: Vec<Document>,
     pub(super) calls: Vec<Call>,
     pub(super) attachments: Vec<Attachment>,
-    /// What it weighs.
+    /// The memory that it counts for, in bytes.
     pub(super) bytes: usize,
 }
 
-/// A state that the packer has made into bytes, ready to be written.
+/// A state that the packer has packed, ready to be written.
 #[derive(Debug)]
 pub(super) struct PackedView {
     pub(super) conversation: ConversationId,
@@ -116,28 +116,28 @@ pub(super) struct PackedView {
 }
 
 impl PackedView {
-    /// The state of the conversation `key`, packed.
+    /// Packs the state of the conversation with the key `key`.
     pub(super) fn of(key: i64, checkpoint: Checkpoint) -> Self {
         let (seq, body) = (checkpoint.view.seq, views::pack(&checkpoint.view));
         Self { conversation: checkpoint.row.conversation, key, seq, body }
     }
 }
 
-/// Blocks that the packer has made of smaller ones, and what they replace.
+/// Blocks that the packer has made of smaller ones, and those that they replace.
 #[derive(Debug)]
 pub(super) struct Compacted {
     pub(super) conversation: ConversationId,
     pub(super) key: i64,
-    /// The rows that go.
+    /// The keys of the rows that go.
     pub(super) instead_of: Vec<i64>,
-    /// Bytes of these rows.
+    /// The bytes of those rows.
     pub(super) bytes_before: u64,
-    /// The rows that come in their place.
+    /// The blocks that come in their place.
     pub(super) blocks: Vec<Block>,
 }
 
-/// A row of the table of events: the events from `first` to `last`, packed into `body`, which has `raw` bytes once it is
-/// uncompressed.
+/// A row of the table of events: the events from `first` to `last`, packed into `body`. They have `raw` bytes
+/// before compression.
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) first: u64,
@@ -147,16 +147,17 @@ pub(super) struct Block {
     pub(super) body: Vec<u8>,
 }
 
-/// How a body is written.
+/// How the body of a block is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
-    /// As it is.
+    /// As the lines that were packed.
     Plain,
-    /// With zlib.
+    /// Those lines, compressed with zlib.
     Zlib,
 }
 
 impl Events {
+    /// Copies an append. The events are shared.
     pub(super) fn of(append: Append<'_>) -> Self {
         let Append { conversation, after, envelopes, mark, level, documents, calls, attachments } = append;
         let events: usize = envelopes.iter().map(|envelope| weigh(envelope)).sum();
@@ -179,7 +180,7 @@ impl Events {
 }
 
 impl Op {
-    /// The conversation that it is about.
+    /// The conversation that it concerns; `None` if it concerns none or several.
     pub(super) fn conversation(&self) -> Option<&ConversationId> {
         match self {
             Self::Append(events) => Some(&events.conversation),
@@ -188,17 +189,17 @@ impl Op {
             Self::Compact(compacted) => Some(&compacted.conversation),
             Self::Remove(conversation) | Self::Rename(conversation, _) => Some(conversation),
             Self::Adopt(adoption) => Some(&adoption.row.conversation),
-            // Of an import nothing is known by name before it is whole.
+            // An import is not known by a name before it is complete.
             Self::Stage(..) | Self::Abandon(_) | Self::Rows(_) | Self::Sync => None,
         }
     }
 
-    /// About what it holds in memory.
+    /// About the memory that it holds, in bytes.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Append(events) | Self::Stage(_, events) => events.bytes,
             Self::Adopt(adoption) => adoption.body.len(),
-            // The state itself is as large as the one in memory; there is one for each conversation.
+            // The view shares its texts with the one in memory, and there is one for each conversation.
             Self::Keep(checkpoint) => checkpoint.newest.iter().map(|envelope| weigh(envelope)).sum(),
             Self::View(view) => view.body.len(),
             Self::Compact(compacted) => compacted.blocks.iter().map(|block| block.body.len()).sum(),
@@ -207,15 +208,16 @@ impl Op {
         }
     }
 
-    /// Whether it is written at once. For events nobody waits but who says so, see [`crate::EventLog::hasten`].
+    /// Whether it is written at once. Events are not: for those, whoever waits says so, see
+    /// [`crate::EventLog::hasten`].
     pub(super) fn is_urgent(&self) -> bool {
         matches!(self, Self::Remove(_) | Self::Adopt(_) | Self::Sync)
     }
 
-    /// How it gets into the database. `known` is what was said of its conversation before.
+    /// How it gets into the database. `known` is what the queue had of its conversation before.
     pub(super) fn way(&self, known: Known) -> Way {
         match self {
-            // A new conversation is listed and counted at once.
+            // The first events of a conversation are rows at once, so that it is listed and counted.
             Self::Append(events) if events.after.seq > 0 && events.level < Durability::Synced => Way::Journal,
             Self::Keep(_) if known == Known::Whole => Way::Aside,
             Self::View(_)
@@ -228,7 +230,7 @@ impl Op {
         }
     }
 
-    /// Whether searches and figures of tools change by it.
+    /// Whether it changes what searches and the figures of tools find.
     pub(super) fn is_found(&self) -> bool {
         match self {
             Self::Append(events) => !events.documents.is_empty() || !events.calls.is_empty(),
@@ -237,7 +239,7 @@ impl Op {
         }
     }
 
-    /// What it is, for those who read what was set aside.
+    /// Its name in the file of refused operations.
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::Append(_) => "events",
@@ -251,11 +253,11 @@ impl Op {
         }
     }
 
-    /// Whether what it asks for must survive the loss of power.
+    /// Whether it must survive a loss of power.
     pub(super) fn is_synced(&self) -> bool {
         match self {
             Self::Append(events) => events.level == Durability::Synced,
-            // Seldom enough to be written as carefully as can be, whatever is asked for.
+            // These are rare enough to be written with the greatest care always.
             Self::Adopt(_) | Self::Sync => true,
             _ => false,
         }
@@ -271,7 +273,7 @@ impl Encoding {
         }
     }
 
-    /// What the number in the database means.
+    /// The encoding that has this number in the database.
     pub(super) fn of(number: i64) -> Option<Self> {
         match number {
             0 => Some(Self::Plain),

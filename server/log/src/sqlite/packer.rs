@@ -1,6 +1,6 @@
-//! The thread that packs: states to be kept, and small blocks into few large ones. It reads by itself and leaves the
-//! writing to the writer, in steps that are small against a commit. All of it only saves time and room later, so what
-//! it is not given room for is left out.
+//! The packer: a thread that packs states, and joins small blocks into few large ones. It reads by itself and
+//! leaves the writing to the writer, in steps that are small compared with a commit. All its work only saves
+//! time and space later, so work beyond its bounds is dropped.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,27 +16,29 @@ use super::queue::Queue;
 use super::schema;
 use crate::{Checkpoint, LogError};
 
-/// Most states that wait to be packed: they are as large as those in memory.
+/// Most states that wait to be packed. Each is as large as the one in memory.
 const VIEWS_MAX: usize = 64;
 
-/// Most conversations that wait to be compacted; the others are when they grow.
+/// Most conversations that wait to have their blocks joined. Those beyond it wait until they grow again.
 const RIPE_MAX: usize = 10_000;
 
-/// Most rows that are packed in one step.
+/// Most blocks that are joined in one step.
 const STEP_ROWS_MAX: usize = 1024;
 
-/// A block takes in the one before it only while that is no larger than so many times itself: so each event is packed
-/// again a few times only, however long its conversation gets.
+/// A block is joined with the one before it only while that one is at most this many times as large. So each
+/// event is packed again only a few times, however long its conversation gets.
 const GROWTH: u64 = 2;
 
-/// The jobs of the packing thread. The log owns it together with the thread; what waits when the log ends is packed if it is a
-/// state, and dropped if it is a compaction, which only saves room.
+/// The jobs of the packing thread. Owned by the log together with the thread. When the log ends, waiting
+/// states are still packed, and waiting joins are dropped.
 #[derive(Debug, Default)]
 pub(super) struct Packer {
     jobs: Mutex<Jobs>,
+    /// Notified when there is a job or the end has come.
     work: Condvar,
 }
 
+/// What waits. States come before joins.
 #[derive(Debug, Default)]
 struct Jobs {
     views: IndexMap<ConversationId, (i64, Box<Checkpoint>)>,
@@ -44,6 +46,7 @@ struct Jobs {
     ends: bool,
 }
 
+/// The next thing for the thread to do.
 enum Job {
     Keep(i64, Box<Checkpoint>),
     Compact(ConversationId, i64),
@@ -51,8 +54,9 @@ enum Job {
 }
 
 impl Packer {
-    /// Queues a state of the conversation `key` to be packed and written; drops it when [`VIEWS_MAX`] wait already, which costs the
-    /// next load time and nothing else. Gives it back when the thread is about to end: the caller then packs it.
+    /// Queues a state of the conversation `key` to be packed and written. It is dropped if [`VIEWS_MAX`] wait
+    /// already, which only makes the next load slower. Returns it as an error if the thread is about to end:
+    /// the caller then packs it.
     pub(super) fn keep(&self, key: i64, checkpoint: Box<Checkpoint>) -> Result<(), Box<Checkpoint>> {
         let mut jobs = self.jobs.lock();
         if jobs.ends {
@@ -65,7 +69,7 @@ impl Packer {
         Ok(())
     }
 
-    /// Queues the blocks of the conversation `key` to be packed together. Does nothing when too many wait.
+    /// Queues the blocks of the conversation `key` to be joined. Does nothing if too many conversations wait.
     pub(super) fn compact(&self, conversation: ConversationId, key: i64) {
         let mut jobs = self.jobs.lock();
         if jobs.ends || jobs.ripe.len() >= RIPE_MAX {
@@ -76,12 +80,13 @@ impl Packer {
         self.work.notify_one();
     }
 
-    /// Ends the thread once the states are packed.
+    /// Ends the thread once the waiting states are packed.
     pub(super) fn end(&self) {
         self.jobs.lock().ends = true;
         self.work.notify_all();
     }
 
+    /// Takes the next job; waits for one.
     fn next(&self) -> Job {
         let mut jobs = self.jobs.lock();
         loop {
@@ -98,7 +103,7 @@ impl Packer {
         }
     }
 
-    /// The body of the packing thread: works off the jobs until [`Packer::end`] was called.
+    /// The body of the packing thread: works until [`Packer::end`].
     pub(super) fn run(&self, path: &Path, queue: &Arc<Queue>) {
         let connection = match schema::open_reader(path) {
             Ok(connection) => Some(connection),
@@ -127,7 +132,7 @@ impl Packer {
     }
 }
 
-/// Packs the newest blocks of a conversation together, step by step.
+/// Joins the newest blocks of a conversation, step by step, until nothing is worth joining.
 fn compact(
     connection: &Connection,
     queue: &Queue,
@@ -159,15 +164,15 @@ fn compact(
     }
 }
 
-/// Of `rows`, the newest first, those that are worth to be packed together next, without a hole between them; fewer than
-/// two where none are.
+/// Chooses from `rows`, newest first, the blocks to join next, without a hole between them. Fewer than two
+/// means none.
 fn choose(rows: &[Loose]) -> &[Loose] {
     let mut begin = 0;
     let mut sum = 0;
     for (place, row) in rows.iter().enumerate() {
         let later = place.checked_sub(1).and_then(|place| rows.get(place));
         let continues = later.is_some_and(|later| row.last.checked_add(1) == Some(later.first));
-        // A damaged file may name any sizes.
+        // A damaged file may name any size.
         let together = row.raw.saturating_add(sum);
         if continues && row.raw <= sum.saturating_mul(GROWTH) && together <= BLOCK_BYTES as u64 {
             sum = together;

@@ -1,31 +1,34 @@
-//! Where the conversations stand when all that waits is written, and which of them have a hole: events that the queue did
-//! not take, after which nothing more is taken until a checkpoint says where the conversation stands.
+//! Tails: where each conversation ends once everything that waits is written, and which conversations have a
+//! hole. A hole is a series of events that the queue did not take; no more are taken until a checkpoint
+//! brings the state of the conversation.
 
 use std::collections::HashMap;
 
 use model::{ConversationId, Seq};
 
-/// Where a conversation stands when all that waits is written.
+/// Where a conversation ends once everything that waits is written.
 #[derive(Debug, Clone)]
 pub(super) struct Tail {
     /// Its newest seq.
     pub(super) head: Seq,
-    /// The last op that is about it.
+    /// The last operation that concerns it.
     pub(super) ticket: u64,
+    /// The events that are missing after the head, if any.
     hole: Option<Hole>,
 }
 
-/// What is missing after a conversation's head.
+/// The events that are missing after the head of a conversation.
 #[derive(Debug, Clone, Copy)]
 struct Hole {
-    /// Appends that were not taken.
+    /// How many appends were not taken.
     left_out: u64,
-    /// Whether a checkpoint will fill it; not when the conversation's state cannot be written either.
+    /// Whether a checkpoint is going to fill it. False if the database refuses the state of the conversation
+    /// too.
     heals: bool,
 }
 
 impl Tail {
-    /// Of a conversation without a hole.
+    /// The tail of a conversation without a hole.
     pub(super) fn at(head: Seq, ticket: u64) -> Self {
         Self { head, ticket, hole: None }
     }
@@ -36,24 +39,26 @@ impl Tail {
     }
 }
 
-/// Where each conversation ends in the log, with the holes. Part of the queue, under its lock.
+/// The tails of all conversations that were written in this life. Part of the queue, under its lock.
 #[derive(Debug, Default)]
 pub(super) struct Tails {
     known: HashMap<ConversationId, Tail>,
-    /// Holes that a checkpoint will fill, and the appends that are missing in them.
+    /// How many holes a checkpoint is going to fill.
     healing: u64,
+    /// How many appends are missing in those holes.
     left_out: u64,
-    /// Checkpoints that wait to be written, each with its conversation and the appends that are missing until then.
+    /// Checkpoints that wait to be written: ticket, conversation, and the appends that are missing until
+    /// then.
     in_flight: Vec<(u64, ConversationId, u64)>,
 }
 
 impl Tails {
-    /// Where the conversation stands, where that is known.
+    /// The tail of the conversation, if it is known.
     pub(super) fn get(&self, conversation: &ConversationId) -> Option<&Tail> {
         self.known.get(conversation)
     }
 
-    /// Notes where the conversation stands. Returns whether it had a hole.
+    /// Replaces the tail of the conversation. Returns whether the old one had a hole.
     pub(super) fn put(&mut self, conversation: &ConversationId, tail: Tail) -> bool {
         self.count_out(conversation);
         if let Some(known) = self.known.get_mut(conversation) {
@@ -69,7 +74,7 @@ impl Tails {
         self.known.remove(conversation);
     }
 
-    /// The conversation has a hole after `head`; one more append is not taken.
+    /// Makes or widens a hole after `head`, because an append was not taken.
     pub(super) fn hole(&mut self, conversation: &ConversationId, head: Seq) {
         let (ticket, known) = self.get(conversation).map_or((0, None), |tail| (tail.ticket, tail.hole));
         let left_out = known.map_or(0, |hole| hole.left_out).saturating_add(1);
@@ -79,7 +84,7 @@ impl Tails {
         self.left_out = self.left_out.saturating_add(left_out);
     }
 
-    /// One more append of a conversation with a hole is not taken.
+    /// Counts an append to a conversation with a hole, which is not taken.
     pub(super) fn left_out(&mut self, conversation: &ConversationId) {
         let hole = self.known.get_mut(conversation).and_then(|tail| tail.hole.as_mut());
         if let Some(hole) = hole {
@@ -88,7 +93,7 @@ impl Tails {
         }
     }
 
-    /// No checkpoint will fill the hole of the conversation.
+    /// Notes that no checkpoint will fill the hole of the conversation.
     pub(super) fn give_up(&mut self, conversation: &ConversationId) {
         self.count_out(conversation);
         let hole = self.known.get_mut(conversation).and_then(|tail| tail.hole.as_mut());
@@ -97,28 +102,28 @@ impl Tails {
         }
     }
 
-    /// The checkpoint `ticket` fills the hole of the conversation, once it is written.
+    /// Notes that the checkpoint `ticket` fills the hole of the conversation once it is written.
     pub(super) fn heal(&mut self, conversation: &ConversationId, ticket: u64, left_out: u64) {
         self.in_flight.push((ticket, conversation.clone(), left_out));
     }
 
-    /// Everything up to `ticket` is written.
+    /// Notes that everything up to `ticket` is written.
     pub(super) fn healed(&mut self, ticket: u64) {
         self.in_flight.retain(|(waits, ..)| *waits > ticket);
     }
 
-    /// How many appends are missing in the hole of the conversation; 0 where it has none.
+    /// How many appends are missing in the hole of the conversation; 0 if it has none.
     pub(super) fn missing(&self, conversation: &ConversationId) -> u64 {
         self.get(conversation).and_then(|tail| tail.hole).map_or(0, |hole| hole.left_out)
     }
 
-    /// How many holes a checkpoint will fill, and how many appends are missing in them: until the checkpoint is written.
+    /// How many holes wait for a checkpoint to be written, and how many appends are missing in them.
     pub(super) fn holes(&self) -> (u64, u64) {
         let in_flight = self.in_flight.iter().map(|(_, _, left_out)| left_out).sum::<u64>();
         (self.healing + self.in_flight.len() as u64, self.left_out.saturating_add(in_flight))
     }
 
-    /// The conversations with a hole, by name, and how many appends are missing in each.
+    /// The conversations with a hole, ordered by name, and how many appends are missing in each.
     pub(super) fn holed(&self) -> Vec<(ConversationId, u64)> {
         let holes = self.known.iter().filter_map(|(id, tail)| Some((id.clone(), tail.hole?.left_out)));
         let in_flight = self.in_flight.iter().map(|(_, id, left_out)| (id.clone(), *left_out));
@@ -127,20 +132,21 @@ impl Tails {
         holed
     }
 
-    /// Where there are more than `max`, forgets those without a hole of which everything is written up to `ticket`.
+    /// If there are more than `max`, forgets conversations without a hole of which everything up to `ticket`
+    /// is written.
     pub(super) fn trim(&mut self, max: usize, ticket: u64) {
         if self.known.len() > max {
             self.known.retain(|_, tail| tail.is_holed() || tail.ticket > ticket);
         }
     }
 
-    /// How many are known.
+    /// How many conversations are known.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// Takes the conversation's hole out of the sums.
+    /// Subtracts the conversation's hole from the sums.
     fn count_out(&mut self, conversation: &ConversationId) {
         let hole = self.known.get(conversation).and_then(|tail| tail.hole);
         if let Some(hole) = hole.filter(|hole| hole.heals) {

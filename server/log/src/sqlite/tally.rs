@@ -1,4 +1,4 @@
-//! How many conversations the log has, for those who ask often.
+//! The number of conversations in the log, for those who ask often.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,18 +9,18 @@ use super::commit::Outcome;
 pub(super) struct Tally(AtomicU64);
 
 impl Tally {
-    /// Begins with those that are there.
+    /// Begins with the number of conversations in the file.
     pub(super) fn new(count: u64) -> Self {
         Self(AtomicU64::new(count))
     }
 
-    /// Counts what a commit made and removed.
+    /// Counts what a commit has made and removed.
     pub(super) fn commit(&self, outcome: &Outcome) {
         self.0.fetch_add(outcome.made, Ordering::Relaxed);
         self.0.fetch_sub(outcome.removed, Ordering::Relaxed);
     }
 
-    /// How many there are.
+    /// How many conversations there are.
     pub(super) fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }

@@ -1,4 +1,5 @@
-//! The newest state of each conversation that was kept: from there it is read back quickly.
+//! The table of checkpoints: the newest stored state of each conversation, from which it is read back
+//! quickly.
 
 use std::io::{BufReader, BufWriter, Read as _};
 
@@ -12,21 +13,22 @@ use super::blocks::unreadable;
 use super::schema::integer;
 use crate::LogError;
 
-/// Most bytes of a state's JSON that are in memory beside the state. What is larger is read piece by piece, which takes longer.
+/// Most bytes of a state's JSON that are in memory beside the state. A larger one is parsed as it is
+/// unpacked, which is slower.
 const AT_ONCE: usize = 1 << 20;
 
 /// How much of a state is packed or unpacked in one step, in bytes.
 const STEP: usize = 64 << 10;
 
-/// `view` as it is kept: its snapshot with zlib, made piece by piece.
+/// Packs `view` for the table: its snapshot, compressed with zlib as it is written.
 pub(super) fn pack(view: &View) -> Vec<u8> {
     let mut packer = BufWriter::with_capacity(STEP, ZlibEncoder::new(Vec::new(), Compression::fast()));
-    // Memory takes all bytes, and a view holds nothing that cannot be written.
+    // Writing to memory cannot fail, and a view contains nothing that cannot be written.
     drop(serde_json::to_writer(&mut packer, view));
     packer.into_inner().ok().and_then(|packer| packer.finish().ok()).unwrap_or_default()
 }
 
-/// The view that was packed to `body`.
+/// Unpacks the view in `body`.
 fn unpack(body: &[u8]) -> Result<View, LogError> {
     let mut plain = ZlibDecoder::new(body);
     let mut begun = Vec::with_capacity(body.len().saturating_mul(4).min(AT_ONCE));
@@ -38,7 +40,7 @@ fn unpack(body: &[u8]) -> Result<View, LogError> {
     serde_json::from_reader(whole).map_err(unreadable)
 }
 
-/// Keeps a packed state, unless a newer one is there. Returns the bytes that this takes more.
+/// Stores a packed state, unless a newer one is there. Returns by how many bytes the table grows.
 pub(super) fn put(connection: &Connection, key: i64, seq: Seq, body: &[u8]) -> rusqlite::Result<i64> {
     let select = "SELECT seq, length(body) FROM checkpoint WHERE conversation = ?1";
     let mut select = connection.prepare_cached(select)?;
@@ -52,7 +54,7 @@ pub(super) fn put(connection: &Connection, key: i64, seq: Seq, body: &[u8]) -> r
     Ok(integer(body.len() as u64) - before.map_or(0, |(_, bytes)| bytes))
 }
 
-/// The newest state that was kept; the empty one where there is none.
+/// The newest stored state; the empty one if none was stored.
 pub(super) fn read(connection: &Connection, key: i64) -> Result<View, LogError> {
     let select = "SELECT body FROM checkpoint WHERE conversation = ?1";
     let mut select = connection.prepare_cached(select).map_err(unreadable)?;
