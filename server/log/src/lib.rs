@@ -19,8 +19,8 @@
 //! for all above it.
 //!
 //! Reading order: this file → `written` (what goes in) → `found` (what comes back) → `ring` and `memory` (the log in
-//! memory) → `pack` (blocks of events) → `sqlite` (the log on disk: queue → writer → file ← readers) → `stop`. [`clock`] and [`rank`]
-//! stand on their own.
+//! memory) → `pack` and `blocks` (blocks of events) → `ops`, `tails` and `queue` (what waits to be written, for every log that writes) →
+//! `packer` → `sqlite` (the log on disk: queue → writer → file ← readers) → `stop`. [`clock`] and [`rank`] stand on their own.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -34,19 +34,33 @@ use tokio::sync::watch;
 pub mod clock;
 pub mod rank;
 
+mod blocks;
+mod documents;
 mod found;
+#[cfg(any(test, feature = "testkit"))]
+mod hand;
 mod memory;
+mod numbers;
+mod ops;
 mod pack;
+mod packer;
+mod queue;
 mod ring;
+mod rows;
+mod search;
 mod sqlite;
 mod stop;
+mod tails;
+mod tally;
+mod tools;
+mod views;
 mod written;
 
 pub use found::{Finds, Hit, ListQuery, Retention, SearchQuery, Span, ToolFigures};
+#[cfg(any(test, feature = "testkit"))]
+pub use hand::Hand;
 pub use memory::MemoryLog;
 pub use ring::Ring;
-#[cfg(any(test, feature = "testkit"))]
-pub use sqlite::Hand;
 pub use sqlite::{OpenError, Options, SqliteLog};
 pub use stop::{Stop, StopOnDrop};
 pub use written::{Append, Attachment, Call, Checkpoint, Document, DocumentKind, DocumentPlace, Mark};

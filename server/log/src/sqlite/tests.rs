@@ -9,7 +9,7 @@ use ::model::{Envelope, Event, RunId};
 use tempfile::TempDir;
 
 use super::*;
-use crate::{Attachment, Health, Mark, reached};
+use crate::{Attachment, Hand, Health, Mark, reached};
 
 mod finding;
 mod full;
