@@ -35,6 +35,8 @@ pub mod clock;
 pub mod rank;
 
 mod blocks;
+#[cfg(any(test, feature = "testkit"))]
+pub mod conformance;
 mod documents;
 mod found;
 #[cfg(any(test, feature = "testkit"))]
@@ -273,6 +275,11 @@ pub struct Stored {
 /// a few microseconds and may be called under a conversation's lock. Those that read wait for the disk: call
 /// them outside every lock, through [`blocking`]. Dropping a log without [`EventLog::close`] is an unclean
 /// stop: what is still queued is not written, and its conversations go on in a new epoch.
+///
+/// The module `conformance` (feature `testkit`) tests every rule here on any log. Logs may differ in this and nothing else: one that
+/// offers only [`Durability::Memory`] may have nothing to load, list, search or count by tool, forgets its oldest events, refuses no
+/// import and gives tickets that nobody needs to wait for. Whether a conversation exists whose only append had no events
+/// is open.
 pub trait EventLog: std::fmt::Debug + Send + Sync {
     /// The highest durability that this log can promise (invariant I9).
     fn durability(&self) -> Durability;
