@@ -69,7 +69,7 @@ impl<'a> Trial<'a> {
         Self { place, log: Some(place.open()) }
     }
 
-    /// The log.
+    /// The log that is open now.
     fn log(&self) -> &dyn EventLog {
         self.log.as_deref().expect("it is open between two restarts")
     }
@@ -88,7 +88,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// All cases.
+/// The cases of all files, one after the other.
 fn all() -> impl Iterator<Item = &'static Case> {
     [
         appending::CASES,
