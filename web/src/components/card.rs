@@ -72,15 +72,15 @@ impl Head {
 
     /// The call `id` of `run`; tracks both.
     pub(super) fn read(store: Store, run: &RunId, id: &ToolCallId) -> Self {
-        let is_pending = store.tool(run, id, |tool| tool.state == ToolState::Pending) == Some(true);
+        let is_pending = store.reading.tool(run, id, |tool| tool.state == ToolState::Pending) == Some(true);
         if is_pending {
-            store.track(&ViewChange::Run(run.clone()));
+            store.reading.track(&ViewChange::Run(run.clone()));
         }
         let read = |view: &View| {
             let run = view.runs.get(run)?;
             Some(Self::of(run.tools.get(id)?, Some(run)))
         };
-        store.view(read).unwrap_or_else(Self::none)
+        store.reading.view(read).unwrap_or_else(Self::none)
     }
 
     /// Its state in a word.
@@ -101,8 +101,8 @@ impl Head {
 /// Keeps the header that was clicked where it is.
 pub(super) fn hold(event: &leptos::ev::MouseEvent, store: Store) {
     if let Some(element) = event.current_target().and_then(|it| it.dyn_into::<Element>().ok()) {
-        store.scroller.with_value(|scroller| scroller.hold(&element));
-        store.set_following(false);
+        store.reading.scroller.with_value(|scroller| scroller.hold(&element));
+        store.reading.set_following(false);
     }
 }
 
@@ -111,11 +111,11 @@ pub(super) fn preview_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Str
     let (run, id) = (run.clone(), id.clone());
     let (its_run, its_id) = (run.clone(), id.clone());
     let written = Memo::new(move |_| {
-        store.tool(&its_run, &its_id, |tool| (tool.arguments.len, tool.state == ToolState::Writing))
+        store.reading.tool(&its_run, &its_id, |tool| (tool.arguments.len, tool.state == ToolState::Writing))
     });
     Memo::new(move |_| {
         let is_writing = written.get().is_some_and(|(_, is_writing)| is_writing);
-        let made = store.view(|view| {
+        let made = store.reading.view(|view| {
             let text = &view.runs.get(&run)?.tools.get(&id)?.arguments.text;
             Some(if is_writing { preview::tail(text) } else { preview::arguments(text) })
         });
@@ -130,6 +130,7 @@ fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> M
         let state = head.with(|head| head.state);
         if state == ToolState::Error {
             let said = store
+                .reading
                 .view(|view| view.runs.get(&run)?.tools.get(&id)?.result.as_ref().map(PreviewOutput::of));
             let line = said.filter(|said| !said.is_empty()).and_then(|said| {
                 said.text.lines().find(|line| !line.trim().is_empty()).map(preview::one_line)
@@ -140,7 +141,7 @@ fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> M
             return head.with(Head::word).to_owned();
         }
         let name = head.with(|head| head.name.clone());
-        let output = store.view(|view| {
+        let output = store.reading.view(|view| {
             let tool = view.runs.get(&run)?.tools.get(&id)?;
             Some((PreviewOutput::of(tool.result.as_ref()?), tool.left_out()))
         });
@@ -166,7 +167,7 @@ pub(super) fn slow_word(
         let Groups(groups) = groups?;
         let (taken, is_over) = head.with(|head| match (head.state, head.span) {
             (ToolState::Executing, Span::Since(from, _)) => {
-                let until = silent_since.get().unwrap_or_else(|| store.now.get());
+                let until = silent_since.get().unwrap_or_else(|| store.reading.now.get());
                 Some((until.saturating_sub(from), false))
             }
             // How long somebody took to decide says nothing of the tool.
@@ -185,8 +186,9 @@ fn attempt(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<usize>> {
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |_| {
         // What a call is an attempt of is said when it begins.
-        store.tool(&run, &id, |tool| tool.given_id.is_some()).filter(|has| *has)?;
-        let before = store.view(|view| view.runs.get(&run).map(|run| earlier_attempts(run, &id).len()));
+        store.reading.tool(&run, &id, |tool| tool.given_id.is_some()).filter(|has| *has)?;
+        let before =
+            store.reading.view(|view| view.runs.get(&run).map(|run| earlier_attempts(run, &id).len()));
         before.filter(|n| *n > 0).map(|n| n.saturating_add(1))
     })
 }
@@ -201,15 +203,15 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
     let head = Memo::new(move |_| Head::read(store, &its_run, &its_id));
     let preview = preview_of(store, &run, &id);
     let word = state_word(store, &run, &id, head);
-    let silent_since = store.silent_since(&run);
+    let silent_since = store.reading.silent_since(&run);
     let slow = slow_word(store, head, silent_since);
     let attempt = attempt(store, &run, &id);
     let failed = just_failed(store, &run, &id, head);
-    let open =
-        Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Card { failed: failed.get() })));
+    let fold = move || Fold::Card { failed: failed.get() };
+    let open = Memo::new(move |_| key.with_value(|key| store.reading.is_open(key, fold())));
     let toggle = move |event: leptos::ev::MouseEvent| {
         hold(&event, store);
-        key.with_value(|key| store.choose(key, !open.get_untracked()));
+        key.with_value(|key| store.reading.choose(key, !open.get_untracked()));
     };
     let is_slow = move || slow.with(Option::is_some);
     let is_slow_now = Memo::new(move |_| is_slow() && head.with(|it| it.state == ToolState::Executing));
@@ -286,7 +288,7 @@ fn just_failed(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> 
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |was: Option<&bool>| {
         let is_error = head.with(|head| head.state == ToolState::Error);
-        was == Some(&true) || (is_error && store.view(|view| failed_last(view, &run, &id)))
+        was == Some(&true) || (is_error && store.reading.view(|view| failed_last(view, &run, &id)))
     })
 }
 
@@ -294,9 +296,9 @@ fn just_failed(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> 
 fn progress_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<String>> {
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |_| {
-        let is_open = store.tool(&run, &id, |tool| !tool.state.is_final()).unwrap_or(false);
+        let is_open = store.reading.tool(&run, &id, |tool| !tool.state.is_final()).unwrap_or(false);
         let call = (run.clone(), id.clone());
-        let said = store.model(|model| model.progress(&call).cloned()).filter(|_| is_open)?;
+        let said = store.reading.model(|model| model.progress(&call).cloned()).filter(|_| is_open)?;
         let far = match (said.current, said.total) {
             (Some(current), Some(total)) => Some(format!("{current} of {total}")),
             (Some(current), None) => Some(current.to_string()),

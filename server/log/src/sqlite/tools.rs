@@ -1,45 +1,15 @@
-//! Figures of calls: how many, how many failed, how long they took, in the buckets of [`crate::measure`].
-
-use std::collections::BTreeMap;
+//! Figures of calls, in the database.
 
 use compact_str::CompactString;
-use model::limits::{ID_BYTES_MAX, TOOLS_MAX};
+use model::limits::TOOLS_MAX;
 use rusqlite::Connection;
 
 use super::schema::{natural, size};
-use crate::measure::{OTHERS, bucket, quantile};
-use crate::{Call, ToolFigures};
+use crate::ToolFigures;
+use crate::measure::{OTHERS, quantile};
+pub(super) use crate::tools::CallCounts;
 
-/// The calls of one commit.
-#[derive(Debug, Default)]
-pub(super) struct CallCounts {
-    tools: BTreeMap<CompactString, Counts>,
-}
-
-#[derive(Debug, Default)]
-struct Counts {
-    calls: i64,
-    failed: i64,
-    buckets: BTreeMap<u32, i64>,
-}
-
-impl CallCounts {
-    /// Counts calls that are over.
-    pub(super) fn add(&mut self, calls: &[Call]) {
-        for call in calls {
-            let end = call.name.floor_char_boundary(ID_BYTES_MAX);
-            let name = CompactString::from(call.name.get(..end).unwrap_or_default());
-            let counts = self.tools.entry(name).or_default();
-            counts.calls += 1;
-            counts.failed += i64::from(call.failed);
-            if let Some(latency_ms) = call.latency_ms {
-                *counts.buckets.entry(bucket(latency_ms)).or_default() += 1;
-            }
-        }
-    }
-}
-
-/// Adds the calls of one commit.
+/// Adds the calls of one commit to the tables.
 pub(super) fn add(connection: &Connection, counts: &CallCounts) -> rusqlite::Result<()> {
     for (name, counts) in &counts.tools {
         let name = admitted(connection, name)?;
@@ -55,7 +25,7 @@ pub(super) fn add(connection: &Connection, counts: &CallCounts) -> rusqlite::Res
     Ok(())
 }
 
-/// The name under which a tool counts: its own, as long as there are not too many.
+/// The name under which a tool is counted: its own, unless there are too many tools.
 fn admitted<'a>(connection: &Connection, name: &'a str) -> rusqlite::Result<&'a str> {
     if connection.prepare_cached("SELECT 1 FROM tool WHERE name = ?1")?.exists([name])? {
         return Ok(name);
@@ -65,7 +35,7 @@ fn admitted<'a>(connection: &Connection, name: &'a str) -> rusqlite::Result<&'a 
     Ok(if tools < size(TOOLS_MAX) { name } else { OTHERS })
 }
 
-/// The figures of all tools, by name.
+/// The figures of all tools, ordered by name.
 pub(super) fn figures(connection: &Connection) -> rusqlite::Result<Vec<ToolFigures>> {
     let mut select = connection.prepare_cached("SELECT name, calls, failed FROM tool ORDER BY name")?;
     let tools = select.query_map([], |row| {
@@ -85,6 +55,3 @@ pub(super) fn figures(connection: &Connection) -> rusqlite::Result<Vec<ToolFigur
     }
     Ok(tools)
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,92 +1,93 @@
-//! What the writer is told to do.
+//! Operations: the work of the writer.
 
 use std::sync::Arc;
 
 use model::frame::{ConversationRow, Durability};
 use model::{ConversationId, Envelope, Epoch, Position};
 
-use super::views;
+use crate::views;
 use crate::{Append, Attachment, Call, Checkpoint, Document, Import, Mark, Measurement};
 use model::weigh::weigh;
 
-/// An op in its place.
+/// An operation in the queue.
 #[derive(Debug)]
-pub(super) struct Queued {
-    /// Its number.
-    pub(super) ticket: u64,
-    /// What it weighs.
-    pub(super) bytes: usize,
+pub(crate) struct Queued {
+    /// Its number; operations are numbered as they come.
+    pub(crate) ticket: u64,
+    /// The memory that it counts for, in bytes.
+    pub(crate) bytes: usize,
     /// How it gets into the database.
-    pub(super) way: Way,
-    /// What to do.
-    pub(super) op: Op,
+    pub(crate) way: Way,
+    /// The operation itself.
+    pub(crate) op: Op,
 }
 
-/// How an op gets into the database, and what it is until then.
+/// How an operation gets into the database, and when it counts as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    /// It is stored once it is in the journal, and becomes rows when that suits.
+pub(crate) enum Way {
+    /// It is stored once it is in the journal. It becomes rows later.
     Journal,
-    /// It saves time or room: losing it loses nothing, and what comes after it does not wait.
+    /// It only saves time or space: losing it loses nothing, and what comes after it does not wait for it.
     Aside,
     /// It is stored once it is rows, and so is what comes after it.
     Rows,
 }
 
-/// What was said of a conversation when an op about it came.
+/// What the queue had of a conversation when an operation about it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known {
-    /// All that the op knows of it.
+pub(crate) enum Known {
+    /// Everything that the operation contains.
     Whole,
-    /// Less, or nothing that is certain.
+    /// Less than that, or nothing certain.
     Less,
 }
 
-/// Something to do. Its order among others counts.
+/// One operation. They are applied in order.
 #[derive(Debug)]
-pub(super) enum Op {
-    /// Events, and what comes with them.
+pub(crate) enum Op {
+    /// Store events with their documents, calls and results.
     Append(Arc<Events>),
-    /// A state to be kept.
+    /// Store a whole state, which the packer packs later.
     Keep(Box<Checkpoint>),
-    /// A state, packed.
+    /// Store a state that is packed.
     View(Box<PackedView>),
-    /// Blocks instead of others.
+    /// Replace small blocks by larger ones.
     Compact(Box<Compacted>),
-    /// Rows of the list.
+    /// Store rows of the list.
     Rows(Vec<ConversationRow>),
-    /// A piece of a history that is imported.
+    /// Store a piece of an import, invisibly.
     Stage(Import, Arc<Events>),
-    /// All of it becomes a conversation.
+    /// Make a conversation of what was staged.
     Adopt(Box<Adoption>),
-    /// What was staged is forgotten.
+    /// Forget what was staged.
     Abandon(Import),
-    /// A conversation goes.
+    /// Remove a conversation.
     Remove(ConversationId),
-    /// A conversation goes on in another epoch.
+    /// Note the new epoch of a conversation.
     Rename(ConversationId, Epoch),
-    /// Nothing, but what came before is to survive the loss of power.
+    /// Change nothing, but make what came before survive a loss of power.
     Sync,
 }
 
-/// A conversation that is made of what an import staged, with its state and its calls.
+/// A conversation to be made of what an import staged, with its state and its calls.
 #[derive(Debug)]
-pub(super) struct Adoption {
-    pub(super) import: Import,
-    pub(super) row: ConversationRow,
-    pub(super) epoch: Epoch,
-    pub(super) at: u64,
-    pub(super) head: u64,
-    /// The state at `head`, packed.
-    pub(super) body: Vec<u8>,
-    /// Calls that are over in it.
-    pub(super) calls: Vec<Call>,
-    pub(super) measurements: Vec<Measurement>,
+pub(crate) struct Adoption {
+    pub(crate) import: Import,
+    pub(crate) row: ConversationRow,
+    pub(crate) epoch: Epoch,
+    pub(crate) at: u64,
+    pub(crate) head: u64,
+    /// The packed state at `head`.
+    pub(crate) body: Vec<u8>,
+    /// The tool calls in it that have ended.
+    pub(crate) calls: Vec<Call>,
+    /// What was measured in it.
+    pub(crate) measurements: Vec<Measurement>,
 }
 
 impl Adoption {
-    /// With the state of `checkpoint`, which is packed here.
-    pub(super) fn of(
+    /// Takes the state of `checkpoint` and packs it here, in the calling thread.
+    pub(crate) fn of(
         import: Import,
         checkpoint: Checkpoint,
         calls: Vec<Call>,
@@ -97,74 +98,75 @@ impl Adoption {
     }
 }
 
-/// The owned form of an [`Append`]: what the queue holds of it until it is written.
+/// The owned form of an [`Append`], as it waits in the queue.
 #[derive(Debug)]
-pub(super) struct Events {
-    pub(super) conversation: ConversationId,
-    pub(super) after: Position,
-    pub(super) envelopes: Vec<Arc<Envelope>>,
-    pub(super) mark: Option<Mark>,
-    pub(super) level: Durability,
-    pub(super) documents: Vec<Document>,
-    pub(super) calls: Vec<Call>,
-    pub(super) measurements: Vec<Measurement>,
-    pub(super) attachments: Vec<Attachment>,
-    /// What it weighs.
-    pub(super) bytes: usize,
+pub(crate) struct Events {
+    pub(crate) conversation: ConversationId,
+    pub(crate) after: Position,
+    pub(crate) envelopes: Vec<Arc<Envelope>>,
+    pub(crate) mark: Option<Mark>,
+    pub(crate) level: Durability,
+    pub(crate) documents: Vec<Document>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) measurements: Vec<Measurement>,
+    pub(crate) attachments: Vec<Attachment>,
+    /// The memory that it counts for, in bytes.
+    pub(crate) bytes: usize,
 }
 
-/// A state that the packer has made into bytes, ready to be written.
+/// A state that the packer has packed, ready to be written.
 #[derive(Debug)]
-pub(super) struct PackedView {
-    pub(super) conversation: ConversationId,
-    pub(super) key: i64,
-    pub(super) seq: u64,
-    pub(super) body: Vec<u8>,
+pub(crate) struct PackedView {
+    pub(crate) conversation: ConversationId,
+    pub(crate) key: i64,
+    pub(crate) seq: u64,
+    pub(crate) body: Vec<u8>,
 }
 
 impl PackedView {
-    /// The state of the conversation `key`, packed.
-    pub(super) fn of(key: i64, checkpoint: Checkpoint) -> Self {
+    /// Packs the state of the conversation with the key `key`.
+    pub(crate) fn of(key: i64, checkpoint: Checkpoint) -> Self {
         let (seq, body) = (checkpoint.view.seq, views::pack(&checkpoint.view));
         Self { conversation: checkpoint.row.conversation, key, seq, body }
     }
 }
 
-/// Blocks that the packer has made of smaller ones, and what they replace.
+/// Blocks that the packer has made of smaller ones, and those that they replace.
 #[derive(Debug)]
-pub(super) struct Compacted {
-    pub(super) conversation: ConversationId,
-    pub(super) key: i64,
-    /// The rows that go.
-    pub(super) instead_of: Vec<i64>,
-    /// Bytes of these rows.
-    pub(super) bytes_before: u64,
-    /// The rows that come in their place.
-    pub(super) blocks: Vec<Block>,
+pub(crate) struct Compacted {
+    pub(crate) conversation: ConversationId,
+    pub(crate) key: i64,
+    /// The keys of the rows that go.
+    pub(crate) instead_of: Vec<i64>,
+    /// The bytes of those rows.
+    pub(crate) bytes_before: u64,
+    /// The blocks that come in their place.
+    pub(crate) blocks: Vec<Block>,
 }
 
-/// A row of the table of events: the events from `first` to `last`, packed into `body`, which has `raw` bytes once it is
-/// uncompressed.
+/// A row of the table of events: the events from `first` to `last`, packed into `body`. They have `raw` bytes
+/// before compression.
 #[derive(Debug)]
-pub(super) struct Block {
-    pub(super) first: u64,
-    pub(super) last: u64,
-    pub(super) encoding: Encoding,
-    pub(super) raw: usize,
-    pub(super) body: Vec<u8>,
+pub(crate) struct Block {
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    pub(crate) encoding: Encoding,
+    pub(crate) raw: usize,
+    pub(crate) body: Vec<u8>,
 }
 
-/// How a body is written.
+/// How the body of a block is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Encoding {
-    /// As it is.
+pub(crate) enum Encoding {
+    /// As the lines that were packed.
     Plain,
-    /// With zlib.
+    /// Those lines, compressed with zlib.
     Zlib,
 }
 
 impl Events {
-    pub(super) fn of(append: Append<'_>) -> Self {
+    /// Copies an append. The events are shared.
+    pub(crate) fn of(append: Append<'_>) -> Self {
         let Append {
             conversation,
             after,
@@ -199,8 +201,8 @@ impl Events {
 }
 
 impl Op {
-    /// The conversation that it is about.
-    pub(super) fn conversation(&self) -> Option<&ConversationId> {
+    /// The conversation that it concerns; `None` if it concerns none or several.
+    pub(crate) fn conversation(&self) -> Option<&ConversationId> {
         match self {
             Self::Append(events) => Some(&events.conversation),
             Self::Keep(checkpoint) => Some(&checkpoint.row.conversation),
@@ -208,17 +210,17 @@ impl Op {
             Self::Compact(compacted) => Some(&compacted.conversation),
             Self::Remove(conversation) | Self::Rename(conversation, _) => Some(conversation),
             Self::Adopt(adoption) => Some(&adoption.row.conversation),
-            // Of an import nothing is known by name before it is whole.
+            // An import is not known by a name before it is complete.
             Self::Stage(..) | Self::Abandon(_) | Self::Rows(_) | Self::Sync => None,
         }
     }
 
-    /// About what it holds in memory.
-    pub(super) fn bytes(&self) -> usize {
+    /// About the memory that it holds, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Append(events) | Self::Stage(_, events) => events.bytes,
             Self::Adopt(adoption) => adoption.body.len(),
-            // The state itself is as large as the one in memory; there is one for each conversation.
+            // The view shares its texts with the one in memory, and there is one for each conversation.
             Self::Keep(checkpoint) => checkpoint.newest.iter().map(|envelope| weigh(envelope)).sum(),
             Self::View(view) => view.body.len(),
             Self::Compact(compacted) => compacted.blocks.iter().map(|block| block.body.len()).sum(),
@@ -227,15 +229,16 @@ impl Op {
         }
     }
 
-    /// Whether it is written at once. For events nobody waits but who says so, see [`crate::EventLog::hasten`].
-    pub(super) fn is_urgent(&self) -> bool {
+    /// Whether it is written at once. Events are not: for those, whoever waits says so, see
+    /// [`crate::EventLog::hasten`].
+    pub(crate) fn is_urgent(&self) -> bool {
         matches!(self, Self::Remove(_) | Self::Adopt(_) | Self::Sync)
     }
 
-    /// How it gets into the database. `known` is what was said of its conversation before.
-    pub(super) fn way(&self, known: Known) -> Way {
+    /// How it gets into the database. `known` is what the queue had of its conversation before.
+    pub(crate) fn way(&self, known: Known) -> Way {
         match self {
-            // A new conversation is listed and counted at once.
+            // The first events of a conversation are rows at once, so that it is listed and counted.
             Self::Append(events) if events.after.seq > 0 && events.level < Durability::Synced => Way::Journal,
             Self::Keep(_) if known == Known::Whole => Way::Aside,
             Self::View(_)
@@ -248,8 +251,8 @@ impl Op {
         }
     }
 
-    /// Whether searches and figures of tools change by it.
-    pub(super) fn is_found(&self) -> bool {
+    /// Whether it changes what searches and the figures of tools find.
+    pub(crate) fn is_found(&self) -> bool {
         match self {
             Self::Append(events) => {
                 !(events.documents.is_empty() && events.calls.is_empty() && events.measurements.is_empty())
@@ -259,8 +262,8 @@ impl Op {
         }
     }
 
-    /// What it is, for those who read what was set aside.
-    pub(super) fn word(&self) -> &'static str {
+    /// Its name in the file of refused operations.
+    pub(crate) fn word(&self) -> &'static str {
         match self {
             Self::Append(_) => "events",
             Self::Keep(_) | Self::View(_) => "state",
@@ -273,11 +276,11 @@ impl Op {
         }
     }
 
-    /// Whether what it asks for must survive the loss of power.
-    pub(super) fn is_synced(&self) -> bool {
+    /// Whether it must survive a loss of power.
+    pub(crate) fn is_synced(&self) -> bool {
         match self {
             Self::Append(events) => events.level == Durability::Synced,
-            // Seldom enough to be written as carefully as can be, whatever is asked for.
+            // These are rare enough to be written with the greatest care always.
             Self::Adopt(_) | Self::Sync => true,
             _ => false,
         }
@@ -286,15 +289,15 @@ impl Op {
 
 impl Encoding {
     /// The number in the database.
-    pub(super) fn number(self) -> i64 {
+    pub(crate) fn number(self) -> i64 {
         match self {
             Self::Plain => 0,
             Self::Zlib => 1,
         }
     }
 
-    /// What the number in the database means.
-    pub(super) fn of(number: i64) -> Option<Self> {
+    /// The encoding that has this number in the database.
+    pub(crate) fn of(number: i64) -> Option<Self> {
         match number {
             0 => Some(Self::Plain),
             1 => Some(Self::Zlib),

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::measure::longest;
+use crate::measure::{longest, quantile};
+use crate::numbers::natural;
 
 proptest! {
     #[test]
