@@ -20,7 +20,7 @@ const SCREENS: [(&str, Screen); 6] = [
 ];
 
 /// What is opened: a place, the keys that are pressed there, and what then stands on the page.
-const PLACES: [(&str, &[&str], &str); 21] = [
+const PLACES: [(&str, &[&str], &str); 24] = [
     ("/", &[], ".list, .starts, [data-t=wall]"),
     ("/c/done", &[], "[data-t=answer]"),
     ("/c/runs", &[], "[data-t=answer]"),
@@ -42,6 +42,9 @@ const PLACES: [(&str, &[&str], &str); 21] = [
     ("/c/asks", &[], "[data-t=consent]"),
     ("/c/asks", &["E"], "[data-t=arguments]"),
     ("/c/asks", &["R"], "[data-t=reason]"),
+    ("/runs", &[], "[data-t=run-row] a[href^='/c/']"),
+    ("/dashboard", &[], "[data-panel=runs] svg"),
+    ("/dashboard?by=model&range=7d", &[], "[data-panel=tokens] svg"),
 ];
 
 /// Says what axe finds: its rule, where, and why.
@@ -82,7 +85,8 @@ async fn no_screen_has_a_barrier_that_axe_finds_in_either_colour() {
         let page = BrowserPage::open(screen).await;
         for (place, keys, shown) in PLACES {
             page.goto(&hub.url(place)).await;
-            page.holds("return !!document.querySelector('.list, .starts, [data-t=transcript]')").await;
+            page.holds("return !!document.querySelector('.list, .starts, [data-t=transcript], .overview')")
+                .await;
             // Keys do something only once there is what they are about.
             if place.starts_with("/c/") {
                 page.painted(1).await;

@@ -1131,6 +1131,8 @@ export interface RowCall {
 export interface ConversationRow {
   /** What it does now, or how it ended, in a few words. */
   activity: string | null;
+  /** The name of the main agent of the newest run. */
+  agent?: string;
   /** Sub-agents of the newest run. */
   agents: number;
   /** What was odd, in all. */
@@ -1161,6 +1163,8 @@ export interface ConversationRow {
   model?: string;
   /** Runs in all. */
   runs: number;
+  /** The end of the last text of the newest run, while that goes on. */
+  said?: string;
   /** Whether that run goes on but nobody has spoken for it for a while. */
   stalled?: boolean;
   /** When its newest run began. */
@@ -1171,6 +1175,8 @@ export interface ConversationRow {
   title: string | null;
   /** Calls of the newest run. */
   tools: number;
+  /** What all runs used together, as far as anybody said. */
+  usage?: Usage;
   /** The tools that the newest run called, each once, the first `crate::limits::ROW_TOOLS_MAX` of them. */
   used?: string[];
   /** How many watch. */

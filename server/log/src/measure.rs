@@ -258,7 +258,7 @@ pub(crate) struct MeasureRow<'a> {
 const LOOK_EVERY_ROWS: u64 = 1_024;
 
 impl<'a> Sums<'a> {
-    /// None yet.
+    /// Begins without any sum.
     pub(crate) fn new(query: &'a MeasureQuery, stop: &'a Stop) -> Self {
         Self { query, stop, rows: 0, sums: HashMap::new() }
     }
@@ -296,7 +296,7 @@ impl<'a> Sums<'a> {
         Ok(())
     }
 
-    /// The sums.
+    /// The sums of all rows that were added.
     pub(crate) fn finish(self) -> Vec<MeasureSum> {
         let (from, step) = (self.query.from, self.query.step_ms.max(HOUR_MS));
         let sums = self.sums.into_iter().filter(|(_, amount)| *amount != 0);
@@ -317,7 +317,7 @@ pub(crate) struct MeasuresInMemory {
 }
 
 impl MeasuresInMemory {
-    /// Counts.
+    /// Counts measurements, and drops the oldest hours beyond the limit.
     pub(crate) fn add(&mut self, measurements: &[Measurement]) {
         for it in measurements {
             let sum = self.rows.entry(MeasureKey::of(it, Span::Hour)).or_default();

@@ -138,7 +138,7 @@ impl SqliteLog {
     /// Opens the log in the file `path`. The file and its directory are made if they do not exist. Fails if
     /// another process uses it or if it is no log of a known version. Starts three threads.
     pub fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
-        let lock = lock(path)?;
+        let lock = private::lock(path)?;
         let mut connection = schema::open_writer(path)?;
         let broken = |source| OpenError::Database { path: path.to_path_buf(), source };
         let aside = Aside::new(path);
@@ -278,20 +278,6 @@ fn write_entries(queue: &Queue, journal: Option<&Journal>) {
 impl Drop for SqliteLog {
     fn drop(&mut self) {
         self.end(Stage::Dropped);
-    }
-}
-
-/// Makes the directory and locks the file, so that no other process opens it.
-fn lock(path: &Path) -> Result<File, OpenError> {
-    let failed = |source| OpenError::File { path: path.to_path_buf(), source };
-    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-        private::folder(directory).map_err(failed)?;
-    }
-    let file = private::open(&private::beside(path, ".lock")).map_err(failed)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => Err(OpenError::InUse { path: path.to_path_buf() }),
-        Err(std::fs::TryLockError::Error(source)) => Err(failed(source)),
     }
 }
 

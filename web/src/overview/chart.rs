@@ -32,7 +32,7 @@ pub struct Bar {
     pub height: f64,
 }
 
-/// A picture.
+/// A picture of some lines.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Chart {
     /// The number at the upper edge.

@@ -25,7 +25,7 @@ pub(super) struct Look {
     pub(super) since: RwSignal<u64>,
 }
 
-/// The page.
+/// The page of all panels.
 #[component]
 pub(super) fn Dashboard(board: Board) -> impl IntoView {
     let query = browser::window().location().search().unwrap_or_default();

@@ -20,7 +20,7 @@ pub struct Series {
     pub metrics: Vec<MetricSeries>,
 }
 
-/// One metric.
+/// One metric over time.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct MetricSeries {
     /// Its name.
@@ -29,7 +29,7 @@ pub struct MetricSeries {
     pub series: Vec<Line>,
 }
 
-/// A line.
+/// A line of a metric.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct Line {
     /// The agent, where lines are told apart by it; so the next four.
@@ -80,7 +80,7 @@ pub enum Shape {
     Lines,
 }
 
-/// A panel.
+/// What a panel shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PanelSpec {
     /// What stands above it.

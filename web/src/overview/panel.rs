@@ -67,7 +67,7 @@ impl Picture {
     }
 }
 
-/// A panel.
+/// A panel with one figure over time.
 #[component]
 pub(super) fn Panel(look: Look, spec: PanelSpec) -> impl IntoView {
     let picture = RwSignal::new(None::<Result<Picture, String>>);

@@ -69,7 +69,7 @@ impl Table {
     }
 }
 
-/// The page.
+/// The page of the table.
 #[component]
 pub(super) fn Runs(board: Board) -> impl IntoView {
     let table = Table::new(board);

@@ -9,7 +9,7 @@ use model::frame::ConversationRow;
 use crate::fleet::{self, Filter};
 use crate::format;
 
-/// A column.
+/// A column of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Column {
     /// How it stands.

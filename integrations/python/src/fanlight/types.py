@@ -1312,6 +1312,8 @@ class _ConversationRow(TypedDict):
 class ConversationRow(_ConversationRow, total=False):
     """A conversation in the list: enough to draw its row."""
 
+    agent: str
+    """The name of the main agent of the newest run."""
     answer: str
     """The beginning of the last text of the newest run, once that is complete."""
     asks: str
@@ -1322,8 +1324,12 @@ class ConversationRow(_ConversationRow, total=False):
     """Where it was taken from, when it is a fork."""
     model: str
     """The model of the newest run."""
+    said: str
+    """The end of the last text of the newest run, while that goes on."""
     stalled: bool
     """Whether that run goes on but nobody has spoken for it for a while."""
+    usage: Usage
+    """What all runs used together, as far as anybody said."""
     used: list[str]
     """The tools that the newest run called, each once, the first `crate::limits::ROW_TOOLS_MAX` of them."""
 

@@ -151,7 +151,7 @@ impl Begun {
     }
 
     fn run(&self) -> &RunId {
-        /// The id of the run.
+        // Of the run that was started for the caller.
         &self.started.place.run
     }
 }

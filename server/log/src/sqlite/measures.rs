@@ -21,7 +21,7 @@ pub(super) struct MeasureCounts {
 }
 
 impl MeasureCounts {
-    /// Adds measurements.
+    /// Adds measurements to their hours and days.
     pub(super) fn add(&mut self, measurements: &[Measurement]) {
         for it in measurements {
             for span in Span::ALL {

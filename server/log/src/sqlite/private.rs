@@ -4,6 +4,22 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::schema::OpenError;
+
+/// Makes the directory and locks the file, so that no other process opens it.
+pub(super) fn lock(path: &Path) -> Result<File, OpenError> {
+    let failed = |source| OpenError::File { path: path.to_path_buf(), source };
+    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        folder(directory).map_err(failed)?;
+    }
+    let file = open(&beside(path, ".lock")).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => Err(OpenError::InUse { path: path.to_path_buf() }),
+        Err(std::fs::TryLockError::Error(source)) => Err(failed(source)),
+    }
+}
+
 /// The path of a file beside `database`: its name with a suffix.
 pub(super) fn beside(database: &Path, suffix: &str) -> PathBuf {
     let mut name = database.as_os_str().to_os_string();

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::Group;
 
-/// The table.
+/// The table of what was used.
 #[derive(Debug, Serialize)]
 pub(super) struct Usage {
     /// What happened before was not counted, in milliseconds since 1970; 0 where all was.

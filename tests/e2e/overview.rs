@@ -1,0 +1,300 @@
+//! The operator's pages: the table of runs and the dashboard, on runs of the last day.
+
+use serde_json::{Value, json};
+use tests::browser::{DESKTOP, Screen};
+use tests::{BrowserPage, TestHub};
+
+const SCREENS: [(&str, Screen); 5] = [
+    ("light", DESKTOP),
+    ("dark", Screen { dark: true, ..DESKTOP }),
+    ("narrow", Screen { width: 390, height: 844, dark: false }),
+    ("narrow-dark", Screen { width: 390, height: 844, dark: true }),
+    ("wide", Screen { width: 2560, height: 1300, dark: false }),
+];
+
+const HOUR_MS: u64 = 3_600_000;
+
+/// Which conversations the table shows, in order.
+const ROWS: &str = "return [...document.querySelectorAll('[data-t=run-row]')].filter(it => it.checkVisibility({visibilityProperty: true}))
+    .sort((a, b) => a.dataset.place - b.dataset.place).map(it => it.dataset.conversation)";
+
+/// The number of a run decides what becomes of it: every seventh fails, every third is dear.
+fn run(n: u64) -> String {
+    let (agent, model) =
+        [("coder", "opus-5"), ("writer", "gpt-6"), ("researcher", "qwen4")][usize::try_from(n % 3).unwrap()];
+    let cost = if n % 3 == 0 { format!("{}.25", n % 5) } else { "0.012".to_owned() };
+    let (input, cached, thinking) = (4_000 + n * 310, 1_500 + n * 97, 120 * (n % 4));
+    let tool = ["run_sql", "web_search", "edit_file"][usize::try_from(n % 3).unwrap()];
+    let (took, failed) = (200 + n * 61, n % 5 == 0);
+    let mut lines = vec![
+        json!({"k": "message", "message": "m", "role": "user", "text": format!("Look at case {n} and say what is wrong with it"), "run": ""}),
+        json!({"k": "run.start", "run": "r", "name": agent, "model": model}),
+        json!({"k": "part.start", "run": "r", "part": "p", "kind": "text"}),
+        json!({"k": "part.delta", "run": "r", "part": "p", "text": format!("I look at case {n}. The ledger of its region disagrees with the bank. ")}),
+        json!({"k": "tool.call", "run": "r", "tool": "t", "name": tool, "arguments": "{\"query\":\"select 1\"}"}),
+        json!({"k": "tool.result", "run": "r", "tool": "t", "output": "no", "is_error": failed, "exec_ms": took}),
+        json!({"k": "run.update", "run": "r", "usage": {"input_tokens": input, "output_tokens": 900 + n, "cached_tokens": cached,
+            "reasoning_tokens": thinking, "cost": {"amount": cost, "currency": "USD"}}}),
+    ];
+    if n % 7 == 0 {
+        let code = if n % 2 == 0 { "rate_limited" } else { "upstream_refused" };
+        lines.push(json!({"k": "error", "run": "r", "code": code, "message": "the provider refused", "retryable": true}));
+        lines.push(json!({"k": "run.end", "run": "r", "status": "error"}));
+    } else {
+        lines.push(json!({"k": "run.end", "run": "r", "status": "complete"}));
+    }
+    lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// Brings `count` runs of the last day into the hub, each an hour or less after the one before.
+async fn yesterday(hub: &TestHub, count: u64) {
+    for n in 0..count {
+        let name = format!("case-{n:02}");
+        hub.publisher("template").await;
+        let told =
+            hub.request("POST", &format!("/v1/conversations/t{n}/events")).body(run(n)).send().await.unwrap();
+        assert!(told.status().is_success(), "{told:?}");
+        let path = format!("/v1/conversations/t{n}/export/native");
+        let file = hub.request("GET", &path).send().await.unwrap().text().await.unwrap();
+        let ago = 22 * HOUR_MS - n * 22 * HOUR_MS / count.max(1);
+        let lines = file.lines().map(|line| {
+            let mut line: Value = serde_json::from_str(line).unwrap();
+            for key in ["at", "producer_at"] {
+                if let Some(at) = line.get(key).and_then(Value::as_u64) {
+                    let after = line["seq"].as_u64().unwrap_or(0) * (700 + n * 10);
+                    line[key] = json!(at - ago + after);
+                }
+            }
+            line.to_string()
+        });
+        let body = lines.collect::<Vec<_>>().join("\n");
+        let path = format!("/v1/conversations/{name}/events");
+        let taken = hub.request("PUT", &path).body(body).send().await.unwrap();
+        let status = taken.status();
+        assert!(status.is_success(), "{status}: {}", taken.text().await.unwrap());
+    }
+}
+
+/// A hub with runs of the last day, two that go on, and one that waits for a person.
+async fn busy(count: u64) -> (TestHub, Vec<tests::TestPublisher>) {
+    let hub = TestHub::start().await;
+    yesterday(&hub, count).await;
+    let mut publishers = Vec::new();
+    for (name, agent) in
+        [("nightly-import", "coder"), ("release-notes", "writer"), ("deploy-billing", "helper")]
+    {
+        let mut publisher = hub.publisher(name).await;
+        let start = json!({"k": "run.start", "run": "r", "title": name.replace('-', " "), "name": agent, "model": "opus-5"});
+        publisher.says(&start.to_string()).await;
+        publisher.says(r#"{"k":"part.start","run":"r","part":"p","kind":"text"}"#).await;
+        publisher.says(r#"{"k":"part.delta","run":"r","part":"p","text":"Now I compare both lists of suppliers, row by row"}"#).await;
+        publishers.push(publisher);
+    }
+    let (call, state) = (
+        r#"{"k":"tool.call","run":"r","tool":"t","name":"run_sql","arguments":"{}"}"#,
+        r#"{"k":"tool.state","run":"r","tool":"t","state":"executing"}"#,
+    );
+    publishers[0].says(&format!("{call}\n{state}")).await;
+    let asks = call.replace("run_sql", "deploy");
+    publishers[2].says(&format!("{asks}\n{}", state.replace("executing", "approval"))).await;
+    (hub, publishers)
+}
+
+/// Goes to the table and waits for its rows.
+async fn table(hub: &TestHub, page: &BrowserPage, address: &str) {
+    page.goto(&hub.url(address)).await;
+    page.holds("return document.querySelectorAll('[data-t=run-row]').length > 0 && document.querySelector('[data-t=connection]')?.dataset.state === 'live'").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_table_is_sorted_filtered_and_alive_and_the_address_says_how() {
+    let (hub, mut publishers) = busy(12).await;
+    let page = BrowserPage::open(DESKTOP).await;
+    table(&hub, &page, "/runs?q=case-").await;
+    page.run_until(ROWS, |rows| rows.as_array().is_some_and(|rows| rows.len() == 12)).await;
+    // The dearest first, and back.
+    page.run("document.querySelector('[data-column=cost]').click()").await;
+    page.run_until(ROWS, |rows| rows[0] == "case-09").await;
+    page.run_until("return location.search", |it| it == "?q=case-&sort=-cost").await;
+    let told = "return document.querySelector('[role=columnheader] [data-column=cost]').parentElement.getAttribute('aria-sort')";
+    assert_eq!(page.run(told).await, "descending");
+    // The link shows the same.
+    page.reload().await;
+    page.run_until(ROWS, |rows| rows[0] == "case-09").await;
+    // Conditions as those of the list, with a word for what is none.
+    let typed = |text: &str| {
+        format!(
+            "const it = document.querySelector('#filter'); it.value = '{text}'; it.dispatchEvent(new Event('input', {{bubbles: true}}))"
+        )
+    };
+    page.run(&typed("state:error agent:coder")).await;
+    page.run_until(ROWS, |rows| rows.as_array().is_some_and(|rows| rows.iter().all(|row| row == "case-00")))
+        .await;
+    page.run(&typed("host:x")).await;
+    page.text_until("filter-trouble", |text| text.contains("There is no condition host:")).await;
+    page.run(&typed("model:")).await;
+    let values = "return [...document.querySelectorAll('#filter-values option')].map(it => it.value)";
+    page.run_until(values, |values| values.to_string().contains("model:gpt-6")).await;
+    // What runs stands there with its call, and what it says moves.
+    page.run(&typed("nightly")).await;
+    let cell = |column: &str| {
+        format!(
+            "return document.querySelector('[data-conversation=nightly-import] [role=gridcell][data-column={column}]')?.textContent.trim()"
+        )
+    };
+    page.run_until(&cell("call"), |it| it.as_str().is_some_and(|it| it.starts_with("run_sql · "))).await;
+    publishers[0].says(r#"{"k":"part.delta","run":"r","part":"p","text":" and the third agrees"}"#).await;
+    page.run_until(&cell("words"), |it| it.as_str().is_some_and(|it| it.ends_with("and the third agrees")))
+        .await;
+    publishers[0].says(r#"{"k":"run.end","run":"r","status":"complete"}"#).await;
+    page.run_until(&cell("state"), |it| it == "complete").await;
+    // Columns are chosen.
+    page.run("document.querySelector('.columns [name=calls]').click()").await;
+    page.run_until("return location.search", |it| it.as_str().is_some_and(|it| it.contains("calls"))).await;
+    page.run_until(&cell("calls"), |it| it == "1").await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_are_reached_selected_compared_and_opened_by_the_keyboard() {
+    let (hub, _publishers) = busy(6).await;
+    let page = BrowserPage::open(DESKTOP).await;
+    table(&hub, &page, "/runs?q=case-&sort=title").await;
+    page.run_until(ROWS, |rows| rows[0] == "case-00").await;
+    page.run("document.querySelector('[data-t=grid]').focus()").await;
+    let key = async |key: &str, code: u32| {
+        for kind in ["rawKeyDown", "keyUp"] {
+            let event = json!({"type": kind, "key": key, "windowsVirtualKeyCode": code});
+            page.devtools("Input.dispatchKeyEvent", event).await;
+        }
+    };
+    let current = "return document.getElementById(document.querySelector('[data-t=grid]').getAttribute('aria-activedescendant'))?.dataset.conversation ?? ''";
+    key("ArrowDown", 40).await;
+    page.run_until(current, |it| it == "case-00").await;
+    key(" ", 32).await;
+    key("ArrowDown", 40).await;
+    key(" ", 32).await;
+    page.text_until("selected", |text| text.starts_with("2 selected")).await;
+    let link = "return document.querySelector('[data-t=compare]')?.getAttribute('href')";
+    page.run_until(link, |it| it == "/c/case-00?compare=case-01").await;
+    key("End", 35).await;
+    page.run_until(current, |it| it == "case-05").await;
+    key("Escape", 27).await;
+    page.holds("return !document.querySelector('[data-t=selected]')").await;
+    key("Enter", 13).await;
+    page.run_until("return location.pathname", |it| it == "/c/case-05").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_stopped_is_said_by_name() {
+    let (hub, _publishers) = busy(0).await;
+    let page = BrowserPage::open(DESKTOP).await;
+    table(&hub, &page, "/runs?q=nightly").await;
+    page.run_until(ROWS, |rows| rows == &json!(["nightly-import"])).await;
+    page.run("document.querySelector('[data-conversation=nightly-import] .pick input').click()").await;
+    page.text_until("selected", |text| text.starts_with("1 selected")).await;
+    page.run("[...document.querySelectorAll('[data-t=selected] button')].find(it => it.textContent === 'Stop').click()").await;
+    page.text_until("told", |text| text.contains("0 of 1 stopped.") && text.contains("nightly-import")).await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i7_the_page_has_as_many_rows_as_the_screen_whatever_the_hub_has() {
+    let hub = TestHub::start().await;
+    for n in 0..1_200 {
+        let start = format!(r#"{{"k":"run.start","run":"r","name":"agent-{}"}}"#, n % 7);
+        let path = format!("/v1/conversations/c{n:04}/events");
+        let told = hub
+            .request("POST", &path)
+            .body(start)
+            .header("fanlight-durability", "memory")
+            .send()
+            .await
+            .unwrap();
+        assert!(told.status().is_success(), "{told:?}");
+    }
+    let page = BrowserPage::open(DESKTOP).await;
+    table(&hub, &page, "/runs?sort=title").await;
+    page.text_until("summary", |text| text.starts_with("1,200 shown")).await;
+    let elements = "return document.querySelectorAll('*').length";
+    let before = page.run(elements).await.as_u64().unwrap();
+    assert!(before < 2_000, "{before} elements");
+    page.run("const it = document.querySelector('[data-t=grid]'); it.scrollTop = it.scrollHeight").await;
+    page.run_until(ROWS, |rows| {
+        rows.as_array().is_some_and(|rows| rows.last().is_some_and(|row| row == "c1199"))
+    })
+    .await;
+    assert!(page.run(elements).await.as_u64().unwrap() <= before + 40);
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_dashboard_draws_what_happened_and_each_point_opens_what_is_behind_it() {
+    let (hub, _publishers) = busy(24).await;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/dashboard")).await;
+    let drawn = |panel: &str| {
+        format!("return document.querySelectorAll('[data-panel={panel}] svg [data-line]').length")
+    };
+    let panels = [
+        "runs",
+        "runs-that-did-not-complete",
+        "tokens",
+        "cost",
+        "duration-of-tool-calls",
+        "tool-calls-that-failed",
+    ];
+    for panel in panels {
+        page.run_until(&drawn(panel), |count| count.as_u64().is_some_and(|count| count > 0)).await;
+    }
+    // The numbers are those of the events: half of the runs are the templates of the imported ones.
+    page.run_until("return document.querySelector('[data-panel=runs] h2 .num').textContent", |it| it == "51")
+        .await;
+    page.run("document.querySelector('[data-panel=tokens] summary').click()").await;
+    page.run_until("return document.querySelectorAll('[data-panel=tokens] tbody tr').length", |count| {
+        count == 24
+    })
+    .await;
+    // By model, and the address says so.
+    page.run("[...document.querySelectorAll('.seg button')].find(it => it.textContent === 'model').click()")
+        .await;
+    page.run_until("return location.search", |it| it == "?by=model").await;
+    let legend = "return [...document.querySelectorAll('[data-panel=cost] .legend li')].map(it => it.textContent.trim().split(' ')[0])";
+    page.run_until(legend, |names| names.to_string().contains("opus-5")).await;
+    // A click on a bar opens the runs of that hour and that model.
+    page.run("const bar = document.querySelector('[data-panel=cost] svg rect[data-line=\"0\"]'), at = bar.getBoundingClientRect();
+        bar.dispatchEvent(new MouseEvent('click', {bubbles: true, clientX: at.left + at.width / 2, clientY: at.top + 1}))").await;
+    page.run_until("return location.pathname", |it| it == "/runs").await;
+    page.run_until("return location.search", |it| {
+        it.as_str().is_some_and(|it| it.contains("model%3Aopus-5") && it.contains("from="))
+    })
+    .await;
+    page.run_until(ROWS, |rows| rows.as_array().is_some_and(|rows| !rows.is_empty())).await;
+    page.text_until("time", |text| text.contains(" – ")).await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_pages_fit_every_screen_in_both_colours() {
+    let (hub, _publishers) = busy(40).await;
+    for (name, screen) in SCREENS {
+        let page = BrowserPage::open(screen).await;
+        table(&hub, &page, "/runs").await;
+        page.run_until(ROWS, |rows| rows.as_array().is_some_and(|rows| rows.len() > 8)).await;
+        page.screenshot(&format!("runs-{name}")).await;
+        let overflow = "return document.documentElement.scrollWidth - innerWidth";
+        assert!(page.run(overflow).await.as_i64().unwrap() <= 0, "{name}");
+        page.goto(&hub.url("/dashboard?by=model")).await;
+        page.run_until("return document.querySelectorAll('svg [data-line]').length", |count| {
+            count.as_u64().is_some_and(|count| count > 60)
+        })
+        .await;
+        page.screenshot(&format!("dashboard-{name}")).await;
+        assert!(page.run(overflow).await.as_i64().unwrap() <= 0, "{name}");
+        assert_eq!(page.console_errors().await, Vec::<String>::new(), "{name}");
+        page.close().await;
+    }
+}
