@@ -19,56 +19,59 @@ const ROWS: &str = "return [...document.querySelectorAll('[data-t=run-row]')].fi
     .sort((a, b) => a.dataset.place - b.dataset.place).map(it => it.dataset.conversation)";
 
 /// The number of a run decides what becomes of it: every seventh fails, every third is dear.
-fn run(n: u64) -> String {
-    let (agent, model) =
-        [("coder", "opus-5"), ("writer", "gpt-6"), ("researcher", "qwen4")][usize::try_from(n % 3).unwrap()];
+fn run(n: u64) -> Vec<Value> {
+    let third = usize::try_from(n % 3).unwrap();
+    let (agent, model) = [("coder", "opus-5"), ("writer", "gpt-6"), ("researcher", "qwen4")][third];
     let cost = if n % 3 == 0 { format!("{}.25", n % 5) } else { "0.012".to_owned() };
     let (input, cached, thinking) = (4_000 + n * 310, 1_500 + n * 97, 120 * (n % 4));
-    let tool = ["run_sql", "web_search", "edit_file"][usize::try_from(n % 3).unwrap()];
+    let tool = ["run_sql", "web_search", "edit_file"][third];
     let (took, failed) = (200 + n * 61, n % 5 == 0);
+    let question = format!("Look at case {n} and say what is wrong with it");
+    let said = format!("I look at case {n}. The ledger of its region disagrees with the bank. ");
+    let usage = json!({"input_tokens": input, "output_tokens": 900 + n, "cached_tokens": cached,
+        "reasoning_tokens": thinking, "cost": {"amount": cost, "currency": "USD"}});
     let mut lines = vec![
-        json!({"k": "message", "message": "m", "role": "user", "text": format!("Look at case {n} and say what is wrong with it"), "run": ""}),
+        json!({"k": "message", "message": "m", "role": "user", "text": question}),
         json!({"k": "run.start", "run": "r", "name": agent, "model": model}),
         json!({"k": "part.start", "run": "r", "part": "p", "kind": "text"}),
-        json!({"k": "part.delta", "run": "r", "part": "p", "text": format!("I look at case {n}. The ledger of its region disagrees with the bank. ")}),
+        json!({"k": "part.delta", "run": "r", "part": "p", "text": said}),
         json!({"k": "tool.call", "run": "r", "tool": "t", "name": tool, "arguments": "{\"query\":\"select 1\"}"}),
         json!({"k": "tool.result", "run": "r", "tool": "t", "output": "no", "is_error": failed, "exec_ms": took}),
-        json!({"k": "run.update", "run": "r", "usage": {"input_tokens": input, "output_tokens": 900 + n, "cached_tokens": cached,
-            "reasoning_tokens": thinking, "cost": {"amount": cost, "currency": "USD"}}}),
+        json!({"k": "run.update", "run": "r", "usage": usage}),
     ];
+    let status = if n % 7 == 0 { "error" } else { "complete" };
     if n % 7 == 0 {
         let code = if n % 2 == 0 { "rate_limited" } else { "upstream_refused" };
         lines.push(json!({"k": "error", "run": "r", "code": code, "message": "the provider refused", "retryable": true}));
-        lines.push(json!({"k": "run.end", "run": "r", "status": "error"}));
-    } else {
-        lines.push(json!({"k": "run.end", "run": "r", "status": "complete"}));
     }
-    lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
+    lines.push(json!({"k": "run.end", "run": "r", "status": status}));
+    lines
 }
 
-/// Brings `count` runs of the last day into the hub, each an hour or less after the one before.
+/// Brings `count` runs of the last day into the hub, one after the other.
 async fn yesterday(hub: &TestHub, count: u64) {
+    let body = r#"{"k":"status","run":"","text":"the head of a file"}"#;
+    hub.request("POST", "/v1/conversations/head/events").body(body).send().await.unwrap();
+    let file = hub
+        .request("GET", "/v1/conversations/head/export/native")
+        .send()
+        .await
+        .unwrap()
+        .text()
+        .await
+        .unwrap();
+    let (head, event) = file.split_once('\n').unwrap();
+    let now = serde_json::from_str::<Value>(event.lines().next().unwrap()).unwrap()["at"].as_u64().unwrap();
     for n in 0..count {
-        let name = format!("case-{n:02}");
-        hub.publisher("template").await;
-        let told =
-            hub.request("POST", &format!("/v1/conversations/t{n}/events")).body(run(n)).send().await.unwrap();
-        assert!(told.status().is_success(), "{told:?}");
-        let path = format!("/v1/conversations/t{n}/export/native");
-        let file = hub.request("GET", &path).send().await.unwrap().text().await.unwrap();
-        let ago = 22 * HOUR_MS - n * 22 * HOUR_MS / count.max(1);
-        let lines = file.lines().map(|line| {
-            let mut line: Value = serde_json::from_str(line).unwrap();
-            for key in ["at", "producer_at"] {
-                if let Some(at) = line.get(key).and_then(Value::as_u64) {
-                    let after = line["seq"].as_u64().unwrap_or(0) * (700 + n * 10);
-                    line[key] = json!(at - ago + after);
-                }
-            }
-            line.to_string()
+        let began = now - 22 * HOUR_MS + n * 22 * HOUR_MS / count;
+        let lines = run(n).into_iter().enumerate().map(|(seq, mut event)| {
+            let seq = seq as u64;
+            event["seq"] = json!(seq + 1);
+            event["at"] = json!(began + seq * (700 + n * 10));
+            event.to_string()
         });
-        let body = lines.collect::<Vec<_>>().join("\n");
-        let path = format!("/v1/conversations/{name}/events");
+        let body = std::iter::once(head.to_owned()).chain(lines).collect::<Vec<_>>().join("\n");
+        let path = format!("/v1/conversations/case-{n:02}/events");
         let taken = hub.request("PUT", &path).body(body).send().await.unwrap();
         let status = taken.status();
         assert!(status.is_success(), "{status}: {}", taken.text().await.unwrap());
@@ -127,7 +130,7 @@ async fn the_table_is_sorted_filtered_and_alive_and_the_address_says_how() {
             "const it = document.querySelector('#filter'); it.value = '{text}'; it.dispatchEvent(new Event('input', {{bubbles: true}}))"
         )
     };
-    page.run(&typed("state:error agent:coder")).await;
+    page.run(&typed("case- state:error agent:coder")).await;
     page.run_until(ROWS, |rows| rows.as_array().is_some_and(|rows| rows.iter().all(|row| row == "case-00")))
         .await;
     page.run(&typed("host:x")).await;
@@ -217,7 +220,7 @@ async fn i7_the_page_has_as_many_rows_as_the_screen_whatever_the_hub_has() {
     }
     let page = BrowserPage::open(DESKTOP).await;
     table(&hub, &page, "/runs?sort=title").await;
-    page.text_until("summary", |text| text.starts_with("1,200 shown")).await;
+    page.text_until("summary", |text| text.starts_with("1,200 of 1,200 conversations")).await;
     let elements = "return document.querySelectorAll('*').length";
     let before = page.run(elements).await.as_u64().unwrap();
     assert!(before < 2_000, "{before} elements");
@@ -264,8 +267,7 @@ async fn the_dashboard_draws_what_happened_and_each_point_opens_what_is_behind_i
     let legend = "return [...document.querySelectorAll('[data-panel=cost] .legend li')].map(it => it.textContent.trim().split(' ')[0])";
     page.run_until(legend, |names| names.to_string().contains("opus-5")).await;
     // A click on a bar opens the runs of that hour and that model.
-    page.run("const bar = document.querySelector('[data-panel=cost] svg rect[data-line=\"0\"]'), at = bar.getBoundingClientRect();
-        bar.dispatchEvent(new MouseEvent('click', {bubbles: true, clientX: at.left + at.width / 2, clientY: at.top + 1}))").await;
+    page.run(&bar("cost")).await;
     page.run_until("return location.pathname", |it| it == "/runs").await;
     page.run_until("return location.search", |it| {
         it.as_str().is_some_and(|it| it.contains("model%3Aopus-5") && it.contains("from="))
@@ -297,4 +299,54 @@ async fn both_pages_fit_every_screen_in_both_colours() {
         assert_eq!(page.console_errors().await, Vec::<String>::new(), "{name}");
         page.close().await;
     }
+}
+
+/// Tasks of an operator on 40 runs, each with the clicks that it takes on the table of runs or the dashboard.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operators_questions_are_answered_within_two_clicks() {
+    let (hub, _publishers) = busy(40).await;
+    let page = BrowserPage::open(DESKTOP).await;
+    let chip = |words: &str| {
+        format!(
+            "[...document.querySelectorAll('[data-t=filter-chips] button')].find(it => it.textContent === '{words}').click()"
+        )
+    };
+    let head = |column: &str| {
+        format!("document.querySelector('[role=columnheader] [data-column={column}]').click()")
+    };
+    let tasks: [(&str, Vec<String>, &str); 5] = [
+        ("which waits", vec![chip("has:approval")], "deploy-billing"),
+        ("which costs most", vec![head("cost")], "case-39"),
+        ("which failed", vec![chip("has:error")], "case-35"),
+        ("which used most tokens", vec![head("tokens")], "case-39"),
+        ("which runs", vec![chip("state:running")], "release-notes"),
+    ];
+    for (task, clicks, found) in tasks {
+        table(&hub, &page, "/runs").await;
+        for click in &clicks {
+            page.run(click).await;
+        }
+        page.run_until(ROWS, |rows| rows[0] == found).await;
+        println!("{task}: {} click(s)", clicks.len());
+        assert!(clicks.len() <= 2);
+    }
+    // What filled an hour: the bar of that hour on the dashboard.
+    page.goto(&hub.url("/dashboard")).await;
+    page.run_until("return document.querySelectorAll('[data-panel=runs] svg rect').length", |count| {
+        count.as_u64() > Some(3)
+    })
+    .await;
+    page.run(&bar("runs")).await;
+    page.run_until("return location.pathname", |it| it == "/runs").await;
+    page.run_until(ROWS, |rows| rows.as_array().is_some_and(|rows| !rows.is_empty() && rows.len() < 5)).await;
+    println!("what happened in that hour: 1 click(s)");
+    page.close().await;
+}
+
+/// A click on the first bar of a panel.
+fn bar(panel: &str) -> String {
+    format!(
+        "const bar = document.querySelector('[data-panel={panel}] svg rect[data-line=\"0\"]'), at = bar.getBoundingClientRect();
+         bar.dispatchEvent(new MouseEvent('click', {{bubbles: true, clientX: at.left + at.width / 2, clientY: at.top + 1}}))"
+    )
 }

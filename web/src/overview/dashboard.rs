@@ -57,7 +57,7 @@ pub(super) fn Dashboard(board: Board) -> impl IntoView {
     });
     view! {
         <div class="dashboard" data-t="dashboard">
-            <div class="bar">
+            <div class="controls">
                 <h1>"Dashboard"</h1>
                 <span class="seg" role="group" aria-label="Time">{ranges}</span>
                 <span class="meta">"by"</span>
@@ -106,7 +106,8 @@ fn Notes(look: Look) -> impl IntoView {
                 metric.and_then(|it| it.series.first()?.total).unwrap_or(0)
             };
             let (all, without) = (total("tokens"), total("unpriced_tokens"));
-            look.since.set(series.since);
+            // Of what is shown all may be there.
+            look.since.set(if series.since > series.from { series.since } else { 0 });
             unpriced.set((without > 0 && all > 0).then(|| {
                 let percent = without.saturating_mul(100) / all;
                 format!(

@@ -180,12 +180,15 @@ impl PanelSpec {
         }
     }
 
-    /// The metrics that it draws: where lines are told apart, one of several percentiles is enough.
+    /// The metrics that it draws: where they are told apart, one of several percentiles, and all tokens together.
     pub fn drawn(&self, by: By) -> &'static [(&'static str, &'static str)] {
-        if self.shape == Shape::Lines && self.is_told_by(by) {
-            self.metrics.get(1..2).unwrap_or(self.metrics)
-        } else {
-            self.metrics
+        match self.metrics {
+            // One colour is one group: percentiles and kinds of tokens would be as many for each.
+            [_, middle, ..] if self.is_told_by(by) && self.shape == Shape::Lines => {
+                std::slice::from_ref(middle)
+            }
+            [_, _, ..] if self.is_told_by(by) => &[("tokens", "")],
+            metrics => metrics,
         }
     }
 

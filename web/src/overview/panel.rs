@@ -9,8 +9,19 @@ use web_sys::{Element, MouseEvent};
 
 use super::chart::{self, Bar, Chart, Drawn, told};
 use super::dashboard::Look;
-use super::figures::{Line, PanelSpec, Series, Shape, Unit};
+use super::figures::{HOUR_MS, Line, PanelSpec, Series, Shape, Unit};
 use crate::browser;
+
+/// Milliseconds of a day.
+const DAY_MS: u64 = 24 * HOUR_MS;
+
+/// A time as its reader writes it: the day, and hours and minutes.
+fn day_and_time(ms: u64) -> (String, String) {
+    let whole = browser::date_and_time(ms);
+    let day = whole.split(',').next().unwrap_or_default().to_owned();
+    let time = browser::moment_of_day(ms).chars().take(5).collect();
+    (day, time)
+}
 
 /// What a panel draws.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +44,7 @@ impl Picture {
             let own = names.iter().find(|(name, _)| *name == metric.metric).map_or("", |(_, word)| *word);
             for line in &metric.series {
                 let name = line.name();
+                let own = if names.len() > 1 || name.is_empty() { own } else { "" };
                 let words = [own, &name].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>();
                 lines.push(Drawn { name: words.join(" · "), values: line.values.clone() });
                 source.push(line.clone());
@@ -53,12 +65,16 @@ impl Picture {
         self.from.saturating_add((step as u64).saturating_mul(self.step_ms))
     }
 
-    /// When a step begins, as its reader writes it.
+    /// When a step begins, as its reader writes it: the day, and the time where days have several.
     fn time(&self, step: usize) -> String {
-        let whole = browser::date_and_time(self.start(step));
-        let (day, time) = whole.split_once(", ").unwrap_or((&whole, ""));
-        let short = time.rsplit_once(':').map_or(time, |(short, _)| short);
-        if self.step_ms >= 86_400_000 { day.to_owned() } else { format!("{day} {short}") }
+        let (day, time) = day_and_time(self.start(step));
+        if self.step_ms >= DAY_MS { day } else { format!("{day} {time}") }
+    }
+
+    /// The same in one word, for the axis.
+    fn tick(&self, step: usize) -> String {
+        let (day, time) = day_and_time(self.start(step));
+        if self.step_ms > HOUR_MS { day } else { time }
     }
 
     fn told(&self, line: usize, step: usize, unit: Unit) -> String {

@@ -77,7 +77,7 @@ pub(super) fn Runs(board: Board) -> impl IntoView {
     view! {
         <div class="runs" data-t="runs">
             <h1 class="sr">"Runs"</h1>
-            <div class="bar">
+            <div class="controls">
                 <FilterField table=table />
                 <Chips table=table />
                 <Time table=table />
@@ -198,17 +198,12 @@ fn Summary(table: Table) -> impl IntoView {
         let told = table.order.with(|order| {
             table.board.rows(|rows| {
                 let shown = order.iter().filter_map(|at| rows.get_index(*at).map(|(_, row)| row));
-                table::summary(shown, table.board.hub_time())
+                table::summary(shown, total, table.board.hub_time())
             })
         });
         table.board.version.track();
         let known = table.board.rows(indexmap::IndexMap::len) as u64;
-        if known < total {
-            let (known, total) = (format::grouped(known), format::grouped(total));
-            format!("{told} · {known} of {total} conversations loaded")
-        } else {
-            format!("{told} of {} conversations", format::grouped(total.max(known)))
-        }
+        if known < total { format!("{told} · {} loaded", format::grouped(known)) } else { told }
     });
     view! { <p class="meta num summary" data-t="summary">{move || words.get()}</p> }
 }

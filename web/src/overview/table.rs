@@ -134,15 +134,16 @@ impl Column {
     /// How wide it is, as a track of a CSS grid.
     pub fn track(self) -> &'static str {
         match self {
-            Self::Title => "minmax(200px,2fr)",
-            Self::Words => "minmax(220px,3fr)",
-            Self::Call => "minmax(150px,1fr)",
-            Self::State => "122px",
-            Self::Agent | Self::Model => "minmax(100px,1fr)",
-            Self::Silent | Self::Took | Self::Started | Self::Last => "92px",
+            Self::Title => "minmax(190px,2fr)",
+            Self::Words => "minmax(170px,3fr)",
+            Self::Call => "minmax(130px,1fr)",
+            Self::State => "108px",
+            Self::Agent | Self::Model => "minmax(88px,1fr)",
+            Self::Silent | Self::Took | Self::Started => "84px",
+            Self::Last => "98px",
             Self::Agents => "100px",
-            Self::Tokens | Self::Cost => "80px",
-            Self::Calls | Self::Failed | Self::Runs => "68px",
+            Self::Tokens | Self::Cost => "76px",
+            Self::Calls | Self::Failed | Self::Runs => "64px",
         }
     }
 
@@ -322,8 +323,8 @@ impl Wanted {
     }
 }
 
-/// What many rows are together, in words: how many, how many of them run and need somebody, tokens and money.
-pub fn summary<'a>(rows: impl Iterator<Item = &'a ConversationRow>, now: u64) -> String {
+/// What many rows of `total` are together, in words: how many, how many of them run and need somebody, tokens and money.
+pub fn summary<'a>(rows: impl Iterator<Item = &'a ConversationRow>, total: u64, now: u64) -> String {
     let (mut all, mut running, mut needy) = (0_usize, 0_usize, 0_usize);
     let mut used: Option<model::event::Usage> = None;
     for row in rows {
@@ -336,9 +337,15 @@ pub fn summary<'a>(rows: impl Iterator<Item = &'a ConversationRow>, now: u64) ->
             (used, more) => used.or(more),
         };
     }
-    let mut words = vec![format!("{} shown", format::grouped(all as u64))];
+    let mut words = vec![format!(
+        "{} of {} conversations",
+        format::grouped(all as u64),
+        format::grouped(total.max(all as u64))
+    )];
     words.extend((running > 0).then(|| format!("{} running", format::grouped(running as u64))));
-    words.extend((needy > 0).then(|| format!("{} need you", format::grouped(needy as u64))));
+    words.extend((needy > 0).then(|| {
+        format!("{} {} you", format::grouped(needy as u64), if needy == 1 { "needs" } else { "need" })
+    }));
     if let Some(used) = used.filter(|used| used.tokens() > 0) {
         words.push(format!("{} tokens", format::count(used.tokens())));
         words.extend(used.cost.map(format::cost));

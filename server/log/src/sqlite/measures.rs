@@ -90,9 +90,13 @@ fn has_room(connection: &Connection, span: Span, key: &MeasureKey) -> rusqlite::
 
 /// Drops the hours before `hour`.
 fn forget(connection: &Connection, hour: i64) -> rusqlite::Result<()> {
+    let mut gone = 0;
     for metric in Metric::ALL {
         let delete = "DELETE FROM measure WHERE span = 0 AND metric = ?1 AND start < ?2";
-        connection.prepare_cached(delete)?.execute((metric.number(), hour))?;
+        gone += connection.prepare_cached(delete)?.execute((metric.number(), hour))?;
+    }
+    if gone == 0 {
+        return Ok(());
     }
     connection.prepare_cached("DELETE FROM measure_span WHERE span = 0 AND start < ?1")?.execute([hour])?;
     let update = "UPDATE measured SET hours_since = max(hours_since, ?1 * 3600000)";
