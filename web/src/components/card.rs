@@ -1,4 +1,4 @@
-//! A tool call: one line with its state, and its content on a click.
+//! A tool call in the conversation: a line with its state; a click unfolds its content.
 
 use leptos::prelude::*;
 use model::event::ToolState;
@@ -22,27 +22,32 @@ use crate::open::Fold;
 use crate::preview::{self, PreviewOutput};
 use crate::store::{Store, card_id, use_store};
 
-/// Milliseconds that a call may run before its time is shown.
+/// How long a call may execute before its time is shown, in milliseconds.
 const SHOWN_AFTER_MS: u64 = 2_000;
 
-/// What the line shows, apart from texts that cost to make.
+/// What the line of a call shows, except for texts that are expensive to make.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Head {
+    /// The name of the tool, or `tool` if it has none.
     pub(super) name: String,
+    /// The state of the call.
     pub(super) state: ToolState,
+    /// The time that the line shows.
     pub(super) span: Span,
+    /// How long the call took, in milliseconds, once it is over.
     pub(super) latency_ms: Option<u64>,
+    /// What the person is asked, while the call waits for consent.
     pub(super) question: Option<String>,
-    /// A person has declined it.
+    /// Whether a person declined the call.
     is_rejected: bool,
-    /// Its run is over and has left it to who called the model.
+    /// Whether the run ended and left the call to the program that called the model.
     is_left: bool,
 }
 
 impl Head {
-    /// The line of `tool`, a call of `run`.
+    /// The head of `tool`, a call of `run`.
     pub(super) fn of(tool: &ToolView, run: Option<&RunView>) -> Self {
-        // Nobody works on what waits when its run is over.
+        // A pending call stays pending once its run has ended.
         let is_left = tool.state == ToolState::Pending && run.is_some_and(|run| !run.is_running());
         let span = match tool.state {
             ToolState::Pending if is_left => Span::None,
@@ -70,7 +75,7 @@ impl Head {
         }
     }
 
-    /// The call `id` of `run`; tracks both.
+    /// Reads the call `id` of `run`, and tracks both.
     pub(super) fn read(store: Store, run: &RunId, id: &ToolCallId) -> Self {
         let is_pending = store.reading.tool(run, id, |tool| tool.state == ToolState::Pending) == Some(true);
         if is_pending {
@@ -83,7 +88,7 @@ impl Head {
         store.reading.view(read).unwrap_or_else(Self::none)
     }
 
-    /// Its state in a word.
+    /// The state in a word.
     pub(super) fn word(&self) -> &'static str {
         match self.state {
             _ if self.is_rejected => "rejected",
@@ -92,13 +97,13 @@ impl Head {
         }
     }
 
-    /// For a call that is not there (any more).
+    /// The head for a call that is not, or no longer, in the view.
     pub(super) fn none() -> Self {
         Self::of(&ToolView::default(), None)
     }
 }
 
-/// Keeps the header that was clicked where it is.
+/// Holds the clicked header at its place on the screen, and stops following the end of the conversation.
 pub(super) fn hold(event: &leptos::ev::MouseEvent, store: Store) {
     if let Some(element) = event.current_target().and_then(|it| it.dyn_into::<Element>().ok()) {
         store.reading.scroller.with_value(|scroller| scroller.hold(&element));
@@ -106,7 +111,7 @@ pub(super) fn hold(event: &leptos::ev::MouseEvent, store: Store) {
     }
 }
 
-/// The line about the arguments. Made again only when they changed.
+/// A preview of the arguments in one line. It is made anew only when they change.
 pub(super) fn preview_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<String> {
     let (run, id) = (run.clone(), id.clone());
     let (its_run, its_id) = (run.clone(), id.clone());
@@ -123,7 +128,8 @@ pub(super) fn preview_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Str
     })
 }
 
-/// The word at the right: the state, for a failure with its first line; for a result its kind and size.
+/// The text at the right of the line: the state; for a failure with its first line; for a result, its kind
+/// and size.
 fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> Memo<String> {
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |_| {
@@ -156,7 +162,7 @@ fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> M
     })
 }
 
-/// How slow a call is, compared with the others of its tool; nothing when it is not.
+/// How slow the call is compared with others of its tool; `None` if it is not slow.
 pub(super) fn slow_word(
     store: Store,
     head: Memo<Head>,
@@ -170,7 +176,7 @@ pub(super) fn slow_word(
                 let until = silent_since.get().unwrap_or_else(|| store.reading.now.get());
                 Some((until.saturating_sub(from), false))
             }
-            // How long somebody took to decide says nothing of the tool.
+            // The time that a person took to decide says nothing about the tool.
             (ToolState::Cancelled, _) => None,
             _ => head.latency_ms.map(|ms| (ms, true)),
         })?;
@@ -181,11 +187,11 @@ pub(super) fn slow_word(
     })
 }
 
-/// The number of this attempt, where the source gave one id to several.
+/// The number of this attempt, from 2 on, if the source gave several calls the same id.
 fn attempt(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<usize>> {
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |_| {
-        // What a call is an attempt of is said when it begins.
+        // The source's id is known when the call begins and does not change.
         store.reading.tool(&run, &id, |tool| tool.given_id.is_some()).filter(|has| *has)?;
         let before =
             store.reading.view(|view| view.runs.get(&run).map(|run| earlier_attempts(run, &id).len()));
@@ -193,7 +199,7 @@ fn attempt(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<usize>> {
     })
 }
 
-/// The card of a call.
+/// The card of a call: its line and, unfolded, its content.
 #[component]
 pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
     let store = use_store();
@@ -226,7 +232,7 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
     let latency = move || head.with(|head| head.latency_ms).map(|ms| ms.to_string());
     let progress = progress_of(store, &run, &id);
     let ids = StoredValue::new((run, id));
-    // Who decides must see all of it, whatever is folded.
+    // A call that waits for consent shows all its arguments, even if the card is folded.
     let is_asked = Memo::new(move |_| head.with(|head| head.state == ToolState::Approval) && !open.get());
     let can_stop = Memo::new(move |_| {
         is_slow_now.get() && ids.with_value(|(run, _)| store.going().as_ref() == Some(run))
@@ -269,7 +275,7 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
     }
 }
 
-/// Stops the run of a call that takes long.
+/// A button that stops the run of a slow call.
 #[component]
 fn StopSlow(ids: Ids) -> impl IntoView {
     let store = use_store();
@@ -283,7 +289,8 @@ fn StopSlow(ids: Ids) -> impl IntoView {
     }
 }
 
-/// Whether a call failed and nothing had begun since. Once so, always so: nothing closes by itself.
+/// Whether the call failed as the newest step of its run. It stays true afterwards, so that the card does not
+/// fold by itself.
 fn just_failed(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> Memo<bool> {
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |was: Option<&bool>| {
@@ -292,7 +299,7 @@ fn just_failed(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> 
     })
 }
 
-/// How far a call says that it is, while it runs.
+/// The progress that a call reports while it executes.
 fn progress_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<String>> {
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |_| {
@@ -310,6 +317,7 @@ fn progress_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<String
     })
 }
 
+/// The CSS class of the word for `state`.
 fn word_class(state: ToolState) -> &'static str {
     match state {
         ToolState::Complete => "meta num",
