@@ -7,6 +7,7 @@ use model::view::Item;
 use model::{AgentId, RunId};
 
 use super::agent::CountsOf;
+use super::aside::Aside;
 use super::copy::Copy;
 use super::elapsed::{Span, span_text};
 use super::icon::{StateIcon, icon, run_icon};
@@ -14,15 +15,6 @@ use super::lane::Lane;
 use crate::agents::{self, Branch};
 use crate::flow::RowRank;
 use crate::store::{AgentKey, Store, use_store};
-
-/// Stands in the context of what is drawn in the panel: the conversation may hold the same.
-#[derive(Clone, Copy)]
-pub(super) struct Aside;
-
-/// The id of an element, also where the same stands in the panel and in the conversation.
-pub(super) fn own_id(id: String) -> String {
-    if use_context::<Aside>().is_some() { format!("side/{id}") } else { id }
-}
 
 /// The tree, or one agent.
 #[component]

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use leptos::prelude::*;
 use model::event::{RunStatus, ToolState};
 use model::view::ToolView;
-use model::{RunId, ToolCallId};
 
-use super::card::Head;
+use super::call::{Head, Ids};
 use super::kinds::{attached, draw};
 use super::output::{Shown, Text};
 use super::text::Growing;
@@ -26,9 +25,6 @@ mod whole;
 use foot::{Foot, Timing};
 use whole::Whole;
 pub(crate) use whole::copy_result;
-
-/// A call, by its run and its id.
-pub(super) type Ids = StoredValue<(RunId, ToolCallId)>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tab {

@@ -7,6 +7,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event};
 
+use super::call::Groups;
 use super::tool_row::ToolRow;
 use crate::agents;
 use crate::calls::{self, Calls, Filter, Sort, Wanted};
@@ -19,22 +20,6 @@ use crate::window;
 mod list;
 
 use list::{keep_newest_in_view, move_focus, place_of};
-
-/// The calls by tool, made once for all who ask how long a tool usually takes.
-#[derive(Clone, Copy)]
-pub(crate) struct Groups(pub(crate) Memo<Vec<Group>>);
-
-impl Groups {
-    /// Of the conversation that `store` shows.
-    pub(crate) fn of(store: Store) -> Self {
-        Self(Memo::new(move |_| {
-            store.reading.conversation.track();
-            store.reading.recordings.track();
-            store.reading.track_tools();
-            store.reading.view(|view| latency::groups(view, |_| true))
-        }))
-    }
-}
 
 /// The calls of `groups`; `every` tells what is usual. Looks at the ticker only while one runs.
 fn all_calls(store: Store, groups: Memo<Vec<Group>>, every: Memo<Vec<Group>>) -> Memo<Calls> {
