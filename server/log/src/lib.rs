@@ -19,8 +19,8 @@
 //! for all above it.
 //!
 //! Reading order: this file → `written` (what goes in) → `found` (what comes back) → `ring` and `memory` (the log in
-//! memory) → `pack` (blocks of events) → `sqlite` (the log on disk: queue → writer → file ← readers) → `stop`. [`clock`] and [`rank`]
-//! stand on their own.
+//! memory) → `pack` and `blocks` (blocks of events) → `ops`, `tails` and `queue` (what waits to be written, for every log that writes) →
+//! `packer` → `sqlite` (the log on disk: queue → writer → file ← readers) → `stop`. [`clock`] and [`rank`] stand on their own.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -34,19 +34,35 @@ use tokio::sync::watch;
 pub mod clock;
 pub mod rank;
 
+mod blocks;
+#[cfg(any(test, feature = "testkit"))]
+pub mod conformance;
+mod documents;
 mod found;
+#[cfg(any(test, feature = "testkit"))]
+mod hand;
 mod memory;
+mod numbers;
+mod ops;
 mod pack;
+mod packer;
+mod queue;
 mod ring;
+mod rows;
+mod search;
 mod sqlite;
 mod stop;
+mod tails;
+mod tally;
+mod tools;
+mod views;
 mod written;
 
 pub use found::{Finds, Hit, ListQuery, Retention, SearchQuery, Span, ToolFigures};
+#[cfg(any(test, feature = "testkit"))]
+pub use hand::Hand;
 pub use memory::MemoryLog;
 pub use ring::Ring;
-#[cfg(any(test, feature = "testkit"))]
-pub use sqlite::Hand;
 pub use sqlite::{OpenError, Options, SqliteLog};
 pub use stop::{Stop, StopOnDrop};
 pub use written::{Append, Attachment, Call, Checkpoint, Document, DocumentKind, DocumentPlace, Mark};
@@ -259,6 +275,11 @@ pub struct Stored {
 /// a few microseconds and may be called under a conversation's lock. Those that read wait for the disk: call
 /// them outside every lock, through [`blocking`]. Dropping a log without [`EventLog::close`] is an unclean
 /// stop: what is still queued is not written, and its conversations go on in a new epoch.
+///
+/// The module `conformance` (feature `testkit`) tests every rule here on any log. Logs may differ in this and nothing else: one that
+/// offers only [`Durability::Memory`] may have nothing to load, list, search or count by tool, forgets its oldest events, refuses no
+/// import and gives tickets that nobody needs to wait for. Whether a conversation exists whose only append had no events
+/// is open.
 pub trait EventLog: std::fmt::Debug + Send + Sync {
     /// The highest durability that this log can promise (invariant I9).
     fn durability(&self) -> Durability;

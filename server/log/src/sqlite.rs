@@ -47,24 +47,23 @@ use super::{
     Append, Call, Checkpoint, EventLog, Figures, Finds, Import, ListQuery, LogError, Missing, Page, Progress,
     Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures, Unwritten,
 };
-use crate::clock;
+use crate::blocks::unreadable;
+use crate::packer::{BlockSource, Packer};
+use crate::queue::{Queue, Stage};
 use crate::rank::{Rank, step_back};
+use crate::tally::Tally;
+use crate::{clock, ops, packer, queue, tally};
 
 mod aside;
 mod blocks;
 mod commit;
 mod documents;
-#[cfg(any(test, feature = "testkit"))]
-mod hand;
 mod imports;
 mod journal;
 mod known;
 mod load;
 mod marks;
-mod ops;
-mod packer;
 mod private;
-mod queue;
 mod readers;
 mod replay;
 mod retain;
@@ -72,24 +71,16 @@ mod rows;
 mod schema;
 mod search;
 mod sweep;
-mod tails;
-mod tally;
 mod tools;
 mod views;
 mod watermark;
 mod writer;
 
 use aside::Aside;
-use blocks::unreadable;
-#[cfg(any(test, feature = "testkit"))]
-pub use hand::Hand;
 use journal::Journal;
 use ops::{Adoption, Events, Op};
-use packer::Packer;
-use queue::{Queue, Stage};
 use readers::{READERS_MAX, Readers, SEARCHERS_MAX};
 pub use schema::OpenError;
-use tally::Tally;
 use watermark::Marker;
 use writer::Writer;
 
@@ -186,7 +177,8 @@ impl SqliteLog {
             let (packer, queue, path) = (Arc::clone(&packer), Arc::clone(&queue), path.to_path_buf());
             move || {
                 step_back(Rank::Packing);
-                packer.run(&path, &queue);
+                let mut source = open_source(&path);
+                packer.run(source.as_mut().map(|it| it as &mut dyn BlockSource), &queue);
             }
         };
         let entries = Arc::clone(&queue);
@@ -229,6 +221,32 @@ impl SqliteLog {
             }
         }
         threads.lock = None;
+    }
+}
+
+#[cfg(any(test, feature = "testkit"))]
+impl SqliteLog {
+    /// Opens a log that writes when its hand does.
+    pub fn by_hand(path: &Path, options: &Options) -> Result<(Self, crate::Hand), OpenError> {
+        let log = Self::open(path, options)?;
+        let hand = crate::Hand::of(&log.queue);
+        Ok((log, hand))
+    }
+}
+
+/// A connection from which blocks are read that can be packed together; nothing where there is none to be had.
+fn open_source(path: &Path) -> Option<rusqlite::Connection> {
+    let opened = schema::open_reader(path);
+    opened.inspect_err(|error| tracing::warn!(%error, "the log cannot be compacted")).ok()
+}
+
+impl BlockSource for rusqlite::Connection {
+    fn newest_first(&mut self, key: i64, limit: usize) -> Result<Vec<crate::blocks::Loose>, LogError> {
+        blocks::newest_first(self, key, limit).map_err(unreadable)
+    }
+
+    fn one(&mut self, _key: i64, id: i64) -> Result<Vec<model::Envelope>, LogError> {
+        blocks::one(self, id)
     }
 }
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use rusqlite::InterruptHandle;
+
+/// Interrupts the statement that runs on a connection. Does not wait.
+pub(crate) type Interrupt = Box<dyn Fn() + Send>;
 
 /// A handle with which another thread cancels one query. A query that was cancelled before it began does
 /// nothing. Each query needs a handle of its own. Dropping the handle does not cancel the query, see
@@ -13,7 +15,7 @@ use rusqlite::InterruptHandle;
 pub struct Stop {
     is_stopped: AtomicBool,
     /// The connection that the query runs on, while it does.
-    running: Mutex<Option<InterruptHandle>>,
+    running: Mutex<Option<Interrupt>>,
 }
 
 impl Stop {
@@ -22,7 +24,7 @@ impl Stop {
         let running = self.running.lock();
         self.is_stopped.store(true, Ordering::Release);
         if let Some(running) = &*running {
-            running.interrupt();
+            running();
         }
     }
 
@@ -31,10 +33,10 @@ impl Stop {
         self.is_stopped.load(Ordering::Acquire)
     }
 
-    /// Notes that the query runs on the connection of `handle` until the returned guard is dropped. After
+    /// Notes that the query runs on a connection that `interrupt` interrupts, until the returned guard is dropped. After
     /// that the connection is not interrupted: another query may use it.
-    pub(crate) fn runs(&self, handle: InterruptHandle) -> Running<'_> {
-        *self.running.lock() = Some(handle);
+    pub(crate) fn runs(&self, interrupt: Interrupt) -> Running<'_> {
+        *self.running.lock() = Some(interrupt);
         Running(self)
     }
 }

@@ -7,7 +7,8 @@ use model::fold::ViewChange;
 use model::view::Item;
 use model::{AgentId, RunId};
 
-use super::agents::{CopyAgent, own_id};
+use super::agents::CopyAgent;
+use super::aside::own_id;
 use super::elapsed::{Span, span_text};
 use super::icon::{Chevron, StateIcon, run_icon};
 use super::lane::Lane;
@@ -35,7 +36,7 @@ pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView 
     let head = head_of(store, &run, &id);
     let open = Memo::new(move |_| key.with_value(|key| store.reading.is_open(key, Fold::Agent)));
     let toggle = move |event: leptos::ev::MouseEvent| {
-        super::card::hold(&event, store);
+        super::aside::hold(&event, store);
         key.with_value(|key| store.reading.choose(key, !open.get_untracked()));
     };
     let status =

@@ -7,6 +7,7 @@ use model::view::Item;
 use model::{AgentId, RunId};
 
 use super::agent::CountsOf;
+use super::aside::Aside;
 use super::copy::Copy;
 use super::elapsed::{Span, span_text};
 use super::icon::{StateIcon, icon, run_icon};
@@ -14,16 +15,6 @@ use super::lane::Lane;
 use crate::agents::{self, Branch};
 use crate::flow::RowRank;
 use crate::store::{AgentKey, Store, use_store};
-
-/// A context for what is drawn in the panel, where an element of the conversation may be shown a second time.
-#[derive(Clone, Copy)]
-pub(super) struct Aside;
-
-/// The DOM id of an element. It gets a prefix in the panel, since the same element may be in the conversation
-/// too.
-pub(super) fn own_id(id: String) -> String {
-    if use_context::<Aside>().is_some() { format!("side/{id}") } else { id }
-}
 
 /// The tree of all agents, or the chosen agent.
 #[component]

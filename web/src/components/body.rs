@@ -8,9 +8,8 @@ use std::sync::Arc;
 use leptos::prelude::*;
 use model::event::{RunStatus, ToolState};
 use model::view::ToolView;
-use model::{RunId, ToolCallId};
 
-use super::card::Head;
+use super::call::{Head, Ids};
 use super::kinds::{attached, draw};
 use super::output::{Shown, Text};
 use super::text::Growing;
@@ -29,9 +28,6 @@ mod whole;
 use foot::{Foot, Timing};
 use whole::Whole;
 pub(crate) use whole::copy_result;
-
-/// The run and the id of a call.
-pub(super) type Ids = StoredValue<(RunId, ToolCallId)>;
 
 /// A tab of the card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use model::view::TopItem;
 use model::{ConversationId, View};
 
-use super::agents::Aside;
+use super::aside::Aside;
 use super::message::Message;
 use super::overlay::Dialog;
 use super::run::Run;

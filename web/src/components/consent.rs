@@ -7,8 +7,7 @@ use model::command::CommandAction;
 use model::digest::digest;
 use model::event::ToolState;
 
-use super::body::Ids;
-use super::card::Head;
+use super::call::{Head, Ids};
 use crate::control::{self, At, edited};
 use crate::forms::Form;
 use crate::preview;

@@ -8,7 +8,7 @@ use model::view::Item;
 use model::{AgentId, RunId};
 
 use super::agent::Agent;
-use super::agents::own_id;
+use super::aside::own_id;
 use super::card::Card;
 use super::note::note;
 use super::text::{Answer, File};

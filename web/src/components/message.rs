@@ -5,7 +5,7 @@ use model::MessageId;
 use model::fold::ViewChange;
 use model::view::MessageView;
 
-use super::agents::own_id;
+use super::aside::own_id;
 use super::icon::Chevron;
 use super::text::Written;
 use super::turn::{Rewrite, TurnActs};
@@ -76,7 +76,7 @@ fn OtherMessage(role: String, text: String, key: StoredValue<String>) -> impl In
     let size = format::bytes(text.len() as u64);
     let open = Memo::new(move |_| key.with_value(|key| store.reading.is_open(key, Fold::Line)));
     let toggle = move |event: leptos::ev::MouseEvent| {
-        super::card::hold(&event, store);
+        super::aside::hold(&event, store);
         key.with_value(|key| store.reading.choose(key, !open.get_untracked()));
     };
     view! {

@@ -56,7 +56,7 @@ fn Event(name: String, json: String, key: String) -> impl IntoView {
     let key = StoredValue::new(key);
     let open = Memo::new(move |_| key.with_value(|key| store.reading.is_open(key, Fold::Line)));
     let toggle = move |event: leptos::ev::MouseEvent| {
-        super::card::hold(&event, store);
+        super::aside::hold(&event, store);
         key.with_value(|key| store.reading.choose(key, !open.get_untracked()));
     };
     view! {

@@ -7,7 +7,7 @@ use model::retry::ModelRetry;
 use model::view::{NoteBody, RunView};
 use model::{RunId, View};
 
-use super::agents::own_id;
+use super::aside::own_id;
 use super::copy::Copy;
 use super::elapsed::{Span, span_text};
 use super::icon::{Chevron, icon};
@@ -120,7 +120,7 @@ fn Steps(
 ) -> impl IntoView {
     let store = use_store();
     let toggle = move |event: leptos::ev::MouseEvent| {
-        super::card::hold(&event, store);
+        super::aside::hold(&event, store);
         key.with_value(|key| store.reading.choose(key, !open.get_untracked()));
     };
     let counts = move || {

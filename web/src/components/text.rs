@@ -56,7 +56,7 @@ pub(super) fn Answer(run: RunId, id: PartId, #[prop(optional)] is_refusal: bool)
         }
     });
     let all = move |event: leptos::ev::MouseEvent| {
-        super::card::hold(&event, store);
+        super::aside::hold(&event, store);
         wants_all.set(true);
     };
     view! {

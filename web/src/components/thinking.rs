@@ -59,7 +59,7 @@ pub(super) fn Thinking(run: RunId, id: PartId) -> impl IntoView {
         grows
     });
     let toggle = move |event: leptos::ev::MouseEvent| {
-        super::card::hold(&event, store);
+        super::aside::hold(&event, store);
         key.with_value(|key| store.reading.choose(key, !open.get_untracked()));
     };
     let text = move || {

@@ -7,7 +7,7 @@ use model::{RunId, ToolCallId};
 use web_sys::KeyboardEvent;
 
 use super::body::Body;
-use super::card::{Head, preview_of, slow_word};
+use super::call::{Head, preview_of, slow_word};
 use super::elapsed::span_text;
 use super::icon::{icon, tool_icon};
 use crate::calls::Calls;

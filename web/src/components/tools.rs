@@ -9,6 +9,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event};
 
+use super::call::Groups;
 use super::tool_row::ToolRow;
 use crate::agents;
 use crate::calls::{self, Calls, Filter, Sort, Wanted};
@@ -21,23 +22,6 @@ use crate::window;
 mod list;
 
 use list::{keep_newest_in_view, move_focus, place_of};
-
-/// A context with the calls grouped by tool, computed once for all components that compare a call with others
-/// of its tool.
-#[derive(Clone, Copy)]
-pub(crate) struct Groups(pub(crate) Memo<Vec<Group>>);
-
-impl Groups {
-    /// The groups of the conversation that `store` shows.
-    pub(crate) fn of(store: Store) -> Self {
-        Self(Memo::new(move |_| {
-            store.reading.conversation.track();
-            store.reading.recordings.track();
-            store.reading.track_tools();
-            store.reading.view(|view| latency::groups(view, |_| true))
-        }))
-    }
-}
 
 /// The calls of `groups`; `every` tells how long calls of a tool usually take. Tracks the ticker only while a
 /// call executes.

@@ -1,35 +1,16 @@
 //! The table of events: blocks of packed events, and the large results beside them.
 
-use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 
-use flate2::Compression;
-use flate2::read::ZlibDecoder;
-use flate2::write::ZlibEncoder;
 use model::{Envelope, Seq};
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::ops::{Block, Compacted, Encoding};
 use super::schema::{integer, natural, size};
-use crate::pack::{pack, unpack};
+pub(super) use crate::blocks::unreadable;
+use crate::blocks::{Loose, cut, events};
+use crate::pack::pack;
 use crate::{Attachment, LogError};
-use model::weigh::weigh;
-
-/// A block ends once its events weigh this much, in bytes. Reading one event reads its whole block.
-pub(super) const BLOCK_BYTES: usize = 1 << 20;
-
-/// Cuts `envelopes` into runs of about [`BLOCK_BYTES`], each without a hole.
-pub(super) fn cut(envelopes: &[Arc<Envelope>]) -> impl Iterator<Item = &[Arc<Envelope>]> {
-    let mut bytes = 0;
-    envelopes.chunk_by(move |last, next| {
-        bytes += weigh(last);
-        let same = bytes < BLOCK_BYTES && last.seq + 1 == next.seq;
-        if !same {
-            bytes = 0;
-        }
-        same
-    })
-}
 
 /// Writes `envelopes` as uncompressed blocks. Returns the number of blocks and their bytes.
 pub(super) fn insert(
@@ -134,63 +115,6 @@ pub(super) fn gap(connection: &Connection, key: i64, head: Seq) -> rusqlite::Res
         begin = first;
     }
     Ok(None)
-}
-
-/// Unpacks the body of a block.
-pub(super) fn events(encoding: i64, body: &[u8]) -> Result<Vec<Envelope>, LogError> {
-    let unpacked = match Encoding::of(encoding) {
-        Some(Encoding::Plain) => unpack(body),
-        Some(Encoding::Zlib) => unpack(&inflate(body).map_err(unreadable)?),
-        None => return Err(unreadable(format!("no encoding has the number {encoding}"))),
-    };
-    unpacked.map_err(unreadable)
-}
-
-/// The error for bytes that cannot be read, with the reason.
-pub(super) fn unreadable(error: impl std::fmt::Display) -> LogError {
-    LogError::Unreadable(Arc::from(error.to_string()))
-}
-
-/// Packs `envelopes` into compressed blocks.
-pub(super) fn compress(envelopes: &[Arc<Envelope>]) -> Vec<Block> {
-    let block = |run: &[Arc<Envelope>]| {
-        let (first, last) = (run.first()?.seq, run.last()?.seq);
-        let plain = pack(run);
-        let raw = plain.len();
-        let zlib = deflate(&plain, Compression::default());
-        let (encoding, body) =
-            if zlib.len() < raw { (Encoding::Zlib, zlib) } else { (Encoding::Plain, plain) };
-        Some(Block { first, last, encoding, raw, body })
-    };
-    cut(envelopes).filter_map(block).collect()
-}
-
-/// Compresses `bytes` with zlib.
-pub(super) fn deflate(bytes: &[u8], how: Compression) -> Vec<u8> {
-    let mut encoder = ZlibEncoder::new(Vec::with_capacity(bytes.len() / 4), how);
-    // Writing to memory cannot fail.
-    drop(encoder.write_all(bytes));
-    encoder.finish().unwrap_or_default()
-}
-
-/// The reverse of [`deflate`].
-pub(super) fn inflate(body: &[u8]) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(body.len().saturating_mul(4));
-    ZlibDecoder::new(body).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// A block as a candidate for being joined with its neighbours.
-#[derive(Debug)]
-pub(super) struct Loose {
-    /// The key of its row.
-    pub(super) id: i64,
-    /// Bytes of its events, uncompressed.
-    pub(super) raw: u64,
-    /// Bytes of its body.
-    pub(super) bytes: u64,
-    pub(super) first: Seq,
-    pub(super) last: Seq,
 }
 
 /// The newest blocks of a conversation, at most `limit`, the newest first.

@@ -1,28 +1,11 @@
-//! The table of documents, which search reads, and the index of their words.
+//! Texts to be found, and their words.
 
-use model::limits::DOCUMENT_BYTES_MAX;
-use model::view::Item;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::schema::integer;
-use crate::{Document, DocumentKind, DocumentPlace};
-
-/// The name of a kind in the database.
-pub(super) fn word(kind: DocumentKind) -> &'static str {
-    match kind {
-        DocumentKind::Text => "text",
-        DocumentKind::Thinking => "thinking",
-        DocumentKind::Arguments => "arguments",
-        DocumentKind::Result => "result",
-        DocumentKind::Message => "message",
-    }
-}
-
-/// The kind that has the name `word` in the database.
-pub(super) fn kind(word: &str) -> Option<DocumentKind> {
-    use DocumentKind::{Arguments, Message, Result, Text, Thinking};
-    [Text, Thinking, Arguments, Result, Message].into_iter().find(|kind| self::word(*kind) == word)
-}
+use crate::documents::{clean, item};
+pub(super) use crate::documents::{kind, word};
+use crate::{Document, DocumentKind};
 
 /// The words that the index has for a conversation and a kind, so that a search can be narrowed to them.
 pub(super) fn place(key: i64, kind: DocumentKind) -> String {
@@ -31,14 +14,7 @@ pub(super) fn place(key: i64, kind: DocumentKind) -> String {
 
 /// Stores a document in the place of an older one of the same item. Returns its bytes; 0 if it replaces one.
 pub(super) fn put(connection: &Connection, key: i64, document: &Document) -> rusqlite::Result<i64> {
-    let item = match &document.place {
-        DocumentPlace::Item(Item::Part(part)) => part.as_str(),
-        DocumentPlace::Item(Item::Tool(tool)) => tool.as_str(),
-        DocumentPlace::Item(Item::Agent(agent)) => agent.as_str(),
-        // A note has no text of its own.
-        DocumentPlace::Item(Item::Note(_)) => return Ok(0),
-        DocumentPlace::Message(message) => message.as_str(),
-    };
+    let Some(item) = item(document) else { return Ok(0) };
     let (run, kind) = (document.run.as_str(), word(document.kind));
     let select = "SELECT id FROM document WHERE conversation = ?1 AND run = ?2 AND kind = ?3 AND item = ?4";
     let mut select = connection.prepare_cached(select)?;
@@ -67,12 +43,4 @@ pub(super) fn forget(connection: &Connection, column: &str, value: i64) -> rusql
     connection.prepare_cached(&words)?.execute([value])?;
     connection.prepare_cached(&format!("DELETE FROM document WHERE {column} = ?1"))?.execute([value])?;
     Ok(())
-}
-
-/// Prepares `text` for the index: shortens it to the limit, and replaces the character that would end a text
-/// in the database and the two that the index takes for letters although they are none.
-fn clean(text: &str) -> String {
-    let end = text.floor_char_boundary(DOCUMENT_BYTES_MAX);
-    let text = text.get(..end).unwrap_or_default();
-    text.replace(['\0', '\u{fdd0}', '\u{fdd1}'], " ")
 }

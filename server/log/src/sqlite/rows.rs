@@ -1,12 +1,12 @@
 //! The list of conversations: rows in the table of conversations.
 
-use model::event::RunStatus;
 use model::frame::ConversationRow;
 use model::{ConversationId, Epoch};
 use rusqlite::{Connection, Row};
 
 use super::schema::{integer, natural, size};
 use crate::ListQuery;
+use crate::rows::{nameless, word};
 
 /// Stores a row of the list, unless a newer one is there.
 pub(super) fn put(connection: &Connection, key: i64, row: &ConversationRow) -> rusqlite::Result<()> {
@@ -16,17 +16,6 @@ pub(super) fn put(connection: &Connection, key: i64, row: &ConversationRow) -> r
     let json = serde_json::to_string(row).unwrap_or_default();
     connection.prepare_cached(update)?.execute((key, json, row.state.map(word), integer(row.head)))?;
     Ok(())
-}
-
-/// The name of a run's state in the database.
-fn word(status: RunStatus) -> &'static str {
-    match status {
-        RunStatus::Running => "running",
-        RunStatus::Complete => "complete",
-        RunStatus::Error => "error",
-        RunStatus::Cancelled => "cancelled",
-        RunStatus::Interrupted => "interrupted",
-    }
 }
 
 /// A page of the list, the newest activity first.
@@ -64,35 +53,6 @@ pub(super) fn conversation(found: &Row<'_>, at: usize) -> rusqlite::Result<Conve
     ConversationId::parse(text).map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(at, rusqlite::types::Type::Text, Box::new(error))
     })
-}
-
-/// The row of a conversation for which none was stored yet.
-fn nameless(id: &ConversationId) -> ConversationRow {
-    ConversationRow {
-        conversation: id.clone(),
-        title: None,
-        forked_from: None,
-        state: None,
-        stalled: false,
-        activity: None,
-        epoch: Epoch::new(""),
-        head: 0,
-        started_at: 0,
-        ended_at: None,
-        at: 0,
-        runs: 0,
-        tools: 0,
-        failed: 0,
-        approvals: 0,
-        agents: 0,
-        anomalies: 0,
-        viewers: 0,
-        call: None,
-        asks: None,
-        model: None,
-        answer: None,
-        used: Vec::new(),
-    }
 }
 
 /// The conversations whose newest run goes on according to their rows, and those with events that are newer

@@ -6,6 +6,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::private;
+pub(super) use crate::numbers::{integer, natural, size};
 
 /// Marks the file as a log of Fanlight, so that it is not taken for another program's database: "Fanl".
 const APPLICATION: i32 = 0x4661_6e6c;
@@ -191,21 +192,6 @@ fn migrate(connection: &mut Connection, version: usize) -> rusqlite::Result<()> 
         tracing::info!(schema = before + 1, "the log has a new schema");
     }
     Ok(())
-}
-
-/// A count or time as a number of the database, which is signed. The largest ones are cut.
-pub(super) fn integer(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// A size or limit as a number of the database.
-pub(super) fn size(number: usize) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// The reverse of [`integer`]; negative numbers become 0.
-pub(super) fn natural(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -16,11 +16,8 @@ use super::load;
 use super::schema::{integer, natural, size};
 use crate::{Finds, Hit, LogError, SearchQuery, Stop};
 
-mod query;
-mod snippet;
-mod words;
-
-use words::Term;
+use crate::search::words::Term;
+use crate::search::{query, snippet};
 
 /// Documents in the first window. Each has at most [`model::limits::DOCUMENT_BYTES_MAX`] bytes.
 const WINDOW: i64 = 64;
@@ -48,7 +45,8 @@ pub(super) fn search(connection: &Connection, query: &SearchQuery, stop: &Stop) 
     if let Some(kind) = query.kind {
         wanted = format!("{wanted} AND place : k{}", documents::word(kind));
     }
-    let _running = stop.runs(connection.get_interrupt_handle());
+    let handle = connection.get_interrupt_handle();
+    let _running = stop.runs(Box::new(move || handle.interrupt()));
     let bounds = "SELECT coalesce(min(id), 0), coalesce(max(id), 0) FROM document";
     let bounds = connection.query_row(bounds, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)));
     let (oldest, newest) = bounds.map_err(unreadable)?;

@@ -4,22 +4,22 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::{GATHER, GATHER_BYTES, GROUP_BYTES_MAX, Queue, Stage, State};
-use crate::sqlite::ops::{Events, Op, Way};
+use crate::ops::{Events, Op, Way};
 use crate::{Health, Ticket};
 
 /// The contents of the next entry.
 #[derive(Debug)]
-pub(in crate::sqlite) struct NextEntry {
+pub(crate) struct NextEntry {
     /// The appends, each with its ticket. Empty if only operations wait that need not be stored.
-    pub(in crate::sqlite) appends: Vec<(u64, Arc<Events>)>,
+    pub(crate) appends: Vec<(u64, Arc<Events>)>,
     /// Everything up to this ticket is stored once they are written.
-    pub(in crate::sqlite) last: u64,
+    pub(crate) last: u64,
 }
 
 impl Queue {
     /// For the journal's thread: waits for an entry to write. `None` when the log ends, because the writer
     /// then writes everything.
-    pub(in crate::sqlite) fn next_entry(&self) -> Option<NextEntry> {
+    pub(crate) fn next_entry(&self) -> Option<NextEntry> {
         let mut state = self.state.lock();
         loop {
             if state.stage != Stage::Open {
@@ -78,7 +78,7 @@ impl Queue {
     }
 
     /// For the journal's thread: `entry` is written.
-    pub(in crate::sqlite) fn journaled(&self, entry: &NextEntry) {
+    pub(crate) fn journaled(&self, entry: &NextEntry) {
         let mut state = self.state.lock();
         state.stored = state.stored.max(entry.last);
         state.pass_aside();
@@ -92,7 +92,7 @@ impl Queue {
 
     /// For the journal's thread: the journal cannot be written. Everything is stored as rows until a commit
     /// succeeds.
-    pub(in crate::sqlite) fn journal_failed(&self) {
+    pub(crate) fn journal_failed(&self) {
         let mut state = self.state.lock();
         state.journal_is_off = true;
         #[cfg(any(test, feature = "testkit"))]

@@ -16,7 +16,7 @@ const LENGTH: usize = 240;
 
 /// The text around the first match of any of `terms`, and the spans of all matches in it. Without a match,
 /// the beginning of the text.
-pub(super) fn around_first(text: &str, terms: &[Term]) -> (String, Vec<Span>) {
+pub(crate) fn around_first(text: &str, terms: &[Term]) -> (String, Vec<Span>) {
     let mut matches = Matches::of(text, terms);
     let first = matches.next();
     let start = first.as_ref().map_or(0, |found| found.start);

@@ -2,18 +2,15 @@
 //! leaves the writing to the writer, in steps that are small compared with a commit. All its work only saves
 //! time and space later, so work beyond its bounds is dropped.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet};
 use model::{ConversationId, Envelope};
 use parking_lot::{Condvar, Mutex};
-use rusqlite::Connection;
 
-use super::blocks::{self, BLOCK_BYTES, Loose};
-use super::ops::{Compacted, Op, PackedView};
-use super::queue::Queue;
-use super::schema;
+use crate::blocks::{self, BLOCK_BYTES, Loose};
+use crate::ops::{Compacted, Op, PackedView};
+use crate::queue::Queue;
 use crate::{Checkpoint, LogError};
 
 /// Most states that wait to be packed. Each is as large as the one in memory.
@@ -29,10 +26,19 @@ const STEP_ROWS_MAX: usize = 1024;
 /// event is packed again only a few times, however long its conversation gets.
 const GROWTH: u64 = 2;
 
+/// Where the packer reads what it packs.
+pub(crate) trait BlockSource {
+    /// Up to `limit` rows of the conversation `key`, the newest first.
+    fn newest_first(&mut self, key: i64, limit: usize) -> Result<Vec<Loose>, LogError>;
+
+    /// The events of the row `id` of the conversation `key`.
+    fn one(&mut self, key: i64, id: i64) -> Result<Vec<Envelope>, LogError>;
+}
+
 /// The jobs of the packing thread. Owned by the log together with the thread. When the log ends, waiting
 /// states are still packed, and waiting joins are dropped.
 #[derive(Debug, Default)]
-pub(super) struct Packer {
+pub(crate) struct Packer {
     jobs: Mutex<Jobs>,
     /// Notified when there is a job or the end has come.
     work: Condvar,
@@ -57,7 +63,7 @@ impl Packer {
     /// Queues a state of the conversation `key` to be packed and written. It is dropped if [`VIEWS_MAX`] wait
     /// already, which only makes the next load slower. Returns it as an error if the thread is about to end:
     /// the caller then packs it.
-    pub(super) fn keep(&self, key: i64, checkpoint: Box<Checkpoint>) -> Result<(), Box<Checkpoint>> {
+    pub(crate) fn keep(&self, key: i64, checkpoint: Box<Checkpoint>) -> Result<(), Box<Checkpoint>> {
         let mut jobs = self.jobs.lock();
         if jobs.ends {
             return Err(checkpoint);
@@ -70,7 +76,7 @@ impl Packer {
     }
 
     /// Queues the blocks of the conversation `key` to be joined. Does nothing if too many conversations wait.
-    pub(super) fn compact(&self, conversation: ConversationId, key: i64) {
+    pub(crate) fn compact(&self, conversation: ConversationId, key: i64) {
         let mut jobs = self.jobs.lock();
         if jobs.ends || jobs.ripe.len() >= RIPE_MAX {
             return;
@@ -81,7 +87,7 @@ impl Packer {
     }
 
     /// Ends the thread once the waiting states are packed.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.jobs.lock().ends = true;
         self.work.notify_all();
     }
@@ -103,26 +109,20 @@ impl Packer {
         }
     }
 
-    /// The body of the packing thread: works until [`Packer::end`].
-    pub(super) fn run(&self, path: &Path, queue: &Arc<Queue>) {
-        let connection = match schema::open_reader(path) {
-            Ok(connection) => Some(connection),
-            Err(error) => {
-                tracing::warn!(%error, "the log cannot be compacted");
-                None
-            }
-        };
+    /// The body of the packing thread: works until [`Packer::end`]. Blocks stay as they are where there
+    /// is no `source`.
+    pub(crate) fn run(&self, mut source: Option<&mut dyn BlockSource>, queue: &Arc<Queue>) {
         loop {
             match self.next() {
                 Job::Keep(key, checkpoint) => {
                     queue.put(Op::View(Box::new(PackedView::of(key, *checkpoint))));
                 }
                 Job::Compact(conversation, key) => {
-                    let Some(connection) = &connection else { continue };
+                    let Some(source) = &mut source else { continue };
                     if queue.is_failing() {
                         continue;
                     }
-                    if let Err(error) = compact(connection, queue, &conversation, key) {
+                    if let Err(error) = compact(&mut **source, queue, &conversation, key) {
                         tracing::debug!(%error, %conversation, "blocks stay as they are");
                     }
                 }
@@ -134,20 +134,20 @@ impl Packer {
 
 /// Joins the newest blocks of a conversation, step by step, until nothing is worth joining.
 fn compact(
-    connection: &Connection,
+    source: &mut dyn BlockSource,
     queue: &Queue,
     conversation: &ConversationId,
     key: i64,
 ) -> Result<(), LogError> {
     loop {
-        let rows = blocks::newest_first(connection, key, STEP_ROWS_MAX).map_err(blocks::unreadable)?;
+        let rows = source.newest_first(key, STEP_ROWS_MAX)?;
         let rows = choose(&rows);
         if rows.len() < 2 {
             return Ok(());
         }
         let mut envelopes: Vec<Arc<Envelope>> = Vec::new();
         for row in rows.iter().rev() {
-            envelopes.extend(blocks::one(connection, row.id)?.into_iter().map(Arc::new));
+            envelopes.extend(source.one(key, row.id)?.into_iter().map(Arc::new));
         }
         let packed = blocks::compress(&envelopes);
         if packed.len() >= rows.len() {

@@ -5,26 +5,26 @@ use std::sync::Arc;
 use model::frame::{ConversationRow, Durability};
 use model::{ConversationId, Envelope, Epoch, Position};
 
-use super::views;
+use crate::views;
 use crate::{Append, Attachment, Call, Checkpoint, Document, Import, Mark};
 use model::weigh::weigh;
 
 /// An operation in the queue.
 #[derive(Debug)]
-pub(super) struct Queued {
+pub(crate) struct Queued {
     /// Its number; operations are numbered as they come.
-    pub(super) ticket: u64,
+    pub(crate) ticket: u64,
     /// The memory that it counts for, in bytes.
-    pub(super) bytes: usize,
+    pub(crate) bytes: usize,
     /// How it gets into the database.
-    pub(super) way: Way,
+    pub(crate) way: Way,
     /// The operation itself.
-    pub(super) op: Op,
+    pub(crate) op: Op,
 }
 
 /// How an operation gets into the database, and when it counts as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(crate) enum Way {
     /// It is stored once it is in the journal. It becomes rows later.
     Journal,
     /// It only saves time or space: losing it loses nothing, and what comes after it does not wait for it.
@@ -35,7 +35,7 @@ pub(super) enum Way {
 
 /// What the queue had of a conversation when an operation about it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known {
+pub(crate) enum Known {
     /// Everything that the operation contains.
     Whole,
     /// Less than that, or nothing certain.
@@ -44,7 +44,7 @@ pub(super) enum Known {
 
 /// One operation. They are applied in order.
 #[derive(Debug)]
-pub(super) enum Op {
+pub(crate) enum Op {
     /// Store events with their documents, calls and results.
     Append(Arc<Events>),
     /// Store a whole state, which the packer packs later.
@@ -71,21 +71,21 @@ pub(super) enum Op {
 
 /// A conversation to be made of what an import staged, with its state and its calls.
 #[derive(Debug)]
-pub(super) struct Adoption {
-    pub(super) import: Import,
-    pub(super) row: ConversationRow,
-    pub(super) epoch: Epoch,
-    pub(super) at: u64,
-    pub(super) head: u64,
+pub(crate) struct Adoption {
+    pub(crate) import: Import,
+    pub(crate) row: ConversationRow,
+    pub(crate) epoch: Epoch,
+    pub(crate) at: u64,
+    pub(crate) head: u64,
     /// The packed state at `head`.
-    pub(super) body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
     /// The tool calls in it that have ended.
-    pub(super) calls: Vec<Call>,
+    pub(crate) calls: Vec<Call>,
 }
 
 impl Adoption {
     /// Takes the state of `checkpoint` and packs it here, in the calling thread.
-    pub(super) fn of(import: Import, checkpoint: Checkpoint, calls: Vec<Call>) -> Self {
+    pub(crate) fn of(import: Import, checkpoint: Checkpoint, calls: Vec<Call>) -> Self {
         let Checkpoint { row, epoch, view, at, .. } = checkpoint;
         Self { import, row, epoch, at, head: view.seq, body: views::pack(&view), calls }
     }
@@ -93,31 +93,31 @@ impl Adoption {
 
 /// The owned form of an [`Append`], as it waits in the queue.
 #[derive(Debug)]
-pub(super) struct Events {
-    pub(super) conversation: ConversationId,
-    pub(super) after: Position,
-    pub(super) envelopes: Vec<Arc<Envelope>>,
-    pub(super) mark: Option<Mark>,
-    pub(super) level: Durability,
-    pub(super) documents: Vec<Document>,
-    pub(super) calls: Vec<Call>,
-    pub(super) attachments: Vec<Attachment>,
+pub(crate) struct Events {
+    pub(crate) conversation: ConversationId,
+    pub(crate) after: Position,
+    pub(crate) envelopes: Vec<Arc<Envelope>>,
+    pub(crate) mark: Option<Mark>,
+    pub(crate) level: Durability,
+    pub(crate) documents: Vec<Document>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) attachments: Vec<Attachment>,
     /// The memory that it counts for, in bytes.
-    pub(super) bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 /// A state that the packer has packed, ready to be written.
 #[derive(Debug)]
-pub(super) struct PackedView {
-    pub(super) conversation: ConversationId,
-    pub(super) key: i64,
-    pub(super) seq: u64,
-    pub(super) body: Vec<u8>,
+pub(crate) struct PackedView {
+    pub(crate) conversation: ConversationId,
+    pub(crate) key: i64,
+    pub(crate) seq: u64,
+    pub(crate) body: Vec<u8>,
 }
 
 impl PackedView {
     /// Packs the state of the conversation with the key `key`.
-    pub(super) fn of(key: i64, checkpoint: Checkpoint) -> Self {
+    pub(crate) fn of(key: i64, checkpoint: Checkpoint) -> Self {
         let (seq, body) = (checkpoint.view.seq, views::pack(&checkpoint.view));
         Self { conversation: checkpoint.row.conversation, key, seq, body }
     }
@@ -125,31 +125,31 @@ impl PackedView {
 
 /// Blocks that the packer has made of smaller ones, and those that they replace.
 #[derive(Debug)]
-pub(super) struct Compacted {
-    pub(super) conversation: ConversationId,
-    pub(super) key: i64,
+pub(crate) struct Compacted {
+    pub(crate) conversation: ConversationId,
+    pub(crate) key: i64,
     /// The keys of the rows that go.
-    pub(super) instead_of: Vec<i64>,
+    pub(crate) instead_of: Vec<i64>,
     /// The bytes of those rows.
-    pub(super) bytes_before: u64,
+    pub(crate) bytes_before: u64,
     /// The blocks that come in their place.
-    pub(super) blocks: Vec<Block>,
+    pub(crate) blocks: Vec<Block>,
 }
 
 /// A row of the table of events: the events from `first` to `last`, packed into `body`. They have `raw` bytes
 /// before compression.
 #[derive(Debug)]
-pub(super) struct Block {
-    pub(super) first: u64,
-    pub(super) last: u64,
-    pub(super) encoding: Encoding,
-    pub(super) raw: usize,
-    pub(super) body: Vec<u8>,
+pub(crate) struct Block {
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    pub(crate) encoding: Encoding,
+    pub(crate) raw: usize,
+    pub(crate) body: Vec<u8>,
 }
 
 /// How the body of a block is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Encoding {
+pub(crate) enum Encoding {
     /// As the lines that were packed.
     Plain,
     /// Those lines, compressed with zlib.
@@ -158,7 +158,7 @@ pub(super) enum Encoding {
 
 impl Events {
     /// Copies an append. The events are shared.
-    pub(super) fn of(append: Append<'_>) -> Self {
+    pub(crate) fn of(append: Append<'_>) -> Self {
         let Append { conversation, after, envelopes, mark, level, documents, calls, attachments } = append;
         let events: usize = envelopes.iter().map(|envelope| weigh(envelope)).sum();
         let texts: usize =
@@ -181,7 +181,7 @@ impl Events {
 
 impl Op {
     /// The conversation that it concerns; `None` if it concerns none or several.
-    pub(super) fn conversation(&self) -> Option<&ConversationId> {
+    pub(crate) fn conversation(&self) -> Option<&ConversationId> {
         match self {
             Self::Append(events) => Some(&events.conversation),
             Self::Keep(checkpoint) => Some(&checkpoint.row.conversation),
@@ -195,7 +195,7 @@ impl Op {
     }
 
     /// About the memory that it holds, in bytes.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Append(events) | Self::Stage(_, events) => events.bytes,
             Self::Adopt(adoption) => adoption.body.len(),
@@ -210,12 +210,12 @@ impl Op {
 
     /// Whether it is written at once. Events are not: for those, whoever waits says so, see
     /// [`crate::EventLog::hasten`].
-    pub(super) fn is_urgent(&self) -> bool {
+    pub(crate) fn is_urgent(&self) -> bool {
         matches!(self, Self::Remove(_) | Self::Adopt(_) | Self::Sync)
     }
 
     /// How it gets into the database. `known` is what the queue had of its conversation before.
-    pub(super) fn way(&self, known: Known) -> Way {
+    pub(crate) fn way(&self, known: Known) -> Way {
         match self {
             // The first events of a conversation are rows at once, so that it is listed and counted.
             Self::Append(events) if events.after.seq > 0 && events.level < Durability::Synced => Way::Journal,
@@ -231,7 +231,7 @@ impl Op {
     }
 
     /// Whether it changes what searches and the figures of tools find.
-    pub(super) fn is_found(&self) -> bool {
+    pub(crate) fn is_found(&self) -> bool {
         match self {
             Self::Append(events) => !events.documents.is_empty() || !events.calls.is_empty(),
             Self::Adopt(_) | Self::Remove(_) => true,
@@ -240,7 +240,7 @@ impl Op {
     }
 
     /// Its name in the file of refused operations.
-    pub(super) fn word(&self) -> &'static str {
+    pub(crate) fn word(&self) -> &'static str {
         match self {
             Self::Append(_) => "events",
             Self::Keep(_) | Self::View(_) => "state",
@@ -254,7 +254,7 @@ impl Op {
     }
 
     /// Whether it must survive a loss of power.
-    pub(super) fn is_synced(&self) -> bool {
+    pub(crate) fn is_synced(&self) -> bool {
         match self {
             Self::Append(events) => events.level == Durability::Synced,
             // These are rare enough to be written with the greatest care always.
@@ -266,7 +266,7 @@ impl Op {
 
 impl Encoding {
     /// The number in the database.
-    pub(super) fn number(self) -> i64 {
+    pub(crate) fn number(self) -> i64 {
         match self {
             Self::Plain => 0,
             Self::Zlib => 1,
@@ -274,7 +274,7 @@ impl Encoding {
     }
 
     /// The encoding that has this number in the database.
-    pub(super) fn of(number: i64) -> Option<Self> {
+    pub(crate) fn of(number: i64) -> Option<Self> {
         match number {
             0 => Some(Self::Plain),
             1 => Some(Self::Zlib),

@@ -6,7 +6,7 @@ use std::time::Instant;
 use model::Seq;
 
 use super::{GATHER, GROUP_BYTES_MAX, ROWS_AFTER, Stage, State, UNWRITTEN};
-use crate::sqlite::ops::{Known, Op, Queued, Way};
+use crate::ops::{Known, Op, Queued, Way};
 
 impl State {
     /// What the queue had of the conversation of `op`, whose head is `head` after it.

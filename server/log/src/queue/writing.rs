@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 use model::{ConversationId, Seq};
 
 use super::{GATHER, LOST_MAX, Next, Queue, SWEEP_PAUSE, Stage, TAILS_MAX};
-use crate::sqlite::ops::{Op, Queued, Way};
+use crate::ops::{Op, Queued, Way};
 use crate::{Fault, Health, Ticket, Unwritten};
 
 impl Queue {
     /// Counts a transaction and how long it took.
-    pub(in crate::sqlite) fn committed(&self, took: Duration) {
+    pub(crate) fn committed(&self, took: Duration) {
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.commit_micros.fetch_add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     /// Waits until there is something for the writer to do.
-    pub(in crate::sqlite) fn next(&self) -> Next {
+    pub(crate) fn next(&self) -> Next {
         let mut state = self.state.lock();
         loop {
             match state.stage {
@@ -60,25 +60,25 @@ impl Queue {
     }
 
     /// Plans the next step of deleting; the last one took `took`.
-    pub(in crate::sqlite) fn sweep_after(&self, took: Duration) {
+    pub(crate) fn sweep_after(&self, took: Duration) {
         // Deleting takes at most half of the time, so that what comes meanwhile waits for one step at most.
         self.state.lock().sweep_at = Some(Instant::now() + took.max(SWEEP_PAUSE));
     }
 
     /// Notes that there are no rows to delete.
-    pub(in crate::sqlite) fn swept(&self) {
+    pub(crate) fn swept(&self) {
         self.state.lock().sweep_at = None;
     }
 
     /// Takes everything that waits. The bytes stay counted.
-    pub(in crate::sqlite) fn rest(&self) -> VecDeque<Queued> {
+    pub(crate) fn rest(&self) -> VecDeque<Queued> {
         let mut state = self.state.lock();
         state.since = None;
         std::mem::take(&mut state.ops)
     }
 
     /// Puts back in front what was taken and not written.
-    pub(in crate::sqlite) fn put_back(&self, rest: VecDeque<Queued>) {
+    pub(crate) fn put_back(&self, rest: VecDeque<Queued>) {
         let mut state = self.state.lock();
         let later = std::mem::replace(&mut state.ops, rest);
         state.ops.extend(later);
@@ -88,7 +88,7 @@ impl Queue {
     }
 
     /// Waits for `pause`, less if the log ends. Returns how far the log is on its way to its end.
-    pub(in crate::sqlite) fn pause(&self, pause: Duration) -> Stage {
+    pub(crate) fn pause(&self, pause: Duration) -> Stage {
         let until = Instant::now() + pause;
         let mut state = self.state.lock();
         #[cfg(any(test, feature = "testkit"))]
@@ -104,7 +104,7 @@ impl Queue {
 
     /// Notes that everything up to `ticket`, `bytes` in all, is rows, and whether it survives a loss of
     /// power.
-    pub(in crate::sqlite) fn wrote(&self, ticket: u64, bytes: usize, synced: bool) {
+    pub(crate) fn wrote(&self, ticket: u64, bytes: usize, synced: bool) {
         let mut state = self.state.lock();
         state.bytes = state.bytes.saturating_sub(bytes);
         state.stored = state.stored.max(ticket);
@@ -138,7 +138,7 @@ impl Queue {
     }
 
     /// Notes that nothing can be written, and why.
-    pub(in crate::sqlite) fn failed(&self, fault: Fault) {
+    pub(crate) fn failed(&self, fault: Fault) {
         #[cfg_attr(
             not(any(test, feature = "testkit")),
             expect(unused_mut, reason = "a test counts failures")
@@ -154,7 +154,7 @@ impl Queue {
     }
 
     /// Notes that the operation `ticket` will not be in the log. Call it before the ticket is passed.
-    pub(in crate::sqlite) fn lose(&self, ticket: u64) {
+    pub(crate) fn lose(&self, ticket: u64) {
         self.progress.send_modify(|progress| {
             let lost = Arc::make_mut(&mut progress.lost);
             lost.insert(Ticket(ticket));
@@ -165,19 +165,19 @@ impl Queue {
     }
 
     /// Counts operations that were set aside.
-    pub(in crate::sqlite) fn count_aside(&self, ops: u64) {
+    pub(crate) fn count_aside(&self, ops: u64) {
         self.set_aside.fetch_add(ops, Ordering::Relaxed);
     }
 
     /// Notes that events of `conversation` do not continue what is written, which ends at `head`: it has a
     /// hole now.
-    pub(in crate::sqlite) fn misfit(&self, conversation: &ConversationId, head: Seq) {
+    pub(crate) fn misfit(&self, conversation: &ConversationId, head: Seq) {
         self.state.lock().hole(conversation, head);
     }
 
     /// Notes that the database refuses even the state of `conversation`, whose rows end at `head`. No more of
     /// it is taken until it is read again.
-    pub(in crate::sqlite) fn give_up(&self, conversation: &ConversationId, head: Seq) {
+    pub(crate) fn give_up(&self, conversation: &ConversationId, head: Seq) {
         let mut state = self.state.lock();
         state.hole(conversation, head);
         state.unnamed.shift_remove(conversation);
@@ -185,7 +185,7 @@ impl Queue {
     }
 
     /// Counts operations that will not be written.
-    pub(in crate::sqlite) fn unwritten<'a>(&self, ops: impl Iterator<Item = &'a Queued>) {
+    pub(crate) fn unwritten<'a>(&self, ops: impl Iterator<Item = &'a Queued>) {
         let mut state = self.state.lock();
         for queued in ops {
             // What the journal has is read at the next start.
@@ -197,7 +197,7 @@ impl Queue {
     }
 
     /// What was not written when the writer had ended; `None` if all was.
-    pub(in crate::sqlite) fn left(&self) -> Option<Unwritten> {
+    pub(crate) fn left(&self) -> Option<Unwritten> {
         let rest = self.rest();
         self.unwritten(rest.iter());
         let mut state = self.state.lock();

@@ -18,8 +18,8 @@ use model::{ConversationId, Epoch, Seq};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
-use super::ops::{Op, Queued, Way};
-use super::tails::{Tail, Tails};
+use crate::ops::{Op, Queued, Way};
+use crate::tails::{Tail, Tails};
 use crate::{Figures, Health, LogError, Progress, Ticket, Unwritten};
 
 mod due;
@@ -71,15 +71,15 @@ const TAILS_MAX: usize = 4 * CONVERSATIONS_MAX;
 /// thread, the packer and the writer. Bounded in bytes; a full queue makes holes instead of making anybody
 /// wait.
 #[derive(Debug)]
-pub(super) struct Queue {
-    pub(super) state: Mutex<State>,
+pub(crate) struct Queue {
+    pub(crate) state: Mutex<State>,
     /// Notified when there is work for the writer or the end has come.
-    pub(super) work: Condvar,
+    pub(crate) work: Condvar,
     /// Notified when there is work for the journal or the end has come.
-    pub(super) entries: Condvar,
+    pub(crate) entries: Condvar,
     /// Notified when something was written or cannot be.
-    pub(super) done: Condvar,
-    pub(super) progress: watch::Sender<Progress>,
+    pub(crate) done: Condvar,
+    pub(crate) progress: watch::Sender<Progress>,
     /// Most bytes that may wait.
     bytes_max: usize,
     commits: AtomicU64,
@@ -89,17 +89,17 @@ pub(super) struct Queue {
 
 /// The state of the queue, behind its lock.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(crate) struct State {
     ops: VecDeque<Queued>,
     /// The bytes of what waits and of what is being written.
     bytes: usize,
-    pub(super) tickets: u64,
+    pub(crate) tickets: u64,
     /// From so many bytes on, rows are written at once.
     rows_bytes: usize,
     /// When the oldest operation that waits came.
     since: Option<Instant>,
     /// Whether everything is to be written as rows at once.
-    pub(super) urgent: bool,
+    pub(crate) urgent: bool,
     /// Since when an operation waits that is stored only as rows.
     rows_since: Option<Instant>,
     /// Since when an append waits for the journal.
@@ -111,7 +111,7 @@ pub(super) struct State {
     /// Whether there is no journal or it cannot be written, so that everything is stored as rows.
     journal_is_off: bool,
     /// Whether there is a journal at all.
-    pub(super) has_journal: bool,
+    pub(crate) has_journal: bool,
     /// The newest ticket that changes what searches find.
     found_at: u64,
     /// When to write what somebody waits for.
@@ -129,12 +129,12 @@ pub(super) struct State {
     /// What was not written when the writer ended.
     unwritten: Unwritten,
     #[cfg(any(test, feature = "testkit"))]
-    pub(super) strings: super::hand::Strings,
+    pub(crate) strings: crate::hand::Strings,
 }
 
 /// How far the log is on its way to its end. It only moves forward.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
     /// It takes what comes.
     #[default]
     Open,
@@ -148,7 +148,7 @@ pub(super) enum Stage {
 
 /// What the writer does next.
 #[derive(Debug)]
-pub(super) enum Next {
+pub(crate) enum Next {
     /// Write these operations.
     Write(Vec<Queued>),
     /// Nothing is due: delete some rows of removed conversations.
@@ -161,7 +161,7 @@ pub(super) enum Next {
 
 impl Queue {
     /// Makes an empty queue of at most `bytes_max` bytes, for a file of at most `file_bytes_max`.
-    pub(super) fn new(bytes_max: usize, file_bytes_max: Option<u64>) -> Self {
+    pub(crate) fn new(bytes_max: usize, file_bytes_max: Option<u64>) -> Self {
         // In a small file, missing room is noticed before much is promised.
         let share = file_bytes_max.map_or(u64::MAX, |bytes| bytes / FILE_SHARE);
         let rows_bytes = usize::try_from(share).unwrap_or(usize::MAX).min(ROWS_BYTES);
@@ -179,7 +179,7 @@ impl Queue {
     }
 
     /// The counters for metrics.
-    pub(super) fn figures(&self) -> Figures {
+    pub(crate) fn figures(&self) -> Figures {
         let state = self.state.lock();
         let (holed, left_out) = state.tails.holes();
         Figures {
@@ -193,23 +193,23 @@ impl Queue {
         }
     }
 
-    pub(super) fn progress(&self) -> watch::Receiver<Progress> {
+    pub(crate) fn progress(&self) -> watch::Receiver<Progress> {
         self.progress.subscribe()
     }
 
     /// Whether nothing can be written at present.
-    pub(super) fn is_failing(&self) -> bool {
+    pub(crate) fn is_failing(&self) -> bool {
         self.progress.borrow().health != Health::Well
     }
 
     /// Whether events that continue `conversation` after `after` would be taken.
-    pub(super) fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError> {
+    pub(crate) fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError> {
         self.state.lock().continues(conversation, after)
     }
 
     /// Queues events that continue `conversation` from `after` to `head`. Those that do not fit make or widen
     /// a hole and get [`Ticket::NEVER`].
-    pub(super) fn append(&self, op: Op, after: Seq, head: Seq) -> Result<Ticket, LogError> {
+    pub(crate) fn append(&self, op: Op, after: Seq, head: Seq) -> Result<Ticket, LogError> {
         let Some(conversation) = op.conversation().cloned() else { return Ok(Ticket::NEVER) };
         let mut state = self.state.lock();
         state.continues(&conversation, after)?;
@@ -225,7 +225,7 @@ impl Queue {
     }
 
     /// Queues a piece of an import; without room for it returns [`Ticket::NEVER`].
-    pub(super) fn piece(&self, op: Op) -> Ticket {
+    pub(crate) fn piece(&self, op: Op) -> Ticket {
         let mut state = self.state.lock();
         if state.bytes.saturating_add(op.bytes()) > self.bytes_max && !state.ops.is_empty() {
             return Ticket::NEVER;
@@ -234,12 +234,12 @@ impl Queue {
     }
 
     /// Queues an operation that makes a conversation with the head `head`.
-    pub(super) fn make(&self, op: Op, head: Seq) -> Ticket {
+    pub(crate) fn make(&self, op: Op, head: Seq) -> Ticket {
         self.push(&mut self.state.lock(), op, Some(head))
     }
 
     /// Queues a checkpoint at `head`. The conversation has no hole afterwards.
-    pub(super) fn keep(&self, op: Op, head: Seq) -> Ticket {
+    pub(crate) fn keep(&self, op: Op, head: Seq) -> Ticket {
         let Some(conversation) = op.conversation().cloned() else { return Ticket::NEVER };
         let mut state = self.state.lock();
         let known = state.tails.get(&conversation);
@@ -267,7 +267,7 @@ impl Queue {
     }
 
     /// Queues an operation without asking for room, because there are few of these.
-    pub(super) fn put(&self, op: Op) -> Ticket {
+    pub(crate) fn put(&self, op: Op) -> Ticket {
         let mut state = self.state.lock();
         let head = matches!(op, Op::Remove(_)).then_some(0);
         if let (Op::Remove(conversation), Some(_)) = (&op, head) {
@@ -277,7 +277,7 @@ impl Queue {
     }
 
     /// Notes that somebody waits until `ticket` is kept at `level`.
-    pub(super) fn hasten(&self, ticket: u64, level: Durability) {
+    pub(crate) fn hasten(&self, ticket: u64, level: Durability) {
         let mut state = self.state.lock();
         // A ticket that was never given is never reached.
         if ticket > state.tickets {
@@ -351,7 +351,7 @@ impl Queue {
     }
 
     /// The conversations with a hole, each named once, if there is room for checkpoints.
-    pub(super) fn wanted(&self) -> Vec<ConversationId> {
+    pub(crate) fn wanted(&self) -> Vec<ConversationId> {
         if self.is_failing() {
             return Vec::new();
         }
@@ -363,25 +363,25 @@ impl Queue {
     }
 
     /// All conversations with a hole.
-    pub(super) fn holed(&self) -> Vec<ConversationId> {
+    pub(crate) fn holed(&self) -> Vec<ConversationId> {
         self.state.lock().tails.holed().into_iter().map(|(conversation, _)| conversation).collect()
     }
 
     /// Waits until everything of `conversation` is rows; fails if nothing can be written.
-    pub(super) fn settle(&self, conversation: &ConversationId) -> Result<(), LogError> {
+    pub(crate) fn settle(&self, conversation: &ConversationId) -> Result<(), LogError> {
         let ticket = self.state.lock().tails.get(conversation).map_or(0, |tail| tail.ticket);
         self.settle_to(ticket)
     }
 
     /// Waits until everything that searches find is rows, if it can be written.
-    pub(super) fn settle_found(&self) {
+    pub(crate) fn settle_found(&self) {
         let ticket = self.state.lock().found_at;
         // If it cannot be written, what was written can still be searched.
         drop(self.settle_to(ticket));
     }
 
     /// Waits until everything up to `ticket` is rows; fails if nothing can be written.
-    pub(super) fn settle_to(&self, ticket: u64) -> Result<(), LogError> {
+    pub(crate) fn settle_to(&self, ticket: u64) -> Result<(), LogError> {
         #[cfg(any(test, feature = "testkit"))]
         let _goes_on = self.let_go();
         let mut state = self.state.lock();
@@ -407,7 +407,7 @@ impl Queue {
 
     /// Notes the head of a conversation that was read. Returns whether it had a hole, which is forgotten: its
     /// reader goes on in a new epoch.
-    pub(super) fn enter(&self, conversation: &ConversationId, head: Seq) -> bool {
+    pub(crate) fn enter(&self, conversation: &ConversationId, head: Seq) -> bool {
         let mut state = self.state.lock();
         if let Some(tail) = state.tails.get(conversation)
             && !tail.is_holed()
@@ -420,7 +420,7 @@ impl Queue {
 
     /// Forgets the hole of a conversation that is not in the file. Nothing is noted of a name that nobody
     /// wrote to.
-    pub(super) fn absent(&self, conversation: &ConversationId) {
+    pub(crate) fn absent(&self, conversation: &ConversationId) {
         let mut state = self.state.lock();
         if state.tails.get(conversation).is_some_and(Tail::is_holed) {
             state.tails.remove(conversation);
@@ -430,19 +430,19 @@ impl Queue {
 
     /// How many conversations it remembers.
     #[cfg(test)]
-    pub(super) fn known(&self) -> usize {
+    pub(crate) fn known(&self) -> usize {
         self.state.lock().tails.len()
     }
 
     /// Queues the new epoch of a conversation.
-    pub(super) fn rename(&self, conversation: &ConversationId, epoch: Epoch) {
+    pub(crate) fn rename(&self, conversation: &ConversationId, epoch: Epoch) {
         let mut state = self.state.lock();
         let head = state.tails.get(conversation).map(|tail| tail.head);
         self.push(&mut state, Op::Rename(conversation.clone(), epoch), head);
     }
 
     /// Moves the log to `stage`, unless it is further already, and wakes all threads.
-    pub(super) fn end(&self, stage: Stage) {
+    pub(crate) fn end(&self, stage: Stage) {
         let mut state = self.state.lock();
         state.stage = state.stage.max(stage);
         drop(state);
@@ -452,7 +452,7 @@ impl Queue {
     }
 
     /// How far the log is on its way to its end.
-    pub(super) fn stage(&self) -> Stage {
+    pub(crate) fn stage(&self) -> Stage {
         self.state.lock().stage
     }
 }
@@ -471,7 +471,7 @@ impl State {
 
     /// How far the log is on its way to its end.
     #[cfg(any(test, feature = "testkit"))]
-    pub(super) fn stage(&self) -> Stage {
+    pub(crate) fn stage(&self) -> Stage {
         self.stage
     }
 

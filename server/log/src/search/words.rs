@@ -9,20 +9,20 @@ use unicode_normalization::char::is_combining_mark;
 
 /// Reads the words of a text one after the other.
 #[derive(Debug)]
-pub(super) struct Words<'a> {
+pub(crate) struct Words<'a> {
     text: &'a str,
     /// The byte at which the next word is searched.
     at: usize,
 }
 
 /// The words of `text`.
-pub(super) fn words(text: &str) -> Words<'_> {
+pub(crate) fn words(text: &str) -> Words<'_> {
     Words { text, at: 0 }
 }
 
 impl Words<'_> {
     /// Writes the next word into `word` and returns its range in bytes; `None` at the end of the text.
-    pub(super) fn next_into(&mut self, word: &mut String) -> Option<Range<usize>> {
+    pub(crate) fn next_into(&mut self, word: &mut String) -> Option<Range<usize>> {
         word.clear();
         let rest = self.text.get(self.at..)?;
         let begin = self.at + rest.find(char::is_alphanumeric)?;
@@ -50,7 +50,7 @@ fn fold(c: char, out: &mut String) {
 
 /// What a query searches for: a word, or words that follow one another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Term {
+pub(crate) struct Term {
     words: Vec<String>,
     /// Whether the last word is only the beginning of a word.
     is_beginning: bool,
@@ -58,7 +58,7 @@ pub(super) struct Term {
 
 impl Term {
     /// Makes a term of the words of `text`; `None` if it has none.
-    pub(super) fn of(text: &str, is_beginning: bool) -> Option<Self> {
+    pub(crate) fn of(text: &str, is_beginning: bool) -> Option<Self> {
         let (mut found, mut word, mut all) = (words(text), String::new(), Vec::new());
         while found.next_into(&mut word).is_some() {
             all.push(word.clone());
@@ -67,13 +67,13 @@ impl Term {
     }
 
     /// How many words it has.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.words.len()
     }
 
     /// Whether the term matches the words that were read last. `latest` returns the word that came `back`
     /// words before the newest.
-    pub(super) fn ends<'a>(&self, latest: impl Fn(usize) -> Option<&'a str>) -> bool {
+    pub(crate) fn ends<'a>(&self, latest: impl Fn(usize) -> Option<&'a str>) -> bool {
         self.words.iter().rev().enumerate().all(|(back, wanted)| match latest(back) {
             Some(word) if back == 0 && self.is_beginning => word.starts_with(wanted.as_str()),
             Some(word) => word == wanted,

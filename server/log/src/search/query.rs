@@ -11,16 +11,16 @@ const TERMS_MAX: usize = 32;
 
 /// A query, taken apart.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Parsed {
+pub(crate) struct Parsed {
     /// The query in the language of the index.
-    pub(super) index: String,
+    pub(crate) index: String,
     /// The words and phrases, for marking them in snippets.
-    pub(super) terms: Vec<Term>,
+    pub(crate) terms: Vec<Term>,
 }
 
 /// Parses `text`: all words, phrases in quotes, `wor*` for a beginning. Fails if it has no word, or too many
 /// words or bytes.
-pub(super) fn parse(text: &str) -> Result<Parsed, LogError> {
+pub(crate) fn parse(text: &str) -> Result<Parsed, LogError> {
     if text.len() > SEARCH_QUERY_BYTES_MAX {
         let bytes = text.len();
         return Err(LogError::BadQuery(format!(
