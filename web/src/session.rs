@@ -33,21 +33,22 @@ pub(crate) trait Listener: Copy + 'static {
     fn set_status(self, status: Status);
 }
 
-/// How often time is looked at, in milliseconds.
+/// How often the connection's state machine is given the time, in milliseconds.
 const TICK_MS: i32 = 250;
 
-/// The only owner of the socket.
+/// The owner of the socket.
 pub(crate) struct Session<L> {
     link: Link,
     socket: Option<Socket>,
-    /// The number of the newest socket; words of older ones count no more.
+    /// The number of the newest socket; events of older ones are ignored.
     serial: u32,
     listener: L,
 }
 
+/// The session, shared by its listeners.
 type Shared<L> = Rc<RefCell<Session<L>>>;
 
-/// Connects, and stays connected for as long as the page lives.
+/// Connects, and stays connected for as long as the page is open.
 pub(crate) fn start<L: Listener>(listener: L) {
     let session = Rc::new(RefCell::new(Session { link: Link::default(), socket: None, serial: 0, listener }));
     let sending = Rc::clone(&session);
@@ -72,13 +73,13 @@ pub(crate) fn start<L: Listener>(listener: L) {
     browser::every(TICK_MS, move || step(&session, Input::Tick));
 }
 
-/// A hub on the same machine needs no network.
+/// Whether the hub is on the same machine, so that it needs no network.
 fn is_local() -> bool {
     let host = browser::window().location().hostname().unwrap_or_default();
     matches!(host.as_str(), "localhost" | "127.0.0.1" | "[::1]")
 }
 
-/// Lets the link's machine decide and does what it says.
+/// Passes an input to the connection's state machine, and does what it returns.
 fn step<L: Listener>(session: &Shared<L>, input: Input) {
     let mut it = session.borrow_mut();
     let now = browser::now_ms();
@@ -95,7 +96,7 @@ fn step<L: Listener>(session: &Shared<L>, input: Input) {
             it.socket = Socket::open(move |word| hear(&heard, serial, word));
         }
         Act::Hello => {
-            // Who looks, the cookie says.
+            // The cookie identifies the reader.
             let (versions, client) = (vec![VERSION.into()], Some("page".into()));
             let hello = ClientFrame::Hello { versions, client, token: None };
             it.send(&hello);
@@ -113,7 +114,7 @@ fn step<L: Listener>(session: &Shared<L>, input: Input) {
     listener.set_status(status);
 }
 
-/// Takes a word of the socket with the number `serial`.
+/// Handles an event of the socket with the number `serial`.
 fn hear<L: Listener>(session: &Shared<L>, serial: u32, word: Word) {
     if session.borrow().serial != serial {
         return;
@@ -125,11 +126,12 @@ fn hear<L: Listener>(session: &Shared<L>, serial: u32, word: Word) {
     }
 }
 
+/// Passes a frame to the listener and to the state machine, and sends the answer.
 fn take<L: Listener>(session: &Shared<L>, text: &str) {
     let listener = session.borrow().listener;
     let Some((input, answer)) = listener.hear(text) else { return };
     if input == Input::Heard {
-        // The common case: nothing about the link changes that anybody has to be told.
+        // The common case: the status does not change.
         session.borrow_mut().link.step(input, browser::now_ms(), 0);
     } else {
         step(session, input);
@@ -140,6 +142,7 @@ fn take<L: Listener>(session: &Shared<L>, text: &str) {
 }
 
 impl<L: Listener> Session<L> {
+    /// Sends a frame, if the session is open; a hello also before.
     fn send(&self, frame: &ClientFrame) {
         let is_hello = matches!(frame, ClientFrame::Hello { .. });
         if let Some(socket) = self.socket.as_ref().filter(|_| is_hello || self.link.is_up()) {
@@ -147,6 +150,7 @@ impl<L: Listener> Session<L> {
         }
     }
 
+    /// Drops the socket.
     fn lose(&mut self) {
         self.socket = None;
         self.listener.disconnected();

@@ -6,7 +6,7 @@ use model::frame::Durability;
 use model::limits::{CONVERSATION_BYTES_MAX, CONVERSATIONS_MAX};
 use model::{Envelope, Position, RunId};
 
-use super::orphans::Speaker;
+use super::orphans::attendance::Speaker;
 use super::publishers::Claim;
 
 /// Events to be appended. They are taken as a whole or refused as a whole.
