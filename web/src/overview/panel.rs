@@ -181,7 +181,7 @@ fn drawn(spec: PanelSpec, picture: Picture, pointed: RwSignal<Option<usize>>) ->
     let top = told(Some(picture.chart.top), spec.unit, picture.currency.as_deref());
     let half = told(Some(picture.chart.top / 2), spec.unit, picture.currency.as_deref());
     let times =
-        [0, steps / 2, steps.saturating_sub(1)].map(|step| view! { <span>{picture.time(step)}</span> });
+        [0, steps / 2, steps.saturating_sub(1)].map(|step| view! { <span>{picture.tick(step)}</span> });
     view! {
         <p class="meta num readout" aria-hidden="true">{readout}</p>
         <div class="chart">
