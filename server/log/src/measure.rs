@@ -239,7 +239,7 @@ pub(crate) struct Sums<'a> {
     query: &'a MeasureQuery,
     stop: &'a Stop,
     rows: u64,
-    sums: HashMap<MeasureKey, i128>,
+    totals: HashMap<MeasureKey, i128>,
 }
 
 /// A row of a log, borrowed.
@@ -260,7 +260,7 @@ const LOOK_EVERY_ROWS: u64 = 1_024;
 impl<'a> Sums<'a> {
     /// Begins without any sum.
     pub(crate) fn new(query: &'a MeasureQuery, stop: &'a Stop) -> Self {
-        Self { query, stop, rows: 0, sums: HashMap::new() }
+        Self { query, stop, rows: 0, totals: HashMap::new() }
     }
 
     /// Adds a row, which must be within the query's time. Fails when there are too many sums, and when the query is stopped.
@@ -286,9 +286,9 @@ impl<'a> Sums<'a> {
             tool: named(Dimension::Tool, row.tool),
             detail: row.detail.into(),
         };
-        let sum = self.sums.entry(key).or_default();
+        let sum = self.totals.entry(key).or_default();
         *sum = sum.saturating_add(i128::from(row.amount));
-        if self.sums.len() > MEASURE_SUMS_MAX {
+        if self.totals.len() > MEASURE_SUMS_MAX {
             return Err(LogError::BadQuery(format!(
                 "these are more than {MEASURE_SUMS_MAX} sums; ask for a shorter time, longer steps or fewer groups"
             )));
@@ -299,7 +299,7 @@ impl<'a> Sums<'a> {
     /// The sums of all rows that were added.
     pub(crate) fn finish(self) -> Vec<MeasureSum> {
         let (from, step) = (self.query.from, self.query.step_ms.max(HOUR_MS));
-        let sums = self.sums.into_iter().filter(|(_, amount)| *amount != 0);
+        let sums = self.totals.into_iter().filter(|(_, amount)| *amount != 0);
         let sum = |(key, amount): (MeasureKey, i128)| {
             let MeasureKey { start, metric, agent, model, tool, detail } = key;
             let start = from.saturating_add(start.saturating_mul(step));

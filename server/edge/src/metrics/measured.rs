@@ -79,7 +79,9 @@ fn grouped<'a>(
         let mut labels = labels(sum);
         let mut text = written(&labels);
         if amounts.len() >= LABELS_MAX && !amounts.contains_key(&text) {
-            labels.iter_mut().for_each(|(_, value)| *value = OTHERS);
+            for (_, value) in &mut labels {
+                *value = OTHERS;
+            }
             text = written(&labels);
         }
         *amounts.entry(text).or_default() += sum.amount;

@@ -73,7 +73,7 @@ fn the_dashboard_for_grafana_names_only_metrics_that_there_are_and_all_of_the_lo
     let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
     let mut named = std::collections::BTreeSet::new();
     for (at, _) in dashboard.match_indices("fanlight_") {
-        let name = dashboard[at..].split(|c| !is_name(c)).next().unwrap();
+        let name = dashboard.get(at..).unwrap().split(|c| !is_name(c)).next().unwrap();
         let family =
             ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
         assert!(known.contains(&family), "{name} is no metric");
