@@ -46,6 +46,7 @@ mod numbers;
 mod ops;
 mod pack;
 mod packer;
+mod postgres;
 mod queue;
 mod ring;
 mod rows;
@@ -62,6 +63,9 @@ pub use found::{Finds, Hit, ListQuery, Retention, SearchQuery, Span, ToolFigures
 #[cfg(any(test, feature = "testkit"))]
 pub use hand::Hand;
 pub use memory::MemoryLog;
+pub use postgres::{PostgresError, PostgresLog, PostgresOptions, PostgresUrl};
+#[cfg(all(unix, any(test, feature = "testkit")))]
+pub use postgres::{PostgresPlace, PostgresServer};
 pub use ring::Ring;
 pub use sqlite::{OpenError, Options, SqliteLog};
 pub use stop::{Stop, StopOnDrop};
