@@ -41,6 +41,7 @@ mod memory; // what a burst took is given back
 mod money; // what runs cost
 mod numbers; // metrics and readiness
 mod orphans; // publishers that vanish, and come back
+mod postgres; // a hub whose log is in PostgreSQL
 mod proxy; // calls of models pass through, unchanged
 mod proxy_again; // connections that end while a request is on its way
 mod proxy_detour; // through the proxy of the environment

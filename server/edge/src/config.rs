@@ -10,6 +10,7 @@ use agents::{AgentConfig, ToolServer};
 use compact_str::CompactString;
 use dialects::custom::UserDialect;
 use encode::EncoderSpec;
+use event_log::PostgresUrl;
 use hub::Prices;
 use model::limits;
 use upstream::Upstream;
@@ -107,6 +108,11 @@ pub enum LogChoice {
         path: PathBuf,
         /// Most bytes of the file; beyond them the log fails as on a full disk.
         max_bytes: Option<u64>,
+    },
+    /// In PostgreSQL, in tables of its own.
+    Postgres {
+        /// The database.
+        url: PostgresUrl,
     },
 }
 

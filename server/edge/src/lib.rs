@@ -88,7 +88,7 @@ impl Ready {
         let gate = access::Gate::new(config.access.as_ref()).map_err(ServeError::Access)?;
         let tls = config.tls.clone().map(tls::Tls::new).transpose().map_err(ServeError::Tls)?;
         let shared = state::Shared::new(config, gate, tls);
-        shared.map(Self).map_err(|error| ServeError::Log(Box::new(error)))
+        shared.map(Self).map_err(ServeError::Log)
     }
 
     /// Serves on `listener` until `shutdown` is ready, then drains (invariant I13), closes the log and

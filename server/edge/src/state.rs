@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use event_log::{EventLog, Health, MemoryLog, OpenError, Options, SqliteLog};
+use event_log::{EventLog, Health, MemoryLog, Options, PostgresLog, PostgresOptions, SqliteLog};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -67,13 +67,8 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Opens the log that the settings name and makes a hub over it. Starts no tasks except those of the log.
-    pub(crate) fn new(config: Config, gate: Gate, tls: Option<Tls>) -> Result<Arc<Self>, OpenError> {
-        let log: Arc<dyn EventLog> = match &config.log {
-            LogChoice::Memory => Arc::new(MemoryLog::default()),
-            LogChoice::Sqlite { path, max_bytes } => {
-                Arc::new(SqliteLog::open(path, &Options { max_bytes: *max_bytes, ..Options::default() })?)
-            }
-        };
+    pub(crate) fn new(config: Config, gate: Gate, tls: Option<Tls>) -> Result<Arc<Self>, LogNotOpened> {
+        let log = open_log(&config.log)?;
         let patience = Patience::of(config.stalled_after, config.interrupted_after);
         let hub = Hub::new(log).with_patience(patience).with_prices(config.prices.clone());
         let hub = Arc::new(hub.with_memory_target(config.memory_target));
@@ -146,6 +141,22 @@ impl Shared {
     pub(crate) fn is_draining(&self) -> bool {
         self.drain.is_cancelled()
     }
+}
+
+/// Why a log was not opened.
+type LogNotOpened = Box<dyn std::error::Error + Send + Sync>;
+
+/// Opens the log that was chosen. Waits for its disk or database.
+fn open_log(choice: &LogChoice) -> Result<Arc<dyn EventLog>, LogNotOpened> {
+    Ok(match choice {
+        LogChoice::Memory => Arc::new(MemoryLog::default()),
+        LogChoice::Sqlite { path, max_bytes } => {
+            Arc::new(SqliteLog::open(path, &Options { max_bytes: *max_bytes, ..Options::default() })?)
+        }
+        LogChoice::Postgres { url } => {
+            Arc::new(event_log::blocking(|| PostgresLog::open(url, &PostgresOptions::default()))?)
+        }
+    })
 }
 
 /// The open WebSockets, so that one timer serves them all.

@@ -385,6 +385,11 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
         keep: &dyn Fn(&ConversationId) -> bool,
     ) -> Result<Vec<ConversationId>, LogError>;
 
+    /// What the most that this log promises rests on, in words; `None` where that needs none.
+    fn promise(&self) -> Option<String> {
+        None
+    }
+
     /// What the log had acknowledged as stored and did not find when it was opened.
     fn missing(&self) -> Option<&Missing> {
         None

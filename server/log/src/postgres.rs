@@ -47,9 +47,11 @@ mod address;
 mod aside;
 mod batch;
 mod database;
+mod failure;
 mod known;
 mod life;
 mod plan;
+mod prefetch;
 mod read;
 mod schema;
 mod search;
@@ -112,7 +114,7 @@ pub enum PostgresError {
         known: usize,
     },
     /// The database cannot be reached, or refuses.
-    #[error("{}", writer::said(.0))]
+    #[error("{}", failure::said(.0))]
     Database(#[from] tokio_postgres::Error),
 }
 
@@ -181,11 +183,6 @@ impl PostgresLog {
         };
         database.begin(life::keep_alive(Arc::clone(&database), queue, number, options.lease));
         Ok(Self { shared, threads: Mutex::new(threads), last_unsound })
-    }
-
-    /// What a commit means, by the settings of the database.
-    pub fn promise(&self) -> String {
-        self.shared.promise.lock().why.clone()
     }
 
     /// Ends the threads, the writer last, since the others give work to it.
@@ -433,11 +430,15 @@ impl EventLog for PostgresLog {
         }
     }
 
+    fn promise(&self) -> Option<String> {
+        Some(self.shared.promise.lock().why.clone())
+    }
+
     fn close(&self) -> Result<(), Unwritten> {
         self.end(Stage::Closing);
         self.shared.queue.left().map_or(Ok(()), Err)
     }
 }
 
-#[cfg(all(unix, test))]
+#[cfg(test)]
 mod tests;

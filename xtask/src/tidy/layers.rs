@@ -110,6 +110,7 @@ const LAYERS: [LayerRule; 14] = [
             "server/edge/src/tls.rs",
             "server/edge/src/app/entry.rs",
             "server/edge/src/access/store.rs",
+            "server/log/src/postgres/tls.rs",
         ],
         tests: TestCode::Free,
         words: &["hyper::client", "hyper_util::client", "hyper_rustls", "rustls", "tokio_rustls"],

@@ -49,14 +49,15 @@ const SEES: [(&str, &[&str]); 14] = [
 ];
 
 /// Packages from elsewhere that few crates have alone, since they own what they are for. TLS has two sides: `upstream` makes connections,
-/// `edge` accepts them.
-const OWNED: [(&str, &[&str], &str); 7] = [
+/// `edge` accepts them; those to the log's database are the log's.
+const OWNED: [(&str, &[&str], &str); 8] = [
     ("rusqlite", &["server/log"], "SQL"),
+    ("tokio-postgres", &["server/log"], "SQL"),
     ("axum", &["server/edge"], "serving"),
     ("rmcp", &["server/agents"], "the protocol of tools"),
     ("hyper-rustls", &["server/upstream"], "TLS to other servers"),
-    ("rustls", &["server/upstream", "server/edge"], "TLS"),
-    ("tokio-rustls", &["server/upstream", "server/edge"], "TLS"),
+    ("rustls", &["server/upstream", "server/edge", "server/log"], "TLS"),
+    ("tokio-rustls", &["server/upstream", "server/edge", "server/log"], "TLS"),
     ("leptos", &["web"], "what is drawn"),
 ];
 

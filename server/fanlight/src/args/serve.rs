@@ -28,7 +28,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDR:PORT", env = "FANLIGHT_LISTEN")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) listen: Option<SocketAddr>,
-    /// Where events are kept: memory, sqlite (fanlight.db in the data directory) or sqlite:PATH [default: sqlite]
+    /// Where events are kept: memory, sqlite (fanlight.db in the data directory), sqlite:PATH or
+    /// `postgres://USER@HOST/DATABASE` [default: sqlite]
     #[arg(long, value_name = "LOG", env = "FANLIGHT_LOG")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) log: Option<String>,

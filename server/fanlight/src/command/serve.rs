@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use agents::{AgentConfig, ToolServer};
@@ -22,6 +21,7 @@ use dialects::custom::UserDialect;
 use model::dialect::DECODED;
 
 mod access;
+mod log;
 
 /// Runs a hub until it is told to stop.
 pub(crate) fn run(args: &ServeArgs, mut output: ResultOutput) -> Result<(), CommandError> {
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &ServeArgs, mut output: ResultOutput) -> Result<(), Comm
 
 /// The hub's own configuration, as far as this version goes.
 fn config(settings: &ServeSettings) -> Result<Config, CommandError> {
-    let log = log(settings)?;
+    let log = log::log(settings)?;
     let access = access(settings)?;
     let tls = tls(settings)?;
     let (hosts, dialects) = (settings.hosts.clone(), dialects(settings)?);
@@ -140,24 +140,6 @@ fn origins(settings: &ServeSettings) -> Result<Vec<String>, CommandError> {
     checked.collect()
 }
 
-/// Where events are kept.
-fn log(settings: &ServeSettings) -> Result<LogChoice, CommandError> {
-    let sqlite = |path| LogChoice::Sqlite { path, max_bytes: settings.log_max_bytes };
-    match settings.log.split_once(':') {
-        None if settings.log == "memory" => Ok(LogChoice::Memory),
-        None if settings.log == "sqlite" => Ok(sqlite(settings.data_dir.join("fanlight.db"))),
-        Some(("sqlite", path)) if !path.is_empty() => Ok(sqlite(PathBuf::from(path))),
-        _ => {
-            let what = match settings.log.split_once(':') {
-                Some(("nats", _)) => format!("the log {:?} is not in this version yet", settings.log),
-                _ => format!("there is no log {:?}", settings.log),
-            };
-            let mend = String::from("use --log memory, --log sqlite or --log sqlite:PATH");
-            Err(CommandError::Usage { what, mend })
-        }
-    }
-}
-
 /// The dialects that the files describe, each with a name of its own.
 fn dialects(settings: &ServeSettings) -> Result<Vec<UserDialect>, CommandError> {
     let mut dialects: Vec<UserDialect> = Vec::new();
@@ -222,6 +204,7 @@ async fn serve(
     match &log {
         LogChoice::Memory => tracing::info!("events are kept in memory until the hub stops"),
         LogChoice::Sqlite { path, .. } => tracing::info!(path = %path.display(), "events are kept on disk"),
+        LogChoice::Postgres { url } => tracing::info!(database = %url, "events are kept in PostgreSQL"),
     }
     match output.line(&format!("listening on {scheme}://{address}")) {
         // A hub is of use to others than the reader of its stdout.

@@ -66,7 +66,7 @@ impl PostgresUrl {
         self.config.get_dbname().or(self.config.get_user()).unwrap_or("postgres")
     }
 
-    /// Who connects.
+    /// The user that the connections are made as.
     pub fn user(&self) -> &str {
         self.config.get_user().unwrap_or("postgres")
     }

@@ -7,7 +7,7 @@ use model::{ConversationId, Envelope, Position};
 use serde::Serialize;
 
 use super::database::Session;
-use super::writer::said;
+use super::failure::said;
 use crate::ops::{Events, Op};
 
 /// One row of the table: an operation that was refused, with the reason.

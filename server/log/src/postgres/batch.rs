@@ -253,9 +253,9 @@ impl Batch {
         let names: Vec<String> = texts.clone().map(|(_, text)| escape(&text.name).into_owned()).collect();
         let seqs: Vec<i64> = texts.clone().map(|(_, text)| integer(text.seq)).collect();
         let times: Vec<i64> = texts.clone().map(|(_, text)| integer(text.at)).collect();
-        let bodies: Vec<String> = texts.clone().map(|(_, text)| text.text.clone()).collect();
+        let bodies: Vec<String> = texts.clone().map(|(_, text)| text.body.clone()).collect();
         let words: Vec<String> =
-            texts.map(|((key, _, kind, _), text)| words(*key, kind, &text.text)).collect();
+            texts.map(|((key, _, kind, _), text)| words(*key, kind, &text.body)).collect();
         let values: Values = vec![
             Box::new(keys),
             Box::new(runs),

@@ -108,17 +108,14 @@ impl Database {
     /// A new connection.
     pub(super) async fn connect(&self) -> Result<Session, tokio_postgres::Error> {
         let config = &self.url.config;
-        let client = match &self.tls {
-            Some(tls) => {
-                let (client, connection) = config.connect(tls.clone()).await?;
-                self.handle.spawn(drive(connection));
-                client
-            }
-            None => {
-                let (client, connection) = config.connect(NoTls).await?;
-                self.handle.spawn(drive(connection));
-                client
-            }
+        let client = if let Some(tls) = &self.tls {
+            let (client, connection) = config.connect(tls.clone()).await?;
+            self.handle.spawn(drive(connection));
+            client
+        } else {
+            let (client, connection) = config.connect(NoTls).await?;
+            self.handle.spawn(drive(connection));
+            client
         };
         client.batch_execute(HELLO).await?;
         Ok(Session { client, statements: HashMap::new() })

@@ -64,7 +64,7 @@ pub(super) struct Text {
     pub(super) name: CompactString,
     pub(super) seq: Seq,
     pub(super) at: u64,
-    pub(super) text: String,
+    pub(super) body: String,
 }
 
 /// The rows of one transaction.
@@ -241,7 +241,7 @@ impl<'a> Planner<'a> {
             bytes += text.len();
             // One that comes again is the newest.
             self.plan.documents.shift_remove(&place);
-            let text = Text { name: document.name.clone(), seq: document.seq, at: document.at, text };
+            let text = Text { name: document.name.clone(), seq: document.seq, at: document.at, body: text };
             self.plan.documents.insert(place, text);
         }
         integer(bytes as u64)

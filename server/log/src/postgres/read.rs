@@ -206,15 +206,12 @@ pub(super) async fn list(session: &mut Session, query: &ListQuery) -> Result<Vec
     let after = query.after.as_ref();
     let (at, id) = after.map_or((i64::MAX, ""), |(at, id)| (integer(*at), id.as_str()));
     let limit = size(query.limit);
-    let rows = match query.state {
-        Some(state) => {
-            let select = session.prepared(of_state).await.map_err(unreadable)?;
-            session.client.query(&select, &[&at, &id, &limit, &rows::word(state)]).await
-        }
-        None => {
-            let select = session.prepared(all).await.map_err(unreadable)?;
-            session.client.query(&select, &[&at, &id, &limit]).await
-        }
+    let rows = if let Some(state) = query.state {
+        let select = session.prepared(of_state).await.map_err(unreadable)?;
+        session.client.query(&select, &[&at, &id, &limit, &rows::word(state)]).await
+    } else {
+        let select = session.prepared(all).await.map_err(unreadable)?;
+        session.client.query(&select, &[&at, &id, &limit]).await
     };
     rows.map_err(unreadable)?.iter().map(listed).collect()
 }

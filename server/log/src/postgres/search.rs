@@ -36,8 +36,7 @@ struct Wanted {
 /// What matches, the newest first, as far as the search came until `stop` was called.
 pub(super) fn search(database: &Arc<Database>, query: &SearchQuery, stop: &Stop) -> Result<Finds, LogError> {
     let query::Parsed { terms, .. } = query::parse(&query.text)?;
-    let mut index: Vec<String> =
-        terms.iter().flat_map(Term::parts).map(|(word, is_beginning)| quoted(word, is_beginning)).collect();
+    let mut index: Vec<String> = terms.iter().flat_map(Term::parts).map(quoted).collect();
     let of = query.conversation.clone();
     let (key, newest) = database.read(move |session| {
         let of = of.clone();
@@ -81,10 +80,10 @@ pub(super) fn search(database: &Arc<Database>, query: &SearchQuery, stop: &Stop)
     Ok(Finds { hits, stopped_at: None })
 }
 
-/// A word as the index is asked for it. It holds letters and digits alone.
-fn quoted(word: &str, is_beginning: bool) -> String {
-    let bounded = lexeme(word);
-    format!("'{bounded}'{}", if is_beginning { ":*" } else { "" })
+/// A part of a term as the index is asked for it. It holds letters and digits alone.
+fn quoted(part: (&str, bool)) -> String {
+    let (word, is_beginning) = part;
+    format!("'{}'{}", lexeme(word), if is_beginning { ":*" } else { "" })
 }
 
 /// What a step has found.

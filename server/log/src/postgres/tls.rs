@@ -4,7 +4,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use rustls::pki_types::ServerName;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
@@ -17,25 +18,19 @@ impl MakeTls {
     /// Trusts the certificates in `pem`, else those of the system, else a list that comes with the program.
     pub(super) fn new(pem: Option<&[u8]>) -> Result<Self, String> {
         let mut roots = RootCertStore::empty();
-        match pem {
-            Some(pem) => {
-                use rustls::pki_types::pem::PemObject as _;
-                for certificate in rustls::pki_types::CertificateDer::pem_slice_iter(pem) {
-                    let certificate = certificate
-                        .map_err(|error| format!("sslrootcert is no certificate in PEM: {error}"))?;
-                    roots
-                        .add(certificate)
-                        .map_err(|error| format!("sslrootcert cannot be trusted: {error}"))?;
-                }
-                if roots.is_empty() {
-                    return Err(String::from("sslrootcert holds no certificate in PEM"));
-                }
+        if let Some(pem) = pem {
+            for certificate in CertificateDer::pem_slice_iter(pem) {
+                let certificate =
+                    certificate.map_err(|error| format!("sslrootcert is no certificate in PEM: {error}"))?;
+                roots.add(certificate).map_err(|error| format!("sslrootcert cannot be trusted: {error}"))?;
             }
-            None => {
-                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-                if roots.is_empty() {
-                    roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-                }
+            if roots.is_empty() {
+                return Err(String::from("sslrootcert holds no certificate in PEM"));
+            }
+        } else {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            if roots.is_empty() {
+                roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
             }
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -14,21 +14,20 @@ use std::time::{Duration, Instant};
 
 use model::frame::Durability;
 use parking_lot::Mutex;
-use tokio_postgres::error::SqlState;
 
 use super::batch::{Batch, CommitError, Stamp};
 use super::database::{Database, Session};
-use super::known::{Known, Place};
+use super::failure::{Failure, said};
+use super::known::Known;
 use super::life::{self, Promise};
 use super::plan::{Outcome, Packs, Planner};
-use super::text::unescape;
-use super::{read, sweep};
-use crate::numbers::natural;
+use super::prefetch::prefetch;
+use super::sweep;
 use crate::ops::{Op, PackedView, Queued};
 use crate::packer::Packer;
 use crate::queue::{Next, Queue, Stage};
 use crate::tally::Tally;
-use crate::{Fault, Import, clock};
+use crate::{Fault, clock};
 
 /// The first pause after a failure; each further one is twice as long.
 const PAUSE_MIN: Duration = Duration::from_millis(20);
@@ -44,9 +43,6 @@ const REFUSED_IN_A_ROW_MAX: u32 = 32;
 
 /// How long a transaction may take. One that takes longer is looked for on a new connection.
 const COMMIT: Duration = Duration::from_secs(15);
-
-/// Keys that are taken from the database at once, at least.
-const KEYS_AT_ONCE: usize = 256;
 
 /// What the writing thread shares with the log.
 #[derive(Debug, Clone)]
@@ -72,44 +68,6 @@ pub(super) struct Writer {
     in_doubt: Option<(i64, Outcome)>,
     failing_since: Option<u64>,
     refused: u32,
-}
-
-/// Why a group was not written.
-enum Failure {
-    /// The database refuses something in it.
-    Refused(String),
-    /// It passes with time.
-    Passing { code: &'static str, what: String },
-    /// The life is over.
-    Over,
-}
-
-impl Failure {
-    fn of(error: &tokio_postgres::Error) -> Self {
-        let what = said(error);
-        match error.code() {
-            Some(code) if is_refusal(code) => Self::Refused(what),
-            Some(&SqlState::DISK_FULL) => Self::Passing { code: "disk_full", what },
-            _ => Self::Passing { code: "disk_failing", what },
-        }
-    }
-}
-
-/// What went wrong, with its causes. No part of it holds the password.
-pub(super) fn said(error: &tokio_postgres::Error) -> String {
-    let mut said = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        said = format!("{said}: {cause}");
-        source = cause.source();
-    }
-    said
-}
-
-/// Whether what is to be written is refused, by a database that works.
-fn is_refusal(code: &SqlState) -> bool {
-    // Data, integrity, limits of the program.
-    ["22", "23", "54"].iter().any(|class| code.code().starts_with(class))
 }
 
 impl Writer {
@@ -221,7 +179,7 @@ impl Writer {
         self.shared.queue.wrote(queued.ticket, queued.bytes, false);
     }
 
-    /// One transaction.
+    /// Writes `group` as one transaction, on a new connection where there is none.
     fn commit(&mut self, group: &[Queued]) -> Result<Outcome, Failure> {
         let database = Arc::clone(&self.shared.database);
         let done = database.block_on(async { tokio::time::timeout(COMMIT, self.try_to_commit(group)).await });
@@ -463,94 +421,4 @@ impl Drop for Writer {
         // Whoever waits, waits no longer.
         self.shared.queue.end(Stage::Dropped);
     }
-}
-
-/// Asks for what a plan for `group` needs to know.
-async fn prefetch(
-    session: &mut Session,
-    known: &mut Known,
-    group: &[Queued],
-    life: i64,
-) -> Result<(), tokio_postgres::Error> {
-    known.trim();
-    let mut names: Vec<&str> = Vec::new();
-    let (mut makes, mut counts, mut imports) = (0, false, false);
-    for queued in group {
-        match &queued.op {
-            Op::Rows(rows) => names.extend(
-                rows.iter().map(|row| &row.conversation).filter(|id| known.lacks(id)).map(|id| id.as_str()),
-            ),
-            op => names.extend(op.conversation().filter(|id| known.lacks(id)).map(|id| id.as_str())),
-        }
-        match &queued.op {
-            Op::Append(events) => (makes, counts) = (makes + 1, counts || !events.calls.is_empty()),
-            Op::Adopt(adoption) => (imports, counts) = (true, counts || !adoption.calls.is_empty()),
-            Op::Keep(_) => makes += 1,
-            Op::Stage(..) => (makes, imports) = (makes + 1, true),
-            Op::Abandon(_) => imports = true,
-            _ => {}
-        }
-    }
-    names.sort_unstable();
-    names.dedup();
-    if !names.is_empty() {
-        places(session, known, &names).await?;
-    }
-    if known.keys.len() < makes {
-        let count = i64::try_from(makes.max(KEYS_AT_ONCE)).unwrap_or(i64::MAX);
-        let next = session
-            .prepared("SELECT nextval('conversation_key') FROM generate_series(1, $1::bigint)")
-            .await?;
-        for row in session.client.query(&next, &[&count]).await? {
-            known.keys.push(row.try_get(0)?);
-        }
-        // The last is taken first: what is made first has the lowest.
-        known.keys.sort_unstable_by(|a, b| b.cmp(a));
-    }
-    if counts && known.tools.is_none() {
-        let rows = session.client.query("SELECT name FROM tool WHERE name <> '(others)'", &[]).await?;
-        let names = rows.iter().map(|row| Ok(unescape(row.try_get(0)?).as_ref().into()));
-        known.tools = Some(names.collect::<Result<_, tokio_postgres::Error>>()?);
-    }
-    if imports && !known.has_imports {
-        let rows = session
-            .client
-            .query(
-                "SELECT import, key, head, bytes FROM gone WHERE import IS NOT NULL AND life = $1",
-                &[&life],
-            )
-            .await?;
-        for row in rows {
-            let import = Import(row.try_get::<_, i64>(0)?.cast_unsigned());
-            known.imports.insert(import, (row.try_get(1)?, natural(row.try_get(2)?), row.try_get(3)?));
-        }
-        known.has_imports = true;
-    }
-    Ok(())
-}
-
-/// Asks where the conversations of these names stand.
-async fn places(
-    session: &mut Session,
-    known: &mut Known,
-    names: &[&str],
-) -> Result<(), tokio_postgres::Error> {
-    let select =
-        session.prepared("SELECT id, key, epoch, head, loose FROM conversation WHERE id = ANY($1)").await?;
-    for row in session.client.query(&select, &[&names]).await? {
-        let Ok(id) = read::conversation(&row, 0) else { continue };
-        let place = Place {
-            key: row.try_get(1)?,
-            epoch: model::Epoch::new(&unescape(row.try_get(2)?)),
-            head: natural(row.try_get(3)?),
-            loose: usize::try_from(row.try_get::<_, i32>(4)?).unwrap_or(0),
-        };
-        known.put(id, place);
-    }
-    for name in names {
-        if let Ok(id) = model::ConversationId::parse(name) {
-            known.is_absent(id);
-        }
-    }
-    Ok(())
 }
