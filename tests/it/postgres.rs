@@ -65,8 +65,54 @@ async fn i9_a_hub_that_was_paused_and_wakes_after_another_has_taken_over_writes_
     let next = TestHub::start_with(&["--log", place.url()]).await;
     paused.signal("CONT").await;
     assert!(!post(&paused, "late").await.is_success(), "what is not stored is not acked");
-    until("the paused hub to notice", async || ready(&paused).await.contains("another hub").then_some(())).await;
+    until("the paused hub to notice", async || ready(&paused).await.contains("another hub").then_some(()))
+        .await;
     assert!(post(&next, "second").await.is_success());
     let view = next.request("GET", "/v1/conversations/c/events").send().await.unwrap().text().await.unwrap();
     assert!(view.contains("first") && view.contains("second") && !view.contains("late"), "{view}");
+}
+
+/// Runs `fanlight move` from one log to another; what it prints.
+async fn moved(from: &str, to: &str) -> String {
+    let mut command = tokio::process::Command::new(tests::hub::binary());
+    command.args(["move", "--from", from, "--to", to]).kill_on_drop(true);
+    let ran = tests::wait::within("fanlight move", command.output()).await.unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert!(ran.status.success(), "{said}{}", String::from_utf8_lossy(&ran.stderr));
+    said
+}
+
+#[tokio::test]
+async fn a_log_moves_from_sqlite_to_postgresql_and_back_equal_by_hash() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| format!("sqlite:{}", folder.path().join(name).display());
+    let (first, last) = (file("first.db"), file("last.db"));
+    let place = PostgresServer::shared().place();
+    let mut hub = TestHub::start_with(&["--log", &first]).await;
+    for name in ["one", "two", "three"] {
+        hub.publisher(name).await.says(stored::RUN).await;
+    }
+    let large =
+        format!(r#"{{"k":"tool.result","tool":"t9","output":"{}","run":"r9"}}"#, "needle ".repeat(60_000));
+    hub.publisher("large").await.says(&large).await;
+    let names = ["one", "two", "three", "large"];
+    let mut hashes = Vec::new();
+    for name in names {
+        hashes.push(hub.view_hash(name).await);
+    }
+    let tools = hub.json("/v1/tools").await;
+    assert_eq!(hub.stop().await, Some(0));
+    assert!(moved(&first, place.url()).await.starts_with("4 conversations with "));
+    assert!(moved(place.url(), &last).await.starts_with("4 conversations with "));
+    for log in [place.url(), &last] {
+        let mut hub = TestHub::start_with(&["--log", log]).await;
+        for (name, hash) in names.iter().zip(&hashes) {
+            assert_eq!(&hub.view_hash(name).await, hash, "{name}");
+        }
+        assert_eq!(hub.json("/v1/tools").await, tools);
+        assert_eq!(stored::hits(&hub, "umsatze").await.len(), 3);
+        assert_eq!(stored::hits(&hub, "needle").await.len(), 1);
+        hub.publisher("one").await.says(r#"{"k":"status","text":"on","run":"r"}"#).await;
+        assert_eq!(hub.stop().await, Some(0));
+    }
 }

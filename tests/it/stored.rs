@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tests::{TestHub, TestPublisher};
 
-const RUN: &str = r#"
+pub(crate) const RUN: &str = r#"
     {"k":"message","message":"m1","role":"user","text":"How did revenue change?","run":""}
     {"k":"run.start","run":"r","title":"Quarterly report"}
     {"k":"part.start","part":"p1","kind":"thinking","run":"r"}
@@ -17,7 +17,7 @@ const RUN: &str = r#"
     {"k":"run.end","status":"complete","run":"r"}
 "#;
 
-async fn hits(hub: &TestHub, query: &str) -> Vec<(String, String)> {
+pub(crate) async fn hits(hub: &TestHub, query: &str) -> Vec<(String, String)> {
     let found: Value = hub.json(&format!("/v1/search?q={query}")).await;
     let hits = found["hits"].as_array().unwrap_or_else(|| panic!("{query}: {found}"));
     let text = |value: &Value| value.as_str().unwrap().to_owned();

@@ -112,7 +112,7 @@ pub enum LogChoice {
     /// In PostgreSQL, in tables of its own.
     Postgres {
         /// The database.
-        url: PostgresUrl,
+        url: Box<PostgresUrl>,
     },
 }
 

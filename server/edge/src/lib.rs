@@ -47,6 +47,7 @@ pub use config::{Config, LogChoice};
 pub use door::{DEFAULT_DOOR, DOORS, DOORS_OF_ONE, Door, HangUp};
 pub use retention::Retain;
 pub use sink::{FileTarget, Flush, Sink, Target};
+pub use state::{LogNotOpened, open_log};
 pub use tls::TlsFiles;
 
 /// Why the hub did not serve, or not to a good end.

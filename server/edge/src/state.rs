@@ -144,10 +144,10 @@ impl Shared {
 }
 
 /// Why a log was not opened.
-type LogNotOpened = Box<dyn std::error::Error + Send + Sync>;
+pub type LogNotOpened = Box<dyn std::error::Error + Send + Sync>;
 
-/// Opens the log that was chosen. Waits for its disk or database.
-fn open_log(choice: &LogChoice) -> Result<Arc<dyn EventLog>, LogNotOpened> {
+/// Opens the log that was chosen. Waits for its disk or database, and keeps every other hub out as long as it is open.
+pub fn open_log(choice: &LogChoice) -> Result<Arc<dyn EventLog>, LogNotOpened> {
     Ok(match choice {
         LogChoice::Memory => Arc::new(MemoryLog::default()),
         LogChoice::Sqlite { path, max_bytes } => {

@@ -11,6 +11,7 @@ mod dialect;
 mod doctor;
 mod doors;
 mod layers;
+mod moving;
 mod price;
 mod serve;
 mod sinks;
@@ -20,6 +21,7 @@ pub(crate) use self::access::{TokenArgs, TokenCommand};
 pub(crate) use self::client::{ExportArgs, ImportArgs, ReplayArgs, ReplaySpeed, TailArgs, TeeArgs};
 pub(crate) use dialect::{StreamDialect, described};
 pub(crate) use doctor::DoctorArgs;
+pub(crate) use moving::MoveArgs;
 pub(crate) use serve::{ServeArgs, ServeSettings, TraceFormat};
 pub(crate) use sinks::SinkSettings;
 
@@ -49,6 +51,8 @@ pub(crate) enum CliCommand {
     Import(ImportArgs),
     /// Say what is wrong when nothing shows, and how to mend it
     Doctor(DoctorArgs),
+    /// Copy all conversations from one log to another, while no hub uses either
+    Move(MoveArgs),
     /// Fold a stream from stdin into what a viewer would see, as JSON. Needs no hub
     Fold(FoldArgs),
     /// Start a program that dies with the process of that number

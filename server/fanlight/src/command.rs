@@ -13,6 +13,7 @@ mod export;
 mod fold;
 mod import;
 mod input;
+mod moving;
 mod native;
 mod output;
 mod replay;
@@ -100,6 +101,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         CliCommand::Export(args) => export::run(&args, output),
         CliCommand::Import(args) => import::run(&args, output),
         CliCommand::Doctor(args) => doctor::run(&args, output),
+        CliCommand::Move(args) => moving::run(&args, output),
         CliCommand::Token(args) => token::run(args, output),
         CliCommand::Convert(args) => convert::run(&args, std::io::stdin().lock(), output),
         CliCommand::Alongside(args) => alongside::run(&args),

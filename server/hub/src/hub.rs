@@ -22,6 +22,7 @@ use crate::clock;
 use crate::tally::TALLY;
 
 mod conversation;
+mod copied;
 mod counted;
 mod ephemera;
 mod followers;
@@ -45,6 +46,7 @@ mod sight;
 mod upkeep;
 
 pub use conversation::{Conversation, Cursor, Slice};
+pub use copied::{Copied, CopyError, copy};
 pub use followers::Follower;
 pub use import::{History, ImportError};
 pub use list::Listed;

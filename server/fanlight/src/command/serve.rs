@@ -21,7 +21,7 @@ use dialects::custom::UserDialect;
 use model::dialect::DECODED;
 
 mod access;
-mod log;
+pub(crate) mod log;
 
 /// Runs a hub until it is told to stop.
 pub(crate) fn run(args: &ServeArgs, mut output: ResultOutput) -> Result<(), CommandError> {

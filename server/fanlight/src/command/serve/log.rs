@@ -12,19 +12,22 @@ use crate::args::ServeSettings;
 const PASSWORD: &str = "PGPASSWORD";
 const PASSWORD_FILE: &str = "PGPASSFILE";
 
-/// Where events are kept.
+/// Where a hub with these settings keeps events.
 pub(super) fn log(settings: &ServeSettings) -> Result<LogChoice, CommandError> {
-    let sqlite = |path| LogChoice::Sqlite { path, max_bytes: settings.log_max_bytes };
-    match settings.log.split_once(':') {
-        None if settings.log == "memory" => Ok(LogChoice::Memory),
-        None if settings.log == "sqlite" => Ok(sqlite(settings.data_dir.join("fanlight.db"))),
+    choice(&settings.log, &settings.data_dir, settings.log_max_bytes)
+}
+
+/// Where `log` says that events are kept, with the data directory and the bound of a file.
+pub(crate) fn choice(log: &str, data_dir: &Path, max_bytes: Option<u64>) -> Result<LogChoice, CommandError> {
+    let sqlite = |path| LogChoice::Sqlite { path, max_bytes };
+    match log.split_once(':') {
+        None if log == "memory" => Ok(LogChoice::Memory),
+        None if log == "sqlite" => Ok(sqlite(data_dir.join("fanlight.db"))),
         Some(("sqlite", path)) if !path.is_empty() => Ok(sqlite(PathBuf::from(path))),
-        Some(("postgres" | "postgresql", _)) => postgres(settings),
+        Some(("postgres" | "postgresql", _)) => postgres(log, max_bytes),
         _ => {
-            let what = format!(
-                "there is no log {:?}",
-                settings.log.split_once(':').map_or(settings.log.as_str(), |(kind, _)| kind)
-            );
+            // Of a URL that is not known nothing is repeated: it may hold a password.
+            let what = format!("there is no log {:?}", log.split_once(':').map_or(log, |(kind, _)| kind));
             let mend = String::from(
                 "use --log memory, --log sqlite, --log sqlite:PATH or --log postgres://USER@HOST/DATABASE",
             );
@@ -34,25 +37,23 @@ pub(super) fn log(settings: &ServeSettings) -> Result<LogChoice, CommandError> {
 }
 
 /// The log in PostgreSQL, with a password from where PostgreSQL's own programs have it.
-fn postgres(settings: &ServeSettings) -> Result<LogChoice, CommandError> {
+fn postgres(log: &str, max_bytes: Option<u64>) -> Result<LogChoice, CommandError> {
     let wrong = |what: String| CommandError::Usage {
         what,
         mend: String::from("docs/operations.md says what the URL of a log in PostgreSQL looks like"),
     };
-    if settings.log_max_bytes.is_some() {
+    if max_bytes.is_some() {
         return Err(wrong(String::from("log_max_bytes bounds a log on disk, not one in PostgreSQL")));
     }
-    let url: PostgresUrl = settings.log.parse().map_err(wrong)?;
-    if url.has_password() {
-        return Ok(LogChoice::Postgres { url });
+    let mut url: PostgresUrl = log.parse().map_err(wrong)?;
+    if !url.has_password() {
+        let password = std::env::var_os(PASSWORD).and_then(|word| word.into_string().ok());
+        let password = password.or_else(|| read_password(&password_file()?, &url));
+        if let Some(password) = password {
+            url = url.with_password(password.as_bytes());
+        }
     }
-    if let Some(password) = std::env::var_os(PASSWORD).and_then(|word| word.into_string().ok()) {
-        return Ok(LogChoice::Postgres { url: url.with_password(password.as_bytes()) });
-    }
-    let password = password_file().and_then(|file| read_password(&file, &url));
-    Ok(LogChoice::Postgres {
-        url: password.map_or(url.clone(), |password| url.with_password(password.as_bytes())),
-    })
+    Ok(LogChoice::Postgres { url: Box::new(url) })
 }
 
 /// The file with passwords, if one is named or is where it usually is.
