@@ -6,18 +6,18 @@
 pub enum Denial {
     /// The request has no credential.
     #[error(
-        "this hub wants to know who calls: send a token as `Authorization: Bearer TOKEN`, or log in at /login; \
+        "this hub requires authentication: send a token as `Authorization: Bearer TOKEN`, or log in at /login; \
          `fanlight token create` makes one"
     )]
     Missing,
     /// The request has several credentials, or one that is not in the form of this hub.
-    #[error("what says who calls is no token of this hub, or came twice")]
+    #[error("the credential is not a token of this hub, or there is more than one")]
     Malformed,
     /// No token, session or link has this secret; it may have been revoked.
-    #[error("the token is not known here, or was revoked: ask whoever runs this hub for another one")]
+    #[error("the token is unknown or was revoked: ask the operator of this hub for another one")]
     Unknown,
     /// The credential has expired.
-    #[error("the token has expired: ask whoever runs this hub for another one")]
+    #[error("the token has expired: ask the operator of this hub for another one")]
     Expired,
     /// The caller is known and has no grant for this.
     #[error("this principal has no grant for that")]

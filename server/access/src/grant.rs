@@ -21,7 +21,7 @@ pub struct Grant {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GrantError {
     /// A word is not a right.
-    #[error("{0:?} is no right; there are view, publish, control, import, export and admin")]
+    #[error("{0:?} is not a right; there are view, publish, control, import, export and admin")]
     UnknownRight(String),
     /// The pattern is invalid.
     #[error(transparent)]

@@ -64,7 +64,7 @@ pub struct Tokens {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// The name is invalid.
-    #[error("{0:?} is no name for a token: 1 to {NAME_BYTES_MAX} bytes, without control characters")]
+    #[error("{0:?} is not a name for a token: 1 to {NAME_BYTES_MAX} bytes, without control characters")]
     BadName(String),
     /// Another token has the name or the secret.
     #[error("there is a token named {0:?} already")]

@@ -18,7 +18,7 @@ pub struct HubAddress {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// It is not a URL.
-    #[error("{0:?} is no URL; a hub's looks like http://127.0.0.1:4600")]
+    #[error("{0:?} is not a URL; a hub's looks like http://127.0.0.1:4600")]
     NotUrl(String),
     /// It has a scheme other than `http`.
     #[error(

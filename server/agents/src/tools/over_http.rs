@@ -135,7 +135,7 @@ impl OverHttp {
 
     /// Sends a request, and follows redirects to other paths of the same server.
     async fn send(&self, asked: Asked) -> Result<Response<ResponseBody>, Failure> {
-        let mut uri: Uri = asked.uri.parse().map_err(|_odd| unanswered("its URL is none"))?;
+        let mut uri: Uri = asked.uri.parse().map_err(|_odd| unanswered("its URL is invalid"))?;
         for _ in 0..MOVES_MAX {
             let response = self.way.send(asked.at(&uri)).await.map_err(|fault| match fault {
                 SendError::Unreachable(why) => unanswered(&format!("it cannot be reached: {why}")),

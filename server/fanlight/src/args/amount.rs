@@ -67,7 +67,7 @@ impl FromStr for ByteSize {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let bytes = amount(text, &SIZES);
-        bytes.map(Self).ok_or_else(|| format!("{text:?} is no number of bytes, as 500MB or 2GiB are"))
+        bytes.map(Self).ok_or_else(|| format!("{text:?} is not a number of bytes such as 500MB or 2GiB"))
     }
 }
 
@@ -77,7 +77,7 @@ impl FromStr for LengthOfTime {
     fn from_str(text: &str) -> Result<Self, String> {
         let ms = amount(text, &TIMES);
         ms.map(|ms| Self(Duration::from_millis(ms)))
-            .ok_or_else(|| format!("{text:?} is no length of time, as 500ms, 3s, 15m, 12h or 30d are"))
+            .ok_or_else(|| format!("{text:?} is not a length of time such as 500ms, 3s, 15m, 12h or 30d"))
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn table(text: &str) -> Result<Map<String, Value>, String> {
 pub(super) fn fields(settings: &impl Serialize) -> Result<Map<String, Value>, String> {
     match serde_json::to_value(settings) {
         Ok(Value::Object(fields)) => Ok(fields),
-        Ok(other) => Err(format!("{other} is no table")),
+        Ok(other) => Err(format!("{other} is not a table")),
         Err(error) => Err(error.to_string()),
     }
 }

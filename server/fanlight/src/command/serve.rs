@@ -133,7 +133,7 @@ fn origins(settings: &ServeSettings) -> Result<Vec<String>, CommandError> {
     let checked = settings.origins.iter().map(|origin| {
         let origin = origin.trim_end_matches('/').to_ascii_lowercase();
         is_one(&origin).then_some(origin.clone()).ok_or_else(|| CommandError::Usage {
-            what: format!("{origin:?} is no origin"),
+            what: format!("{origin:?} is not an origin"),
             mend: String::from("an origin is a scheme, a name and perhaps a port: http://localhost:5173"),
         })
     });

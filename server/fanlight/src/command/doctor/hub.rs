@@ -66,7 +66,7 @@ fn identity(base: &str, answer: Result<HttpAnswer, String>) -> CheckResult {
         Ok(answer) if is_hub(&answer) => CheckResult::well("hub", format!("a Fanlight answers at {base}")),
         Ok(answer) if answer.body.contains("\"unauthenticated\"") => CheckResult::wrong(
             "hub",
-            format!("the hub at {base} wants to know who calls, and this token says it not or not any more"),
+            format!("the hub at {base} requires a token, and this one is unknown or expired"),
             "set FANLIGHT_TOKEN to a token that `fanlight token create` made on the hub's machine",
         ),
         Ok(answer) if answer.body.contains("\"forbidden\"") => CheckResult::wrong(

@@ -16,7 +16,7 @@ pub(super) fn wanted(settings: &ServeSettings) -> Result<Option<AccessConfig>, C
     let Some(access) = &settings.access else { return Ok(None) };
     if let Some(any) = access.proxies.iter().find(|address| address.is_unspecified()) {
         return Err(CommandError::Usage {
-            what: format!("{any} is no address of a proxy"),
+            what: format!("{any} is not the address of a proxy"),
             mend: String::from(
                 "name each proxy in front of the hub by its own address: proxies = [\"10.0.0.2\"]",
             ),

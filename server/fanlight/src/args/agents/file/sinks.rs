@@ -53,7 +53,7 @@ impl FileSinkSettings {
         let kind = self.r#type.value.clone();
         self.fits(&kind)?;
         if let Some(size) = self.buffer_size.as_ref().filter(|it| !(1..=EVENTS_MAX_MAX).contains(&it.value)) {
-            let why = format!("{} is no size of a buffer; allowed are 1 to {EVENTS_MAX_MAX}", size.value);
+            let why = format!("{} is not a size of a buffer; allowed are 1 to {EVENTS_MAX_MAX}", size.value);
             return Err(wrong(size, "buffer_size", &why));
         }
         let size = self.buffer_size.as_ref().map(|size| size.value);
