@@ -21,13 +21,13 @@ pub struct Pattern {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     /// The text is empty.
-    #[error("the pattern is empty; `*` stands for every conversation")]
+    #[error("the pattern is empty; `*` matches every conversation")]
     Empty,
     /// The text is too long; the value is its length in bytes.
     #[error("the pattern has {0} bytes, the limit is {PATTERN_BYTES_MAX}")]
     TooLong(usize),
     /// A backslash is not followed by a star.
-    #[error("a backslash in the pattern {0:?} stands before no star")]
+    #[error("a backslash in the pattern {0:?} is not followed by a star")]
     Backslash(String),
     /// The text contains a character that no name has, so it would match nothing.
     #[error("the pattern holds {0:?}, which no conversation's name has")]

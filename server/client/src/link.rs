@@ -173,8 +173,9 @@ pub(super) async fn read(
     loop {
         match socket.next().await {
             Some(Ok(Message::Text(text))) => {
-                return parse_server(&text)
-                    .map_err(|error| SocketClosed::new(format!("the hub sent nonsense: {error}")));
+                return parse_server(&text).map_err(|error| {
+                    SocketClosed::new(format!("the hub sent a frame that cannot be read: {error}"))
+                });
             }
             Some(Ok(Message::Close(Some(frame)))) => {
                 return Err(SocketClosed { code: Some(frame.code.into()), why: frame.reason.to_string() });

@@ -81,11 +81,11 @@ impl Asked {
 
     /// Adds a header.
     fn put(&mut self, name: &str, value: &str) -> Result<(), Failure> {
-        let name =
-            HeaderName::from_bytes(name.as_bytes()).map_err(|_odd| unanswered("a header has no name"))?;
+        let name = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_odd| unanswered("a header has an invalid name"))?;
         let value = HeaderValue::from_str(value);
         let value =
-            value.map_err(|_odd| unanswered(&format!("the header {name} has no value that can be sent")))?;
+            value.map_err(|_odd| unanswered(&format!("the value of the header {name} cannot be sent")))?;
         self.headers.insert(name, value);
         Ok(())
     }
@@ -204,7 +204,7 @@ impl OverHttp {
         match serde_json::from_slice(&body) {
             Ok(message) => Ok(StreamableHttpPostResponse::Json(message, session)),
             Err(_odd) if !is_awaited => Ok(StreamableHttpPostResponse::Accepted),
-            Err(error) => Err(unanswered(&format!("it answered with no message of the protocol: {error}"))),
+            Err(error) => Err(unanswered(&format!("its answer is not a message of the protocol: {error}"))),
         }
     }
 }

@@ -104,7 +104,7 @@ fn log(answer: Result<HttpAnswer, String>) -> CheckResult {
 
 /// Checks that sockets are upgraded.
 fn socket(answer: Result<HttpAnswer, String>) -> CheckResult {
-    let mend = "something between here and the hub eats the upgrade: let it pass on `Upgrade` and `Connection` (nginx: proxy_http_version 1.1 and both headers), or use the hub's own address";
+    let mend = "something between here and the hub drops the upgrade: let it pass on `Upgrade` and `Connection` (nginx: proxy_http_version 1.1 and both headers), or use the hub's own address";
     match answer {
         Ok(answer)
             if answer.status == 101
