@@ -1,4 +1,4 @@
-//! The id of an answer of the responses API, which its events do not need and the next request names.
+//! Reads the id of an answer of the responses API. The events do not need it; the next request names it.
 
 use compact_str::CompactString;
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use dialects::field::ForeignField;
 use dialects::framing::{BodyFraming, PieceBody};
 
-/// Looks for the id, and looks no further once it is found.
+/// Looks for the id in the body, and stops reading once it is found.
 #[derive(Debug, Default)]
 pub(super) struct ResponseIdReader {
     body: Option<BodyFraming>,
