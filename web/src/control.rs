@@ -99,7 +99,7 @@ struct Given {
     is_done: bool,
 }
 
-/// See the head of this file.
+/// Commands without an answer yet, texts that are not sent yet, and the agents that can be commanded.
 #[derive(Debug, Default)]
 pub struct Control {
     given: Vec<Given>,

@@ -62,7 +62,7 @@ pub fn kind(name: &str, text: &str) -> Kind {
     of_text(name, text)
 }
 
-/// A text that is no JSON.
+/// A text that is not JSON.
 fn of_text(name: &str, text: &str) -> Kind {
     if let Some(lines) = diff::diff(text) {
         return Kind::Diff(lines);

@@ -140,7 +140,7 @@ impl Status {
     }
 }
 
-/// See the head of this file. Times are milliseconds of any one clock.
+/// The connection to the hub as a state machine. Times are milliseconds of any one clock that does not go back.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Link {
     phase: Phase,

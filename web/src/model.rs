@@ -48,7 +48,7 @@ impl Touched {
     }
 }
 
-/// See the head of this file.
+/// What the frames were folded into: the list, one conversation with its view, and what changed since it was last painted.
 #[derive(Debug, Default)]
 pub struct Model {
     conversation: Option<ConversationId>,

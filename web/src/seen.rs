@@ -17,7 +17,7 @@ struct Place {
     at: u64,
 }
 
-/// See the head of this file. Times are milliseconds since 1970.
+/// The last event that the reader has seen of each conversation. Times are milliseconds since 1970.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Seen {
     /// When the reader was here for the first time: nothing older is called unread.

@@ -10,7 +10,7 @@ pub enum Denial {
     )]
     Missing,
     /// More than one credential, or one that no hub gave.
-    #[error("what says who calls is no token of this hub, or came twice")]
+    #[error("the credential is malformed or was sent more than once: send one token of this hub")]
     Malformed,
     /// No token, session or link of that secret is known; it may have been revoked.
     #[error("the token is not known here, or was revoked: ask whoever runs this hub for another one")]

@@ -22,7 +22,7 @@ pub(crate) fn kind(word: &str) -> Option<DocumentKind> {
     [Text, Thinking, Arguments, Result, Message].into_iter().find(|kind| self::word(*kind) == word)
 }
 
-/// The id of what the document belongs to; nothing where it is no text of its own.
+/// The id of what the document belongs to; nothing where it is not text of its own.
 pub(crate) fn item(document: &Document) -> Option<&str> {
     match &document.place {
         DocumentPlace::Item(Item::Part(part)) => Some(part.as_str()),

@@ -84,7 +84,7 @@ pub enum UpstreamError {
     #[error("the name of an upstream has letters, digits, dots, - and _ alone, and {0:?} has others")]
     Name(String),
     /// It is no URL.
-    #[error("the URL of the upstream {0:?} is none")]
+    #[error("the URL of the upstream {0:?} is invalid")]
     Url(String),
     /// Of no scheme that is spoken.
     #[error("the URL of the upstream {0:?} begins neither with http:// nor with https://")]

@@ -61,7 +61,7 @@ impl Model {
             .then(|| format!("/v1/conversations?limit={OLDER_ROWS}&after={after}"))
     }
 
-    /// Takes what the hub answered there; false where that is no list. What is known already is newer.
+    /// Takes what the hub answered there; false where that is not a list. What is known already is newer.
     pub fn take_older(&mut self, answer: &str) -> bool {
         let Ok(Page { conversations, total }) = serde_json::from_str(answer) else { return false };
         // Where there is nothing behind, all are known.

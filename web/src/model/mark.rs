@@ -3,7 +3,7 @@
 use model::frame::SnapshotReason;
 use model::{ConversationId, Seq};
 
-/// See the head of this file.
+/// What happened while the connection was away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
     /// So many events were caught up.

@@ -10,7 +10,7 @@ use model::frame::ConversationRow;
 use crate::fleet;
 use crate::wall::LINES;
 
-/// See the head of this file.
+/// The last lines of each conversation, newest at the back.
 #[derive(Debug, Default)]
 pub(super) struct Tickers(IndexMap<ConversationId, VecDeque<String>>);
 

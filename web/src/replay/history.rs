@@ -35,7 +35,7 @@ pub struct Mark {
     to: u32,
 }
 
-/// See the head of this file.
+/// Events as the lines that were read, bounded by [`EVENTS_MAX`] and [`LOG_BYTES_MAX`]; where a bound is reached it is cut and says so.
 #[derive(Debug, Default)]
 pub struct History {
     pages: Vec<String>,

@@ -20,7 +20,7 @@ struct Kept {
     view: View,
 }
 
-/// See the head of this file.
+/// Views kept at some events, by which any moment is reached in a short fold.
 #[derive(Debug)]
 pub(super) struct Checkpoints {
     spacing: usize,

@@ -8,7 +8,7 @@ pub const SPEEDS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 256];
 /// Without an event for longer than this the rest is skipped, in milliseconds of the past.
 const IDLE_MS: u64 = 2_000;
 
-/// See the head of this file.
+/// The clock of a replay: where it stands, whether it runs, how fast, and whether it skips time in which nothing happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Player {
     /// Whether it goes on by itself.

@@ -26,7 +26,7 @@ pub(in crate::spans) enum SpanPiece {
 }
 
 impl SpanMessage {
-    /// Its text; what is no text has a word in brackets.
+    /// Its text; what is not text has a word in brackets.
     pub(in crate::spans) fn text(&self) -> String {
         let texts = self.pieces.iter().filter_map(|piece| match piece {
             SpanPiece::Text(text) => Some(text.as_str()),
