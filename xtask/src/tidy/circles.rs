@@ -213,7 +213,8 @@ mod tests {
             "use super::c::{D, e::F as G};\npub(crate) use crate::h;\nuse std::fmt;",
         );
         let own = module_of(&file.path);
-        let all: Vec<_> = imports(&file).iter().filter_map(|path| resolve(&own, path)).map(|it| it.join("::")).collect();
+        let all: Vec<_> =
+            imports(&file).iter().filter_map(|path| resolve(&own, path)).map(|it| it.join("::")).collect();
         assert_eq!(all, ["a::c::D", "a::c::e::F", "h"]);
     }
 
