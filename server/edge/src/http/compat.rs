@@ -212,7 +212,7 @@ fn behind(shared: &Shared, door: &str, model: Option<&str>) -> Result<CompactStr
     let first = || shared.agents.names().next().map(CompactString::new);
     named.or_else(set).or_else(first).ok_or_else(|| {
         let why =
-            "no agent stands behind this door; agents are set in tables [agents.NAME] of the hub's settings";
+            "no agent is set for this endpoint; agents are set in tables [agents.NAME] of the hub's settings";
         Refusal::new(ErrorCode::UnknownAgent, why)
     })
 }

@@ -1,4 +1,4 @@
-//! A model call as a chat completions server streams it.
+//! A model call as a stream of OpenAI's chat completions API.
 
 use std::time::Duration;
 
@@ -55,6 +55,7 @@ pub(super) fn stream(
     writer.beats
 }
 
+/// Collects the chunks of the stream with their times.
 struct TimedChatStream<'a> {
     call: &'a ModelCall<'a>,
     beats: Vec<ScheduledText>,

@@ -96,7 +96,7 @@ pub enum AppendError {
     #[error("the conversation is being imported; try again in a moment")]
     Reserved,
     /// An event from outside names a run that only the hub writes to.
-    #[error("the run {run} is one of an agent of this hub: nobody else writes into it")]
+    #[error("the run {run} belongs to an agent of this hub: others cannot write into it")]
     RunOfHub {
         /// The first such run.
         run: RunId,
