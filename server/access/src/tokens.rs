@@ -82,7 +82,7 @@ pub enum TokenError {
     #[error("there are {TOKENS_MAX} tokens already; revoke those that nobody needs")]
     Full,
     /// The file cannot be read.
-    #[error("no file of tokens: {0}")]
+    #[error("not a valid tokens file: {0}")]
     File(String),
 }
 

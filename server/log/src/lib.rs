@@ -91,7 +91,7 @@ pub enum LogError {
     #[error("the log cannot write: {0}")]
     Failing(Arc<str>),
     /// The database refused the events themselves, although it works. They are in a file beside it.
-    #[error("the log could not write this and has set it aside; its trace says why")]
+    #[error("the database refused these events; they are in the `.aside.jsonl` file beside it")]
     SetAside,
     /// The log cannot be read.
     #[error("the log cannot be read: {0}")]

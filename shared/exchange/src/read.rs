@@ -34,7 +34,7 @@ pub(super) fn read(body: &[u8], request: &mut ModelRequest) {
         ForeignField::parse(text.trim_start_matches('\u{feff}')).filter(|whole| whole.is_object())
     else {
         let begins = excerpt(&text);
-        request.note(AnomalyCode::Malformed, format!("the request is no JSON object: {begins}"));
+        request.note(AnomalyCode::Malformed, format!("the request is not a JSON object: {begins}"));
         return;
     };
     request.is_read = true;

@@ -151,7 +151,6 @@ impl Begun {
     }
 
     fn run(&self) -> &RunId {
-        /// The id of the run.
         &self.started.place.run
     }
 }

@@ -91,7 +91,7 @@ pub(crate) fn run(args: &DoctorArgs, mut output: ResultOutput) -> Result<(), Com
         let mut findings = hub::look(&http, base, address.token()).await;
         let is_hub = findings.first().is_some_and(|finding| finding.ok);
         if let Some(name) = args.upstream.as_deref().filter(|_| is_hub) {
-            let asked = upstream::UpstreamCheck {
+            let asked = upstream::UpstreamProbe {
                 name,
                 base_url: args.base_url.as_deref(),
                 model: args.model.as_deref(),

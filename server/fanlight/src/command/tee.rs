@@ -101,11 +101,11 @@ fn close_stdout() {
 }
 
 /// What went wrong, if anything did, and the progress.
-type PublishingResult = (Option<String>, CourierStatus);
+type PublishingOutcome = (Option<String>, CourierStatus);
 
 /// The thread that publishes.
 struct PublishingThread {
-    outcome: mpsc::Receiver<PublishingResult>,
+    outcome: mpsc::Receiver<PublishingOutcome>,
     give_up: oneshot::Sender<()>,
     watch: Arc<HubWatch>,
 }
@@ -191,7 +191,7 @@ async fn publish(
 
 impl PublishingThread {
     /// Waits until the hub has taken the rest, but at most for `wait`.
-    fn farewell(self, wait: Duration) -> PublishingResult {
+    fn farewell(self, wait: Duration) -> PublishingOutcome {
         if let Ok(outcome) = self.outcome.recv_timeout(wait) {
             return outcome;
         }

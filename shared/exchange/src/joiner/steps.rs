@@ -26,7 +26,7 @@ pub(super) struct PlacementStep<'a> {
 }
 
 /// What a [`Placement`] has besides its loop.
-struct PlacementDetails {
+struct PlacementFields {
     why: PlacementReason,
     is_new: bool,
     fork_of: Option<ForkPoint>,
@@ -82,7 +82,7 @@ impl<'a> PlacementStep<'a> {
         self.placement(
             memory,
             id,
-            PlacementDetails { why, is_new, fork_of, events: teller.out, history, ended: None },
+            PlacementFields { why, is_new, fork_of, events: teller.out, history, ended: None },
         )
     }
 
@@ -119,7 +119,7 @@ impl<'a> PlacementStep<'a> {
         self.placement(
             memory,
             id,
-            PlacementDetails { why, is_new: false, fork_of: None, events, history: 0..0, ended },
+            PlacementFields { why, is_new: false, fork_of: None, events, history: 0..0, ended },
         )
     }
 
@@ -209,7 +209,7 @@ impl<'a> PlacementStep<'a> {
         self.placement(
             memory,
             id,
-            PlacementDetails {
+            PlacementFields {
                 why: PlacementReason::Retry,
                 is_new: false,
                 fork_of: None,
@@ -221,8 +221,8 @@ impl<'a> PlacementStep<'a> {
     }
 
     /// Marks the loop as asking and makes the placement with the reader of the answer.
-    fn placement(self, memory: &mut LoopMemory, id: u64, outcome: PlacementDetails) -> Placement {
-        let PlacementDetails { why, is_new, fork_of, events, history, ended } = outcome;
+    fn placement(self, memory: &mut LoopMemory, id: u64, outcome: PlacementFields) -> Placement {
+        let PlacementFields { why, is_new, fork_of, events, history, ended } = outcome;
         let (_, words) = self.asked.before_answer();
         let opened = memory.change(id, self.call.at, |known| {
             (known.state, known.call, known.is_recalled) = (LoopState::Asking, self.number, false);

@@ -12,7 +12,7 @@ use super::{CheckResult, HttpAnswer, ask, reason};
 
 /// What to check.
 #[derive(Debug)]
-pub(super) struct UpstreamCheck<'a> {
+pub(super) struct UpstreamProbe<'a> {
     /// The upstream.
     pub(super) name: &'a str,
     /// The base URL that an agent has, if not the default.
@@ -43,7 +43,7 @@ pub(super) async fn names(http: &Client, base: &str, token: Option<&str>) -> Vec
 pub(super) async fn look(
     http: &Client,
     (base, token): (&str, Option<&str>),
-    asked: &UpstreamCheck<'_>,
+    asked: &UpstreamProbe<'_>,
     variables: &BTreeMap<String, String>,
 ) -> Vec<CheckResult> {
     let name = asked.name;

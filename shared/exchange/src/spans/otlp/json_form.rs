@@ -14,7 +14,7 @@ const REMOTE: u64 = 0x300;
 pub(super) fn read(body: &[u8]) -> Result<OtlpExport, OtlpError> {
     let whole: Value = serde_json::from_slice(body).map_err(|error| OtlpError(error.to_string()))?;
     let Value::Object(whole) = &whole else {
-        return Err(OtlpError(String::from("it is no JSON object")));
+        return Err(OtlpError(String::from("it is not a JSON object")));
     };
     let mut export = OtlpExport::default();
     for resource_spans in list(whole, "resourceSpans", "resource_spans") {
