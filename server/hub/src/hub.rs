@@ -43,9 +43,10 @@ mod recent;
 mod row;
 mod seen;
 mod sight;
+pub(crate) mod slice;
 mod upkeep;
 
-pub use conversation::{Conversation, Cursor, Slice};
+pub use conversation::Conversation;
 pub use copied::{Copied, CopyError, copy};
 pub use followers::Follower;
 pub use import::{History, ImportError};
@@ -58,6 +59,7 @@ pub use publishers::{Claim, Numbers};
 pub(crate) use ready::{Ready, VIEWERS_PER_PUMP};
 pub use seen::SeenRows;
 pub use sight::{Far, Sight, Sights, Snapshot};
+pub use slice::{Cursor, Slice};
 pub use upkeep::Bounds;
 
 /// How many conversations may be read back from the log at the same time.

@@ -8,7 +8,7 @@ use model::{Envelope, Epoch, Seq};
 use serde::Serialize;
 
 use crate::clock;
-use crate::hub::Slice;
+use crate::hub::slice::Slice;
 
 /// The longest header of an unmasked frame in bytes: two, and a length of eight.
 const HEADER_MAX: usize = 10;

@@ -12,7 +12,6 @@ use event_log::{Append, EventLog, Page, Progress, Stored, Ticket};
 use model::event::{Class, Kind, RunStatus, bound};
 use model::fold::{complete, fold, mismatch};
 use model::frame::{ConversationRow, Durability};
-use model::lens::EventEffects;
 use model::limits::CONVERSATION_BYTES_MAX;
 use model::weigh::{grows, held, weigh};
 use model::{ConversationId, Envelope, Epoch, Position, RunId, Seq, View};
@@ -23,12 +22,13 @@ use super::counted::Counted;
 use super::ephemera::Ephemera;
 use super::glean::{Gleaned, fold_and_glean};
 use super::marks::Marks;
-use super::orphans::Attendance;
+use super::orphans::attendance::Attendance;
 use super::outsize::lengthen;
 use super::publication::{AppendError, Appended, By, Publication};
 use super::publishers::{Publishers, Verdict};
 use super::row::row;
 use super::sight::Sights;
+use super::slice::{Cursor, Slice};
 
 mod import;
 mod orphans;
@@ -40,53 +40,6 @@ pub(super) use rest::Use;
 /// How much the estimate of a full conversation's memory must have grown, in bytes, before it is counted
 /// again. Counting walks the whole view.
 const COUNTED_EVERY_BYTES: u64 = 1 << 20;
-
-/// A viewer's place in a conversation: the last event and the last ephemeral fact that it has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Cursor {
-    /// The seq of the last event.
-    pub seq: Seq,
-    /// The number of the last ephemeral fact.
-    pub tick: u64,
-}
-
-/// The events and ephemeral facts after a cursor.
-#[derive(Debug, Clone)]
-pub struct Slice {
-    /// The first seq that the slice covers.
-    pub from: Seq,
-    /// The last seq that it covers; `from - 1` if it has only ephemeral facts.
-    pub to: Seq,
-    /// The events from `from` to `to`, without a hole unless a lens removed some.
-    pub events: Vec<Arc<Envelope>>,
-    /// The ephemeral facts that are newer than the cursor.
-    pub ephemera: Vec<Arc<Envelope>>,
-    /// The cursor of a viewer that has applied the slice.
-    pub cursor: Cursor,
-    /// The newest seq of the conversation.
-    pub head: Seq,
-    /// Effects of some of the events that their own fields do not show, by seq. Lenses need them.
-    pub marks: Vec<(Seq, EventEffects)>,
-}
-
-impl Slice {
-    /// Makes an empty slice that covers all seqs after `told` up to `cursor`: the lens of its viewers shows
-    /// none of those events.
-    pub fn nothing(told: Seq, cursor: Cursor) -> Self {
-        let (events, ephemera, marks) = (Vec::new(), Vec::new(), Vec::new());
-        Self { from: told + 1, to: cursor.seq, events, ephemera, cursor, head: cursor.seq, marks }
-    }
-
-    /// How many events and ephemeral facts it has.
-    pub(crate) fn len(&self) -> usize {
-        self.events.len() + self.ephemera.len()
-    }
-
-    /// Whether it covers no seq and has no ephemeral facts.
-    pub fn is_empty(&self) -> bool {
-        self.to < self.from && self.ephemera.is_empty()
-    }
-}
 
 /// The state of one conversation: its view, its newest events, its publishers and its viewers. Shared by all
 /// who read or write it; the hub's map holds one reference. After it has left memory it refuses to be entered

@@ -28,7 +28,6 @@ use crate::clock;
 
 pub(crate) mod attendance;
 
-pub(crate) use attendance::Attendance;
 pub use attendance::{Patience, Speaker};
 
 /// Most conversations that one connection attends. To those beyond it publishes as if by single requests:

@@ -5,7 +5,7 @@ use model::Seq;
 use model::frame::SubscriptionId;
 use parking_lot::Mutex;
 
-use super::conversation::{Cursor, Slice};
+use super::slice::{Cursor, Slice};
 use crate::wire;
 
 /// Most viewers that one pump serves: a round over all of them takes some hundred microseconds. So a slice is

@@ -10,8 +10,9 @@ use model::limits::{SNAPSHOT_BYTES_TARGET, SNAPSHOT_WHEN_BEHIND_BYTES};
 use model::{Lens, Seq, snapshot};
 use parking_lot::Mutex;
 
-use super::conversation::{Conversation, Slice};
+use super::conversation::Conversation;
 use super::ready::Ready;
+use super::slice::Slice;
 use crate::tally::TALLY;
 
 /// How old a cached snapshot may be, in bytes of events that came after it. Those events then follow it.
