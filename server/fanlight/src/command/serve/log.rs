@@ -91,16 +91,16 @@ fn find_password(text: &str, host: &str, port: u16, url: &PostgresUrl) -> Option
 
 /// The fields of a line. A backslash stands before what belongs to a field.
 fn fields(line: &str) -> Vec<String> {
-    let mut fields = vec![String::new()];
+    let (mut fields, mut field) = (Vec::new(), String::new());
     let mut characters = line.chars();
     while let Some(character) = characters.next() {
-        match (character, fields.last_mut()) {
-            ('\\', Some(field)) => field.extend(characters.next()),
-            (':', _) if fields.len() < 5 => fields.push(String::new()),
-            (other, Some(field)) => field.push(other),
-            (_, None) => {}
+        match character {
+            '\\' => field.extend(characters.next()),
+            ':' if fields.len() < 4 => fields.push(std::mem::take(&mut field)),
+            other => field.push(other),
         }
     }
+    fields.push(field);
     fields
 }
 
