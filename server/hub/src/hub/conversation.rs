@@ -17,6 +17,7 @@ use model::limits::CONVERSATION_BYTES_MAX;
 use model::weigh::{grows, held, weigh};
 use model::{ConversationId, Envelope, Epoch, Position, RunId, Seq, View};
 use parking_lot::Mutex;
+use redact::{EventStreams, Redactor};
 use tokio::sync::Notify;
 
 use super::counted::Counted;
@@ -33,9 +34,12 @@ use super::sight::Sights;
 mod import;
 mod orphans;
 mod rest;
+mod withheld;
 
 pub(super) use import::Arrival;
 pub(super) use rest::Use;
+pub use withheld::WITHHELD_MS;
+use withheld::Withheld;
 
 /// After so much estimated growth the memory of a full conversation is counted again before anything is refused, in bytes.
 const COUNTED_EVERY_BYTES: u64 = 1 << 20;
@@ -132,6 +136,10 @@ struct State {
     reserved: bool,
     /// Whether a run in it is one of the hub's own agents. Where none is, events from outside need no look.
     has_own: bool,
+    /// What came in pieces and has not ended.
+    texts: EventStreams,
+    /// What has no numbers yet, the oldest first.
+    withheld: Vec<Withheld>,
 }
 
 impl Conversation {
@@ -188,12 +196,13 @@ impl Conversation {
     }
 
     /// Appends, logs, folds. `now` is in milliseconds since 1970. The events are taken out
-    /// of `publication` only when they are appended.
+    /// of `publication` only when they are appended or withheld. Secrets in deltas are marked by `redactor`.
     pub(crate) fn append(
         &self,
         publication: &mut Publication,
         now: u64,
         log: &dyn EventLog,
+        redactor: Option<&Redactor>,
     ) -> Result<Appended, AppendError> {
         let appended = {
             let mut state = self.state.lock();
@@ -211,7 +220,7 @@ impl Conversation {
                     }
                     Verdict::Duplicate => {
                         state.attendance.is_back(publication.speaker, &claim.publisher);
-                        return Ok(self.duplicate(&state, publication.level, log));
+                        return Ok(self.duplicate(&state, publication, log));
                     }
                     Verdict::Gap { expected } => return Err(AppendError::Gap { expected }),
                     Verdict::Fenced => return Err(AppendError::Fenced),
@@ -219,7 +228,10 @@ impl Conversation {
             }
             state.refuse_forged(publication)?;
             state.refuse_more(publication)?;
-            let appended = self.take(&mut state, publication, now, log)?;
+            let appended = match redactor {
+                Some(redactor) => self.take_redacted(&mut state, publication, now, (log, redactor))?,
+                None => self.take(&mut state, publication, now, log)?,
+            };
             self.head.store(state.view.seq, Ordering::Release);
             appended
         };
@@ -227,9 +239,9 @@ impl Conversation {
         Ok(appended)
     }
 
-    fn duplicate(&self, state: &State, level: Durability, log: &dyn EventLog) -> Appended {
+    fn duplicate(&self, state: &State, publication: &Publication, log: &dyn EventLog) -> Appended {
         // What was taken before may have been asked for at a lower level.
-        let ticket = if level == Durability::Synced { log.sync().max(state.ticket) } else { state.ticket };
+        let ticket = if publication.level == Durability::Synced { log.sync().max(state.ticket) } else { state.ticket };
         Appended {
             position: self.position(state.view.seq),
             events: 0,
@@ -237,6 +249,7 @@ impl Conversation {
             anomalies: 0,
             duplicate: true,
             ticket,
+            withheld: state.withheld_of(publication),
         }
     }
 
@@ -281,7 +294,8 @@ impl Conversation {
         if state.attendance.wants_look() {
             self.unattended.store(true, Ordering::Relaxed);
         }
-        let mark = publication.claim.as_ref().map(|claim| state.publishers.take(claim));
+        let mark = publication.mark.take();
+        let mark = mark.or_else(|| publication.claim.as_ref().map(|claim| state.publishers.take(claim)));
         let Gleaned { mut documents, calls } = gleaned.unwrap_or_default();
         let attachments = std::mem::take(&mut publication.attachments);
         lengthen(&mut documents, &logged, &attachments);
@@ -301,6 +315,7 @@ impl Conversation {
             anomalies: state.view.anomalies.total - anomalies,
             duplicate: false,
             ticket: state.ticket,
+            withheld: None,
         })
     }
 
