@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dialects::Decoded;
 use event_log::Ticket;
-use hub::{Attendant, Publication, PublishError};
+use hub::{Attendant, Publication, PublishError, TicketToCome};
 use model::event::{Event, Kind};
 use model::price::{self, Price};
 use model::view::RunView;
@@ -19,6 +19,8 @@ pub(crate) struct Scribe {
     place: RunAddress,
     attendant: Attendant,
     ticket: Ticket,
+    /// The ticket of the newest of it, where that is withheld since it may end within a secret.
+    withheld: Option<TicketToCome>,
     /// What tokens of the run cost.
     price: Option<Price>,
 }
@@ -27,7 +29,7 @@ impl Scribe {
     /// For the run at `place`.
     pub(crate) fn new(host: &Arc<Host>, place: RunAddress) -> Self {
         let attendant = Attendant::new(&host.hub);
-        Self { host: Arc::clone(host), place, attendant, ticket: Ticket::default(), price: None }
+        Self { host: Arc::clone(host), place, attendant, ticket: Ticket::default(), withheld: None, price: None }
     }
 
     /// The same for a run whose tokens have a price of their own.
@@ -38,7 +40,12 @@ impl Scribe {
 
     /// Reached when the log has all that was said.
     pub(crate) fn ticket(&self) -> Ticket {
-        self.ticket
+        match self.withheld.as_ref().map(TicketToCome::get) {
+            None => self.ticket,
+            Some(Some(came)) => came,
+            // Whoever asks waits for all of it: there is nothing more to be said before.
+            Some(None) => self.host.fanout.release(&self.place.conversation),
+        }
     }
 
     /// The run as it stands.
@@ -61,7 +68,8 @@ impl Scribe {
             speaker: self.attendant.speaks_in(&self.place.conversation),
             ..Publication::of_hub(said.envelopes)
         };
-        self.ticket = self.host.fanout.publish(&self.place.conversation, publication)?.ticket;
+        let appended = self.host.fanout.publish(&self.place.conversation, publication)?;
+        (self.ticket, self.withheld) = (appended.ticket, appended.withheld);
         Ok(())
     }
 

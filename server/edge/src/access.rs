@@ -16,6 +16,7 @@ use event_log::clock;
 mod store;
 
 use store::ShareStore;
+pub(crate) use store::private;
 pub use store::{StoreError, TokenStore, random};
 
 /// Between two looks whether the file of tokens has changed.

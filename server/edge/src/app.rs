@@ -94,6 +94,7 @@ pub(crate) async fn run(
     blocking(|| {
         proxy::close(&shared);
         shared.traces.flush(&shared.fanout);
+        shared.hub.release_all_withheld();
         shared.hub.tell_rows();
         shared.hub.heal();
         shared.hub.log().close()

@@ -16,6 +16,7 @@ use upstream::Upstream;
 
 use crate::access::AccessConfig;
 use crate::door::Door;
+use crate::redaction::Redaction;
 use crate::retention::Retain;
 use crate::sink::Sink;
 use crate::tls::TlsFiles;
@@ -27,6 +28,8 @@ pub struct Config {
     pub log: LogChoice,
     /// Access control; nothing where everybody on this machine may do everything.
     pub access: Option<AccessConfig>,
+    /// What is redacted before it is stored and shown; nothing where everything stays as it comes.
+    pub redaction: Option<Redaction>,
     /// The certificate for TLS; nothing for plain connections.
     pub tls: Option<TlsFiles>,
     /// Host names besides loopback's under which the hub may be called (a proxy in front of it).
@@ -112,6 +115,7 @@ impl Default for Config {
         Self {
             log: LogChoice::Memory,
             access: None,
+            redaction: Some(Redaction::default()),
             tls: None,
             hosts: Vec::new(),
             dialects: Vec::new(),

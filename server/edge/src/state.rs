@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use event_log::{EventLog, Health, MemoryLog, OpenError, Options, SqliteLog};
 use parking_lot::Mutex;
+use redact::Redactor;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -67,7 +68,12 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// A hub over the log that was chosen.
-    pub(crate) fn new(config: Config, gate: Gate, tls: Option<Tls>) -> Result<Arc<Self>, OpenError> {
+    pub(crate) fn new(
+        config: Config,
+        gate: Gate,
+        tls: Option<Tls>,
+        redactor: Option<Arc<Redactor>>,
+    ) -> Result<Arc<Self>, OpenError> {
         let log: Arc<dyn EventLog> = match &config.log {
             LogChoice::Memory => Arc::new(MemoryLog::default()),
             LogChoice::Sqlite { path, max_bytes } => {
@@ -76,7 +82,7 @@ impl Shared {
         };
         let patience = Patience::of(config.stalled_after, config.interrupted_after);
         let hub = Hub::new(log).with_patience(patience).with_prices(config.prices.clone());
-        let hub = Arc::new(hub.with_memory_target(config.memory_target));
+        let hub = Arc::new(hub.with_memory_target(config.memory_target).with_redactor(redactor));
         let tasks = TaskTracker::new();
         let fanout = Arc::new(Fanout::new(Arc::clone(&hub), tasks.clone(), config.heartbeat));
         let drain = CancellationToken::new();

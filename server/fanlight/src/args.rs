@@ -12,6 +12,7 @@ mod doctor;
 mod doors;
 mod layers;
 mod price;
+mod redact;
 mod serve;
 mod sinks;
 mod upstreams;
@@ -20,6 +21,7 @@ pub(crate) use self::access::{TokenArgs, TokenCommand};
 pub(crate) use self::client::{ExportArgs, ImportArgs, ReplayArgs, ReplaySpeed, TailArgs, TeeArgs};
 pub(crate) use dialect::{StreamDialect, described};
 pub(crate) use doctor::DoctorArgs;
+pub(crate) use self::redact::{EraseArgs, RedactSettings, ScanArgs};
 pub(crate) use serve::{ServeArgs, ServeSettings, TraceFormat};
 pub(crate) use sinks::SinkSettings;
 
@@ -56,6 +58,10 @@ pub(crate) enum CliCommand {
     Alongside(AlongsideArgs),
     /// Make, list and revoke the tokens of a hub with access control
     Token(TokenArgs),
+    /// Find secrets in what a hub has stored. The hub must be stopped
+    Scan(ScanArgs),
+    /// Remove one value or one conversation from what a hub has stored, and show that it is gone. The hub must be stopped
+    Erase(EraseArgs),
     /// Turn a stream from stdin into one of another dialect, as it comes. Needs no hub
     Convert(ConvertArgs),
 }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
+use event_log::Ticket;
 use model::frame::{SubscriptionId, SubscriptionOptions};
 use model::{ConversationId, Epoch};
 use parking_lot::Mutex;
@@ -153,6 +154,13 @@ impl Fanout {
         let appended = self.hub.publish(id, publication)?;
         self.stir(id);
         Ok(appended)
+    }
+
+    /// Lets what the conversation `id` withholds go on at once, and shows it. The ticket is that of all that was appended to it.
+    pub fn release(&self, id: &ConversationId) -> Ticket {
+        let ticket = self.hub.release_withheld(id);
+        self.stir(id);
+        ticket
     }
 
     /// How many view conversations over sockets.

@@ -12,6 +12,7 @@ use model::frame::ConversationRow;
 use model::limits::{CONVERSATIONS_MAX, MEMORY_BYTES_TARGET};
 use model::{ConversationId, Epoch, Seq};
 use parking_lot::Mutex;
+use redact::Redactor;
 use tokio::sync::Notify;
 
 use crate::clock;
@@ -35,19 +36,20 @@ mod publication;
 mod publishers;
 mod ready;
 mod recent;
+mod redacted;
 mod row;
 mod seen;
 mod sight;
 mod upkeep;
 
-pub use conversation::{Conversation, Cursor, Slice};
+pub use conversation::{Conversation, Cursor, Slice, WITHHELD_MS};
 pub use followers::Follower;
 pub use import::{History, ImportError};
 pub use list::Listed;
 pub use orphans::{Attendant, Orphans, Patience, Speaker};
 pub use presence::Presence;
 pub use prices::Prices;
-pub use publication::{AppendError, Appended, By, OpenError, Publication, PublishError};
+pub use publication::{AppendError, Appended, By, OpenError, Publication, PublishError, TicketToCome};
 pub use publishers::{Claim, Numbers};
 pub(crate) use ready::{Ready, VIEWERS_PER_PUMP};
 pub use seen::SeenRows;
@@ -87,6 +89,8 @@ pub struct Hub {
     recent: recent::Recent,
     /// Whose viewers changed.
     presence: Presence,
+    /// Marks the secrets in what comes in; nothing where that is not wanted.
+    redactor: Option<Arc<Redactor>>,
 }
 
 impl Hub {
@@ -110,6 +114,7 @@ impl Hub {
             prices: Prices::default(),
             followers: followers::Followers::default(),
             recent: recent::Recent::default(),
+            redactor: None,
         }
     }
 
@@ -214,6 +219,7 @@ impl Hub {
         mut publication: Publication,
     ) -> Result<Appended, PublishError> {
         // Before any lock: a result may be large.
+        self.redact(&mut publication.events);
         let large = publication.events.iter_mut().filter_map(|it| {
             outsize::disown(&mut it.event);
             outsize::shorten(&mut it.event)
@@ -223,12 +229,18 @@ impl Hub {
             let conversation = self.open(id)?;
             self.prices.put(&mut publication, &conversation);
             publication.room = self.room();
-            let appended = conversation.append(&mut publication, clock::now_ms(), self.log());
+            let appended = conversation.append(
+                &mut publication,
+                clock::now_ms(),
+                self.log(),
+                self.redactor.as_deref(),
+            );
             if appended == Err(AppendError::Retired) {
                 // It was dropped after it was found: the next round finds or makes another.
                 continue;
             }
             count(&appended);
+            self.look_at_withheld(&conversation, &appended);
             self.grew(appended.as_ref().map_or(0, |appended| appended.bytes));
             self.release(&conversation);
             self.touch(&conversation);

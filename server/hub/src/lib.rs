@@ -27,6 +27,6 @@ pub use hub::halting;
 pub use hub::{
     AppendError, Appended, Attendant, Bounds, By, Claim, Conversation, Cursor, Far, Follower, History, Hub,
     ImportError, Listed, Numbers, OpenError, Orphans, Patience, Presence, Prices, Publication, PublishError,
-    SeenRows, Sight, Sights, Slice, Snapshot, Speaker,
+    SeenRows, Sight, Sights, Slice, Snapshot, Speaker, TicketToCome, WITHHELD_MS,
 };
 pub use tally::{Count, TALLY, Tally};

@@ -76,29 +76,29 @@ impl Redactor {
         }
     }
 
-    fn string(&self, text: &mut String) {
+    pub(crate) fn string(&self, text: &mut String) {
         if let Some(marked) = self.text(text) {
             *text = marked;
         }
     }
 
-    fn optional(&self, text: &mut Option<String>) {
+    pub(crate) fn optional(&self, text: &mut Option<String>) {
         if let Some(text) = text {
             self.string(text);
         }
     }
 
-    fn name(&self, name: &mut CompactString) {
+    pub(crate) fn name(&self, name: &mut CompactString) {
         if let Some(marked) = self.text(name) {
             *name = marked.into();
         }
     }
 
-    fn names<const N: usize>(&self, names: [&mut Option<CompactString>; N]) {
+    pub(crate) fn names<const N: usize>(&self, names: [&mut Option<CompactString>; N]) {
         names.into_iter().flatten().for_each(|name| self.name(name));
     }
 
-    fn optional_json(&self, json: &mut Option<Json>) {
+    pub(crate) fn optional_json(&self, json: &mut Option<Json>) {
         if let Some(json) = json {
             self.json(json);
         }

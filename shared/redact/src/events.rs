@@ -45,6 +45,8 @@ struct OpenText {
     came: u64,
     /// Bytes that were passed on.
     passed: u64,
+    /// Where its newest delta starts among those.
+    start: u64,
     /// Whether the two differ in more than their ends.
     is_changed: bool,
 }
@@ -77,6 +79,29 @@ impl EventStreams {
         for (at, envelope) in added.into_iter().rev() {
             events.insert(at, envelope);
         }
+    }
+
+    /// The same of a whole history, of which no event may become two: what is held back at the end of a text is put to its last delta.
+    /// Whether a delta changed: its text, or where it starts.
+    pub fn take_history(&mut self, redactor: &Redactor, events: &mut [Envelope]) -> bool {
+        let mut is_changed = false;
+        for at in 0..events.len() {
+            let (before, rest) = events.split_at_mut(at);
+            let Some(envelope) = rest.first_mut() else { break };
+            let had_offset = offset(&envelope.event).is_some();
+            let said = self.hear(redactor, &mut envelope.event);
+            let start = offset(&envelope.event).filter(|_| had_offset);
+            if let (true, None, Some(text)) = (had_offset, start, self.open.last()) {
+                set_offset(&mut envelope.event, text.start);
+                is_changed = true;
+            }
+            is_changed |= !said.is_empty();
+            said.iter().for_each(|more| put_to_last(before, more));
+        }
+        let rest = self.release(redactor);
+        is_changed |= !rest.is_empty();
+        rest.iter().for_each(|more| put_to_last(events, more));
+        is_changed
     }
 
     /// Ends all that is held back: what begins as a secret does is marked, the rest is passed on. What is to be said comes back.
@@ -193,6 +218,42 @@ impl EventStreams {
     }
 }
 
+/// Where the text of a delta starts.
+fn offset(event: &Event) -> Option<u64> {
+    match &event.kind {
+        Kind::PartDelta { off, .. } | Kind::ToolArgs { off, .. } | Kind::ToolOutput { off, .. } => *off,
+        _ => None,
+    }
+}
+
+/// Says where the text of a delta starts.
+fn set_offset(event: &mut Event, start: u64) {
+    if let Kind::PartDelta { off, .. } | Kind::ToolArgs { off, .. } | Kind::ToolOutput { off, .. } = &mut event.kind {
+        *off = Some(start);
+    }
+}
+
+/// Puts the text of the delta `more` to the last one of its text in `events`.
+fn put_to_last(events: &mut [Envelope], more: &Event) {
+    let of_run = events.iter_mut().rev().map(|envelope| &mut envelope.event).filter(|event| event.run == more.run);
+    for event in of_run {
+        let (text, more) = match (&mut event.kind, &more.kind) {
+            (Kind::PartDelta { part, text, .. }, Kind::PartDelta { part: of, text: more, .. }) if part == of => {
+                (text, more)
+            }
+            (Kind::ToolArgs { tool, text, .. }, Kind::ToolArgs { tool: of, text: more, .. }) if tool == of => {
+                (text, more)
+            }
+            (Kind::ToolOutput { tool, text, .. }, Kind::ToolOutput { tool: of, text: more, .. }) if tool == of => {
+                (text, more)
+            }
+            _ => continue,
+        };
+        text.push_str(more);
+        return;
+    }
+}
+
 /// A delta of a text.
 struct Delta<'a> {
     run: &'a RunId,
@@ -211,6 +272,7 @@ impl OpenText {
             stream: TextStream::new(delta.id.kind()),
             came: 0,
             passed: 0,
+            start: 0,
             is_changed: false,
         }
     }
@@ -245,6 +307,7 @@ impl OpenText {
             *text = marked.into();
         }
         self.came = self.came.max(end);
+        self.start = self.passed.saturating_add(hole);
         self.passed = self.passed.saturating_add(hole).saturating_add(text.len() as u64);
     }
 }

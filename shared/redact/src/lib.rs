@@ -19,9 +19,10 @@ mod plain;
 mod rules;
 mod stream;
 mod verdict;
+mod view;
 
 pub use events::{EventStreams, OPEN_TEXTS_MAX};
 pub use find::{Builtin, Wanted};
-pub use marks::{Finding, MarkKey, Redactor};
+pub use marks::{Finding, MarkKey, Redactor, holds_any, spellings};
 pub use patterns::{PATTERN_BYTES_MAX, PATTERNS_MAX, PatternError};
 pub use stream::{HELD_BYTES_MAX, TextKind, TextStream};

@@ -8,7 +8,8 @@ use model::Json;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::find::{Builtin, Finder, Found, KindIndex, Part};
+use crate::base64;
+use crate::find::{Builtin, Finder, Found, KindIndex, Part, Wanted};
 use crate::patterns::{PatternError, Patterns};
 use crate::plain::Plain;
 use crate::verdict::End;
@@ -41,9 +42,33 @@ pub struct Redactor {
     counts: Vec<AtomicU64>,
 }
 
+/// The texts as which a value stands in what is stored: as it is, as a string of JSON, as a string of JSON in a string of JSON, and in
+/// base64 wherever it begins there.
+pub fn spellings(value: &str) -> Vec<String> {
+    let inside = |text: &str| {
+        let json = Json::string(text);
+        let text = json.as_str().strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        text.unwrap_or_default().to_owned()
+    };
+    let once = inside(value);
+    let mut all = vec![value.to_owned(), inside(&once), once];
+    let encoded = base64::encoded(value.as_bytes()).into_iter().filter(|it| it.letters.len() >= 8);
+    all.extend(encoded.filter_map(|it| String::from_utf8(it.letters).ok()));
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// Whether one of `spellings` stands in `bytes`.
+pub fn holds_any(bytes: &[u8], spellings: &[String]) -> bool {
+    spellings.iter().any(|spelling| memchr::memmem::find(bytes, spelling.as_bytes()).is_some())
+}
+
 /// A secret that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
+    /// Where it begins in the text, in bytes.
+    pub at: usize,
     /// The name of its kind.
     pub rule: String,
     /// What stands in its place.
@@ -58,6 +83,13 @@ impl Redactor {
         let names: Vec<String> = finder.names().iter().map(|name| (*name).to_owned()).chain(own).collect();
         let counts = names.iter().map(|_| AtomicU64::new(0)).collect();
         Ok(Self { finder, key, names, counts })
+    }
+
+    /// One that finds one value alone, in every spelling of [`spellings`].
+    pub fn of_value(key: MarkKey, value: &str) -> Result<Self, PatternError> {
+        let none = Builtin { keys: Wanted::No, cards: Wanted::No, email: Wanted::No };
+        let finder = Finder::new(none, Patterns::literal(&spellings(value))?);
+        Ok(Self { finder, key, names: vec!["erased".to_owned()], counts: vec![AtomicU64::new(0)] })
     }
 
     /// How many secrets of each kind were marked since the start.
@@ -107,9 +139,9 @@ impl Redactor {
     /// What is found in `text`; nothing is counted.
     pub fn findings(&self, text: &str) -> Vec<Finding> {
         let mut all = Vec::new();
-        self.each(text, |_from, _to, kind, value| {
+        self.each(text, |at, _to, kind, value| {
             let rule = self.names.get(kind).cloned().unwrap_or_default();
-            all.push(Finding { rule, mark: self.mark_of(kind, value) });
+            all.push(Finding { at, rule, mark: self.mark_of(kind, value) });
         });
         all
     }

@@ -61,6 +61,9 @@ pub enum PatternError {
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
     all: Vec<Pattern>,
+    /// Bytes at the end of a text in which the beginning of a match is looked for, and how many it has at least.
+    window: usize,
+    begun: usize,
 }
 
 #[derive(Debug)]
@@ -78,7 +81,15 @@ impl Patterns {
             return Err(PatternError::TooMany(patterns.len()));
         }
         let all = patterns.iter().zip(1..).map(|(pattern, number)| Pattern::parse(pattern, number));
-        Ok(Self { all: all.collect::<Result<_, _>>()? })
+        Ok(Self { all: all.collect::<Result<_, _>>()?, window: WINDOW_BYTES, begun: BEGUN_BYTES_MIN })
+    }
+
+    /// One that finds any of `literals`, wherever a text is cut.
+    pub(crate) fn literal(literals: &[String]) -> Result<Self, PatternError> {
+        let any = literals.iter().map(|literal| regex::escape(literal)).collect::<Vec<_>>().join("|");
+        let longest = literals.iter().map(String::len).max().unwrap_or_default();
+        // Each byte may be an escape.
+        Ok(Self { all: vec![Pattern::compile(&any, 1)?], window: longest * 8, begun: 1 })
     }
 
     /// Whether there are none.
@@ -97,8 +108,8 @@ impl Patterns {
 
     /// Where a match can have begun that the end of `text` cuts, and the number of its pattern.
     pub(crate) fn open(&self, text: &[u8], from: usize) -> Option<(usize, usize)> {
-        let from = from.max(text.len().saturating_sub(WINDOW_BYTES));
-        (from..text.len().saturating_sub(BEGUN_BYTES_MIN)).find_map(|at| {
+        let from = from.max(text.len().saturating_sub(self.window));
+        (from..(text.len() + 1).saturating_sub(self.begun)).find_map(|at| {
             let number = self.all.iter().position(|pattern| pattern.can_go_on(text, at))?;
             Some((at, number))
         })
@@ -111,6 +122,10 @@ impl Pattern {
         if bytes > PATTERN_BYTES_MAX {
             return Err(PatternError::TooLong { number, bytes });
         }
+        Self::compile(pattern, number)
+    }
+
+    fn compile(pattern: &str, number: usize) -> Result<Self, PatternError> {
         let bad = |why: String| PatternError::Bad { number, pattern: pattern.to_owned(), why };
         let limit = COMPILED_BYTES_MAX;
         let regex = RegexBuilder::new(pattern).size_limit(limit).dfa_size_limit(limit).build();

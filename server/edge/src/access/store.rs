@@ -160,7 +160,7 @@ fn read(path: &Path) -> Result<Option<String>, StoreError> {
 }
 
 /// Files that their owner alone may read.
-fn private() -> OpenOptions {
+pub(crate) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);

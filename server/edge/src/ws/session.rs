@@ -249,7 +249,7 @@ impl Connection {
                 }
                 let ack = Ack {
                     id,
-                    epoch: appended.position.epoch,
+                    epoch: appended.position.epoch.clone(),
                     seq: appended.position.seq,
                     events: appended.events,
                     duplicate: appended.duplicate,
@@ -258,7 +258,7 @@ impl Connection {
                 if level == Durability::Memory {
                     self.queue(&ServerFrame::Ack(ack));
                 } else {
-                    self.acks.owe(self.shared.hub.log(), appended.ticket, ack);
+                    self.acks.owe(self.shared.hub.log(), appended, ack);
                 }
             }
             Err(error) => {

@@ -39,6 +39,7 @@ mod withheld;
 pub(super) use import::Arrival;
 pub(super) use rest::Use;
 pub use withheld::WITHHELD_MS;
+pub(super) use withheld::Which;
 use withheld::Withheld;
 
 /// After so much estimated growth the memory of a full conversation is counted again before anything is refused, in bytes.

@@ -28,8 +28,8 @@ pub struct Publication {
     pub attachments: Vec<Attachment>,
     /// The memory, in bytes, that the state of the conversation may hold and still take more from outside. The hub says it.
     pub room: u64,
-    /// How far its publisher came with it, where it was withheld after that was noted.
-    pub(crate) mark: Option<Mark>,
+    /// How far its publisher came with it, where it was withheld after that was noted. The hub says it.
+    pub mark: Option<Mark>,
 }
 
 /// Where events come from. What the hub acts on later (its own runs, what was asked and answered in them) counts only where
@@ -114,7 +114,7 @@ impl TicketToCome {
     /// The log was given the events.
     pub(crate) fn came(&self, ticket: Ticket) {
         // Nobody else sets it.
-        drop(self.0.set(ticket));
+        let _set = self.0.set(ticket).is_ok();
     }
 }
 

@@ -53,6 +53,11 @@ impl Numbers {
         }
     }
 
+    /// The first number, where the publisher counts.
+    pub(crate) fn first(self) -> Option<u64> {
+        self.span().map(|(first, _)| first)
+    }
+
     fn span(self) -> Option<(u64, u64)> {
         match self {
             Self::None => None,

@@ -1,4 +1,4 @@
-//! What is withheld before it gets numbers: publications that end within what may be a secret. A deltas' end that may be the beginning of
+//! What is withheld before it gets numbers: publications that end within what may be a secret. The end of a delta that may be the beginning of
 //! one waits for the next delta; so that numbers, claims and acks stay what they are (I1, I9, I10), its whole publication waits with it,
 //! and so does what comes behind it of the same publisher or the same runs:
 //!
@@ -12,7 +12,7 @@
 
 use std::sync::atomic::Ordering;
 
-use event_log::{EventLog, Ticket};
+use event_log::{EventLog, Mark, Ticket};
 use model::{Envelope, RunId};
 use redact::Redactor;
 
@@ -162,6 +162,20 @@ impl State {
 
     fn is_overdue(&self, now: u64) -> bool {
         self.due().is_some_and(|due| due <= now)
+    }
+
+    /// How far publishers have come, without what is withheld.
+    pub(super) fn marks_without_withheld(&self) -> Vec<Mark> {
+        let mut marks = self.publishers.marks();
+        for withheld in self.withheld.iter().rev() {
+            let Some(claim) = &withheld.publication.claim else { continue };
+            let mark = marks.iter_mut().find(|mark| mark.publisher == claim.publisher);
+            if let (Some(mark), Some(first)) = (mark, claim.numbers.first()) {
+                // What a publisher of a new life said before is no mark of that life.
+                mark.seq = if mark.epoch == claim.epoch { first.saturating_sub(1) } else { 0 };
+            }
+        }
+        marks
     }
 
     /// The ticket to come of what a publication repeats that is withheld.
