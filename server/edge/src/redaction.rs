@@ -43,6 +43,11 @@ impl Redaction {
     /// What does it. Reads the key that stands beside the log, and makes it where there is none; the key of a log in memory goes with the
     /// process.
     pub fn redactor(&self, log: &LogChoice) -> Result<Arc<Redactor>, RedactionError> {
+        Ok(Arc::new(Redactor::new(self.key(log)?, self.builtin, &self.patterns)?))
+    }
+
+    /// The key of its marks.
+    pub fn key(&self, log: &LogChoice) -> Result<MarkKey, RedactionError> {
         let key = match log {
             LogChoice::Sqlite { path, .. } => {
                 let path = path.with_file_name(FILE);
@@ -50,7 +55,7 @@ impl Redaction {
             }
             LogChoice::Memory => random(),
         };
-        Ok(Arc::new(Redactor::new(MarkKey::new(key), self.builtin, &self.patterns)?))
+        Ok(MarkKey::new(key))
     }
 }
 

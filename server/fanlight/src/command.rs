@@ -18,6 +18,7 @@ mod output;
 mod replay;
 mod runtime;
 mod serve;
+mod stored;
 mod tail;
 mod tee;
 mod terminal;
@@ -101,6 +102,8 @@ pub(crate) fn run(args: Args) -> ExitCode {
         CliCommand::Import(args) => import::run(&args, output),
         CliCommand::Doctor(args) => doctor::run(&args, output),
         CliCommand::Token(args) => token::run(args, output),
+        CliCommand::Scan(args) => stored::scan(&args, output),
+        CliCommand::Erase(args) => stored::erase(&args, output),
         CliCommand::Convert(args) => convert::run(&args, std::io::stdin().lock(), output),
         CliCommand::Alongside(args) => alongside::run(&args),
         CliCommand::Fold(args) => fold::run(&args, std::io::stdin().lock(), output),

@@ -45,7 +45,7 @@ pub use memory::MemoryLog;
 pub use ring::Ring;
 #[cfg(any(test, feature = "testkit"))]
 pub use sqlite::Hand;
-pub use sqlite::{OpenError, Options, SqliteLog};
+pub use sqlite::{ClosedLog, OpenError, Options, Rewrite, SqliteLog};
 pub use stop::{Stop, StopOnDrop};
 pub use written::{Append, Attachment, Call, Checkpoint, Document, DocumentKind, DocumentPlace, Mark};
 

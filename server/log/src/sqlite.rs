@@ -42,6 +42,7 @@ use crate::rank::{Rank, step_back};
 
 mod aside;
 mod blocks;
+mod closed;
 mod commit;
 mod documents;
 #[cfg(any(test, feature = "testkit"))]
@@ -71,6 +72,7 @@ mod writer;
 
 use aside::Aside;
 use blocks::unreadable;
+pub use closed::{ClosedLog, Rewrite};
 #[cfg(any(test, feature = "testkit"))]
 pub use hand::Hand;
 use journal::Journal;
