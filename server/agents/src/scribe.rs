@@ -29,7 +29,14 @@ impl Scribe {
     /// For the run at `place`.
     pub(crate) fn new(host: &Arc<Host>, place: RunAddress) -> Self {
         let attendant = Attendant::new(&host.hub);
-        Self { host: Arc::clone(host), place, attendant, ticket: Ticket::default(), withheld: None, price: None }
+        Self {
+            host: Arc::clone(host),
+            place,
+            attendant,
+            ticket: Ticket::default(),
+            withheld: None,
+            price: None,
+        }
     }
 
     /// The same for a run whose tokens have a price of their own.

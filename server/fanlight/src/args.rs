@@ -19,9 +19,9 @@ mod upstreams;
 
 pub(crate) use self::access::{TokenArgs, TokenCommand};
 pub(crate) use self::client::{ExportArgs, ImportArgs, ReplayArgs, ReplaySpeed, TailArgs, TeeArgs};
+pub(crate) use self::redact::{EraseArgs, ScanArgs, StoredArgs};
 pub(crate) use dialect::{StreamDialect, described};
 pub(crate) use doctor::DoctorArgs;
-pub(crate) use self::redact::{EraseArgs, ScanArgs, StoredArgs};
 pub(crate) use serve::{ServeArgs, ServeSettings, TraceFormat};
 pub(crate) use sinks::SinkSettings;
 

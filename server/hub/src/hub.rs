@@ -229,12 +229,8 @@ impl Hub {
             let conversation = self.open(id)?;
             self.prices.put(&mut publication, &conversation);
             publication.room = self.room();
-            let appended = conversation.append(
-                &mut publication,
-                clock::now_ms(),
-                self.log(),
-                self.redactor.as_deref(),
-            );
+            let appended =
+                conversation.append(&mut publication, clock::now_ms(), self.log(), self.redactor.as_deref());
             if appended == Err(AppendError::Retired) {
                 // It was dropped after it was found: the next round finds or makes another.
                 continue;

@@ -122,9 +122,8 @@ impl EventStreams {
             Kind::PartDelta { part, off, text } => {
                 self.delta(redactor, &mut Delta { run, agent, id: TextId::Part(part.clone()), off, text })
             }
-            Kind::ToolArgs { tool, off, text } => {
-                self.delta(redactor, &mut Delta { run, agent, id: TextId::Arguments(tool.clone()), off, text })
-            }
+            Kind::ToolArgs { tool, off, text } => self
+                .delta(redactor, &mut Delta { run, agent, id: TextId::Arguments(tool.clone()), off, text }),
             Kind::ToolOutput { tool, off, text } => {
                 self.delta(redactor, &mut Delta { run, agent, id: TextId::Output(tool.clone()), off, text })
             }
@@ -132,7 +131,8 @@ impl EventStreams {
                 let id = TextId::Part(part.clone());
                 self.forget(run, &id);
                 let mut all = CompactString::from(std::mem::take(text));
-                let said = self.delta(redactor, &mut Delta { run, agent, id, off: &mut Some(0), text: &mut all });
+                let said =
+                    self.delta(redactor, &mut Delta { run, agent, id, off: &mut Some(0), text: &mut all });
                 *text = all.into();
                 said
             }
@@ -228,23 +228,32 @@ fn offset(event: &Event) -> Option<u64> {
 
 /// Says where the text of a delta starts.
 fn set_offset(event: &mut Event, start: u64) {
-    if let Kind::PartDelta { off, .. } | Kind::ToolArgs { off, .. } | Kind::ToolOutput { off, .. } = &mut event.kind {
+    if let Kind::PartDelta { off, .. } | Kind::ToolArgs { off, .. } | Kind::ToolOutput { off, .. } =
+        &mut event.kind
+    {
         *off = Some(start);
     }
 }
 
 /// Puts the text of the delta `more` to the last one of its text in `events`.
 fn put_to_last(events: &mut [Envelope], more: &Event) {
-    let of_run = events.iter_mut().rev().map(|envelope| &mut envelope.event).filter(|event| event.run == more.run);
+    let of_run =
+        events.iter_mut().rev().map(|envelope| &mut envelope.event).filter(|event| event.run == more.run);
     for event in of_run {
         let (text, more) = match (&mut event.kind, &more.kind) {
-            (Kind::PartDelta { part, text, .. }, Kind::PartDelta { part: of, text: more, .. }) if part == of => {
+            (Kind::PartDelta { part, text, .. }, Kind::PartDelta { part: of, text: more, .. })
+                if part == of =>
+            {
                 (text, more)
             }
-            (Kind::ToolArgs { tool, text, .. }, Kind::ToolArgs { tool: of, text: more, .. }) if tool == of => {
+            (Kind::ToolArgs { tool, text, .. }, Kind::ToolArgs { tool: of, text: more, .. })
+                if tool == of =>
+            {
                 (text, more)
             }
-            (Kind::ToolOutput { tool, text, .. }, Kind::ToolOutput { tool: of, text: more, .. }) if tool == of => {
+            (Kind::ToolOutput { tool, text, .. }, Kind::ToolOutput { tool: of, text: more, .. })
+                if tool == of =>
+            {
                 (text, more)
             }
             _ => continue,

@@ -62,7 +62,16 @@ pub(crate) async fn ingest(
     let tasks = shared.tasks.clone();
     let attendant = Attendant::new(&shared.hub);
     let ticket = Ticket::default();
-    let stream = Stream { shared, conversation, decoder, attendant, taken: None, durability, ticket, is_withheld: false };
+    let stream = Stream {
+        shared,
+        conversation,
+        decoder,
+        attendant,
+        taken: None,
+        durability,
+        ticket,
+        is_withheld: false,
+    };
     // A task of its own: when the connection breaks, this request is dropped, and the run must still be closed.
     let done = tasks.spawn(stream.run(request.into_body())).await;
     done.map_err(|_panicked| Problem::new(ErrorCode::Internal, "the stream could not be read"))?.map(Json)

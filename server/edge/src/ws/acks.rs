@@ -70,17 +70,19 @@ impl Acks {
         }
         let progress = progress.borrow_and_update();
         let mut answers = Vec::new();
-        self.owed.retain(|owed| match owed.ticket().and_then(|ticket| settled(&progress, ticket, owed.level)) {
-            None => true,
-            Some(Ok(())) => {
-                answers.push(ServerFrame::Ack(owed.ack.clone()));
-                false
-            }
-            Some(Err(error)) => {
-                let (id, message) = (Some(owed.ack.id), error.to_string());
-                let code = ErrorCode::LogFailed;
-                answers.push(ServerFrame::Error { sub: None, id, code, message, expected: None });
-                false
+        self.owed.retain(|owed| {
+            match owed.ticket().and_then(|ticket| settled(&progress, ticket, owed.level)) {
+                None => true,
+                Some(Ok(())) => {
+                    answers.push(ServerFrame::Ack(owed.ack.clone()));
+                    false
+                }
+                Some(Err(error)) => {
+                    let (id, message) = (Some(owed.ack.id), error.to_string());
+                    let code = ErrorCode::LogFailed;
+                    answers.push(ServerFrame::Error { sub: None, id, code, message, expected: None });
+                    false
+                }
             }
         });
         answers

@@ -63,7 +63,7 @@ pub(crate) struct StoredArgs {
 }
 
 impl StoredArgs {
-    /// The database.
+    /// The database in that directory.
     pub(crate) fn database(&self) -> PathBuf {
         self.data_dir.join("fanlight.db")
     }

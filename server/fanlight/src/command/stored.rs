@@ -20,13 +20,13 @@ const VALUE_BYTES: std::ops::RangeInclusive<usize> = 6..=16_384;
 pub(crate) fn scan(args: &ScanArgs, mut output: ResultOutput) -> Result<(), CommandError> {
     let log = open(&args.stored)?;
     let email = if args.email { Wanted::Yes } else { Wanted::No };
-    let redaction = Redaction {
-        builtin: Builtin { email, ..Builtin::default() },
-        patterns: args.patterns.clone(),
-    };
+    let redaction =
+        Redaction { builtin: Builtin { email, ..Builtin::default() }, patterns: args.patterns.clone() };
     let redactor = redaction.redactor(&choice(&args.stored));
-    let redactor =
-        redactor.map_err(|error| CommandError::Usage { what: error.to_string(), mend: String::from("mend it, or leave it out") })?;
+    let redactor = redactor.map_err(|error| CommandError::Usage {
+        what: error.to_string(),
+        mend: String::from("mend it, or leave it out"),
+    })?;
     let (mut found, mut conversations) = (0_u64, 0_u64);
     for id in log.conversations().map_err(|error| unreadable(&error))? {
         conversations += 1;
@@ -62,7 +62,9 @@ fn erase_conversation(
 
 fn erase_value(stored: &StoredArgs, value: &str, output: &mut ResultOutput) -> Result<(), CommandError> {
     let mut log = open(stored)?;
-    let key = Redaction::default().key(&choice(stored)).map_err(|error| CommandError::new(error.to_string(), "nothing was changed"))?;
+    let key = Redaction::default()
+        .key(&choice(stored))
+        .map_err(|error| CommandError::new(error.to_string(), "nothing was changed"))?;
     let redactor = Redactor::of_value(key, value).map_err(|error| {
         CommandError::new(format!("the value cannot be looked for: {error}"), "nothing was changed")
     })?;
@@ -186,7 +188,10 @@ fn files_with(folder: &Path, spellings: &[String]) -> Result<BTreeSet<String>, C
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {
         let wrong = |error: std::io::Error| {
-            CommandError::new(format!("{} cannot be read: {error}", folder.display()), "it was not looked at whether anything is left")
+            CommandError::new(
+                format!("{} cannot be read: {error}", folder.display()),
+                "it was not looked at whether anything is left",
+            )
         };
         for entry in std::fs::read_dir(&folder).map_err(wrong)? {
             let path = entry.map_err(wrong)?.path();
@@ -209,7 +214,9 @@ fn value(file: Option<&Path>) -> Result<String, CommandError> {
             std::io::stdin().lock().read_to_string(&mut text).map(|_bytes| text)
         }
     };
-    let text = read.map_err(|error| CommandError::new(format!("the value cannot be read: {error}"), "nothing was changed"))?;
+    let text = read.map_err(|error| {
+        CommandError::new(format!("the value cannot be read: {error}"), "nothing was changed")
+    })?;
     let value = text.trim_end_matches(['\r', '\n']);
     if VALUE_BYTES.contains(&value.len()) {
         return Ok(value.to_owned());
@@ -217,7 +224,9 @@ fn value(file: Option<&Path>) -> Result<String, CommandError> {
     let (first, last) = (VALUE_BYTES.start(), VALUE_BYTES.end());
     Err(CommandError::Usage {
         what: format!("the value has {} bytes", value.len()),
-        mend: format!("a value of {first} to {last} bytes can be erased: printf %s \"$VALUE\" | fanlight erase"),
+        mend: format!(
+            "a value of {first} to {last} bytes can be erased: printf %s \"$VALUE\" | fanlight erase"
+        ),
     })
 }
 

@@ -242,7 +242,8 @@ impl Conversation {
 
     fn duplicate(&self, state: &State, publication: &Publication, log: &dyn EventLog) -> Appended {
         // What was taken before may have been asked for at a lower level.
-        let ticket = if publication.level == Durability::Synced { log.sync().max(state.ticket) } else { state.ticket };
+        let ticket =
+            if publication.level == Durability::Synced { log.sync().max(state.ticket) } else { state.ticket };
         Appended {
             position: self.position(state.view.seq),
             events: 0,

@@ -48,7 +48,16 @@ impl Publication {
     pub fn of(events: Vec<Envelope>) -> Self {
         let (level, speaker) = (Durability::Memory, Speaker::Passing);
         let room = CONVERSATION_BYTES_MAX;
-        Self { claim: None, events, level, speaker, by: By::Outside, attachments: Vec::new(), room, mark: None }
+        Self {
+            claim: None,
+            events,
+            level,
+            speaker,
+            by: By::Outside,
+            attachments: Vec::new(),
+            room,
+            mark: None,
+        }
     }
 
     /// Events of the hub itself.

@@ -158,7 +158,7 @@ impl ClosedLog {
         Ok(())
     }
 
-    /// The file.
+    /// The file that is open.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -206,7 +206,8 @@ fn rewrite_texts(
 ) -> rusqlite::Result<bool> {
     let mut any = false;
     for (table, row_name, column, owner) in columns {
-        let select = format!("SELECT {row_name}, {column} FROM {table} WHERE {owner} = ?1 AND {column} IS NOT NULL");
+        let select =
+            format!("SELECT {row_name}, {column} FROM {table} WHERE {owner} = ?1 AND {column} IS NOT NULL");
         let mut select = connection.prepare(&select)?;
         let rows = select.query_map([key], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
         let rows: Vec<(i64, String)> = rows.collect::<Result<_, _>>()?;

@@ -70,7 +70,8 @@ impl Conversation {
     pub(in crate::hub) fn retire_if_kept(&self, progress: &Progress) -> bool {
         let mut state = self.state.lock();
         let kept = state.since_kept == 0 && progress.has_indexed(state.ticket);
-        let idle = self.viewers.load(Ordering::Relaxed) == 0 && !state.is_running() && state.withheld.is_empty();
+        let idle =
+            self.viewers.load(Ordering::Relaxed) == 0 && !state.is_running() && state.withheld.is_empty();
         state.retired |= kept && idle;
         kept && idle
     }

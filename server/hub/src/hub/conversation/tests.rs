@@ -244,5 +244,8 @@ fn an_unused_conversation_can_be_dropped_and_nobody_gets_in_afterwards() {
     conversation.leave();
     assert!(conversation.retire_if_unused());
     assert_eq!(conversation.enter(), Err(AppendError::Retired));
-    assert_eq!(conversation.append(&mut publication(vec![status("")]), 1, &log, None), Err(AppendError::Retired));
+    assert_eq!(
+        conversation.append(&mut publication(vec![status("")]), 1, &log, None),
+        Err(AppendError::Retired)
+    );
 }

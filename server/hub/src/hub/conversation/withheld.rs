@@ -79,7 +79,15 @@ impl Conversation {
         state.withheld.push(Withheld { publication, since: now, ticket: ticket.clone() });
         let position = self.position(state.view.seq);
         let (bytes, anomalies, duplicate) = (0, 0, false);
-        Ok(Appended { position, events, bytes, anomalies, duplicate, ticket: state.ticket, withheld: Some(ticket) })
+        Ok(Appended {
+            position,
+            events,
+            bytes,
+            anomalies,
+            duplicate,
+            ticket: state.ticket,
+            withheld: Some(ticket),
+        })
     }
 
     /// Gives numbers to all that was withheld.
@@ -100,11 +108,19 @@ impl Conversation {
     }
 
     /// The same before it is known whether it ends within a secret: what begins as one does is taken for one.
-    pub(super) fn release_withheld(&self, state: &mut State, now: u64, log: &dyn EventLog, redactor: &Redactor) {
+    pub(super) fn release_withheld(
+        &self,
+        state: &mut State,
+        now: u64,
+        log: &dyn EventLog,
+        redactor: &Redactor,
+    ) {
         for event in state.texts.release(redactor) {
             let of_run = |withheld: &Withheld| runs(&withheld.publication).any(|run| *run == event.run);
-            let at = state.withheld.iter().rposition(of_run).unwrap_or(state.withheld.len().saturating_sub(1));
-            let envelope = Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None, by_hub: false };
+            let at =
+                state.withheld.iter().rposition(of_run).unwrap_or(state.withheld.len().saturating_sub(1));
+            let envelope =
+                Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None, by_hub: false };
             if let Some(withheld) = state.withheld.get_mut(at) {
                 withheld.publication.events.push(envelope);
             }
@@ -114,7 +130,13 @@ impl Conversation {
 
     /// Gives numbers to what is withheld. Says when to look again; the ticket is that
     /// of all that was ever appended.
-    pub(in crate::hub) fn release(&self, now: u64, whose: Which, log: &dyn EventLog, redactor: &Redactor) -> Released {
+    pub(in crate::hub) fn release(
+        &self,
+        now: u64,
+        whose: Which,
+        log: &dyn EventLog,
+        redactor: &Redactor,
+    ) -> Released {
         let released = {
             let mut state = self.state.lock();
             if state.withheld.is_empty() {

@@ -34,7 +34,9 @@ fn delta(publisher: &str, number: u64, run: &str, text: &str) -> Publication {
 fn text(conversation: &Conversation, run: &str) -> String {
     conversation.look(|view| {
         let run = view.runs.get(&RunId::new(run));
-        run.and_then(|run| run.parts.values().next()).map(|part| part.body.text.to_string()).unwrap_or_default()
+        run.and_then(|run| run.parts.values().next())
+            .map(|part| part.body.text.to_string())
+            .unwrap_or_default()
     })
 }
 
