@@ -1,31 +1,35 @@
-//! The table: what each route of the hub needs. Routes are named as the router names them, after it has decoded the path, so no other
-//! spelling of a path reaches a handler without its line. A route or method without a line does not serve.
+//! The table of what each route of the hub needs.
+//!
+//! A route is named as in the router, which decodes the path first, so that no other spelling of a path
+//! avoids its line. A route or method without a line is not served.
 
 use crate::need::Need;
 use crate::right::Right::{Admin, Control, Export, Import, Publish, View};
 
-/// One line: the methods of a route, and what they need.
+/// A line of the table: the methods of a route, and what they need.
 #[derive(Debug, Clone, Copy)]
 pub struct Route {
-    /// `GET` also stands for `HEAD`; `*` for every method.
+    /// The method. `GET` includes `HEAD`; `*` is every method.
     pub method: &'static str,
-    /// As the router has it: `/c/{conversation}`.
+    /// The path as in the router: `/c/{conversation}`.
     pub path: &'static str,
-    /// What it needs.
+    /// What the route needs.
     pub need: Need,
 }
 
+/// A line of the table.
 const fn on(method: &'static str, path: &'static str, need: Need) -> Route {
     Route { method, path, need }
 }
 
-/// What asks agents in the words of other servers: the conversation is found in the request, and in what was told before.
+/// The need of the endpoints that speak other servers' protocols: they find the conversation in the request,
+/// or in earlier requests.
 const DOOR: Need = Need::OnAll(&[View, Control]);
 
-/// What such a door tells about the hub's agents and models.
+/// The need of the endpoints that describe the hub's agents and models.
 const ABOUT: Need = Need::OnSome(Control);
 
-/// All routes.
+/// All routes, except for those of [`PLATFORM`].
 pub const ROUTES: &[Route] = &[
     on("GET", "/healthz", Need::Nothing),
     on("GET", "/readyz", Need::Nothing),
@@ -40,7 +44,7 @@ pub const ROUTES: &[Route] = &[
     on("GET", "/new", Need::Known),
     on("GET", "/image", Need::Known),
     on("GET", "/embed", Need::Known),
-    // What is asked across conversations.
+    // Requests across conversations.
     on("GET", "/metrics", Need::OnAll(&[View])),
     on("GET", "/schema/{name}", Need::Known),
     on("GET", "/v1/search", Need::OnSome(View)),
@@ -51,7 +55,7 @@ pub const ROUTES: &[Route] = &[
     on("GET", "/v1/events", Need::OnSome(View)),
     on("GET", "/v1/ws", Need::Greeting),
     on("GET", "/v1/access", Need::Known),
-    // One conversation.
+    // Requests about one conversation.
     on("GET", "/v1/conversations/{conversation}", Need::OnNamed(&[View])),
     on("GET", "/v1/conversations/{conversation}/events", Need::OnNamed(&[View])),
     on("POST", "/v1/conversations/{conversation}/events", Need::OnNamed(&[Publish])),
@@ -65,15 +69,15 @@ pub const ROUTES: &[Route] = &[
     on("GET", "/v1/conversations/{conversation}/stream/{dialect}/{*rest}", Need::OnNamed(&[View])),
     on("POST", "/v1/conversations/{conversation}/stream/{dialect}/{*rest}", Need::OnNamed(&[View])),
     on("POST", "/v1/ingest/{dialect}/{conversation}", Need::OnNamed(&[Publish])),
-    // The conversation of a span is found in what was told before.
+    // The conversation of a span is found in earlier spans.
     on("POST", "/v1/traces", Need::OnAll(&[Publish])),
     on("POST", "/v1/shares", Need::OnSome(View)),
     on("GET", "/v1/shares", Need::OnSome(View)),
     on("DELETE", "/v1/shares/{id}", Need::OnSome(View)),
-    // The proxy looks at the conversation that the call names; a call that names none needs the right on all.
+    // The proxy checks the conversation that the call names; a call that names none needs the right on all.
     on("*", "/proxy/{upstream}", Need::OnSome(Publish)),
     on("*", "/proxy/{upstream}/{*path}", Need::OnSome(Publish)),
-    // Doors for clients of other servers.
+    // Endpoints for clients of other servers.
     on("POST", "/v1/chat/completions", DOOR),
     on("GET", "/v1/models", ABOUT),
     on("GET", "/v1/models/{model}", ABOUT),
@@ -95,7 +99,7 @@ pub const ROUTES: &[Route] = &[
     on("POST", "/compat/forge/tools/refresh", ABOUT),
     on("POST", "/compat/forge/mcp/validate", ABOUT),
     on("GET", "/compat/forge/models", ABOUT),
-    // What Forge's clients set, all of them are shown.
+    // All clients of Forge see what one of them sets.
     on("POST", "/compat/forge/models", Need::OnAll(&[Admin])),
     on("POST", "/compat/forge/models/refresh", ABOUT),
     on("POST", "/compat/forge/models/fetch", ABOUT),
@@ -107,10 +111,10 @@ pub const ROUTES: &[Route] = &[
     on("PUT", "/compat/forge/providers/{provider}", Need::OnAll(&[Admin])),
 ];
 
-/// Where the routes of LangGraph's platform stand.
+/// The prefixes under which LangGraph's platform is served.
 const PLATFORMS: [&str; 3] = ["/compat/langgraph", "/compat/bernard/api", "/compat/bernard"];
 
-/// Its routes, below each of [`PLATFORMS`].
+/// The routes below each of [`PLATFORMS`].
 const PLATFORM: &[Route] = &[
     on("GET", "/ok", ABOUT),
     on("GET", "/info", ABOUT),
@@ -153,7 +157,7 @@ const PLATFORM: &[Route] = &[
     on("POST", "/runs/wait", DOOR),
 ];
 
-/// What `method` at `path`, as the router has it, needs; nothing for a line that is not there.
+/// What `method` at `path`, as named in the router, needs. `None` if the table has no line for it.
 pub fn need(method: &str, path: &str) -> Option<Need> {
     let method = if method == "HEAD" { "GET" } else { method };
     let is_it =
@@ -166,12 +170,12 @@ pub fn need(method: &str, path: &str) -> Option<Need> {
     plain.or_else(of_platform).map(|route| route.need)
 }
 
-/// Whether some method at `path` has a line.
+/// Whether the table has a line for `path` with any method.
 pub fn is_known(path: &str) -> bool {
     all().any(|(_, known, _)| known == path)
 }
 
-/// Every line: method, path, need.
+/// Every line: method, path and need.
 pub fn all() -> impl Iterator<Item = (&'static str, String, Need)> {
     let plain = ROUTES.iter().map(|route| (route.method, route.path.to_owned(), route.need));
     let of_platform = PLATFORMS.iter().flat_map(|at| {

@@ -1,4 +1,5 @@
-//! Commands: what a person has done in a conversation, over whatever door it comes. Each is done once, whoever repeats it.
+//! Commands: what a person wants done in a conversation, over whatever door it comes. A repeated command is
+//! done once.
 
 use std::sync::Arc;
 
@@ -20,7 +21,8 @@ mod remembered;
 
 pub(crate) use remembered::Remembered;
 
-/// Does what was commanded in `conversation`.
+/// Carries out a command in `conversation`, or returns the answer to it if it was carried out before.
+/// Commands in the same conversation wait for each other. A refusal has a code and a text for the person.
 pub(crate) async fn carry_out(
     shared: &Arc<Shared>,
     conversation: &ConversationId,
@@ -63,17 +65,20 @@ pub(crate) async fn carry_out(
     Ok(came)
 }
 
+/// The answer to a command that concerns a run.
 fn done(id: CompactString, started: Started) -> Done {
     let Started { place: RunAddress { conversation, run }, after } = started;
     Done { id, conversation, run: Some(run), after }
 }
 
-/// Whether who commands may. Everybody who reaches the hub may, as long as it knows no tokens.
+/// Whether the command is allowed. The doors have checked the rights of the caller already, so nothing is
+/// refused here.
 #[expect(clippy::unnecessary_wraps, reason = "tokens will refuse")]
 fn granted(_conversation: &ConversationId, _deed: &CommandAction) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Carries out every command except a fork.
 fn act(
     agents: &Arc<Agents>,
     hub: &Hub,
@@ -105,12 +110,12 @@ fn act(
             agents.resume(place)?
         }
         CommandAction::Fork { .. } => {
-            return Err(Refusal::new(ErrorCode::Internal, "a fork is made elsewhere"));
+            return Err(Refusal::new(ErrorCode::Internal, "a fork reached the handler of other commands"));
         }
     })
 }
 
-/// The conversation, which must be there.
+/// Finds a conversation that must exist.
 fn find(hub: &Hub, id: &ConversationId) -> Result<Arc<Conversation>, Refusal> {
     let found = hub.find(id).map_err(|error| Refusal::new(error.code(), error.to_string()))?;
     found.ok_or_else(|| {
@@ -118,6 +123,7 @@ fn find(hub: &Hub, id: &ConversationId) -> Result<Arc<Conversation>, Refusal> {
     })
 }
 
+/// Starts a turn of an agent with a person's message.
 fn say(
     agents: &Arc<Agents>,
     id: &ConversationId,
@@ -125,20 +131,21 @@ fn say(
     text: &str,
 ) -> Result<Started, Refusal> {
     if text.trim().is_empty() {
-        return Err(Refusal::new(ErrorCode::BadRequest, "a message says something"));
+        return Err(Refusal::new(ErrorCode::BadRequest, "`text` is empty: a message needs text"));
     }
     let messages = vec![Spoken::user(text)];
     let turn = Turn::new(agent, id.clone(), messages);
     Ok(agents.say(turn)?)
 }
 
-/// The run that a command is about.
+/// The run that a command concerns, and the position after which its effects follow.
 struct Target {
     conversation: Arc<Conversation>,
     started: Started,
 }
 
 impl Target {
+    /// Finds the run, or the newest one of the hub's agents if none is named.
     fn find(agents: &Agents, hub: &Hub, id: &ConversationId, run: Option<RunId>) -> Result<Self, Refusal> {
         let conversation = find(hub, id)?;
         let newest = |view: &View| {
@@ -154,7 +161,7 @@ impl Target {
         Ok(Self { conversation, started: Started { place, after } })
     }
 
-    /// Whether the run is one of the hub's own that waits before it asks its model again.
+    /// Whether the run is one of the hub's own agents' and waits before it asks its model again.
     fn waits_for_model(&self) -> bool {
         let run = &self.started.place.run;
         self.conversation.look(|view| {
@@ -163,7 +170,7 @@ impl Target {
         })
     }
 
-    /// The answer, where the run heard of it.
+    /// The answer if an agent has taken the command; a refusal otherwise.
     fn heard(self, heard: bool) -> Result<Started, Refusal> {
         if heard {
             return Ok(self.started);
@@ -172,6 +179,7 @@ impl Target {
         Err(Refusal::new(ErrorCode::NotRunning, why))
     }
 
+    /// Passes on a person's answer to a call that waits for approval.
     fn consent(self, agents: &Agents, said: ConsentAnswer) -> Result<Started, Refusal> {
         agents.consent(&self.conversation, &self.started.place, said)?;
         Ok(self.started)

@@ -1,4 +1,5 @@
-//! A sub-agent: one line with its task and how its calls stand, what it does now, and its own rows on a click.
+//! A sub-agent in the conversation: a line with its task and call counts, its newest steps, and its rows once
+//! unfolded.
 
 use leptos::prelude::*;
 use model::event::RunStatus;
@@ -6,7 +7,8 @@ use model::fold::ViewChange;
 use model::view::Item;
 use model::{AgentId, RunId};
 
-use super::agents::{CopyAgent, own_id};
+use super::agents::CopyAgent;
+use super::aside::own_id;
 use super::elapsed::{Span, span_text};
 use super::icon::{Chevron, StateIcon, run_icon};
 use super::lane::Lane;
@@ -16,6 +18,7 @@ use crate::open::Fold;
 use crate::preview;
 use crate::store::{Store, agent_key, use_store};
 
+/// What the line of a sub-agent shows.
 #[derive(Debug, Clone, PartialEq)]
 struct Head {
     name: String,
@@ -24,21 +27,21 @@ struct Head {
     span: Span,
 }
 
-/// A sub-agent: a click on its line shows it in the panel; its steps can be unfolded here too.
+/// A sub-agent. A click on its line shows it in the panel; the button unfolds its steps in place.
 #[component]
 pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView {
     let store = use_store();
     let key = StoredValue::new(agent_key(&run, &id));
     let dom_id = own_id(agent_key(&run, &id));
     let head = head_of(store, &run, &id);
-    let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Agent)));
+    let open = Memo::new(move |_| key.with_value(|key| store.reading.is_open(key, Fold::Agent)));
     let toggle = move |event: leptos::ev::MouseEvent| {
-        super::card::hold(&event, store);
-        key.with_value(|key| store.choose(key, !open.get_untracked()));
+        super::aside::hold(&event, store);
+        key.with_value(|key| store.reading.choose(key, !open.get_untracked()));
     };
     let status =
         Memo::new(move |_| head.with(|head| head.as_ref().map(|head| head.status)).unwrap_or_default());
-    let silent_since = store.silent_since(&run);
+    let silent_since = store.reading.silent_since(&run);
     let shape =
         Signal::derive(move || run_icon(status.get(), store.is_current() && silent_since.get().is_none()));
     let span = Memo::new(move |_| {
@@ -49,6 +52,7 @@ pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView 
     let text = move |read: fn(&Head) -> String| head.with(|head| head.as_ref().map(read)).unwrap_or_default();
     let is_running = move || status.get() == RunStatus::Running;
     let path = store
+        .reading
         .view(|view| view.runs.get(&run).map(|it| (agents::path(it, &id).len(), agents::path_line(it, &id))));
     let (depth, line) = path.unwrap_or_default();
     let is_deep = depth > agents::DEPTH_MAX;
@@ -77,7 +81,7 @@ pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView 
     }
 }
 
-/// What stands below the line of a sub-agent: what it does now, or its rows.
+/// The part below the line of a sub-agent: its newest steps while folded, otherwise its rows.
 #[component]
 fn Below(
     ids: StoredValue<(RunId, AgentId)>,
@@ -93,20 +97,21 @@ fn Below(
         flow.with(|flow| {
             ids.with_value(|(run, id)| {
                 store
+                    .reading
                     .view(|view| view.runs.get(run).map(|run| agents::ticker(run, flow, id)))
                     .unwrap_or_default()
             })
         })
     });
     let from = Memo::new(move |_| if open.get() { RowRank::Step } else { RowRank::Asked });
-    // Who decides must see what waits for them, whatever is folded.
+    // Calls that wait for a person are shown even if the sub-agent is folded.
     let asks = Memo::new(move |_| {
         let asks = |row: &FlowRow| row.rank == RowRank::Asked;
         ids.with_value(|(_, id)| flow.with(|flow| flow.lane(Some(id)).iter().any(asks)))
     });
     let kept = ids.with_value(|(run, _)| store.kept(run));
     let is_kept = move || ids.with_value(|(_, id)| kept.with(|kept| kept.contains(&Item::Agent(id.clone()))));
-    // One word for all reasons: the rows are made anew only when none of them is left.
+    // One memo for all reasons: the rows are rebuilt only when the last reason is gone.
     let has_rows = Memo::new(move |_| open.get() || asks.get() || is_kept());
     view! {
         {move || ticker.with(|lines| (!lines.is_empty()).then(|| {
@@ -125,11 +130,12 @@ fn Below(
     }
 }
 
+/// The head of a sub-agent, updated when the agent changes.
 fn head_of(store: Store, run: &RunId, id: &AgentId) -> Memo<Option<Head>> {
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |_| {
-        store.track(&ViewChange::Item(run.clone(), Item::Agent(id.clone())));
-        store.view(|view| {
+        store.reading.track(&ViewChange::Item(run.clone(), Item::Agent(id.clone())));
+        store.reading.view(|view| {
             let agent = view.runs.get(&run)?.agents.get(&id)?;
             let span = match (agent.status, agent.ended_at) {
                 (RunStatus::Running, _) => Span::Since(agent.started_at, 0),
@@ -143,7 +149,7 @@ fn head_of(store: Store, run: &RunId, id: &AgentId) -> Memo<Option<Head>> {
     })
 }
 
-/// How many calls gave a result, failed, and are open.
+/// How many calls are done, failed and open.
 #[component]
 pub(super) fn CountsOf(counts: Memo<CallCounts>) -> impl IntoView {
     let one = |class: &'static str, sign: &'static str, word: &'static str, n: fn(CallCounts) -> usize| {

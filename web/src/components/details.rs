@@ -1,4 +1,4 @@
-//! Facts of the conversation that stand nowhere else, in the panel.
+//! The Details tab of the panel: facts about the conversation that are shown nowhere else.
 
 use leptos::prelude::*;
 
@@ -7,37 +7,39 @@ use crate::details::{self, Section};
 use crate::route;
 use crate::store::{Store, use_store};
 
-/// When to look again: once a second while events come, and at once for what is seldom.
+/// Tracks what the facts depend on: once a second while events arrive, at once for rare changes.
 fn look(store: Store) {
-    store.conversation.track();
-    store.recordings.track();
-    store.live.track();
-    store.running.track();
-    store.track_items();
-    store.now.track();
-    if store.replay.with(Option::is_some) {
-        store.seq.track();
+    store.reading.conversation.track();
+    store.reading.recordings.track();
+    store.reading.live.track();
+    store.reading.running.track();
+    store.reading.track_items();
+    store.reading.now.track();
+    if store.replay.is_on() {
+        store.reading.seq.track();
     }
 }
 
-/// The panel's last face.
+/// The Details tab.
 #[component]
 pub(super) fn Details() -> impl IntoView {
     let store = use_store();
-    // Drawn again in place: what a reader has marked stays marked while other facts change.
+    // The text nodes are updated in place, so that a selection stays.
     let facts = move || {
         look(store);
-        let name = match store.recording.get() {
+        let name = match store.reading.recording.get() {
             Some(recording) => recording.name,
-            None => store.conversation.with(|id| id.as_ref().map(ToString::to_string)).unwrap_or_default(),
+            None => {
+                store.reading.conversation.with(|id| id.as_ref().map(ToString::to_string)).unwrap_or_default()
+            }
         };
-        let now = store.now.get_untracked();
+        let now = store.reading.now.get_untracked();
         let status = store.link.status.get();
-        let told = store.model(|model| {
+        let told = store.reading.model(|model| {
             let link = details::link(model, &status, browser::date_and_time);
             details::sections(model, name, now, browser::date_and_time).into_iter().chain(link)
         });
-        let from = store.view(|view| view.forked_from.clone()).map(|from| {
+        let from = store.reading.view(|view| view.forked_from.clone()).map(|from| {
             let path = route::path_of(&from.conversation);
             view! {
                 <p class="meta pad" data-t="details-origin">
@@ -50,6 +52,7 @@ pub(super) fn Details() -> impl IntoView {
     view! { <div class="rows" data-t="details" role="region" aria-label="Details" tabindex="0">{facts}</div> }
 }
 
+/// A group of facts under its title.
 fn section((title, facts): Section) -> impl IntoView {
     let fact = |(name, fact)| view! { <dt>{name}</dt><dd class="num">{fact}</dd> };
     view! { <h3 class="grp">{title}</h3><dl>{facts.into_iter().map(fact).collect_view()}</dl> }

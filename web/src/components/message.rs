@@ -1,11 +1,11 @@
-//! A message of the history.
+//! A message of the conversation.
 
 use leptos::prelude::*;
 use model::MessageId;
 use model::fold::ViewChange;
 use model::view::MessageView;
 
-use super::agents::own_id;
+use super::aside::own_id;
 use super::icon::Chevron;
 use super::text::Written;
 use super::turn::{Rewrite, TurnActs};
@@ -14,7 +14,7 @@ use crate::open::Fold;
 use crate::preview::{PREVIEW_CHARS, cut};
 use crate::store::{message_id, use_store};
 
-/// A message: the user's stands at the right, an earlier answer as an answer, everything else in one line.
+/// A message: the user's at the right, an earlier answer as Markdown, any other in one line that unfolds.
 #[component]
 pub(super) fn Message(id: MessageId) -> impl IntoView {
     let store = use_store();
@@ -22,8 +22,8 @@ pub(super) fn Message(id: MessageId) -> impl IntoView {
     let key = StoredValue::new(dom_id.clone());
     let (its_id, dom_id) = (id.clone(), own_id(dom_id));
     let message = Memo::new(move |_| {
-        store.track(&ViewChange::Message(id.clone()));
-        store.view(|view| view.messages.get(&id).cloned())
+        store.reading.track(&ViewChange::Message(id.clone()));
+        store.reading.view(|view| view.messages.get(&id).cloned())
     });
     let content = move || {
         let Some(MessageView { role, text, .. }) = message.get() else { return ().into_any() };
@@ -37,15 +37,16 @@ pub(super) fn Message(id: MessageId) -> impl IntoView {
     view! { <div class="message" id=dom_id data-message=name>{content}</div> }
 }
 
-/// Longest message that is shown whole at once, in characters.
+/// The longest message, in characters, that is shown whole at first.
 const WHOLE_CHARS: usize = 2_000;
 
+/// A message of the user, with the commands for it.
 #[component]
 fn UserMessage(text: String, key: StoredValue<String>, id: MessageId) -> impl IntoView {
     let store = use_store();
     let (start, is_long) = cut(&text, WHOLE_CHARS);
     let (start, size) = (start.to_owned(), format::bytes(text.len() as u64));
-    let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Line)));
+    let open = Memo::new(move |_| key.with_value(|key| store.reading.is_open(key, Fold::Line)));
     let (its_id, first) = (id.clone(), text.clone());
     let is_edited = Memo::new(move |_| {
         store.control.editing.with(|editing| editing.as_ref() == Some(&its_id)) && store.has_agents()
@@ -57,25 +58,26 @@ fn UserMessage(text: String, key: StoredValue<String>, id: MessageId) -> impl In
             <div class="user" data-row="">
                 {whole}
                 {move || (is_long && !open.get()).then(|| {
-                    let show = move |_| key.with_value(|key| store.choose(key, true));
+                    let show = move |_| key.with_value(|key| store.reading.choose(key, true));
                     view! { <button type="button" class="more" on:click=show>"Show all " {size.clone()}</button> }
                 })}
             </div>
-            {(!store.is_bare && !store.is_beside).then(|| view! { <TurnActs id=id /> })}
+            {(!store.reading.is_bare && !store.reading.is_beside).then(|| view! { <TurnActs id=id /> })}
             {move || is_edited.get().then(|| view! { <Rewrite id=its_id.clone() text=first.clone() /> })}
         </div>
     }
 }
 
+/// A message of another role, in one line that unfolds.
 #[component]
 fn OtherMessage(role: String, text: String, key: StoredValue<String>) -> impl IntoView {
     let store = use_store();
     let line = cut(&crate::preview::one_line(&text), PREVIEW_CHARS).0.to_owned();
     let size = format::bytes(text.len() as u64);
-    let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Line)));
+    let open = Memo::new(move |_| key.with_value(|key| store.reading.is_open(key, Fold::Line)));
     let toggle = move |event: leptos::ev::MouseEvent| {
-        super::card::hold(&event, store);
-        key.with_value(|key| store.choose(key, !open.get_untracked()));
+        super::aside::hold(&event, store);
+        key.with_value(|key| store.reading.choose(key, !open.get_untracked()));
     };
     view! {
         <div class="other" data-row="">

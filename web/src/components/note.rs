@@ -1,4 +1,4 @@
-//! What happened once: failures, and the agent's own events.
+//! Notes of a run: failures and custom events.
 
 use leptos::prelude::*;
 use model::RunId;
@@ -13,10 +13,10 @@ use crate::open::Fold;
 use crate::preview;
 use crate::store::use_store;
 
-/// A note. It never changes.
+/// A note. Not reactive: notes never change.
 pub(super) fn note(run: &RunId, number: usize) -> AnyView {
     let store = use_store();
-    let note = store.view(|view| view.runs.get(run)?.notes.get(number).cloned());
+    let note = store.reading.view(|view| view.runs.get(run)?.notes.get(number).cloned());
     match note.map(|note| note.body) {
         Some(NoteBody::Error(error)) => view! { <Failure error=error /> }.into_any(),
         Some(NoteBody::Custom { name, value } | NoteBody::Raw { name, value }) => {
@@ -27,7 +27,7 @@ pub(super) fn note(run: &RunId, number: usize) -> AnyView {
     }
 }
 
-/// A failure: what, whether trying again may help, and when.
+/// A failure: its code and message, and whether and when a retry may help.
 #[component]
 pub(super) fn Failure(error: ErrorFact) -> impl IntoView {
     let hint = match (error.retryable, error.retry_after_ms) {
@@ -48,16 +48,16 @@ pub(super) fn Failure(error: ErrorFact) -> impl IntoView {
     }
 }
 
-/// An event of the agent's own: its name, and its content on a click.
+/// A custom event: its name; a click unfolds its value.
 #[component]
 fn Event(name: String, json: String, key: String) -> impl IntoView {
     let store = use_store();
     let line = preview::one_line(&json);
     let key = StoredValue::new(key);
-    let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Line)));
+    let open = Memo::new(move |_| key.with_value(|key| store.reading.is_open(key, Fold::Line)));
     let toggle = move |event: leptos::ev::MouseEvent| {
-        super::card::hold(&event, store);
-        key.with_value(|key| store.choose(key, !open.get_untracked()));
+        super::aside::hold(&event, store);
+        key.with_value(|key| store.reading.choose(key, !open.get_untracked()));
     };
     view! {
         <div class="card event">

@@ -1,4 +1,5 @@
-//! Recordings: the bar over an opened one, the way to open one, and what lies over the page while a file hovers.
+//! Recordings: the bar above an open recording, the button that opens one, and the veil while a file is
+//! dragged over the page.
 
 use leptos::prelude::*;
 use model::dialect::DECODED;
@@ -7,21 +8,22 @@ use super::icon::icon;
 use crate::format;
 use crate::store::{Opened, Store, use_store};
 
-/// What the recording is, how much of it is read, and what was odd.
+/// The bar of the open recording: its name, its dialect, how much is read, and its anomalies.
 #[component]
 pub(super) fn RecordingBar() -> impl IntoView {
     let store = use_store();
-    let is_open = Memo::new(move |_| store.recording.with(Option::is_some));
+    let is_open = Memo::new(move |_| store.reading.recording.with(Option::is_some));
     move || is_open.get().then(|| view! { <Bar /> })
 }
 
+/// The bar itself.
 #[component]
 fn Bar() -> impl IntoView {
     let store = use_store();
-    let opened = Memo::new(move |_| store.recording.get());
+    let opened = Memo::new(move |_| store.reading.recording.get());
     let name = move || opened.with(|it| it.as_ref().map(|it| it.name.clone()).unwrap_or_default());
     let said = Memo::new(move |_| {
-        store.seq.track();
+        store.reading.seq.track();
         opened.with(|it| it.as_ref().map(|it| words(store, it)).unwrap_or_default())
     });
     view! {
@@ -35,7 +37,7 @@ fn Bar() -> impl IntoView {
     }
 }
 
-/// The dialect that it is read in; another one can be chosen.
+/// The dialect of the recording, with a choice of another one.
 #[component]
 fn Dialect(opened: Memo<Option<Opened>>) -> impl IntoView {
     let store = use_store();
@@ -43,7 +45,7 @@ fn Dialect(opened: Memo<Option<Opened>>) -> impl IntoView {
     let choose = move |event: leptos::ev::Event| {
         let wanted = event_target_value(&event);
         if let Some(name) = DECODED.iter().find(|name| **name == wanted) {
-            store.reopen.with_value(|reopen| {
+            store.reading.reopen.with_value(|reopen| {
                 if let Some(reopen) = reopen {
                     reopen(name);
                 }
@@ -61,6 +63,7 @@ fn Dialect(opened: Memo<Option<Opened>>) -> impl IntoView {
     }
 }
 
+/// Progress and anomalies of the recording, or why it cannot be read.
 fn words(store: Store, opened: &Opened) -> String {
     if let Some(failure) = &opened.failure {
         return format!("It cannot be read further: {failure}");
@@ -68,18 +71,18 @@ fn words(store: Store, opened: &Opened) -> String {
     if opened.dialect.is_none() {
         return "Its beginning does not tell which dialect it speaks: choose one".to_owned();
     }
-    let (events, anomalies) = store.view(|view| (view.seq, view.anomalies.total));
+    let (events, anomalies) = store.reading.view(|view| (view.seq, view.anomalies.total));
     let reading = (opened.read < 1000).then(|| format!("reading, {} %", opened.read / 10));
     let events = format!("{} events", format::grouped(events));
     let odd = (anomalies > 0).then(|| match anomalies {
         1 => "1 anomaly".to_owned(),
         more => format!("{} anomalies", format::grouped(more)),
     });
-    let first = store.view(|view| view.anomalies.first.first().map(|anomaly| anomaly.detail.clone()));
+    let first = store.reading.view(|view| view.anomalies.first.first().map(|anomaly| anomaly.detail.clone()));
     [reading, Some(events), odd, first].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// The way to open a recording for those who do not drag.
+/// A button that opens a recording through a file dialog.
 #[component]
 pub(super) fn OpenRecording() -> impl IntoView {
     let store = use_store();
@@ -106,7 +109,7 @@ pub(super) fn OpenRecording() -> impl IntoView {
     }
 }
 
-/// Lies over the page while a file hovers over it.
+/// The veil while a file is dragged over the page.
 #[component]
 pub(crate) fn DropVeil() -> impl IntoView {
     let store = use_store();

@@ -1,4 +1,4 @@
-//! The bar of the replay: that this is the past, when it was, and how to go through it.
+//! The bar of a replay: it says that the page shows the past and which moment, and has the controls.
 
 use leptos::prelude::*;
 
@@ -7,15 +7,15 @@ use crate::browser;
 use crate::format;
 use crate::store::{Replaying, use_store};
 
-/// The bar and the frame around the page, while the past is looked at.
+/// The bar and the frame around the page, shown during a replay.
 #[component]
 pub(crate) fn ReplayBar() -> impl IntoView {
     let store = use_store();
-    let is_on = Memo::new(move |_| store.replay.with(Option::is_some));
+    let is_on = Memo::new(move |_| store.replay.is_on());
     move || is_on.get().then(|| view! { <Bar /> })
 }
 
-/// What the bar says of the moment.
+/// The moment, as a time of the day or as the number of the event.
 fn when(replay: &Replaying) -> String {
     match replay.clock {
         Some(clock) => browser::time_of_day(clock),
@@ -24,7 +24,7 @@ fn when(replay: &Replaying) -> String {
     }
 }
 
-/// How far it is, in words.
+/// The progress, in words.
 fn words(replay: &Replaying) -> String {
     let grouped = |n: usize| format::grouped(n as u64);
     let far = format!("{} / {}", grouped(replay.at), grouped(replay.total));
@@ -33,15 +33,18 @@ fn words(replay: &Replaying) -> String {
     [Some(far), missing, cut].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
+/// The bar itself.
 #[component]
 fn Bar() -> impl IntoView {
     let store = use_store();
-    let replay = Memo::new(move |_| store.replay.get().unwrap_or_default());
+    let replay = Memo::new(move |_| store.replay.told.get().unwrap_or_default());
     let is_playing = Memo::new(move |_| replay.with(|replay| replay.player.is_playing));
     let speed = Memo::new(move |_| replay.with(|replay| replay.player.speed()));
     let behind = Memo::new(move |_| replay.with(|replay| replay.behind));
     let failure = Memo::new(move |_| replay.with(|replay| replay.failure.clone()));
-    let back = move || if store.recording.with(Option::is_some) { "Back to the end" } else { "Back to live" };
+    let back = move || {
+        if store.reading.recording.with(Option::is_some) { "Back to the end" } else { "Back to live" }
+    };
     let slide = move |event| {
         if let Ok(to) = event_target_value(&event).parse::<usize>() {
             store.hold_replay_at(to);

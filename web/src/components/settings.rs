@@ -1,4 +1,4 @@
-//! The dialog of what the reader prefers.
+//! The settings dialog.
 
 use leptos::prelude::*;
 
@@ -8,14 +8,14 @@ use crate::open::StepsChoice;
 use crate::settings::{SETTINGS, Setting, apply};
 use crate::store::use_store;
 
-/// The dialog of this reader's preferences.
+/// The settings of this reader.
 #[component]
 pub(super) fn Settings() -> impl IntoView {
     let store = use_store();
     let rows = SETTINGS.each_ref().map(|setting| view! { <Choice setting=setting /> });
     let thinking = move |closed: bool| {
         browser::keep_setting("thinking", if closed { "closed" } else { "live" });
-        store.thinking_closed.set(closed);
+        store.reading.thinking_closed.set(closed);
     };
     let keys = move |off: bool| {
         browser::keep_setting("keys", if off { "off" } else { "on" });
@@ -24,7 +24,7 @@ pub(super) fn Settings() -> impl IntoView {
     view! {
         <Dialog title="Settings">
             {rows}
-            <Pair title="Thinking" words=["Show while it streams", "Always closed"] second=store.thinking_closed set=thinking />
+            <Pair title="Thinking" words=["Show while it streams", "Always closed"] second=store.reading.thinking_closed set=thinking />
             <Steps />
             <Pair title="Single keys" words=["On", "Off"] second=store.panel.keys_off set=keys />
             <p class="meta pad">"Kept in this browser."</p>
@@ -32,18 +32,18 @@ pub(super) fn Settings() -> impl IntoView {
     }
 }
 
-/// When the steps of a run fold away by themselves.
+/// When the steps of a run fold by themselves.
 #[component]
 fn Steps() -> impl IntoView {
     let store = use_store();
     let buttons = StepsChoice::ALL.map(|(choice, value, words)| {
         let choose = move |_| {
             browser::keep_setting("steps", value);
-            store.steps_choice.set(choice);
+            store.reading.steps_choice.set(choice);
         };
         view! {
             <button type="button" data-setting=format!("steps-{value}")
-                aria-pressed=move || (store.steps_choice.get() == choice).to_string() on:click=choose>{words}</button>
+                aria-pressed=move || (store.reading.steps_choice.get() == choice).to_string() on:click=choose>{words}</button>
         }
     });
     view! {
@@ -53,7 +53,7 @@ fn Steps() -> impl IntoView {
     }
 }
 
-/// One preference with what can be chosen for it.
+/// A setting with its values.
 #[component]
 fn Choice(setting: &'static Setting) -> impl IntoView {
     let Setting { name, title, values } = setting;
@@ -76,12 +76,12 @@ fn Choice(setting: &'static Setting) -> impl IntoView {
     }
 }
 
-/// A preference with two values.
+/// A setting with two values.
 #[component]
 fn Pair(
     title: &'static str,
     words: [&'static str; 2],
-    /// Whether the second is chosen.
+    /// Whether the second value is chosen.
     second: RwSignal<bool>,
     set: impl Fn(bool) + Copy + 'static,
 ) -> impl IntoView {

@@ -1,4 +1,4 @@
-//! What stands over a conversation that is not as the hub has it: since when it is old, or what the hub says against it.
+//! A strip over the conversation if it is not up to date: since when it is stale, or the hub's refusal.
 
 use leptos::prelude::*;
 
@@ -6,7 +6,7 @@ use crate::browser;
 use crate::link::Status;
 use crate::store::use_store;
 
-/// The strip; nothing while all is well.
+/// The strip, shown only if there is something to say.
 #[component]
 pub(super) fn Strip() -> impl IntoView {
     let store = use_store();
@@ -15,11 +15,12 @@ pub(super) fn Strip() -> impl IntoView {
         _ => None,
     });
     let problem = Memo::new(move |_| {
-        store.conversation.track();
-        store.seq.track();
-        store.track_items();
-        let is_there = store.link.status.with(Status::has_socket) && store.recording.with(Option::is_none);
-        store.model(|model| {
+        store.reading.conversation.track();
+        store.reading.seq.track();
+        store.reading.track_items();
+        let is_there =
+            store.link.status.with(Status::has_socket) && store.reading.recording.with(Option::is_none);
+        store.reading.model(|model| {
             model.problem().filter(|_| is_there && !model.view().items.is_empty()).map(str::to_owned)
         })
     });

@@ -1,4 +1,4 @@
-//! A tile of the wall: what one conversation does now.
+//! A tile of the wall: what a conversation is doing.
 
 use std::time::Duration;
 
@@ -16,17 +16,17 @@ use crate::route;
 use crate::store::{Store, use_store};
 use crate::wall;
 
-/// Between two changes of what a subscribed tile says, in milliseconds: faster, nobody can read it.
+/// How often the lines of a subscribed tile change at most, in milliseconds; nobody could read them faster.
 const TICK_MS: u64 = 400;
 
-/// What a tile shows of its row.
+/// What a tile shows.
 #[derive(Debug, Clone, PartialEq)]
 struct Shown {
     row: ConversationRow,
     lines: Vec<String>,
 }
 
-/// A tile; `looked` is the one that the pointer or the focus is on.
+/// A tile. `looked` is set to it while the pointer or the focus is on it.
 #[component]
 pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>) -> impl IntoView {
     let store = use_store();
@@ -35,14 +35,15 @@ pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>)
     let tile = Memo::new(move |_| {
         store.track_fleet();
         id.with_value(|id| {
-            store.model(|model| {
+            store.reading.model(|model| {
                 let row = model.fleet()?.get(id)?.clone();
                 Some(Shown { row, lines: model.ticker(id) })
             })
         })
     });
     let is_subscribed = Memo::new(move |_| {
-        store.live.get() && store.conversation.with(|open| id.with_value(|id| open.as_ref() == Some(id)))
+        store.reading.live.get()
+            && store.reading.conversation.with(|open| id.with_value(|id| open.as_ref() == Some(id)))
     });
     let live = live_lines(store, is_subscribed);
     let clock = slow_clock(store);
@@ -94,7 +95,7 @@ pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>)
     }
 }
 
-/// The newest steps while the tile is subscribed to, at a pace that can be read.
+/// The newest steps of the conversation while the tile is subscribed to, updated every [`TICK_MS`].
 fn live_lines(store: Store, is_subscribed: Memo<bool>) -> RwSignal<Vec<String>> {
     let lines = RwSignal::new(Vec::new());
     Effect::new(move |_| {
@@ -103,13 +104,13 @@ fn live_lines(store: Store, is_subscribed: Memo<bool>) -> RwSignal<Vec<String>> 
             return;
         }
         let look = move || {
-            let newest = store.view(wall::lines);
+            let newest = store.reading.view(wall::lines);
             if lines.try_with_untracked(|lines| *lines != newest) == Some(true) {
                 lines.set(newest);
             }
         };
         look();
-        // Also a tile that is taken away looks no more.
+        // The interval also ends with the tile.
         if let Ok(handle) = set_interval_with_handle(look, Duration::from_millis(TICK_MS)) {
             on_cleanup(move || handle.clear());
         }
@@ -117,11 +118,11 @@ fn live_lines(store: Store, is_subscribed: Memo<bool>) -> RwSignal<Vec<String>> 
     lines
 }
 
-/// How long its newest run goes on or went on; "at least" where nobody knows better.
+/// How long the newest run has taken, or how long ago it ended; "at least" if the page is not connected.
 fn elapsed(store: Store, row: &ConversationRow) -> String {
     match (row.state, row.ended_at) {
         (Some(RunStatus::Running), _) => {
-            let now = store.present.get();
+            let now = store.reading.present.get();
             match fleet::silent(row, now) {
                 Some(ms) if row.stalled => format!("stalled {}", format::age(ms)),
                 Some(ms) => format!("silent {}", format::age(ms)),
@@ -129,27 +130,27 @@ fn elapsed(store: Store, row: &ConversationRow) -> String {
             }
         }
         (_, Some(end)) => {
-            let ago = format::age(store.present.get().saturating_sub(end));
+            let ago = format::age(store.reading.present.get().saturating_sub(end));
             if ago == "now" { ago } else { format!("{ago} ago") }
         }
         _ => String::new(),
     }
 }
 
-/// The call that executes longest, and for how long.
+/// The call that has been executing for the longest time.
 #[component]
 fn Call(call: RowCall, tile: Memo<Option<Shown>>) -> impl IntoView {
     let store = use_store();
     let RowCall { name, since } = call;
     let time = move || {
-        let (now, is_current) = (store.present.get(), store.is_current());
+        let (now, is_current) = (store.reading.present.get(), store.is_current());
         tile.with(|it| it.as_ref().map(|it| fleet::lasts(&it.row, since, now, is_current)))
     };
-    let class = move || if fleet::is_stuck(since, store.present.get()) { "slow" } else { "run" };
+    let class = move || if fleet::is_stuck(since, store.reading.present.get()) { "slow" } else { "run" };
     view! { <span class=class>{icon("#ring", "")} <span class="n">{name.to_string()}</span> {time}</span> }
 }
 
-/// Calls, failures, sub-agents and viewers.
+/// The counts of calls, failures, sub-agents and viewers.
 #[component]
 fn Counts(tile: Memo<Option<Shown>>) -> impl IntoView {
     let count = move |read: fn(&ConversationRow) -> u64| {
@@ -173,11 +174,11 @@ fn Counts(tile: Memo<Option<Shown>>) -> impl IntoView {
     }
 }
 
-/// Tokens in the last second.
+/// The tokens of the last second.
 fn rate(store: Store) -> impl IntoView {
     move || {
-        store.now.track();
-        let rate = store.model(|model| model.rate(browser::now_ms()));
+        store.reading.now.track();
+        let rate = store.reading.model(|model| model.rate(browser::now_ms()));
         rate.map(|n| view! { <span>{format!("{n} tok/s")}</span> })
     }
 }

@@ -1,4 +1,4 @@
-//! The conversation.
+//! The conversation: messages and runs, of which only a limited part is in the document.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -20,7 +20,7 @@ use crate::scroll::Scroller;
 use crate::store::{Store, use_store};
 use crate::window;
 
-/// The scrolling conversation. It is there from the first paint, whatever it shows.
+/// The scrolling box of the conversation. It exists from the first painting on.
 #[component]
 pub(crate) fn Transcript() -> impl IntoView {
     let store = use_store();
@@ -28,12 +28,12 @@ pub(crate) fn Transcript() -> impl IntoView {
     let spacer = NodeRef::<html::Div>::new();
     Effect::new(move |_| {
         if let (Some(window), Some(content), Some(spacer)) = (window.get(), content.get(), spacer.get()) {
-            let told = move |is_on| store.set_following(is_on);
+            let told = move |is_on| store.reading.set_following(is_on);
             let scroller = Scroller::of(window.into(), content.into(), spacer.into(), told);
-            store.scroller.set_value(scroller);
+            store.reading.scroller.set_value(scroller);
         }
     });
-    let name = move || match store.conversation.get() {
+    let name = move || match store.reading.conversation.get() {
         Some(id) => format!("Conversation {id}"),
         None => "Conversation".to_owned(),
     };
@@ -44,9 +44,9 @@ pub(crate) fn Transcript() -> impl IntoView {
             <div class="said">
             <div class="scroll" id="transcript" node_ref=window data-t="transcript" role="log" aria-live="off"
                 aria-label=name tabindex="0"
-                aria-busy=move || store.running.get().to_string()
-                data-running=move || store.running.get().then_some("")
-                data-seq=move || store.seq.get().to_string()
+                aria-busy=move || store.reading.running.get().to_string()
+                data-running=move || store.reading.running.get().then_some("")
+                data-seq=move || store.reading.seq.get().to_string()
                 on:click=move |event| copy_code(&event, store)>
                 <div class="col" class:wide=move || store.panel.compared.with(Option::is_some) node_ref=content>{move || (!store.panel.wall.get()).then(|| view! { <Content /> })}</div>
                 <div class="spacer" node_ref=spacer></div>
@@ -61,16 +61,16 @@ pub(crate) fn Transcript() -> impl IntoView {
     }
 }
 
-/// Messages and runs, made anew for another conversation.
+/// Messages and runs. All are built anew for another conversation.
 #[component]
 fn Content() -> impl IntoView {
     let store = use_store();
-    let budget = RwSignal::new(window::rows(store.is_bare));
+    let budget = RwSignal::new(window::rows(store.reading.is_bare));
     let items = Memo::new(move |_| {
-        store.conversation.track();
-        store.recordings.track();
-        store.track_items();
-        store.view(pieces::pieces)
+        store.reading.conversation.track();
+        store.reading.recordings.track();
+        store.reading.track_items();
+        store.reading.view(pieces::pieces)
     });
     let anchor = anchor(store, items, budget);
     let place = first_shown(store, items, budget, anchor);
@@ -83,7 +83,7 @@ fn Content() -> impl IntoView {
     });
     let shown = Memo::new(move |_| {
         let window = first.get()..end.get();
-        // What somebody writes in stays.
+        // A section in which the reader writes stays.
         let is_shown = |(at, item): &(usize, &Piece)| {
             window.contains(at) || matches!(item, Piece::Section { run, .. } if store.is_written_in(run))
         };
@@ -108,7 +108,7 @@ fn Content() -> impl IntoView {
                         budget.set(more);
                     } else {
                         let before = first.get_untracked();
-                        let at = items.with_untracked(|items| store.view(|view| {
+                        let at = items.with_untracked(|items| store.reading.view(|view| {
                             window::first(before, rows / 2, |at| weight(store, view, items, at, rows))
                         }));
                         anchor.set(Some(at));
@@ -131,32 +131,34 @@ fn Content() -> impl IntoView {
         }
     };
     move || {
-        // Two conversations may have items of the same name: nothing of one is kept for the other.
-        store.conversation.track();
-        store.recordings.track();
-        budget.set(window::rows(store.is_bare));
-        if let Some(agent) = store.only.get() {
+        // Two conversations may have items with the same id: nothing of one may be kept for the other.
+        store.reading.conversation.track();
+        store.reading.recordings.track();
+        budget.set(window::rows(store.reading.is_bare));
+        if let Some(agent) = store.reading.only.get() {
             return view! { <OnlyAgent agent=agent /> }.into_any();
         }
-        if let Some(other) = store.panel.compared.get().filter(|_| store.recording.with(Option::is_none)) {
+        if let Some(other) =
+            store.panel.compared.get().filter(|_| store.reading.recording.with(Option::is_none))
+        {
             return view! { <Compared other=other /> <Unheard said=said /> }.into_any();
         }
         if is_bare_of_words.get() { view! { <Empty /> }.into_any() } else { rows().into_any() }
     }
 }
 
-/// How many rows the item with the number `at` counts.
+/// How many rows the item at index `at` counts; at most `budget`.
 fn weight(store: Store, view: &View, items: &[Piece], at: usize, budget: usize) -> usize {
     match items.get(at) {
         Some(Piece::Section { run: id, from }) => view.runs.get(id).map_or(1, |run| {
-            // Between two stretches of a run stands what was said there.
+            // The next section begins after the messages within the run.
             let mut behind = items.iter().skip(at.saturating_add(1));
             let end = match behind.find(|piece| matches!(piece, Piece::Section { .. })) {
                 Some(Piece::Section { run, from }) if run == id => *from,
                 _ => run.items.len(),
             };
             let row = |at: usize| run.items.get(from.saturating_add(at));
-            let weigh = |at| window::row_weight(run, row(at), |item| store.has_body(id, item));
+            let weigh = |at| window::row_weight(run, row(at), |item| store.reading.has_body(id, item));
             let count = end.saturating_sub(*from);
             let shown = (window::first(count, budget, weigh)..count).map(weigh);
             shown.sum::<usize>().clamp(1, budget.max(1))
@@ -166,25 +168,27 @@ fn weight(store: Store, view: &View, items: &[Piece], at: usize, budget: usize) 
     }
 }
 
-/// How many items from `first` on are on the page, where it does not show the newest.
+/// How many items from `first` on fit into `budget`, while older items are shown.
 fn count_from(store: Store, items: Memo<Vec<Piece>>, first: usize, budget: usize) -> usize {
     items.with(|items| {
-        store.view(|view| {
+        store.reading.view(|view| {
             window::fitting(items.len(), first, budget, |at| weight(store, view, items, at, budget))
         })
     })
 }
 
-/// The item that somebody wants to see although it is older than what the page shows; nothing while the view follows
-/// the end.
+/// The first item that is shown after a jump to one that is older than the newest that fit; `None` while the
+/// newest items are shown.
 fn anchor(store: Store, items: Memo<Vec<Piece>>, budget: RwSignal<usize>) -> RwSignal<Option<usize>> {
     let anchor = RwSignal::new(None::<usize>);
     Effect::new(move |_| {
-        let Some((run, wanted)) = store.wanted.get() else { return };
+        let Some((run, wanted)) = store.reading.wanted.get() else { return };
         let budget = budget.get_untracked();
         let at = items.with_untracked(|items| {
-            let at = store.view(|view| pieces::piece_of(items, &run, view.runs.get(&run)?, &wanted))?;
+            let at =
+                store.reading.view(|view| pieces::piece_of(items, &run, view.runs.get(&run)?, &wanted))?;
             let newest = store
+                .reading
                 .view(|view| window::first(items.len(), budget, |at| weight(store, view, items, at, budget)));
             Some((at < newest).then_some(at))
         });
@@ -193,15 +197,15 @@ fn anchor(store: Store, items: Memo<Vec<Piece>>, budget: RwSignal<usize>) -> RwS
         }
     });
     Effect::new(move |_| {
-        if store.following.get() {
+        if store.reading.following.get() {
             anchor.set(None);
         }
     });
     anchor
 }
 
-/// The number of the first item on the page, and whether it is one that somebody wanted to see. It only moves on while the view follows: what somebody reads further up
-/// must not go away.
+/// The index of the first item that is shown, and whether it is the target of a jump. It advances only while
+/// the view follows the end: what the reader is reading must not be removed.
 fn first_shown(
     store: Store,
     items: Memo<Vec<Piece>>,
@@ -214,37 +218,39 @@ fn first_shown(
             return (at, true);
         }
         let wanted = items.with(|items| {
-            store.view(|view| window::first(items.len(), budget, |at| weight(store, view, items, at, budget)))
+            store
+                .reading
+                .view(|view| window::first(items.len(), budget, |at| weight(store, view, items, at, budget)))
         });
         match was {
-            Some((was, false)) if !store.following.get_untracked() => (wanted.min(*was), false),
+            Some((was, false)) if !store.reading.following.get_untracked() => (wanted.min(*was), false),
             _ => (wanted, false),
         }
     })
 }
 
-/// Keeps what can be seen where it is, while more comes above it.
+/// Keeps what is visible at its place while items are added above it.
 fn hold_first(_: &leptos::ev::MouseEvent, store: Store) {
-    store.release();
-    store.scroller.with_value(Scroller::hold_first);
+    store.reading.release();
+    store.reading.scroller.with_value(Scroller::hold_first);
 }
 
-/// Back to the end.
+/// A button that goes to the end, shown while the view does not follow it.
 #[component]
 fn Jump() -> impl IntoView {
     let store = use_store();
     let label = move || {
-        if store.following.get() {
+        if store.reading.following.get() {
             return None;
         }
-        match store.unseen.get() {
-            0 => store.running.get().then(|| "↓ Latest".to_owned()),
+        match store.reading.unseen.get() {
+            0 => store.reading.running.get().then(|| "↓ Latest".to_owned()),
             n => Some(format!("↓ {n} new")),
         }
     };
     move || {
         label().map(|label| {
-            view! { <button type="button" class="jump num" on:click=move |_| store.follow()>{label}</button> }
+            view! { <button type="button" class="jump num" on:click=move |_| store.reading.follow()>{label}</button> }
         })
     }
 }

@@ -1,45 +1,48 @@
-//! A recording in the place of a conversation.
+//! A recording in place of a conversation.
 
 use leptos::prelude::*;
 
-use super::{Painter, Store};
+use super::Store;
+use super::paint::Painter;
 use crate::model::Model;
 
-/// The recording that is looked at, as far as the page tells of it.
+/// What the page shows of the open recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Opened {
-    /// The name of its file.
+    /// The name of the file.
     pub(crate) name: String,
-    /// Its dialect; nothing when its beginning does not tell.
+    /// The dialect; `None` if it was not recognized.
     pub(crate) dialect: Option<&'static str>,
-    /// How much of it is read, from 0 to 1, in thousandths.
+    /// How much of the file is read, in thousandths.
     pub(crate) read: u32,
-    /// Why it cannot be read further.
+    /// Why it cannot be read further, if so.
     pub(crate) failure: Option<String>,
 }
 
 impl Store {
-    /// Looks at a recording of which nothing is read yet. Where nobody can decode it, it stays empty.
+    /// Opens a recording without events. It stays empty if it cannot be decoded.
     pub(crate) fn open_recording(self, opened: Opened) {
         self.forget_looks();
         let is_readable = opened.dialect.is_some() && opened.failure.is_none();
         let frames = self
+            .reading
             .model
             .try_update_value(|model| if is_readable { model.open_recording() } else { model.open(None) });
         self.link.send(frames.unwrap_or_default());
-        self.painter.update_value(Painter::forget);
-        self.unseen.set(0);
+        self.reading.painter.update_value(Painter::forget);
+        self.reading.unseen.set(0);
         self.spoken.leave();
-        self.recording.set(Some(opened));
-        self.recordings.update(|number| *number = number.wrapping_add(1));
-        self.follow();
+        self.reading.recording.set(Some(opened));
+        self.reading.recordings.update(|number| *number = number.wrapping_add(1));
+        self.reading.follow();
         self.ask_painting();
     }
 
-    /// Takes the next events of the recording that is looked at, of which so much is `read`.
+    /// Takes the next events of the open recording, as JSON lines. `read` is how much of it is read, in
+    /// thousandths.
     pub(crate) fn read(self, lines: &str, read: u32) {
-        self.model.update_value(|model| model.read(lines));
-        self.recording.update(|opened| {
+        self.reading.model.update_value(|model| model.read(lines));
+        self.reading.recording.update(|opened| {
             if let Some(opened) = opened {
                 opened.read = read;
             }
@@ -47,10 +50,10 @@ impl Store {
         self.ask_painting();
     }
 
-    /// The recording is read to its end, or to where it failed.
+    /// Ends the recording, at its end or with a failure.
     pub(crate) fn read_all(self, failure: Option<String>) {
-        self.model.update_value(Model::read_all);
-        self.recording.update(|opened| {
+        self.reading.model.update_value(Model::read_all);
+        self.reading.recording.update(|opened| {
             if let Some(opened) = opened {
                 (opened.read, opened.failure) = (1000, failure);
             }
@@ -58,16 +61,17 @@ impl Store {
         self.ask_painting();
     }
 
-    /// Whether the recording with the number `number` is still looked at.
+    /// Whether the recording with this number is still open.
     pub(crate) fn reads(self, number: u32) -> bool {
-        self.recordings.get_untracked() == number && self.recording.with_untracked(Option::is_some)
+        self.reading.recordings.get_untracked() == number
+            && self.reading.recording.with_untracked(Option::is_some)
     }
 
-    /// Looks at no recording any more.
+    /// Closes the recording.
     pub(crate) fn close_recording(self) {
-        if self.recording.with_untracked(Option::is_some) {
-            self.recording.set(None);
-            self.recordings.update(|number| *number = number.wrapping_add(1));
+        if self.reading.recording.with_untracked(Option::is_some) {
+            self.reading.recording.set(None);
+            self.reading.recordings.update(|number| *number = number.wrapping_add(1));
             self.open(None);
         }
     }

@@ -20,7 +20,7 @@ const LEFT: [(&str, usize); 13] = [
     ("server/agents/", 6),
     ("server/edge/", 10),
     ("server/fanlight/", 6),
-    ("web/", 41),
+    ("web/", 40),
     ("xtask/", 0),
 ];
 
@@ -108,7 +108,7 @@ fn has_bool(head: &str, name: &str) -> bool {
         if is_inside {
             parameter.push(c);
         }
-        // The whole head, with what is generic about it, was read and there is no list of parameters.
+        // The whole head, with what is generic about it, was read and there is not a list of parameters.
         if !is_inside && c == ';' {
             return false;
         }

@@ -1,5 +1,5 @@
-//! `GET /v1/conversations/{c}/events`: live as server-sent events, or a page as NDJSON, by `Accept`; and `GET /v1/events`:
-//! several conversations, live.
+//! `GET /v1/conversations/{c}/events`: the events of a conversation, live as server-sent events or as a page
+//! of NDJSON, as `Accept` says. `GET /v1/events`: several conversations, live.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -18,27 +18,28 @@ use super::access::Caller;
 use super::conversations::{Seat, find};
 use super::params::{self, Path, Query};
 use super::problem::Problem;
-use super::selection::ViewSelection;
+use super::selection::LensQuery;
 use super::spool::{Spool, place, turn};
 use super::sse;
 use crate::state::Shared;
-use crate::work::{Guest, Task};
+use crate::work::{OpenKind, Task};
 
-/// Events in one page, unless the request says less.
+/// Most events in one page, and how many there are if the request does not say.
 const PAGE_MAX: usize = 10_000;
 
+/// The query parameters of both.
 #[derive(Debug, Deserialize)]
 pub(crate) struct EventsQuery {
     after: Option<String>,
     limit: Option<usize>,
 }
 
-/// Answers with one page of events as NDJSON where `Accept` names it, and with a live stream otherwise.
+/// Answers with a page of events as NDJSON if `Accept` names that, otherwise with a live stream.
 pub(crate) async fn events(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
     Query(query): Query<EventsQuery>,
-    Query(looks): Query<ViewSelection>,
+    Query(looks): Query<LensQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let resumed = params::text(&headers, "last-event-id")?.filter(|id| !id.is_empty());
@@ -48,18 +49,18 @@ pub(crate) async fn events(
         return page(&shared, &name, after, query.limit).await;
     }
     let lens = looks.lens()?;
-    let open = place(&shared, Guest::Stream)?;
+    let open = place(&shared, OpenKind::Stream)?;
     let seats = seats(&shared, [name.as_str()].into_iter())?;
     Ok(sse::stream(shared, (open, seats), &lens, vec![after]))
 }
 
-/// `GET /v1/events?conversation=A&conversation=B`: their events in one stream, `sub` being the number of the
+/// `GET /v1/events?conversation=A&conversation=B`: their events in one stream. `sub` is the index of the
 /// conversation in the query, from 0.
 pub(crate) async fn several(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
     Query(words): Query<Vec<(String, String)>>,
-    Query(looks): Query<ViewSelection>,
+    Query(looks): Query<LensQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let all =
@@ -83,12 +84,12 @@ pub(crate) async fn several(
         return Err(Problem::new(ErrorCode::BadPosition, detail));
     }
     let lens = looks.lens()?;
-    let open = place(&shared, Guest::Stream)?;
+    let open = place(&shared, OpenKind::Stream)?;
     let seats = seats(&shared, all("conversation"))?;
     Ok(sse::stream(shared, (open, seats), &lens, after))
 }
 
-/// A viewer of each of the conversations.
+/// Enters each of the conversations as a viewer.
 fn seats<'a>(shared: &Arc<Shared>, names: impl Iterator<Item = &'a str>) -> Result<Vec<Seat>, Problem> {
     if shared.is_draining() {
         return Err(Problem::shutting_down());
@@ -100,13 +101,14 @@ fn seats<'a>(shared: &Arc<Shared>, names: impl Iterator<Item = &'a str>) -> Resu
     seats.collect()
 }
 
+/// Parses a position.
 fn position(text: &str) -> Result<Position, Problem> {
     text.parse().map_err(|error: model::position::PositionError| {
         Problem::new(ErrorCode::BadPosition, error.to_string())
     })
 }
 
-/// Events, one a line; the position behind them stands in a header.
+/// A page of events, one per line. The position after them is in a header.
 async fn page(
     shared: &Arc<Shared>,
     name: &str,
@@ -134,6 +136,7 @@ async fn page(
     Ok(ndjson(body, &Position { epoch: after.epoch, seq }))
 }
 
+/// An answer of NDJSON at a position.
 fn ndjson(body: Body, position: &Position) -> Response {
     let headers = [
         (header::CONTENT_TYPE.as_str(), "application/x-ndjson".to_owned()),

@@ -1,6 +1,7 @@
-//! `GET /v1/conversations/{c}/export/{format}`: a conversation as a file, or one turn or run of it. Documents are made of the
-//! view, native events and dialects of the log, piece by piece: each is made in its turn and waits in a file for the reader, so an
-//! export takes bounded memory, whatever its size and however slow its reader.
+//! `GET /v1/conversations/{c}/export/{format}`: a conversation as a file, or one turn or run of it. Documents
+//! are made from the view; native events and dialects from the log, piece by piece. Each piece is made when
+//! it is this request's turn, and waits for the reader in a file. So an export takes bounded memory, however
+//! large it is and however slow its reader.
 
 use std::io::{self, Write as _};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use compact_str::CompactString;
 use encode::document::export::{DocumentFormat, DocumentOptions, FORMATS, format};
-use encode::document::only::{DocumentScope, is_of};
+use encode::document::only::{ExportSelection, is_of};
 use encode::{ENCODINGS, Encode, EncodeOptions, EncoderSpec, encoding};
 use event_log::LogError;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -25,27 +26,27 @@ use super::params::{Path, Query};
 use super::problem::Problem;
 use super::spool::{Spool, place, spooled, turn, written};
 use crate::state::Shared;
-use crate::work::{Guest, Open, Task, Turn};
+use crate::work::{Open, OpenKind, Task, Turn};
 use hub::Conversation;
 
-/// Events that are read from the log at once.
+/// Most events that are read from the log at once.
 const PAGE: usize = 1_000;
 
-/// The names of the two formats that are the events themselves.
+/// The two formats that contain the events themselves.
 const NATIVE: [&str; 2] = [LINES, "native"];
 
-/// The one that holds nothing else.
+/// The format with nothing but the events.
 const LINES: &str = "jsonl";
 
-/// Should a browser show it after all: as a page of no origin that may do nothing.
+/// The policy in case a browser shows the file after all: a page without an origin that may do nothing.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 
-/// Answers with the conversation in the wanted format, 304 where the client has it, 404 for an unknown format.
+/// Answers with the conversation in the wanted format; 304 if the client has it, 404 for an unknown format.
 pub(crate) async fn export(
     State(shared): State<Arc<Shared>>,
     Path((name, wanted)): Path<(String, String)>,
     Query(choice): Query<DocumentOptions>,
-    Query(only): Query<DocumentScope>,
+    Query(only): Query<ExportSelection>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let conversation = find(&shared, &name).await?;
@@ -74,7 +75,7 @@ pub(crate) async fn export(
     }
 }
 
-/// What a format is made of.
+/// What kind of thing a format is.
 enum Wanted {
     Document(&'static DocumentFormat),
     Events,
@@ -83,6 +84,7 @@ enum Wanted {
 }
 
 impl Wanted {
+    /// The format of that name.
     fn of(name: &str) -> Option<Self> {
         if NATIVE.contains(&name) {
             return Some(if name == LINES { Self::Events } else { Self::Native });
@@ -91,17 +93,18 @@ impl Wanted {
     }
 }
 
+/// The problem for an unknown format; it names all formats.
 fn unknown(wanted: &str) -> Problem {
     let documents = FORMATS.iter().map(|format| format.name);
-    // Where a dialect and a document have one name, the name is the document's.
+    // If a dialect and a document have the same name, it means the document.
     let dialects = ENCODINGS.iter().map(|encoding| encoding.name).filter(|name| format(name).is_none());
     let names: Vec<&str> = NATIVE.into_iter().chain(documents).chain(dialects).collect();
     let detail = format!("there is no format {wanted:?}; there are {}", names.join(", "));
     Problem::new(ErrorCode::UnknownDialect, detail)
 }
 
-/// What `only` names of the view.
-fn reduced(conversation: &Conversation, only: &DocumentScope) -> Result<View, Problem> {
+/// The part of the view that `only` names; a problem if there is none.
+fn reduced(conversation: &Conversation, only: &ExportSelection) -> Result<View, Problem> {
     let mut view = conversation.view();
     if only.reduce(&mut view) {
         return Ok(view);
@@ -110,13 +113,13 @@ fn reduced(conversation: &Conversation, only: &DocumentScope) -> Result<View, Pr
     Err(Problem::new(ErrorCode::NotFound, detail))
 }
 
-/// A document of the view.
+/// Makes a document from the view.
 async fn document_of(
     shared: Arc<Shared>,
     conversation: &Arc<Conversation>,
     format: &'static DocumentFormat,
     choice: DocumentOptions,
-    only: DocumentScope,
+    only: ExportSelection,
 ) -> Result<Response, Problem> {
     let (whose, part) = (Arc::clone(conversation), only.clone());
     let hub = Arc::clone(&shared.hub);
@@ -130,9 +133,9 @@ async fn document_of(
     Ok(file(conversation, &only, format.content_type, format.extension, seq, body))
 }
 
-/// What can be imported again: the events, or the state where they are not all there.
+/// Exports what can be imported again: the events, or the state if the log does not have all of them.
 async fn native(shared: Arc<Shared>, conversation: Arc<Conversation>) -> Result<Response, Problem> {
-    let (header, all) = (import::header(conversation.id()), DocumentScope::default());
+    let (header, all) = (import::header(conversation.id()), ExportSelection::default());
     let begins_later = matches!(shared.hub.read(&conversation, 0, 1).await, Err(LogError::Gone { .. }));
     if begins_later || shared.hub.gap(&conversation).await?.is_some() {
         let whose = Arc::clone(&conversation);
@@ -149,47 +152,49 @@ async fn native(shared: Arc<Shared>, conversation: Arc<Conversation>) -> Result<
     stream_of(shared, conversation, "application/x-ndjson", "native.jsonl", writer, all).await
 }
 
-/// Writes one event as a line of JSON.
+/// Appends an event as a line of JSON.
 fn line(out: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
     serde_json::to_writer(&mut *out, envelope)?;
     out.push(b'\n');
     Ok(())
 }
 
-/// What events become.
+/// How events are written to the file.
 enum Writer {
-    /// Themselves, one a line.
+    /// As they are, one per line.
     Lines,
-    /// The same for an import: below this line, and with whole results.
+    /// The same for an import: after this first line, and with whole results.
     Native(Vec<u8>),
-    /// A stream in a dialect.
+    /// As a stream in a dialect.
     Dialect(Box<dyn Encode>),
 }
 
-/// A file that is written while it is sent.
+/// A file that is made while it is sent.
 struct Sending {
     shared: Arc<Shared>,
     conversation: Arc<Conversation>,
     writer: Writer,
-    /// What has the runs and messages that are wanted, where not all are.
+    /// The runs and messages that are wanted; `None` for all.
     part: Option<View>,
-    /// The last event that was written, and the last that will be.
+    /// The last event that was written.
     at: Seq,
+    /// The last event that will be written.
     head: Seq,
     is_over: bool,
-    /// Its place among the transfers.
+    /// Its place among the transfers that are open.
     _open: Open,
 }
 
+/// Exports events by `writer`, from the first to the present head.
 async fn stream_of(
     shared: Arc<Shared>,
     conversation: Arc<Conversation>,
     content_type: &'static str,
     extension: &str,
     writer: Writer,
-    only: DocumentScope,
+    only: ExportSelection,
 ) -> Result<Response, Problem> {
-    let open = place(&shared, Guest::Transfer)?;
+    let open = place(&shared, OpenKind::Transfer)?;
     let turn = turn(&shared, Task::Piece).await?.turn();
     if let Some((first, last)) = shared.hub.gap(&conversation).await? {
         let detail = format!(
@@ -203,13 +208,13 @@ async fn stream_of(
     let (head, whose) = (conversation.head(), Arc::clone(&conversation));
     let sending =
         Sending { shared, conversation: whose, writer, part, at: 0, head, is_over: false, _open: open };
-    // What cannot even begin is a refusal, not a file that breaks off.
+    // If even the first piece cannot be made, the request is refused, instead of a file that breaks off.
     let (first, sending) = sending.next(turn).await?;
     let rest = stream::try_unfold(sending, |sending| async {
         if sending.is_over {
             return Ok(None);
         }
-        // However long it takes: the reader has the beginning.
+        // However long the turn takes: the reader already has the beginning.
         let turn = sending.shared.work.turn(Task::Piece).await;
         sending.next(turn).await.map(Some).map_err(|problem| io::Error::other(problem.told().1))
     });
@@ -219,7 +224,7 @@ async fn stream_of(
 }
 
 impl Sending {
-    /// Writes one event, when it is wanted. Its result is whole by then, so there may be megabytes of it.
+    /// Writes one event if it is wanted. With its whole result it may have megabytes.
     fn write(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
         if self.part.as_ref().is_some_and(|part| !is_of(part, &envelope.event)) {
             return;
@@ -232,11 +237,12 @@ impl Sending {
                 Ok(())
             }
         };
-        // Memory takes all bytes, and an event holds nothing that cannot be written.
+        // Writing to memory cannot fail, and an event contains nothing that cannot be written.
         drop(written);
     }
 
-    /// The next piece, of about [`PIECE_BYTES_TARGET`] or one event, in its turn.
+    /// Makes the next piece, of about [`PIECE_BYTES_TARGET`] bytes or of one event, when it is this request's
+    /// turn.
     async fn next(self, turn: Turn) -> Result<(Body, Self), Problem> {
         let work = Arc::clone(&self.shared.work);
         let left = usize::try_from(self.head.saturating_sub(self.at)).unwrap_or(usize::MAX);
@@ -248,7 +254,7 @@ impl Sending {
         Ok((spool.body(), sending))
     }
 
-    /// Writes what there is room for of `page`, which has the next events.
+    /// Writes as much of `page`, which begins with the next event, as fits into a piece.
     fn fill(mut self, spool: &mut Spool, page: &[Arc<Envelope>]) -> Result<Self, Problem> {
         let mut out = match &mut self.writer {
             Writer::Native(header) => std::mem::take(header),
@@ -277,10 +283,10 @@ impl Sending {
     }
 }
 
-/// The answer: a file with a name, as it stands at `seq`.
+/// The answer: a file with a name, in the state of `seq`.
 fn file(
     conversation: &Conversation,
-    only: &DocumentScope,
+    only: &ExportSelection,
     content_type: &'static str,
     extension: &str,
     seq: Seq,
@@ -298,7 +304,7 @@ fn file(
         (header::CONTENT_SECURITY_POLICY, POLICY.to_owned()),
     ];
     for (header, text) in texts {
-        // Made of ASCII letters above, so it can be a header.
+        // All of these are ASCII, so they can be headers.
         if let Ok(value) = HeaderValue::try_from(text) {
             headers.insert(header, value);
         }
@@ -306,7 +312,7 @@ fn file(
     response
 }
 
-/// To be saved as `name`: in plain letters for old readers, exactly for the others.
+/// The header that makes a browser save the file as `name`: in ASCII for old browsers, exactly for others.
 fn disposition(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let mut plain: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();

@@ -1,4 +1,4 @@
-//! Who is at the other end of a socket, whether they may have a frame taken, and until when they are let in.
+//! Who is at the other end of a socket, which frames they may send, and until when they are admitted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +12,12 @@ use tokio::time::Instant;
 use super::connection::Connection;
 use event_log::clock;
 
-/// What one may do over a socket.
+/// Rights that can be used over a socket; a client without any of them is closed.
 const OVER_SOCKETS: [Right; 3] = [Right::View, Right::Publish, Right::Control];
 
 impl Connection {
-    /// Whether it is known who says hello, by its token or else by the request of the socket; else the socket is closed.
+    /// Admits the client by the token in its `hello`, otherwise by the request that opened the socket. If
+    /// that fails, the socket is closed and this is false.
     pub(super) fn is_let_in(&mut self, token: Option<&BearerToken>) -> bool {
         if let Some(token) = token.filter(|_| self.shared.gate.is_on()) {
             match self.shared.gate.by_token(token.reveal()) {
@@ -31,6 +32,7 @@ impl Connection {
         true
     }
 
+    /// Closes the socket because of `denial`.
     fn turned_away(&mut self, denial: Denial) -> bool {
         let code =
             if denial.is_about_credentials() { CloseCode::Unauthenticated } else { CloseCode::Forbidden };
@@ -38,7 +40,7 @@ impl Connection {
         false
     }
 
-    /// Whether the client may have this frame taken; else it is told so.
+    /// Whether the client may send this frame. If not, it is told so.
     pub(super) fn may_have_taken(&self, frame: &ClientFrame) -> bool {
         let Some(admission) = &self.admission else { return false };
         let Err(denial) = frames::allowed(&admission.principal, frame) else { return true };
@@ -56,7 +58,7 @@ impl Connection {
         false
     }
 
-    /// Which rows of the list the client is shown; nothing for all.
+    /// The rows of the list that the client may see; `None` for all.
     pub(super) fn seen_rows(&self) -> Option<SeenRows> {
         let principal = Arc::clone(&self.admission.as_ref()?.principal);
         if principal.may_everywhere(Right::View) {
@@ -65,7 +67,8 @@ impl Connection {
         Some(SeenRows::new(move |conversation| principal.may(Right::View, conversation.as_str())))
     }
 
-    /// Closes the socket of whoever is not let in any more: revoked, logged out, expired. When to look again by the clock.
+    /// Closes the socket if its client is no longer admitted: revoked, logged out or expired. Otherwise
+    /// returns when the admission expires, if it does.
     pub(super) fn admitted_until(&mut self, now: Instant) -> Option<Instant> {
         let admission = self.admission.as_ref()?;
         let left = admission.expires.map(|at| at.saturating_sub(clock::now_ms()));

@@ -11,6 +11,7 @@ use rusqlite::Connection;
 use super::blocks::{self, unreadable};
 use super::schema::integer;
 use super::{Options, SqliteLog, load, lock, schema, sweep, views};
+use crate::blocks::{compress, inflate};
 use crate::{EventLog as _, LogError, OpenError};
 
 /// A log that no hub has open. It is this process's alone until it is dropped.
@@ -151,7 +152,7 @@ impl ClosedLog {
                 if encoding == 0 {
                     look(body);
                 } else {
-                    look(&blocks::inflate(body).map_err(unreadable)?);
+                    look(&inflate(body).map_err(unreadable)?);
                 }
             }
         }
@@ -168,7 +169,7 @@ impl ClosedLog {
 fn put_events(connection: &Connection, key: i64, events: Vec<Envelope>) -> rusqlite::Result<()> {
     connection.execute("DELETE FROM event WHERE conversation = ?1", [key])?;
     let events: Vec<Arc<Envelope>> = events.into_iter().map(Arc::new).collect();
-    for block in blocks::compress(&events) {
+    for block in compress(&events) {
         blocks::put(connection, key, &block)?;
     }
     Ok(())

@@ -1,0 +1,134 @@
+//! The rules that every log must keep, as one suite of tests. The author of a log gives it a [`LogPlace`] and
+//! calls [`run`] and [`run_histories`].
+//!
+//! Each case gets a new place with an empty log. Cases for logs that keep everything (they list, search,
+//! load, and have after a restart what they had before) are left out for a log that does not. The contract
+//! ([`crate::EventLog`]) names everything in which logs may differ; all other behaviour is the same for all.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::EventLog;
+
+mod appending;
+mod finding;
+mod histories;
+mod holes;
+mod importing;
+mod lasting;
+mod listing;
+mod material;
+mod promises;
+mod removing;
+
+pub use histories::run_histories;
+
+/// How many cases run at the same time, each with a log of its own.
+const AT_ONCE: usize = 4;
+
+/// The place of one log, such as a file or a schema of a database.
+pub trait LogPlace: Send {
+    /// Opens the log: an empty one the first time, later the same one. The previous handle was closed or
+    /// dropped.
+    fn open(&self) -> Box<dyn EventLog>;
+}
+
+/// How much a log keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogKind {
+    /// The newest events, while the process lives.
+    Passing,
+    /// Everything, also over restarts; it lists and searches.
+    Lasting,
+}
+
+/// A rule, with its test.
+pub(crate) struct Case {
+    name: &'static str,
+    needs: LogKind,
+    run: fn(&mut Trial<'_>),
+}
+
+/// Declares the cases of a file: `kind: name, name;`.
+macro_rules! cases {
+    ($($needs:ident: $($name:ident),+;)+) => {
+        /// The cases of this file.
+        pub(super) const CASES: &[super::Case] = &[
+            $($(super::Case { name: stringify!($name), needs: super::LogKind::$needs, run: $name },)+)+
+        ];
+    };
+}
+use cases;
+
+/// A log under test.
+pub(crate) struct Trial<'a> {
+    place: &'a dyn LogPlace,
+    log: Option<Box<dyn EventLog>>,
+}
+
+impl<'a> Trial<'a> {
+    fn of(place: &'a dyn LogPlace) -> Self {
+        Self { place, log: Some(place.open()) }
+    }
+
+    /// The open log.
+    fn log(&self) -> &dyn EventLog {
+        self.log.as_deref().expect("it is open between two restarts")
+    }
+
+    /// Closes the log and opens it again.
+    fn restart(&mut self) {
+        self.log().close().expect("everything is written");
+        self.crash();
+    }
+
+    /// Drops the log, as a process does that dies, and opens it again.
+    fn crash(&mut self) {
+        // The old handle must release the place first.
+        self.log = None;
+        self.log = Some(self.place.open());
+    }
+}
+
+/// The cases of all files.
+fn all() -> impl Iterator<Item = &'static Case> {
+    [
+        appending::CASES,
+        promises::CASES,
+        lasting::CASES,
+        holes::CASES,
+        listing::CASES,
+        finding::CASES,
+        removing::CASES,
+        importing::CASES,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// Runs all cases for a log of this kind, each in a new place, and returns their number.
+///
+/// # Panics
+/// If a case fails: after all have run, with the names of those that failed.
+pub fn run(kind: LogKind, place: &(dyn Fn() -> Box<dyn LogPlace> + Sync)) -> usize {
+    let cases: Vec<_> =
+        all().filter(|case| case.needs == LogKind::Passing || kind == LogKind::Lasting).collect();
+    let next = AtomicUsize::new(0);
+    let failed = std::thread::scope(|scope| {
+        let work = || {
+            let mut failed = Vec::new();
+            while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let tried = catch_unwind(AssertUnwindSafe(|| {
+                    let place = place();
+                    (case.run)(&mut Trial::of(place.as_ref()));
+                }));
+                failed.extend(tried.is_err().then_some(case.name));
+            }
+            failed
+        };
+        let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("panics are caught")).collect::<Vec<_>>()
+    });
+    assert!(failed.is_empty(), "{} of {} cases failed: {failed:?}", failed.len(), cases.len());
+    cases.len()
+}

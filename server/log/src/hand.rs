@@ -1,0 +1,114 @@
+//! A log for tests that writes only on command and whose disk can be made full.
+
+use std::sync::Arc;
+
+use crate::queue::{Queue, Stage};
+
+/// The state that holds the writer back.
+#[derive(Debug, Default)]
+pub(crate) struct Strings {
+    is_held: bool,
+    /// How many callers wait for a write; the writer runs while there are any.
+    waiting: usize,
+    is_full: bool,
+    /// Whether an entry is to be written to the journal now.
+    wants_entry: bool,
+    failures: u64,
+}
+
+impl Strings {
+    /// Whether the writer must wait.
+    pub(crate) fn holds(&self) -> bool {
+        self.is_held && self.waiting == 0
+    }
+
+    /// Whether the journal cannot be written.
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// Whether an entry is to be written now.
+    pub(crate) fn wants_entry(&self) -> bool {
+        self.wants_entry
+    }
+
+    /// Notes that the wanted entry was written or could not be.
+    pub(crate) fn has_entry(&mut self) {
+        self.wants_entry = false;
+    }
+
+    /// Counts one more commit that failed.
+    pub(crate) fn failed(&mut self) {
+        self.failures += 1;
+    }
+
+    /// Whether a [`Hand`] controls the log.
+    pub(crate) fn is_pulled(&self) -> bool {
+        self.is_held
+    }
+}
+
+/// Controls the writer of one log.
+#[derive(Debug)]
+pub struct Hand {
+    queue: Arc<Queue>,
+}
+
+impl Hand {
+    /// Takes control of `queue`: from now on its log writes only on command.
+    pub(crate) fn of(queue: &Arc<Queue>) -> Self {
+        queue.state.lock().strings.is_held = true;
+        Self { queue: Arc::clone(queue) }
+    }
+
+    /// Writes everything that is queued, unless the disk is full.
+    pub fn write(&self) {
+        let _goes_on = self.queue.let_go();
+        let mut state = self.queue.state.lock();
+        let (newest, failures) = (state.tickets, state.strings.failures);
+        while self.queue.progress.borrow().indexed.0 < newest && state.strings.failures == failures {
+            state.urgent = true;
+            self.queue.work.notify_one();
+            self.queue.done.wait(&mut state);
+        }
+    }
+
+    /// Writes what is queued to the journal as one entry, without writing rows. Has no effect on a full disk.
+    pub fn write_entry(&self) {
+        let mut state = self.queue.state.lock();
+        state.strings.wants_entry = true;
+        while state.strings.wants_entry && state.stage() == Stage::Open {
+            self.queue.entries.notify_all();
+            self.queue.done.wait(&mut state);
+        }
+    }
+
+    /// Makes the disk full, or usable again.
+    pub fn fill_the_disk(&self, is_full: bool) {
+        self.queue.state.lock().strings.is_full = is_full;
+    }
+}
+
+/// Lets the writer run until it is dropped.
+#[derive(Debug)]
+pub(crate) struct GoesOn<'a>(&'a Queue);
+
+impl Drop for GoesOn<'_> {
+    fn drop(&mut self) {
+        self.0.state.lock().strings.waiting -= 1;
+    }
+}
+
+impl Queue {
+    /// Lets the writer run.
+    pub(crate) fn let_go(&self) -> GoesOn<'_> {
+        self.state.lock().strings.waiting += 1;
+        self.work.notify_all();
+        GoesOn(self)
+    }
+
+    /// Whether the disk was made full.
+    pub(crate) fn is_full(&self) -> bool {
+        self.state.lock().strings.is_full
+    }
+}
