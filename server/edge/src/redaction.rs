@@ -62,9 +62,9 @@ impl Redaction {
 /// The key in the file; a new one where there is none.
 fn key(path: &Path) -> io::Result<[u8; 32]> {
     match fs::read(path) {
-        Ok(bytes) => bytes
-            .try_into()
-            .map_err(|_| io::Error::other("it does not have 32 bytes; a key is not made anew by itself")),
+        Ok(bytes) => bytes.try_into().map_err(|_bytes: Vec<u8>| {
+            io::Error::other("it does not have 32 bytes; a key is not made anew by itself")
+        }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let key = random();
             if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {

@@ -96,11 +96,15 @@ impl EventStreams {
                 is_changed = true;
             }
             is_changed |= !said.is_empty();
-            said.iter().for_each(|more| put_to_last(before, more));
+            for more in &said {
+                put_to_last(before, more);
+            }
         }
         let rest = self.release(redactor);
         is_changed |= !rest.is_empty();
-        rest.iter().for_each(|more| put_to_last(events, more));
+        for more in &rest {
+            put_to_last(events, more);
+        }
         is_changed
     }
 

@@ -189,7 +189,11 @@ impl Redactor {
                     *value = Value::String(marked);
                 }
             }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
+            Value::Array(items) => {
+                for item in items {
+                    self.value(item);
+                }
+            }
             Value::Object(fields) => self.fields(fields),
             Value::Null | Value::Bool(_) => {}
         }
@@ -197,7 +201,9 @@ impl Redactor {
 
     /// The same of fields.
     pub fn fields(&self, fields: &mut serde_json::Map<String, Value>) {
-        fields.values_mut().for_each(|value| self.value(value));
+        for value in fields.values_mut() {
+            self.value(value);
+        }
         if fields.keys().any(|name| self.text(name).is_some()) {
             let all = std::mem::take(fields).into_iter();
             fields.extend(all.map(|(name, value)| (self.text(&name).unwrap_or(name), value)));

@@ -14,7 +14,9 @@ impl Redactor {
             self.name(&mut message.role);
             self.shared(&mut message.text);
         }
-        view.runs.values_mut().for_each(|run| self.run(run));
+        for run in view.runs.values_mut() {
+            self.run(run);
+        }
     }
 
     fn run(&self, run: &mut RunView) {
@@ -29,9 +31,15 @@ impl Redactor {
         if let Some(loss) = &mut run.loss {
             self.optional(&mut loss.activity);
         }
-        run.parts.values_mut().for_each(|part| self.part(part));
-        run.tools.values_mut().for_each(|tool| self.tool(tool));
-        run.agents.values_mut().for_each(|agent| self.agent(agent));
+        for part in run.parts.values_mut() {
+            self.part(part);
+        }
+        for tool in run.tools.values_mut() {
+            self.tool(tool);
+        }
+        for agent in run.agents.values_mut() {
+            self.agent(agent);
+        }
         for note in &mut run.notes {
             self.json_of(note);
         }
