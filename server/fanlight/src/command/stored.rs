@@ -207,12 +207,11 @@ fn files_with(folder: &Path, spellings: &[String]) -> Result<BTreeSet<String>, C
 
 /// The value to erase, without the end of its line.
 fn value(file: Option<&Path>) -> Result<String, CommandError> {
-    let read = match file {
-        Some(file) => std::fs::read_to_string(file),
-        None => {
-            let mut text = String::new();
-            std::io::stdin().lock().read_to_string(&mut text).map(|_bytes| text)
-        }
+    let read = if let Some(file) = file {
+        std::fs::read_to_string(file)
+    } else {
+        let mut text = String::new();
+        std::io::stdin().lock().read_to_string(&mut text).map(|_bytes| text)
     };
     let text = read.map_err(|error| {
         CommandError::new(format!("the value cannot be read: {error}"), "nothing was changed")
