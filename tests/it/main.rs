@@ -10,6 +10,7 @@ mod absent; // what README says is missing
 mod access; // who may see, say and do what
 mod access_ends; // revoked, expired, logged out
 mod access_page; // logging in, links, the certificate
+mod access_roles; // what a role hides, at every door
 mod attacks; // what somebody tries who may not
 mod bad_input; // wrong dialects, broken JSON, frames over the limit, bodies that stop
 mod bounded; // endless input

@@ -4,14 +4,15 @@
 //! token, cookie or link ──Registry──▶ Principal { name, grants } ──Need of the door──▶ allowed, or a Denial
 //! ```
 //!
-//! A [`Principal`] is whoever calls. It has [`Grant`]s: rights on the conversations whose names match a [`Pattern`]. What each door of the
+//! A [`Principal`] is whoever calls. It has [`Grant`]s: rights on the conversations whose names match a [`Pattern`], and perhaps a role,
+//! which hides parts of them ([`Roles`]). What each door of the
 //! hub needs stands in one table, [`routes::ROUTES`]; [`frames`] has the same for what comes over a socket. A door without a line there
 //! does not serve.
 //!
 //! The crate has no I/O, no clock and no source of randomness: files, times and random bytes come in as arguments. It names `model` and no
 //! other crate of the workspace.
 //!
-//! Reading order: `right` → `pattern` → `grant` → `principal` → `need` and its tables `routes` and `frames` → `secret` → `tokens`,
+//! Reading order: `right` → `pattern` → `grant` → `roles` → `principal` → `need` and its tables `routes` and `frames` → `secret` → `tokens`,
 //! `sessions`, `shares` → `registry` → `cookie`.
 
 pub mod cookie;
@@ -23,6 +24,7 @@ mod pattern;
 mod principal;
 mod registry;
 mod right;
+mod roles;
 pub mod routes;
 mod secret;
 mod sessions;
@@ -31,11 +33,12 @@ mod tokens;
 
 pub use denial::Denial;
 pub use grant::{Grant, GrantError};
-pub use need::Need;
+pub use need::{Need, Shows};
 pub use pattern::{Pattern, PatternError};
 pub use principal::Principal;
 pub use registry::{Admission, Proof, Registry};
 pub use right::{Right, Rights};
+pub use roles::{ROLES_MAX, RoleError, Roles};
 pub use secret::{Hash, SECRET_BYTES, Secret, SecretKind};
 pub use sessions::{SESSION_MS, SESSIONS_MAX, Sessions};
 pub use shares::{SHARES_MAX, Share, ShareError, Shares};

@@ -1,6 +1,9 @@
 //! Whoever calls: a person, a program, or everybody where access control is off.
 
+use std::sync::Arc;
+
 use compact_str::CompactString;
+use model::Mask;
 
 use crate::grant::Grant;
 use crate::pattern::Pattern;
@@ -11,12 +14,12 @@ use crate::right::Right;
 pub struct Principal {
     name: CompactString,
     grants: Vec<Grant>,
-    role: Option<CompactString>,
+    role: Option<Arc<Mask>>,
 }
 
 impl Principal {
-    /// `name` with `grants`; `role` names what is hidden from it.
-    pub fn new(name: &str, grants: Vec<Grant>, role: Option<CompactString>) -> Self {
+    /// `name` with `grants`; `role` is what is hidden from it.
+    pub fn new(name: &str, grants: Vec<Grant>, role: Option<Arc<Mask>>) -> Self {
         Self { name: name.into(), grants, role }
     }
 
@@ -35,9 +38,14 @@ impl Principal {
         &self.grants
     }
 
-    /// The name of what is hidden from it, where something is.
+    /// The name of its role, where something is hidden from it.
     pub fn role(&self) -> Option<&str> {
-        self.role.as_deref()
+        self.role.as_ref().map(|mask| mask.name())
+    }
+
+    /// What is hidden from it, where something is.
+    pub fn mask(&self) -> Option<&Arc<Mask>> {
+        self.role.as_ref()
     }
 
     /// Whether it has `right` on the conversation of that name.

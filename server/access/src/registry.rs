@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::denial::Denial;
 use crate::principal::Principal;
+use crate::roles::Roles;
 use crate::secret::{Hash, Secret, SecretKind};
 use crate::sessions::{Behind, Session, Sessions};
 use crate::shares::{Share, Shares};
@@ -45,14 +46,20 @@ pub struct Registry {
     tokens: Tokens,
     /// Those that the process itself has made.
     own: Tokens,
+    roles: Roles,
     sessions: Sessions,
     shares: Shares,
 }
 
 impl Registry {
-    /// With tokens that stand in no file, for the hub's own clients.
-    pub fn with_own(own: Tokens) -> Self {
-        Self { own, ..Self::default() }
+    /// With tokens that stand in no file, for the hub's own clients, and the roles that the hub has.
+    pub fn new(own: Tokens, roles: Roles) -> Self {
+        Self { own, roles, ..Self::default() }
+    }
+
+    /// The roles that a token or a link may name.
+    pub fn roles(&self) -> &Roles {
+        &self.roles
     }
 
     /// Puts the tokens of the file in place of those before.
@@ -93,7 +100,7 @@ impl Registry {
             Proof::None => return Err(Denial::Missing),
             Proof::Token(hash) => {
                 let record = self.token(&hash)?;
-                (record.principal(now)?, record.expires)
+                (record.principal(now, &self.roles)?, record.expires)
             }
             Proof::Session(hash) => {
                 let session = self.sessions.find(&hash).ok_or(Denial::Unknown)?;
@@ -120,7 +127,7 @@ impl Registry {
     /// Counts that the link `text` is followed and begins a session for it; `session` is its secret.
     pub fn follow(&mut self, text: &str, session: &Secret, now: u64) -> Result<(Share, Admission), Denial> {
         let secret = Secret::parse(SecretKind::Share, text).ok_or(Denial::Unknown)?;
-        let share = self.shares.follow(&secret.hash(), now)?;
+        let share = self.shares.follow(&secret.hash(), now, &self.roles)?;
         self.sessions.begin(session.hash(), Behind::Share(share.hash), Some(share.expires), now);
         Ok((share, self.admit(Proof::Session(session.hash()), now)?))
     }
@@ -139,8 +146,8 @@ impl Registry {
             return Err(Denial::Expired);
         }
         match session.behind {
-            Behind::Token(hash) => self.token(&hash)?.principal(now),
-            Behind::Share(hash) => self.shares.find(&hash).ok_or(Denial::Unknown)?.principal(now),
+            Behind::Token(hash) => self.token(&hash)?.principal(now, &self.roles),
+            Behind::Share(hash) => self.shares.find(&hash).ok_or(Denial::Unknown)?.principal(now, &self.roles),
         }
     }
 }

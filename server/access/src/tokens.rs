@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::denial::Denial;
 use crate::grant::Grant;
 use crate::principal::Principal;
+use crate::roles::Roles;
 use crate::secret::Hash;
 
 /// Most tokens of one hub. Each lookup compares with all of them.
@@ -63,7 +64,7 @@ pub struct Tokens {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// The name is none.
-    #[error("{0:?} is no name for a token: 1 to {NAME_BYTES_MAX} bytes, without control characters")]
+    #[error("{0:?} is no name for a token or a role: 1 to {NAME_BYTES_MAX} bytes, without control characters")]
     BadName(String),
     /// There is one of that name.
     #[error("there is a token named {0:?} already")]
@@ -74,9 +75,6 @@ pub enum TokenError {
     /// No grant, or too many.
     #[error("a token has 1 to {GRANTS_MAX} grants, not {0}")]
     Grants(usize),
-    /// It asks for something to be hidden that is not.
-    #[error("the token {0:?} has a role, and this version has no roles that hide anything")]
-    Role(String),
     /// As many tokens as may be.
     #[error("there are {TOKENS_MAX} tokens already; revoke those that nobody needs")]
     Full,
@@ -133,9 +131,8 @@ impl Tokens {
     /// Adds one as it stands.
     pub fn add(&mut self, record: TokenRecord) -> Result<(), TokenError> {
         check_name(&record.name)?;
-        // Whoever is to see less must not see more because the hub knows no better.
-        if record.role.is_some() {
-            return Err(TokenError::Role(record.name.to_string()));
+        if let Some(role) = &record.role {
+            check_name(role)?;
         }
         if record.grants.is_empty() || record.grants.len() > GRANTS_MAX {
             return Err(TokenError::Grants(record.grants.len()));
@@ -171,12 +168,12 @@ impl Tokens {
 }
 
 impl TokenRecord {
-    /// Who calls with it at `now`.
-    pub fn principal(&self, now: u64) -> Result<Principal, Denial> {
+    /// Who calls with it at `now`, at a hub with these `roles`.
+    pub fn principal(&self, now: u64, roles: &Roles) -> Result<Principal, Denial> {
         if self.expires.is_some_and(|expires| now >= expires) {
             return Err(Denial::Expired);
         }
-        Ok(Principal::new(&self.name, self.grants.clone(), self.role.clone()))
+        Ok(Principal::new(&self.name, self.grants.clone(), roles.of(self.role.as_deref())?))
     }
 }
 

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use access::{Admission, Denial, Proof, Registry, Secret, SecretKind, Share, Tokens};
+use access::{Admission, Denial, Proof, Registry, Roles, Secret, SecretKind, Share, Tokens};
 use parking_lot::RwLock;
 use tokio::sync::watch;
 use tokio::time::sleep;
@@ -31,6 +31,8 @@ pub struct AccessConfig {
     pub folder: PathBuf,
     /// Tokens that stand in no file, for the hub's own clients.
     pub own: Tokens,
+    /// What roles hide, which tokens and links name.
+    pub roles: Roles,
     /// Addresses of proxies in front of the hub: what they say of a request is believed, and they may come without TLS.
     pub proxies: Vec<IpAddr>,
 }
@@ -57,7 +59,7 @@ impl Gate {
         let Some(config) = config else { return Ok(Self::default()) };
         let tokens = TokenStore::in_folder(&config.folder);
         let shares = ShareStore::in_folder(&config.folder);
-        let mut registry = Registry::with_own(config.own.clone());
+        let mut registry = Registry::new(config.own.clone(), config.roles.clone());
         registry.set_tokens(tokens.load()?);
         registry.set_shares(shares.load(clock::now_ms())?);
         if registry.tokens().all().next().is_none() {
@@ -65,6 +67,7 @@ impl Gate {
                 "access control is on, and there is no token yet: `fanlight token create --name NAME --grant view:*` makes one"
             );
         }
+        warn_of_unknown_roles(&registry);
         let (changes, _) = watch::channel(0);
         let registry = RwLock::new(registry);
         let proxies = config.proxies.clone();
@@ -74,6 +77,11 @@ impl Gate {
     /// Whether access control is on.
     pub(crate) fn is_on(&self) -> bool {
         self.guarded.is_some()
+    }
+
+    /// Whether there is a role of that name.
+    pub(crate) fn has_role(&self, name: &str) -> bool {
+        self.guarded.as_ref().is_some_and(|guarded| guarded.registry.read().roles().find(name).is_some())
     }
 
     /// Whether `address` is that of a proxy that was named.
@@ -200,13 +208,25 @@ impl Gate {
             known = mark;
             match guarded.tokens.load() {
                 Ok(tokens) => {
-                    guarded.registry.write().set_tokens(tokens);
+                    let mut registry = guarded.registry.write();
+                    registry.set_tokens(tokens);
+                    warn_of_unknown_roles(&registry);
+                    drop(registry);
                     guarded.changed();
                     changed();
                 }
                 // Half a file would let nobody in, or somebody who was revoked: what held before holds until it is mended.
                 Err(error) => tracing::error!(%error, "the tokens stay as they were"),
             }
+        }
+    }
+}
+
+/// Says which tokens let nobody in, since their roles are none of this hub's.
+fn warn_of_unknown_roles(registry: &Registry) {
+    for record in registry.tokens().all() {
+        if let Some(role) = record.role.as_deref().filter(|role| registry.roles().find(role).is_none()) {
+            tracing::warn!(token = %record.name, role, "a token has a role that is not set, and lets nobody in");
         }
     }
 }

@@ -16,7 +16,7 @@ mod serve;
 mod sinks;
 mod upstreams;
 
-pub(crate) use self::access::{TokenArgs, TokenCommand};
+pub(crate) use self::access::{AccessSettings, TokenArgs, TokenCommand};
 pub(crate) use self::client::{ExportArgs, ImportArgs, ReplayArgs, ReplaySpeed, TailArgs, TeeArgs};
 pub(crate) use dialect::{StreamDialect, described};
 pub(crate) use doctor::DoctorArgs;

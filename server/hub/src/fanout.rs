@@ -13,7 +13,7 @@ use bytes::Bytes;
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 use model::frame::{SubscriptionId, SubscriptionOptions};
-use model::{ConversationId, Epoch};
+use model::{ConversationId, Epoch, Mask};
 use parking_lot::Mutex;
 use tokio_util::task::TaskTracker;
 
@@ -113,13 +113,15 @@ impl Fanout {
         Self { hub, stages: DashMap::new(), tasks, coverage, ladder, fleet }
     }
 
-    /// Makes a subscription of the conversation `id`. It gets nothing before it is handed to its pump.
+    /// Makes a subscription of the conversation `id`, from which `mask` hides something. It gets nothing before it is handed to its
+    /// pump.
     pub fn enter(
         &self,
         id: &ConversationId,
         outbox: &Arc<Outbox>,
         sub: SubscriptionId,
         wish: &SubscriptionOptions,
+        mask: Option<&Arc<Mask>>,
     ) -> Result<Arc<Subscription>, OpenError> {
         let conversation = self.hub.enter(id)?;
         let (stage, shard) = match self.stages.entry(id.clone()) {
@@ -129,12 +131,12 @@ impl Fanout {
                     found.insert(Arc::new(Stage::new(conversation, self.coverage)));
                 }
                 let stage = Arc::clone(found.get());
-                let shard = stage.join(wish, &self.tasks);
+                let shard = stage.join(wish, mask, &self.tasks);
                 (stage, shard)
             }
             Entry::Vacant(place) => {
                 let stage = Arc::clone(&place.insert(Arc::new(Stage::new(conversation, self.coverage))));
-                let shard = stage.join(wish, &self.tasks);
+                let shard = stage.join(wish, mask, &self.tasks);
                 (stage, shard)
             }
         };
@@ -191,7 +193,7 @@ impl Fanout {
     }
 }
 
-/// A conversation that is being viewed: its groups of viewers. Those of one group wish for the same.
+/// A conversation that is being viewed: its groups of viewers. Those of one group wish for the same and have the same role.
 #[derive(Debug)]
 pub struct Stage {
     /// The conversation.
@@ -207,14 +209,20 @@ impl Stage {
     }
 
     /// The group for one more viewer.
-    fn join(self: &Arc<Self>, wish: &SubscriptionOptions, tasks: &TaskTracker) -> Arc<Shard> {
+    fn join(
+        self: &Arc<Self>,
+        wish: &SubscriptionOptions,
+        mask: Option<&Arc<Mask>>,
+        tasks: &TaskTracker,
+    ) -> Arc<Shard> {
         let mut shards = self.shards.lock();
-        let has_room = |shard: &&Arc<Shard>| shard.wish == *wish && shard.viewers() < VIEWERS_PER_PUMP;
+        let is_like = |shard: &Shard| shard.wish == *wish && shard.sight.mask() == mask;
+        let has_room = |shard: &&Arc<Shard>| is_like(shard) && shard.viewers() < VIEWERS_PER_PUMP;
         let roomy = shards.iter().find(has_room).map(Arc::clone);
         let shard = if let Some(shard) = roomy {
             shard
         } else {
-            let sight = self.conversation.sights.of(&wish.lens);
+            let sight = self.conversation.sights.of(&wish.lens, mask);
             let shard = Arc::new(Shard::new(wish.clone(), sight));
             tasks.spawn(pump::run(Arc::clone(self), Arc::clone(&shard), self.coverage));
             shards.push(Arc::clone(&shard));

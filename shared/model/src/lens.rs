@@ -23,6 +23,7 @@ mod project;
 
 pub use kinds::{Kinds, UnknownKind};
 pub use mark::{EventEffects, event_effects};
+pub(crate) use mark::{AGENT, HEARD, LATE};
 
 /// How deep a viewer looks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -9,15 +9,16 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use access::cookie::{self, Channel};
-use access::{Admission, Denial, Need, Principal, Right, SecretKind, routes};
+use access::{Admission, Denial, Need, Principal, Right, SecretKind, Shows, routes};
 use axum::body::Body;
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use model::ConversationId;
+use hub::SeenRows;
 use model::code::ErrorCode;
+use model::{ConversationId, Mask};
 
 use super::guard;
 use super::problem::Problem;
@@ -65,6 +66,21 @@ impl Caller {
     pub(crate) fn may(&self, right: Right, conversation: &str) -> Result<(), Problem> {
         if self.0.may(right, conversation) { Ok(()) } else { Err(Denial::Forbidden.into()) }
     }
+
+    /// What is hidden from the caller, where something is.
+    pub(crate) fn mask(&self) -> Option<&Arc<Mask>> {
+        self.0.mask()
+    }
+}
+
+/// Which rows of the list `principal` is shown, and how; nothing for all of them, as they are.
+pub(crate) fn seen_rows(principal: Arc<Principal>) -> Option<SeenRows> {
+    let mask = principal.mask().cloned();
+    if principal.may_everywhere(Right::View) && mask.is_none() {
+        return None;
+    }
+    let is_seen = move |id: &ConversationId| principal.may(Right::View, id.as_str());
+    Some(SeenRows::new(is_seen).masked(mask))
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Caller {
@@ -107,12 +123,12 @@ impl From<Denial> for Problem {
     }
 }
 
-/// What the route of a request needs. `None` for a route or method without a line.
-fn need_of(path: Option<&MatchedPath>, method: &Method) -> Option<Need> {
+/// What the route of a request needs and shows. `None` for a route or method without a line.
+fn line_of(path: Option<&MatchedPath>, method: &Method) -> Option<(Need, Shows)> {
     match path {
         // The files of the page.
-        None => Some(Need::Known),
-        Some(path) => routes::need(method.as_str(), path.as_str()),
+        None => Some((Need::Known, Shows::Nothing)),
+        Some(path) => routes::find(method.as_str(), path.as_str()),
     }
 }
 
@@ -129,8 +145,8 @@ fn hide(headers: &mut HeaderMap) {
 pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let path = parts.extensions.get::<MatchedPath>().cloned();
-    let need = need_of(path.as_ref(), &parts.method);
-    if need.is_none() && !path.as_ref().is_some_and(|path| routes::is_known(path.as_str())) {
+    let line = line_of(path.as_ref(), &parts.method);
+    if line.is_none() && !path.as_ref().is_some_and(|path| routes::is_known(path.as_str())) {
         tracing::error!(
             path = path.as_ref().map(MatchedPath::as_str),
             "a route has no line in the table of access"
@@ -144,7 +160,7 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
         return next.run(Request::from_parts(parts, body)).await;
     }
     hide(&mut parts.headers);
-    let is_open = need.is_some_and(Need::is_open);
+    let is_open = line.is_some_and(|(need, _)| need.is_open());
     let shown = credential(&shared, &parts);
     let admission = match shown {
         Ok(found) => found.ok_or(Denial::Missing),
@@ -160,12 +176,13 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
         Ok(admission) => admission,
         Err(denial) => return refused(&parts, denial),
     };
-    let Some(need) = need else {
+    let Some((need, shows)) = line else {
         let detail = "this path does not take this method";
         return Problem::new(ErrorCode::MethodNotAllowed, detail).into_response();
     };
     let named = conversation(&mut parts).await;
-    if let Err(denial) = need.met_by(&admission.principal, named.as_deref()) {
+    let is_met = need.met_by(&admission.principal, named.as_deref());
+    if let Err(denial) = is_met.and_then(|()| shows.serves(&admission.principal)) {
         return refused(&parts, denial);
     }
     parts.extensions.insert(Caller(Arc::clone(&admission.principal)));
@@ -263,7 +280,7 @@ fn refused(parts: &Parts, denial: Denial) -> Response {
     if is_page && denial.is_about_credentials() {
         return login::ask(parts, denial);
     }
-    let problem = if parts.uri.path().starts_with(PROXY) && denial != Denial::Forbidden {
+    let problem = if parts.uri.path().starts_with(PROXY) && denial.is_about_credentials() {
         let detail = format!(
             "{denial}. For calls through the proxy the token goes into the header Fanlight-Token, and the vendor's key \
              where it always was"
@@ -283,11 +300,18 @@ fn refused(parts: &Parts, denial: Denial) -> Response {
 
 /// `GET /v1/access`: who asks, and what they may do.
 pub(crate) async fn whoami(State(shared): State<Arc<Shared>>, Caller(principal): Caller) -> Response {
-    let told = serde_json::json!({
+    let mut told = serde_json::json!({
         "on": shared.gate.is_on(),
         "principal": principal.name(),
         "grants": principal.grants().iter().map(ToString::to_string).collect::<Vec<_>>(),
     });
+    if let (Some(mask), Some(fields)) = (principal.mask(), told.as_object_mut()) {
+        let hides = mask.words().collect::<Vec<_>>();
+        let tools = mask.tools().collect::<Vec<_>>();
+        fields.insert("role".to_owned(), mask.name().into());
+        fields.insert("hides".to_owned(), hides.into());
+        fields.insert("hides_tools".to_owned(), tools.into());
+    }
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
     (headers, Body::from(told.to_string())).into_response()
 }

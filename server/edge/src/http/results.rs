@@ -3,11 +3,13 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
+use access::Denial;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use model::code::ErrorCode;
 
+use super::access::Caller;
 use super::conversations::find;
 use super::params::Path;
 use super::problem::Problem;
@@ -21,6 +23,7 @@ const CACHE: &str = "private, max-age=31536000, immutable";
 /// Answers with the bytes of a result by its hash, 304 where the client has them, 404 where nothing has that hash.
 pub(crate) async fn result(
     State(shared): State<Arc<Shared>>,
+    caller: Caller,
     Path((name, hash)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
@@ -30,6 +33,12 @@ pub(crate) async fn result(
         return Err(Problem::bad_request(format!(
             "{hash:?} is no hash: 32 hex digits are, or 16 in older logs"
         )));
+    }
+    // In the same words whether or not there is such a result.
+    if let Some(mask) = caller.mask()
+        && !conversation.look(|view| mask.shows_result(view, &hash))
+    {
+        return Err(Denial::Hidden.into());
     }
     let tag = format!("\"{hash}\"");
     let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use access::{Denial, Right, frames};
 use hub::SeenRows;
+use model::Mask;
 use model::code::{CloseCode, ErrorCode};
 use model::frame::{BearerToken, ClientFrame, ServerFrame};
 use tokio::time::Instant;
@@ -59,10 +60,12 @@ impl Connection {
     /// Which rows of the list the client is shown; nothing for all.
     pub(super) fn seen_rows(&self) -> Option<SeenRows> {
         let principal = Arc::clone(&self.admission.as_ref()?.principal);
-        if principal.may_everywhere(Right::View) {
-            return None;
-        }
-        Some(SeenRows::new(move |conversation| principal.may(Right::View, conversation.as_str())))
+        crate::http::access::seen_rows(principal)
+    }
+
+    /// What is hidden from the client, where something is.
+    pub(super) fn mask(&self) -> Option<Arc<Mask>> {
+        self.admission.as_ref()?.principal.mask().cloned()
     }
 
     /// Closes the socket of whoever is not let in any more: revoked, logged out, expired. When to look again by the clock.

@@ -141,7 +141,7 @@ impl Connection {
         if !self.is_free(sub) {
             return;
         }
-        match self.shared.fanout.enter(conv, &self.outbox, sub, wish) {
+        match self.shared.fanout.enter(conv, &self.outbox, sub, wish, self.mask().as_ref()) {
             Ok(subscription) => {
                 self.behind.start(Arc::clone(&subscription), have);
                 self.subscriptions.push(subscription);
@@ -205,7 +205,8 @@ impl Connection {
         // In before out, so that the conversation is not dropped between.
         let new = match &old.place {
             SubscriptionTarget::Conversation(stage, shard) => {
-                self.shared.fanout.enter(stage.conversation.id(), &self.outbox, sub, &shard.wish)
+                let (id, mask) = (stage.conversation.id(), shard.sight.mask());
+                self.shared.fanout.enter(id, &self.outbox, sub, &shard.wish, mask)
             }
             SubscriptionTarget::Fleet { rows, seen } => {
                 Ok(self.shared.fanout.fleet.enter(&self.outbox, sub, *rows, seen.clone()))

@@ -1,5 +1,6 @@
 //! What is set about access control: the table `[access]`, and the arguments of `fanlight token`.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -18,6 +19,21 @@ pub(crate) struct AccessSettings {
     /// Addresses of proxies in front of the hub.
     #[serde(default)]
     pub(crate) proxies: Vec<IpAddr>,
+    /// What roles hide, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) roles: BTreeMap<String, RoleSettings>,
+}
+
+/// The table `[access.roles.NAME]`: what is hidden from whoever has that role.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RoleSettings {
+    /// What is hidden everywhere: thinking, arguments, results, costs, users.
+    #[serde(default)]
+    pub(crate) hide: Vec<String>,
+    /// Tools whose arguments and results are hidden, `*` standing for any characters.
+    #[serde(default)]
+    pub(crate) hide_tools: Vec<String>,
 }
 
 /// How it is found out who calls.
@@ -71,7 +87,7 @@ pub(crate) struct CreateArgs {
     /// may be repeated: view:*, view,publish:team-a-*
     #[arg(long = "grant", value_name = "RIGHTS:PATTERN", required = true)]
     pub(crate) grants: Vec<Grant>,
-    /// The role that says what is hidden from it
+    /// The role that says what is hidden from it, as [access.roles.NAME] of the hub's fanlight.toml has it
     #[arg(long, value_name = "ROLE")]
     pub(crate) role: Option<String>,
     /// How long it is good for: 12h, 7d [default: until it is revoked]

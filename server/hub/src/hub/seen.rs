@@ -1,12 +1,13 @@
-//! Which conversations somebody is shown in lists. Whoever may not see all of them is told of the others neither by a row nor by a count.
+//! Which conversations somebody is shown in lists, and how. Whoever may not see all of them is told of the others neither by a row nor by a count.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use event_log::{ListQuery, LogError};
-use model::ConversationId;
+use model::frame::ConversationRow;
 use model::limits::FLEET_ROWS_MAX;
+use model::{ConversationId, Mask};
 
 use super::{Hub, Listed};
 
@@ -14,6 +15,7 @@ use super::{Hub, Listed};
 #[derive(Clone)]
 pub struct SeenRows {
     is_seen: Arc<dyn Fn(&ConversationId) -> bool + Send + Sync>,
+    mask: Option<Arc<Mask>>,
     count: Arc<AtomicU64>,
 }
 
@@ -26,7 +28,24 @@ impl fmt::Debug for SeenRows {
 impl SeenRows {
     /// Those of which `is_seen` says so.
     pub fn new(is_seen: impl Fn(&ConversationId) -> bool + Send + Sync + 'static) -> Self {
-        Self { is_seen: Arc::new(is_seen), count: Arc::default() }
+        Self { is_seen: Arc::new(is_seen), mask: None, count: Arc::default() }
+    }
+
+    /// The same, without what `mask` hides of a row.
+    #[must_use]
+    pub fn masked(self, mask: Option<Arc<Mask>>) -> Self {
+        Self { mask, ..self }
+    }
+
+    /// The row as it is shown; nothing where it is not.
+    pub(crate) fn shown(&self, row: ConversationRow) -> Option<ConversationRow> {
+        if !self.has(&row.conversation) {
+            return None;
+        }
+        Some(match &self.mask {
+            None => row,
+            Some(mask) => mask.row(row),
+        })
     }
 
     /// Whether this one is shown.
@@ -56,7 +75,7 @@ impl Hub {
         loop {
             let page = self.list(&query)?;
             let last = page.rows.last().map(|row| (row.at, row.conversation.clone()));
-            rows.extend(page.rows.into_iter().filter(|row| seen.has(&row.conversation)));
+            rows.extend(page.rows.into_iter().filter_map(|row| seen.shown(row)));
             if rows.len() > wanted || !page.more || last.is_none() {
                 let more = rows.len() > wanted;
                 rows.truncate(wanted);

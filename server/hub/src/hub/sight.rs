@@ -1,5 +1,5 @@
-//! What all viewers of a conversation share who look through the same lens, whatever they are connected by: frames and
-//! the snapshot, encoded once. It stands beside the conversation.
+//! What all viewers of a conversation share who look through the same lens and have the same role, whatever they are connected by:
+//! frames and the snapshot, encoded once. It stands beside the conversation.
 
 use std::sync::{Arc, Weak};
 
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use event_log::blocking;
 use model::frame::SubscriptionId;
 use model::limits::{SNAPSHOT_BYTES_TARGET, SNAPSHOT_WHEN_BEHIND_BYTES};
-use model::{Lens, Seq, snapshot};
+use model::{Lens, Mask, Seq, View, snapshot};
 use parking_lot::Mutex;
 
 use super::conversation::{Conversation, Slice};
@@ -20,30 +20,34 @@ const SNAPSHOT_AGE_BYTES: u64 = (SNAPSHOT_WHEN_BEHIND_BYTES / 4) as u64;
 /// How many shared frames are remembered. Pumps of one conversation go the same steps, about at the same time.
 const FRAMES_KEPT: usize = 4;
 
-/// The lenses through which a conversation is being looked at.
+/// The lenses and masks through which a conversation is being looked at.
 #[derive(Debug, Default)]
 pub struct Sights(Mutex<Vec<Weak<Sight>>>);
 
 impl Sights {
-    /// What those share who look through `lens`.
-    pub fn of(&self, lens: &Lens) -> Arc<Sight> {
+    /// What those share who look through `lens` and from whom `mask` hides something.
+    pub fn of(&self, lens: &Lens, mask: Option<&Arc<Mask>>) -> Arc<Sight> {
         let mut sights = self.0.lock();
         sights.retain(|sight| sight.strong_count() > 0);
         let mut found = sights.iter().filter_map(Weak::upgrade);
-        if let Some(sight) = found.find(|sight| sight.lens == *lens) {
+        if let Some(sight) = found.find(|sight| sight.asked == *lens && sight.mask.as_ref() == mask) {
             return sight;
         }
-        let sight = Arc::new(Sight::new(lens.clone()));
+        let sight = Arc::new(Sight::new(lens.clone(), mask.cloned()));
         sights.push(Arc::downgrade(&sight));
         sight
     }
 }
 
-/// The frames and the snapshot that viewers with the same lens share. Owned by these viewers together: the last one drops it. The
+/// The frames and the snapshot that viewers with the same lens and role share. Owned by these viewers together: the last one drops it. The
 /// conversation refers to it weakly.
 #[derive(Debug)]
 pub struct Sight {
+    /// What they asked for.
+    asked: Lens,
+    /// What they are given of that: less, where something is hidden.
     lens: Lens,
+    mask: Option<Arc<Mask>>,
     is_clear: bool,
     snapshot: Mutex<Option<Snapshot>>,
     frames: Mutex<Vec<Arc<Ready>>>,
@@ -76,9 +80,15 @@ pub enum Far {
 }
 
 impl Sight {
-    fn new(lens: Lens) -> Self {
-        let is_clear = lens.is_clear();
-        Self { lens, is_clear, snapshot: Mutex::default(), frames: Mutex::default() }
+    fn new(asked: Lens, mask: Option<Arc<Mask>>) -> Self {
+        let lens = mask.as_ref().map_or_else(|| asked.clone(), |mask| mask.narrowed(&asked));
+        let is_clear = lens.is_clear() && mask.is_none();
+        Self { asked, lens, mask, is_clear, snapshot: Mutex::default(), frames: Mutex::default() }
+    }
+
+    /// What is hidden from them, where something is.
+    pub fn mask(&self) -> Option<&Arc<Mask>> {
+        self.mask.as_ref()
     }
 
     /// Whether everything is seen.
@@ -92,8 +102,13 @@ impl Sight {
             return Some(slice);
         }
         conversation.look(|view| {
-            slice.events = self.lens.pass(&slice.events, &slice.marks, view)?;
             slice.ephemera.retain(|fact| self.lens.passes_ephemeral(fact, view));
+            let Some(mask) = &self.mask else {
+                slice.events = self.lens.pass(&slice.events, &slice.marks, view)?;
+                return Some(());
+            };
+            slice.events = mask.pass(&self.lens, &slice.events, &slice.marks, view)?;
+            slice.ephemera = slice.ephemera.iter().filter_map(|fact| mask.ephemeral(fact, view)).collect();
             Some(())
         })?;
         Some(slice)
@@ -122,7 +137,10 @@ impl Sight {
             return known;
         }
         // A copy is several times faster than the encoding, and nobody can append while the view is borrowed.
-        let view = conversation.look(|view| self.lens.project(view));
+        let mut view = conversation.look(|view: &View| self.lens.project(view));
+        if let Some(mask) = &self.mask {
+            mask.hide_in(&mut view);
+        }
         TALLY.snapshots.one();
         let pieces = snapshot::pieces(&view, SNAPSHOT_BYTES_TARGET).into_iter().map(Bytes::from);
         let new = Snapshot { seq: view.seq, pieces: pieces.collect() };

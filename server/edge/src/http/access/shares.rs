@@ -56,6 +56,8 @@ pub(crate) struct Row {
     id: String,
     conversation: ConversationId,
     by: CompactString,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<CompactString>,
     /// In milliseconds since 1970.
     expires: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,6 +87,24 @@ fn is_of(caller: &Caller, share: &Share) -> bool {
     share.by == caller.0.name() || caller.0.may_everywhere(Right::Admin)
 }
 
+/// The role of a new link: the one that is wanted, which there must be. Whoever has a role themselves shares no more than they see.
+fn role_of(
+    shared: &Shared,
+    caller: &Caller,
+    wanted: Option<CompactString>,
+) -> Result<Option<CompactString>, Problem> {
+    let own = caller.0.role();
+    if own.is_some() && wanted.as_deref().is_some_and(|wanted| Some(wanted) != own) {
+        return Err(Problem::bad_request("role: whoever has a role shares with that one alone"));
+    }
+    let role = wanted.or_else(|| own.map(CompactString::from));
+    if let Some(name) = role.as_deref().filter(|name| !shared.gate.has_role(name)) {
+        let name: String = name.chars().take(40).collect();
+        return Err(Problem::bad_request(format!("role: this hub has no role {name:?}")));
+    }
+    Ok(role)
+}
+
 /// `POST /v1/shares`. Whoever came by a link makes no further ones.
 pub(crate) async fn share(
     State(shared): State<Arc<Shared>>,
@@ -96,16 +116,14 @@ pub(crate) async fn share(
         .map_err(|error| Problem::bad_request(format!("the body is no wish for a link: {error}")))?;
     caller.may(Right::View, wanted.conversation.as_str())?;
     caller.may(Right::Export, wanted.conversation.as_str())?;
-    if wanted.role.is_some() || caller.0.role().is_some() {
-        return Err(Problem::bad_request("role: this hub has no roles that hide anything"));
-    }
+    let role = role_of(&shared, &caller, wanted.role)?;
     let now = clock::now_ms();
     let expires = now.saturating_add(wanted.expires_s.unwrap_or(LIVES_S).saturating_mul(1000));
     let secret = blocking(|| {
         shared.gate.share(|hash| Share {
             hash,
             conversation: wanted.conversation.clone(),
-            role: None,
+            role: role.clone(),
             by: caller.0.name().into(),
             created: now,
             expires,
@@ -128,6 +146,7 @@ pub(crate) async fn shares(State(shared): State<Arc<Shared>>, caller: Caller) ->
         id: share.id(),
         conversation: share.conversation,
         by: share.by,
+        role: share.role,
         expires: share.expires,
         views_left: share.views_left,
     });

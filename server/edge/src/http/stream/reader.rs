@@ -11,10 +11,10 @@ use model::conflate::conflate;
 use model::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, ToolState};
 use model::limits::BATCH_BYTES_TARGET;
 use model::unfold::unfold;
-use model::{Envelope, RunId, Seq, View};
+use model::{Envelope, Mask, RunId, Seq, View};
 use tokio::sync::watch;
 
-use crate::http::conversations::Seat;
+use crate::http::conversations::{Seat, masked};
 use crate::work::Task;
 use agents::Started;
 use event_log::clock;
@@ -93,6 +93,8 @@ pub(in crate::http) struct Reader {
     answering: Option<Answering>,
     /// Told right behind the beginning of the run.
     prologue: Option<Kind>,
+    /// What is hidden from whoever reads.
+    mask: Option<Arc<Mask>>,
     /// Each told event has an id; of the event of that seq so many things were told before.
     places: Option<(Seq, usize)>,
 }
@@ -119,7 +121,21 @@ impl Reader {
             ping,
             answering: None,
             prologue: None,
+            mask: None,
             places: None,
+        }
+    }
+
+    /// Leaves out what `mask` hides.
+    pub(super) fn with_mask(self, mask: Option<Arc<Mask>>) -> Self {
+        Self { mask, ..self }
+    }
+
+    /// What is told of `envelopes`.
+    fn told(&self, envelopes: Vec<Arc<Envelope>>) -> Vec<Arc<Envelope>> {
+        match &self.mask {
+            None => envelopes,
+            Some(mask) => self.seat.conversation.look(|view| mask.read(&envelopes, view)),
         }
     }
 
@@ -211,7 +227,7 @@ impl Reader {
             let Ok(page) = shared.hub.read(&conversation, after, EVENTS_AT_ONCE).await else { break };
             let Some(last) = page.envelopes.last() else { break };
             after = last.seq;
-            for envelope in page.envelopes.iter().filter(|envelope| envelope.seq <= until) {
+            for envelope in self.told(page.envelopes).iter().filter(|envelope| envelope.seq <= until) {
                 if self.wants(envelope) {
                     self.tell(envelope, told);
                 }
@@ -297,8 +313,8 @@ impl Reader {
             return false;
         }
         self.cursor = Some(slice.cursor);
-        self.take_all(&slice.events, out);
-        for envelope in &slice.ephemera {
+        self.take_all(slice.events, out);
+        for envelope in &self.told(slice.ephemera) {
             self.take(envelope, out);
         }
         true
@@ -314,7 +330,7 @@ impl Reader {
             Ok(page) if !page.envelopes.is_empty() => {
                 let seq = page.envelopes.last().map_or(cursor.seq, |envelope| envelope.seq);
                 self.cursor = Some(Cursor { seq, ..cursor });
-                self.take_all(&page.envelopes, out);
+                self.take_all(page.envelopes, out);
             }
             _ => self.fell_behind(out),
         }
@@ -359,7 +375,7 @@ impl Reader {
     /// What there is so far, in short; told before anything else.
     pub(super) fn join(&mut self, told: &mut impl Write) -> io::Result<()> {
         let out = &mut Vec::new();
-        let view = self.seat.conversation.view();
+        let view = masked(self.mask.as_deref(), self.seat.conversation.view());
         self.cursor = Some(Cursor { seq: view.seq, tick: 0 });
         if self.wanted == Wanted::Latest
             && let Some((id, _)) = view.runs.last()
@@ -392,14 +408,15 @@ impl Reader {
     }
 
     /// Takes `envelopes`, texts joined, but for a reader whose events have places.
-    fn take_all(&mut self, envelopes: &[Arc<Envelope>], out: &mut Vec<u8>) {
+    fn take_all(&mut self, envelopes: Vec<Arc<Envelope>>, out: &mut Vec<u8>) {
+        let envelopes = self.told(envelopes);
         if self.places.is_some() {
-            for envelope in envelopes {
+            for envelope in &envelopes {
                 self.take(envelope, out);
             }
             return;
         }
-        for envelope in &conflate(envelopes) {
+        for envelope in &conflate(&envelopes) {
             self.take(envelope, out);
         }
     }
