@@ -50,7 +50,7 @@ pub(crate) async fn get(hub: &TestHub, token: &str, path: &str) -> reqwest::Resp
 }
 
 /// A path of that route.
-fn filled(route: &str) -> String {
+pub(crate) fn filled(route: &str) -> String {
     let fill = |part: &str| match part {
         "{conversation}" => "c".to_owned(),
         part if part.starts_with('{') => "x".to_owned(),

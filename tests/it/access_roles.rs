@@ -9,7 +9,7 @@ use tests::TestHub;
 use tests::wait::{until, within};
 use tests::wire::WebSocketWire;
 
-use super::access::{forbidden, get, refusal, unauthenticated};
+use super::access::{filled, forbidden, get, refusal, unauthenticated};
 
 /// The roles of these tests.
 const ROLES: &str = r#"
@@ -92,7 +92,8 @@ async fn tell(hub: &TestHub, token: &str, conversation: &str) -> String {
     let body = Value::from(lines.to_vec()).to_string();
     let told = hub.request("POST", &path).bearer_auth(token).body(body).send().await.unwrap();
     assert!(told.status().is_success(), "{}", told.text().await.unwrap());
-    let view: Value = get(hub, token, &format!("/v1/conversations/{conversation}")).await.json().await.unwrap();
+    let view: Value =
+        get(hub, token, &format!("/v1/conversations/{conversation}")).await.json().await.unwrap();
     view["runs"]["r"]["tools"]["t1"]["result_ref"]["hash"].as_str().unwrap().to_owned()
 }
 
@@ -116,13 +117,18 @@ async fn said(hub: &TestHub, token: &str, method: &str, path: &str) -> (u16, Str
 /// Requests for each route that masks what it shows. A route of that kind without one fails the test.
 fn requests(hash: &str) -> BTreeMap<&'static str, Vec<String>> {
     let of = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>();
-    let exports = ["jsonl", "native", "md", "html", "open-webui", "openai", "anthropic", "ag-ui", "ai-sdk", "rye"];
-    let streams = ["openai-chat", "anthropic", "ag-ui", "ai-sdk", "deep-agent", "forge", "ralph", "rye", "langgraph"];
+    let exports =
+        ["jsonl", "native", "md", "html", "open-webui", "openai", "anthropic", "ag-ui", "ai-sdk", "rye"];
+    let streams =
+        ["openai-chat", "anthropic", "ag-ui", "ai-sdk", "deep-agent", "forge", "ralph", "rye", "langgraph"];
     let exports = exports.map(|format| format!("/v1/conversations/c/export/{format}"));
     let streams = streams.map(|dialect| format!("/v1/conversations/c/stream/{dialect}"));
     let rest = streams.iter().map(|path| format!("{path}/chat/completions")).collect();
     BTreeMap::from([
-        ("/v1/search", of(&["/v1/search?q=canary*", "/v1/search?q=canary*&kind=thinking", "/v1/search?q=shown"])),
+        (
+            "/v1/search",
+            of(&["/v1/search?q=canary*", "/v1/search?q=canary*&kind=thinking", "/v1/search?q=shown"]),
+        ),
         ("/v1/tools", of(&["/v1/tools"])),
         ("/v1/conversations", of(&["/v1/conversations"])),
         ("/v1/events", of(&["/v1/events?conversation=c", "/v1/events?conversation=c&level=parts"])),
@@ -159,7 +165,7 @@ async fn no_route_tells_a_role_what_it_hides() {
     let mut heard = String::new();
     for (method, route, need, shows) in routes::all() {
         if shows == Shows::Everything {
-            let path = route.replace("{conversation}", "c").replace(['{', '}'], "");
+            let path = filled(&route);
             let method = if method == "*" { "POST" } else { method };
             let answer = hub.request(method, &path).bearer_auth(&guest).send().await.unwrap();
             assert_eq!(refusal(answer).await, forbidden(), "{method} {path} {need:?}");
@@ -201,7 +207,8 @@ async fn pages_of_history_are_masked_and_say_how_far_they_go() {
     let guest = with_role(&hub, "guest", "view:*").await;
     tell(&hub, &all, "c").await;
     let page = async |token: &str| {
-        let request = hub.request("GET", "/v1/conversations/c/events").header("accept", "application/x-ndjson");
+        let request =
+            hub.request("GET", "/v1/conversations/c/events").header("accept", "application/x-ndjson");
         let answer = request.bearer_auth(token).send().await.unwrap();
         let position = answer.headers()["fanlight-position"].to_str().unwrap().to_owned();
         (position, answer.text().await.unwrap())
@@ -245,7 +252,9 @@ async fn a_socket_is_told_nothing_that_its_role_hides_live_later_or_again() {
     told(&until_said(&mut live, "run.end").await);
     assert!(until_said(&mut whole, "run.end").await.contains("canary-thought"));
     // By the snapshot, at every level.
-    for level in ["", r#","level":"parts""#, r#","level":"critical""#, r#","kinds":["custom","raw","tool.*"]"#] {
+    for level in
+        ["", r#","level":"parts""#, r#","level":"critical""#, r#","kinds":["custom","raw","tool.*"]"#]
+    {
         let mut later = subscribed(&hub, &guest, level).await;
         told(&until_said(&mut later, r#""t":"live""#).await);
     }
@@ -324,7 +333,9 @@ async fn a_role_that_is_not_set_lets_nobody_in_and_a_wrong_one_starts_no_hub() {
     assert!(get(&hub, &known, "/v1/conversations").await.status().is_success());
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("fanlight.toml");
-    for (role, why) in [("hide = [\"secrets\"]", "secrets"), ("hide = []", "hides nothing"), ("hid = []", "hid")] {
+    for (role, why) in
+        [("hide = [\"secrets\"]", "secrets"), ("hide = []", "hides nothing"), ("hid = []", "hid")]
+    {
         std::fs::write(&file, format!("[access.roles.guest]\n{role}\n")).unwrap();
         let mut command = tokio::process::Command::new(tests::hub::binary());
         command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(&file).kill_on_drop(true);
@@ -391,7 +402,8 @@ async fn a_frame_is_encoded_once_for_each_role_however_many_have_it() {
     let before = counted(&hub, &all, "fanlight_encodes_total").await;
     for number in 0..EVENTS {
         let event = json!([{ "k": "status", "run": "r", "text": format!("step {number}.") }]);
-        let told = hub.request("POST", "/v1/conversations/c/events").bearer_auth(&all).body(event.to_string());
+        let told =
+            hub.request("POST", "/v1/conversations/c/events").bearer_auth(&all).body(event.to_string());
         assert!(told.send().await.unwrap().status().is_success());
         for wire in &mut wires {
             until_said(wire, &format!("step {number}.")).await;

@@ -8,6 +8,7 @@
 
 mod absent; // what README says is missing
 mod access; // who may see, say and do what
+mod access_audit; // who did what, and that nobody changes it unseen
 mod access_ends; // revoked, expired, logged out
 mod access_page; // logging in, links, the certificate
 mod access_roles; // what a role hides, at every door

@@ -109,7 +109,11 @@ mod tests {
         assert_eq!(allowed(&["results"], approve), Ok(()));
         let reject = r#"{"t":"command","conv":"a","command":{"id":"x","command":"reject","tool":"t"}}"#;
         assert_eq!(allowed(&["arguments"], reject), Ok(()));
-        assert_eq!(allowed(&["results"], r#"{"t":"sub","sub":1,"conv":"a"}"#), Ok(()), "its frames are masked");
+        assert_eq!(
+            allowed(&["results"], r#"{"t":"sub","sub":1,"conv":"a"}"#),
+            Ok(()),
+            "its frames are masked"
+        );
     }
 
     #[test]

@@ -13,8 +13,9 @@
 //! other crate of the workspace.
 //!
 //! Reading order: `right` → `pattern` → `grant` → `roles` → `principal` → `need` and its tables `routes` and `frames` → `secret` → `tokens`,
-//! `sessions`, `shares` → `registry` → `cookie`.
+//! `sessions`, `shares` → `registry` → `cookie`, `audit`.
 
+pub mod audit;
 pub mod cookie;
 mod denial;
 pub mod frames;

@@ -147,7 +147,9 @@ impl Registry {
         }
         match session.behind {
             Behind::Token(hash) => self.token(&hash)?.principal(now, &self.roles),
-            Behind::Share(hash) => self.shares.find(&hash).ok_or(Denial::Unknown)?.principal(now, &self.roles),
+            Behind::Share(hash) => {
+                self.shares.find(&hash).ok_or(Denial::Unknown)?.principal(now, &self.roles)
+            }
         }
     }
 }

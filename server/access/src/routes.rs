@@ -1,6 +1,7 @@
 //! The table: what each route of the hub needs. Routes are named as the router names them, after it has decoded the path, so no other
 //! spelling of a path reaches a handler without its line. A route or method without a line does not serve.
 
+use crate::audit::Deed;
 use crate::need::Need;
 use crate::need::Shows::{self, Everything, Masked, Nothing};
 use crate::right::Right::{Admin, Control, Export, Import, Publish, View};
@@ -54,6 +55,7 @@ pub const ROUTES: &[Route] = &[
     on("GET", "/v1/events", Need::OnSome(View), Masked),
     on("GET", "/v1/ws", Need::Greeting, Masked),
     on("GET", "/v1/access", Need::Known, Nothing),
+    on("GET", "/v1/audit", Need::OnAll(&[Admin]), Everything),
     // One conversation.
     on("GET", "/v1/conversations/{conversation}", Need::OnNamed(&[View]), Masked),
     on("GET", "/v1/conversations/{conversation}/events", Need::OnNamed(&[View]), Masked),
@@ -167,6 +169,19 @@ pub fn find(method: &str, path: &str) -> Option<(Need, Shows)> {
         below.flat_map(|rest| PLATFORM.iter().filter(move |route| is_it(route, rest))).next()
     };
     plain.or_else(of_platform).map(|route| (route.need, route.shows))
+}
+
+/// What the audit log notes of a request to a route with that need; nothing for those that are too many, or noted by their handlers.
+pub fn deed(need: Need, method: &str) -> Option<Deed> {
+    match need {
+        Need::OnNamed(rights) if rights.contains(&Export) => Some(Deed::Export),
+        Need::OnNamed(rights) if rights.contains(&Import) => Some(Deed::Import),
+        Need::OnAll(rights) if rights.contains(&Admin) => Some(Deed::Administer),
+        Need::OnAll(rights) if rights.contains(&Control) && method != "GET" && method != "HEAD" => {
+            Some(Deed::Ask)
+        }
+        _ => None,
+    }
 }
 
 /// Whether some method at `path` has a line.

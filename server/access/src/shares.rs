@@ -164,7 +164,10 @@ mod tests {
         let mut shares = Shares::default();
         shares.add(share(1, Some(2)), 0).unwrap();
         let hash = share(1, None).hash;
-        assert!(shares.follow(&hash, 0, &Roles::default()).is_ok() && shares.follow(&hash, 99, &Roles::default()).is_ok());
+        assert!(
+            shares.follow(&hash, 0, &Roles::default()).is_ok()
+                && shares.follow(&hash, 99, &Roles::default()).is_ok()
+        );
         assert_eq!(shares.follow(&hash, 0, &Roles::default()), Err(Denial::Expired), "its views are used up");
         shares.add(share(2, None), 0).unwrap();
         let hash = share(2, None).hash;

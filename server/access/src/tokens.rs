@@ -64,7 +64,9 @@ pub struct Tokens {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// The name is none.
-    #[error("{0:?} is no name for a token or a role: 1 to {NAME_BYTES_MAX} bytes, without control characters")]
+    #[error(
+        "{0:?} is no name for a token or a role: 1 to {NAME_BYTES_MAX} bytes, without control characters"
+    )]
     BadName(String),
     /// There is one of that name.
     #[error("there is a token named {0:?} already")]

@@ -6,15 +6,21 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use access::audit::Audited;
 use access::{Admission, Denial, Proof, Registry, Roles, Secret, SecretKind, Share, Tokens};
+use compact_str::CompactString;
 use parking_lot::RwLock;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
 use event_log::clock;
 
+mod audit;
 mod store;
 
+use audit::AuditLog;
+pub(crate) use audit::AuditPage;
+pub use audit::{AUDIT_PART_BYTES_MAX, AUDIT_PARTS_MAX, AuditReport, verify};
 use store::ShareStore;
 pub use store::{StoreError, TokenStore, random};
 
@@ -49,6 +55,7 @@ struct Guarded {
     tokens: TokenStore,
     shares: ShareStore,
     proxies: Vec<IpAddr>,
+    audit: AuditLog,
     /// Rises with every change of who is known.
     changes: watch::Sender<u64>,
 }
@@ -68,15 +75,29 @@ impl Gate {
             );
         }
         warn_of_unknown_roles(&registry);
+        let audit = AuditLog::open(&config.folder, registry.tokens())?;
         let (changes, _) = watch::channel(0);
         let registry = RwLock::new(registry);
         let proxies = config.proxies.clone();
-        Ok(Self { guarded: Some(Guarded { registry, tokens, shares, proxies, changes }) })
+        Ok(Self { guarded: Some(Guarded { registry, tokens, shares, proxies, audit, changes }) })
     }
 
     /// Whether access control is on.
     pub(crate) fn is_on(&self) -> bool {
         self.guarded.is_some()
+    }
+
+    /// Writes what somebody did into the audit log, where there is one. Waits for the disk.
+    pub(crate) fn audit(&self, what: Audited) {
+        if let Some(guarded) = &self.guarded {
+            guarded.audit.write(what);
+        }
+    }
+
+    /// Up to `limit` entries of the audit log with numbers below `before`, the newest first; nothing where there is none. Waits for the
+    /// disk.
+    pub(crate) fn audit_page(&self, before: u64, limit: usize) -> Result<Option<AuditPage>, StoreError> {
+        self.guarded.as_ref().map(|guarded| guarded.audit.page(before, limit)).transpose()
     }
 
     /// Whether there is a role of that name.
@@ -140,13 +161,15 @@ impl Gate {
         Ok((session, admission))
     }
 
-    /// Ends a session.
-    pub(crate) fn log_out(&self, session: &Secret) {
-        if let Some(guarded) = &self.guarded
-            && guarded.registry.write().log_out(session)
-        {
-            guarded.changed();
+    /// Ends a session; the name of whose it was.
+    pub(crate) fn log_out(&self, session: &Secret) -> Option<CompactString> {
+        let guarded = self.guarded.as_ref()?;
+        let who = self.by_session(session).map_or(CompactString::default(), |it| it.principal.name().into());
+        if !guarded.registry.write().log_out(session) {
+            return None;
         }
+        guarded.changed();
+        Some(who)
     }
 
     /// Makes a link; its secret. Waits for the disk.
@@ -209,6 +232,7 @@ impl Gate {
             match guarded.tokens.load() {
                 Ok(tokens) => {
                     let mut registry = guarded.registry.write();
+                    guarded.audit.tokens_between(registry.tokens(), &tokens);
                     registry.set_tokens(tokens);
                     warn_of_unknown_roles(&registry);
                     drop(registry);

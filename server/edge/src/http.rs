@@ -1,6 +1,7 @@
 //! The HTTP edge: ingest, native events, snapshots, whole results, lists, server-sent events, health, the page, schemas.
 
 pub(crate) mod access;
+pub(crate) mod audit;
 pub(crate) mod body;
 pub(crate) mod commands;
 pub(crate) mod compat;

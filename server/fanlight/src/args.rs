@@ -16,7 +16,7 @@ mod serve;
 mod sinks;
 mod upstreams;
 
-pub(crate) use self::access::{AccessSettings, TokenArgs, TokenCommand};
+pub(crate) use self::access::{AccessSettings, AuditArgs, AuditCommand, TokenArgs, TokenCommand};
 pub(crate) use self::client::{ExportArgs, ImportArgs, ReplayArgs, ReplaySpeed, TailArgs, TeeArgs};
 pub(crate) use dialect::{StreamDialect, described};
 pub(crate) use doctor::DoctorArgs;
@@ -56,6 +56,8 @@ pub(crate) enum CliCommand {
     Alongside(AlongsideArgs),
     /// Make, list and revoke the tokens of a hub with access control
     Token(TokenArgs),
+    /// Check the log of who did what at a hub with access control
+    Audit(AuditArgs),
     /// Turn a stream from stdin into one of another dialect, as it comes. Needs no hub
     Convert(ConvertArgs),
 }

@@ -22,8 +22,8 @@ mod pass;
 mod project;
 
 pub use kinds::{Kinds, UnknownKind};
-pub use mark::{EventEffects, event_effects};
 pub(crate) use mark::{AGENT, HEARD, LATE};
+pub use mark::{EventEffects, event_effects};
 
 /// How deep a viewer looks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -140,7 +140,7 @@ impl ShareStore {
     }
 }
 
-fn shown(path: &Path) -> String {
+pub(super) fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
@@ -160,7 +160,7 @@ fn read(path: &Path) -> Result<Option<String>, StoreError> {
 }
 
 /// Files that their owner alone may read.
-fn private() -> OpenOptions {
+pub(super) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);

@@ -8,6 +8,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
+use access::audit::{Audited, Deed};
 use access::cookie::{self, Channel};
 use access::{Admission, Denial, Need, Principal, Right, SecretKind, Shows, routes};
 use axum::body::Body;
@@ -16,6 +17,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use event_log::blocking;
 use hub::SeenRows;
 use model::code::ErrorCode;
 use model::{ConversationId, Mask};
@@ -166,7 +168,7 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
         Ok(found) => found.ok_or(Denial::Missing),
         // Over a socket it is told in words that a page can hear; a program that showed a token hears it here.
         Err(denial) if is_open && !parts.headers.contains_key(header::AUTHORIZATION) => Err(denial),
-        Err(denial) => return refused(&parts, denial),
+        Err(denial) => return refused(&shared, &parts, None, denial),
     };
     if is_open {
         parts.extensions.insert(Greeting(admission.ok()));
@@ -174,7 +176,7 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
     }
     let admission = match admission {
         Ok(admission) => admission,
-        Err(denial) => return refused(&parts, denial),
+        Err(denial) => return refused(&shared, &parts, None, denial),
     };
     let Some((need, shows)) = line else {
         let detail = "this path does not take this method";
@@ -183,10 +185,30 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
     let named = conversation(&mut parts).await;
     let is_met = need.met_by(&admission.principal, named.as_deref());
     if let Err(denial) = is_met.and_then(|()| shows.serves(&admission.principal)) {
-        return refused(&parts, denial);
+        return refused(&shared, &parts, Some(&admission.principal), denial);
     }
+    let deed = routes::deed(need, parts.method.as_str());
+    let told = deed.map(|deed| about(&parts, deed, Some(&admission.principal), named.as_deref()));
     parts.extensions.insert(Caller(Arc::clone(&admission.principal)));
-    served(&shared, admission, Request::from_parts(parts, body), next).await
+    let response = served(&shared, admission, Request::from_parts(parts, body), next).await;
+    if let Some(told) = told {
+        let status = response.status();
+        let told = if status.is_success() { told } else { told.failed(status.as_str()) };
+        blocking(|| shared.gate.audit(told));
+    }
+    response
+}
+
+/// What the audit log says of a request: who, from where, which route.
+fn about(parts: &Parts, deed: Deed, who: Option<&Principal>, conversation: Option<&str>) -> Audited {
+    let peer = parts.extensions.get::<Peer>().copied().unwrap_or_default();
+    let path = parts.extensions.get::<MatchedPath>().map_or("a file of the page", MatchedPath::as_str);
+    let told = Audited::new(deed, who.map_or("", Principal::name)).from(peer.address);
+    let told = told.with(format!("{} {path}", parts.method));
+    match conversation {
+        None => told,
+        Some(conversation) => told.about(conversation),
+    }
 }
 
 /// Has the request served for as long as `admission` holds: its body, the wait for its answer, and the answer's body.
@@ -274,9 +296,16 @@ fn refuse_mistaken(parts: &Parts) -> Result<(), Denial> {
 }
 
 /// What whoever is not let in is told: a person's browser where to log in, everybody else a problem.
-fn refused(parts: &Parts, denial: Denial) -> Response {
+fn refused(shared: &Shared, parts: &Parts, who: Option<&Principal>, denial: Denial) -> Response {
     let path = parts.extensions.get::<MatchedPath>().map(MatchedPath::as_str);
     let is_page = matches!(path, Some("/" | "/c/{conversation}" | "/wall" | "/new"));
+    // A browser that nobody has logged in yet is no news.
+    if denial != Denial::Missing || !is_page {
+        let code =
+            if denial.is_about_credentials() { ErrorCode::Unauthenticated } else { ErrorCode::Forbidden };
+        let told = about(parts, Deed::Refused, who, None).failed(code.as_str());
+        blocking(|| shared.gate.audit(told));
+    }
     if is_page && denial.is_about_credentials() {
         return login::ask(parts, denial);
     }

@@ -30,7 +30,7 @@ pub(crate) async fn command(
     let command: Command = serde_json::from_slice(&body)
         .map_err(|error| Problem::bad_request(format!("the body is no command: {error}")))?;
     frames::commanded(&principal, conversation.as_str(), &command.deed)?;
-    Ok(commands::carry_out(&shared, &conversation, command).await.map(Json)?)
+    Ok(commands::carry_out(&shared, principal.name(), &conversation, command).await.map(Json)?)
 }
 
 /// The agents that can be asked.

@@ -228,8 +228,7 @@ async fn stream_of(
     }
     let part = only.name().map(|_| reduced(&conversation, &only)).transpose()?;
     let (head, from) = (conversation.head(), source.clone());
-    let sending =
-        Sending { shared, source: from, writer, part, at: 0, head, is_over: false, _open: open };
+    let sending = Sending { shared, source: from, writer, part, at: 0, head, is_over: false, _open: open };
     // What cannot even begin is a refusal, not a file that breaks off.
     let (first, sending) = sending.next(turn).await?;
     let rest = stream::try_unfold(sending, |sending| async {

@@ -50,8 +50,9 @@ pub(super) fn stream(
 ) -> Response {
     after.resize(seats.len(), None);
     let places = seats.into_iter().zip(after).zip(0..);
-    let places =
-        places.map(|((seat, after), sub)| StreamPosition::new(seat, sub, (lens, mask), after.as_ref())).collect();
+    let places = places
+        .map(|((seat, after), sub)| StreamPosition::new(seat, sub, (lens, mask), after.as_ref()))
+        .collect();
     let begin = Bytes::from(format!("retry: {}\n\n", shared.config.retry.as_millis()));
     let reader = Reader { shared, places, ready: VecDeque::from([begin]), _open: open };
     let pieces = stream::unfold(reader, |mut reader| async move {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use access::audit::{Audited, Deed};
 use access::{Denial, Right, frames};
 use hub::SeenRows;
 use model::Mask;
@@ -15,6 +16,23 @@ use event_log::clock;
 
 /// What one may do over a socket.
 const OVER_SOCKETS: [Right; 3] = [Right::View, Right::Publish, Right::Control];
+
+/// The code of a denial, as clients are told it.
+fn code_of(denial: Denial) -> &'static str {
+    let code = if denial.is_about_credentials() { ErrorCode::Unauthenticated } else { ErrorCode::Forbidden };
+    code.as_str()
+}
+
+/// That `who` may not have `frame` taken, as the audit log notes it.
+fn refused(who: &str, frame: &ClientFrame) -> Audited {
+    let refused = Audited::new(Deed::Refused, who).failed(ErrorCode::Forbidden.as_str());
+    match frame {
+        ClientFrame::Sub { conv, .. } => refused.about(conv.as_str()).with("sub"),
+        ClientFrame::Pub(publication) => refused.about(publication.conv.as_str()).with("pub"),
+        ClientFrame::Command { conv, .. } => refused.about(conv.as_str()).with("command"),
+        _ => refused.with("a frame of a socket"),
+    }
+}
 
 impl Connection {
     /// Whether it is known who says hello, by its token or else by the request of the socket; else the socket is closed.
@@ -35,6 +53,9 @@ impl Connection {
     fn turned_away(&mut self, denial: Denial) -> bool {
         let code =
             if denial.is_about_credentials() { CloseCode::Unauthenticated } else { CloseCode::Forbidden };
+        let who = self.admission.as_ref().map_or("", |admission| admission.principal.name());
+        let refused = Audited::new(Deed::Refused, who).with("hello on a socket").failed(code_of(denial));
+        self.shared.gate.audit(refused);
         self.close(code, &denial.to_string());
         false
     }
@@ -43,6 +64,7 @@ impl Connection {
     pub(super) fn may_have_taken(&self, frame: &ClientFrame) -> bool {
         let Some(admission) = &self.admission else { return false };
         let Err(denial) = frames::allowed(&admission.principal, frame) else { return true };
+        self.shared.gate.audit(refused(admission.principal.name(), frame));
         let (code, message) = (ErrorCode::Forbidden, denial.to_string());
         let (sub, id) = match frame {
             ClientFrame::Command { command, .. } => {

@@ -50,7 +50,9 @@ impl Connection {
             }
             Ok(ClientFrame::Pub(publication)) => self.publish(publication),
             Ok(ClientFrame::Command { conv, command }) => {
-                self.commands.carry_out(&self.shared, &self.outbox, conv, command);
+                if let Some(who) = self.admission.as_ref().map(|admission| Arc::clone(&admission.principal)) {
+                    self.commands.carry_out(&self.shared, &self.outbox, who, (conv, command));
+                }
             }
             Err(error) => {
                 if let Some(id) = error.command() {

@@ -50,6 +50,21 @@ pub(super) fn access_table<S: Serializer>(mode: &impl Serialize, to: S) -> Resul
     serde_json::json!({ "mode": mode }).serialize(to)
 }
 
+/// See [`super::CliCommand::Audit`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct AuditArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) command: AuditCommand,
+}
+
+/// What is done about the audit log.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum AuditCommand {
+    /// Look whether anything in the log was changed, put in or taken out since it was written
+    Verify(FolderArgs),
+}
+
 /// See [`super::CliCommand::Token`].
 #[derive(Debug, clap::Args)]
 pub(crate) struct TokenArgs {

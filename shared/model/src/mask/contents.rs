@@ -84,8 +84,7 @@ impl Mask {
             Told::Trace if mark.has(HEARD) => Kind::RunUpdate(RunUpdate::default()),
             Told::Trace => return,
         };
-        let uses_tokens =
-            matches!(&envelope.event.kind, Kind::RunUpdate(RunUpdate { usage: Some(_), .. }));
+        let uses_tokens = matches!(&envelope.event.kind, Kind::RunUpdate(RunUpdate { usage: Some(_), .. }));
         // What it used made it: without that it begins here all the same.
         if uses_tokens && mark.has(AGENT) && self.hides(Hideable::Costs) && envelope.event.agent.is_some() {
             out.push(Arc::new(self.with(envelope, Kind::AgentStart(AgentStart::default()))));
@@ -113,13 +112,18 @@ impl Mask {
             Kind::PartReplace { part, .. } if is_thinking(part) => {
                 Told::Instead(Kind::PartReplace { part: part.clone(), text: String::new() })
             }
-            Kind::PartEnd(end) if is_thinking(&end.part) => {
-                Told::Instead(Kind::PartEnd(PartEnd { len: None, hash: None, signature: None, ..end.clone() }))
-            }
+            Kind::PartEnd(end) if is_thinking(&end.part) => Told::Instead(Kind::PartEnd(PartEnd {
+                len: None,
+                hash: None,
+                signature: None,
+                ..end.clone()
+            })),
             Kind::Message(message) if self.hides_message_of(&message.role) => {
                 Told::Instead(Kind::Message(Message { text: String::new(), ..message.clone() }))
             }
-            Kind::RunUpdate(_) | Kind::RunEnd(_) | Kind::AgentStart(_) | Kind::AgentEnd(_) => self.frame(kind),
+            Kind::RunUpdate(_) | Kind::RunEnd(_) | Kind::AgentStart(_) | Kind::AgentEnd(_) => {
+                self.frame(kind)
+            }
             Kind::ToolArgs { .. }
             | Kind::ToolCall { .. }
             | Kind::ApprovalRequest { .. }
@@ -139,9 +143,11 @@ impl Mask {
             | Kind::Error(_) => Told::Whole,
             Kind::Rate { .. } if !self.hides(Hideable::Costs) => Told::Whole,
             // The narrowed lens lets none of these through; whoever comes without it gets none either.
-            Kind::Rate { .. } | Kind::Custom { .. } | Kind::Raw { .. } | Kind::Anomaly(_) | Kind::Unknown(_) => {
-                Told::Trace
-            }
+            Kind::Rate { .. }
+            | Kind::Custom { .. }
+            | Kind::Raw { .. }
+            | Kind::Anomaly(_)
+            | Kind::Unknown(_) => Told::Trace,
         }
     }
 

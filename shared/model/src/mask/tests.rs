@@ -123,9 +123,7 @@ fn altered(mask: &Mask, envelope: &Envelope, view: &View, salt: u64) -> Envelope
             *usage = Some(Usage { input_tokens: salt, output_tokens: salt * 3, cost, ..Usage::default() });
         }
     };
-    let is_thinking = |part: &crate::PartId| {
-        mask.hides_part(run.and_then(|run| run.parts.get(part)))
-    };
+    let is_thinking = |part: &crate::PartId| mask.hides_part(run.and_then(|run| run.parts.get(part)));
     match &mut new.event.kind {
         Kind::PartDelta { part, off: at, text } if is_thinking(part) => (*at, *text) = (off, other.into()),
         Kind::PartReplace { part, text } if is_thinking(part) => *text = other,
@@ -295,7 +293,8 @@ fn read(mask: &Mask) -> String {
 
 #[test]
 fn each_word_hides_what_it_names_and_nothing_else() {
-    let canaries = ["canary-thought", "canary-signature", "canary-argument", "canary-result", "canary-hash", "777"];
+    let canaries =
+        ["canary-thought", "canary-signature", "canary-argument", "canary-result", "canary-hash", "777"];
     for (word, hidden) in [
         ("thinking", &canaries[..2]),
         ("arguments", &canaries[2..3]),

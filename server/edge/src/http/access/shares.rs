@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use access::audit::{Audited, Deed};
 use access::{Right, Share, cookie};
 use axum::Json;
 use axum::extract::{Request, State};
@@ -15,7 +16,7 @@ use model::code::ErrorCode;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
-use super::login::{problem, to};
+use super::login::{peer, problem, to, word};
 use super::{Caller, channel};
 use crate::access::ShareFault;
 use crate::http::body;
@@ -130,12 +131,11 @@ pub(crate) async fn share(
             views_left: wanted.views,
         })
     })?;
-    let made = Made {
-        id: secret.hash().short(),
-        url: format!("/s/{}", secret.reveal()),
-        conversation: wanted.conversation,
-        expires,
-    };
+    let id = secret.hash().short();
+    let told = Audited::new(Deed::Share, caller.0.name()).about(wanted.conversation.as_str());
+    blocking(|| shared.gate.audit(told.with(format!("link {id}"))));
+    let made =
+        Made { id, url: format!("/s/{}", secret.reveal()), conversation: wanted.conversation, expires };
     Ok((StatusCode::CREATED, Json(made)))
 }
 
@@ -161,6 +161,8 @@ pub(crate) async fn unshare(
 ) -> Result<StatusCode, Problem> {
     let was_there = blocking(|| shared.gate.unshare(&id, |share| is_of(&caller, share)))?;
     if was_there {
+        let told = Audited::new(Deed::Unshare, caller.0.name()).with(format!("link {id}"));
+        blocking(|| shared.gate.audit(told));
         shared.sockets.wake_due(true);
         return Ok(StatusCode::NO_CONTENT);
     }
@@ -180,7 +182,16 @@ pub(crate) async fn follow(
     }
     let (parts, _) = request.into_parts();
     let channel = channel(&shared, &parts);
-    match blocking(|| shared.gate.follow(&secret)) {
+    let followed = blocking(|| {
+        let followed = shared.gate.follow(&secret);
+        let told = Audited::new(Deed::Follow, "").from(peer(&parts));
+        shared.gate.audit(match &followed {
+            Ok((_, share)) => told.about(share.conversation.as_str()).with(format!("link {}", share.id())),
+            Err(denial) => Audited { deed: Deed::Refused, ..told.with("a link").failed(word(*denial)) },
+        });
+        followed
+    });
+    match followed {
         Err(denial) => problem(denial),
         Ok((session, share)) => {
             let name = utf8_percent_encode(share.conversation.as_str(), NON_ALPHANUMERIC);
