@@ -1,4 +1,4 @@
-//! Makes sure that the folder of the built page is there, so that the hub builds before the page does.
+//! Makes the folder of the built page if it does not exist, so that the hub can be built before the page.
 
 use std::io::Write as _;
 use std::path::Path;

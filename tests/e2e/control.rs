@@ -321,7 +321,7 @@ async fn a_message_is_asked_otherwise_in_a_fork() {
     shows(&page, "About Three").await;
     let path = page.run("return location.pathname").await;
     assert!(path.as_str().unwrap().starts_with("/c/c-fork-"), "{path}");
-    page.holds("return document.querySelector('[data-t=origin]')?.textContent.includes('Forked from c')")
+    page.holds("return document.querySelector('[data-t=origin]')?.textContent.includes('Forked from One')")
         .await;
     page.screenshot("control-fork-light").await;
     assert_eq!(hub.view_hash("c").await, before, "what was stays as it was");

@@ -138,6 +138,7 @@ async fn one_turn_is_saved_alone() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     publisher.says_all(&[OPENING, CALLS, SUB_AGENT]).await;
     let second = r#"
+        {"k":"run.end","run":"r","status":"complete"}
         {"k":"message","message":"m2","role":"user","text":"And why?"}
         {"k":"run.start","run":"s","title":"Reasons"}
         {"k":"run.end","run":"s","status":"complete"}"#;

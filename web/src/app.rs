@@ -46,12 +46,12 @@ fn App() -> impl IntoView {
         store.control.fresh.set(navigation.is_new());
         match navigation.conversation() {
             // The address of a recording names nothing.
-            None if store.recording.with_untracked(Option::is_some) => {}
+            None if store.reading.recording.with_untracked(Option::is_some) => {}
             wanted => store.open(wanted),
         }
     });
     Effect::new(move |_| {
-        if store.recordings.get() > 0 && store.recording.with(Option::is_some) {
+        if store.reading.recordings.get() > 0 && store.reading.recording.with(Option::is_some) {
             navigation.leave();
         }
     });
@@ -75,7 +75,7 @@ fn App() -> impl IntoView {
         store.set_now();
     });
     // Two viewers that see the same have the same hash; so has the hub's snapshot.
-    browser::expose("fanlightViewHash", move || store.view(model::snapshot::hash));
+    browser::expose("fanlightViewHash", move || store.reading.view(model::snapshot::hash));
     keys::listen(store);
     if !is_bare {
         drop::listen(store);
@@ -91,14 +91,14 @@ fn look(store: Store, navigation: Navigation) {
     Effect::new(move |_| {
         let looks = navigation.looks();
         if let Some(level) = looks.level {
-            store.show_level(level);
+            store.reading.show_level(level);
         }
-        if let Some(drawer) = looks.timeline.filter(|_| !store.is_bare) {
+        if let Some(drawer) = looks.timeline.filter(|_| !store.reading.is_bare) {
             store.panel.drawer.set(drawer);
         }
         if let Some(word) = looks.find {
-            store.is_pattern.set(looks.is_pattern);
-            store.query.set(word);
+            store.reading.is_pattern.set(looks.is_pattern);
+            store.reading.query.set(word);
             store.panel.show_tab(Tab::Find);
         }
         store.panel.compared.set(looks.compare);
@@ -109,9 +109,9 @@ fn look(store: Store, navigation: Navigation) {
     });
     Effect::new(move |_| {
         let Some(at) = moment.get() else { return };
-        store.seq.track();
-        let is_shown = store.conversation.with(|shown| *shown == navigation.conversation());
-        if is_shown && store.live.get() {
+        store.reading.seq.track();
+        let is_shown = store.reading.conversation.with(|shown| *shown == navigation.conversation());
+        if is_shown && store.reading.live.get() {
             moment.set(None);
             store.start_replay(Some(at));
             store.write_address(&route::PLACE);
@@ -119,9 +119,9 @@ fn look(store: Store, navigation: Navigation) {
     });
     Effect::new(move |_| {
         let Some(place) = wanted.get() else { return };
-        store.seq.track();
-        let is_shown = store.conversation.with(|shown| *shown == navigation.conversation());
-        if is_shown && store.live.get() {
+        store.reading.seq.track();
+        let is_shown = store.reading.conversation.with(|shown| *shown == navigation.conversation());
+        if is_shown && store.reading.live.get() {
             wanted.set(None);
             // The rows are made by the painting that goes on now.
             browser::after(0, move || {
@@ -143,16 +143,16 @@ fn settle(store: Store, navigation: Navigation) {
         if navigation.conversation().is_some()
             || navigation.is_wall()
             || navigation.is_new()
-            || store.recording.with(Option::is_some)
+            || store.reading.recording.with(Option::is_some)
         {
             return false;
         }
-        let newest: Option<ConversationId> = store.model(|model| {
+        let newest: Option<ConversationId> = store.reading.model(|model| {
             let rows = model.fleet()?.values();
             let newest = rows.max_by_key(|row| (row.state == Some(RunStatus::Running), row.at))?;
             Some(newest.conversation.clone())
         });
-        let Some(newest) = newest else { return store.model(|model| model.fleet().is_some()) };
+        let Some(newest) = newest else { return store.reading.model(|model| model.fleet().is_some()) };
         if was_empty != Some(true) {
             navigation.settle(&newest);
         } else if store.panel.first.with_untracked(Option::is_none) {
@@ -171,12 +171,12 @@ fn settle(store: Store, navigation: Navigation) {
 /// approval.
 fn speak(store: Store) {
     Effect::new(move |was: Option<((Option<ConversationId>, u32), bool)>| {
-        let looked = (store.conversation.get(), store.recordings.get());
-        let now = (looked, store.running.get());
+        let looked = (store.reading.conversation.get(), store.reading.recordings.get());
+        let now = (looked, store.reading.running.get());
         // A tile of the wall that is looked at comes and goes without a word.
-        let is_told = !store.panel.wall.get_untracked() && store.replay.with_untracked(Option::is_none);
+        let is_told = !store.panel.wall.get_untracked() && store.replay.told.with_untracked(Option::is_none);
         if is_told && speech::has_ended(was.as_ref(), &now) {
-            let status = store.view(|view| view.runs.values().next_back().map(|run| run.status));
+            let status = store.reading.view(|view| view.runs.values().next_back().map(|run| run.status));
             let words = match status {
                 Some(RunStatus::Error) => "The run failed",
                 Some(RunStatus::Interrupted) => "The run broke off",
@@ -198,7 +198,7 @@ fn speak(store: Store) {
     Effect::new(move |_| {
         store.track_fleet();
         let words = asking.try_update_value(|asking| {
-            store.model(|model| asking.hear(model.fleet()?.values(), model.fleet_end()))
+            store.reading.model(|model| asking.hear(model.fleet()?.values(), model.fleet_end()))
         });
         if let Some(words) = words.flatten() {
             store.spoken.interrupt(words);

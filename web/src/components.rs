@@ -2,7 +2,9 @@
 
 mod agent;
 mod agents;
+mod aside;
 mod body;
+mod call;
 mod card;
 mod compare;
 mod composer;
@@ -41,6 +43,7 @@ mod turn;
 mod wall;
 
 pub(crate) use body::copy_result;
+pub(crate) use call::Groups;
 pub(crate) use compare::Beside;
 pub(crate) use conversations::Conversations;
 pub(crate) use overlay::Overlay;
@@ -49,7 +52,6 @@ pub(crate) use recording::DropVeil;
 pub(crate) use replay::ReplayBar;
 pub(crate) use status_bar::{Aloud, Connection, StatusBar};
 pub(crate) use timeline::Timeline;
-pub(crate) use tools::Groups;
 pub(crate) use top_bar::{TopBar, title};
 pub(crate) use transcript::Transcript;
 pub(crate) use turn::copy_turn;

@@ -51,7 +51,7 @@ pub(crate) fn listen(store: Store) {
 
 /// Opens `file` in `dialect`, or in the one that its beginning tells.
 fn open(store: Store, file: File, dialect: Option<&'static str>) {
-    store.reopen.set_value(Some(Box::new({
+    store.reading.reopen.set_value(Some(Box::new({
         let file = file.clone();
         move |dialect| open(store, file.clone(), Some(dialect))
     })));
@@ -71,7 +71,7 @@ async fn read(store: Store, file: File, dialect: Option<&'static str>) {
     if !dialect.is_some_and(|name| decoder.open(name)) {
         return;
     }
-    let number = store.recordings.get_untracked();
+    let number = store.reading.recordings.get_untracked();
     let size = file.size();
     let mut at = 0.0;
     let failure = loop {

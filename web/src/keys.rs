@@ -66,11 +66,11 @@ const fn for_agents(
 
 /// All commands, in the order in which they are explained.
 pub(crate) const COMMANDS: [Command; 42] = [
-    command(&["1"], "1", "Show the answers alone", |store| store.choose_level(Level::Answer)),
-    command(&["2"], "2", "Show the steps", |store| store.choose_level(Level::Steps)),
-    command(&["3"], "3", "Show everything", |store| store.choose_level(Level::All)),
-    command(&["c"], "c", "Fold the steps, and back", Store::toggle_level),
-    command(&["f", "End"], "f End", "Follow the end", Store::follow),
+    command(&["1"], "1", "Show the answers alone", |store| store.reading.choose_level(Level::Answer)),
+    command(&["2"], "2", "Show the steps", |store| store.reading.choose_level(Level::Steps)),
+    command(&["3"], "3", "Show everything", |store| store.reading.choose_level(Level::All)),
+    command(&["c"], "c", "Fold the steps, and back", |store| store.reading.toggle_level()),
+    command(&["f", "End"], "f End", "Follow the end", |store| store.reading.follow()),
     command(&["j"], "j", "Next row", |store| step(store, ROWS, 1)),
     command(&["k"], "k", "Row before", |store| step(store, ROWS, -1)),
     command(&["]"], "]", "Next turn", |store| step(store, TURNS, 1)),
@@ -147,7 +147,7 @@ pub(crate) fn listen(store: Store) {
             },
             focus: focus_of(&event),
             shown: match store.panel.over.get_untracked() {
-                _ if store.is_bare => Shown::Bare,
+                _ if store.reading.is_bare => Shown::Bare,
                 Over::Nothing => Shown::Page,
                 _ => Shown::Dialog,
             },
@@ -170,7 +170,7 @@ fn obey(store: Store, event: &KeyboardEvent, heard: Heard) -> bool {
         Heard::Hit => step_hit(store, if event.shift_key() { -1 } else { 1 }),
         Heard::Leave => return leave_input(),
         Heard::Up => {
-            store.release();
+            store.reading.release();
             return scroll(store, &event.key());
         }
         Heard::Down => return scroll(store, &event.key()),
@@ -189,7 +189,7 @@ fn scroll(store: Store, key: &str) -> bool {
     let Ok(Some(window)) = browser::document().query_selector(window) else { return false };
     let (top, height) = (window.scroll_top(), window.client_height());
     let page = height.saturating_sub(LINE_PX).max(LINE_PX);
-    store.scroller.with_value(Scroller::by_hand);
+    store.reading.scroller.with_value(Scroller::by_hand);
     window.set_scroll_top(match key {
         "Home" => 0,
         "ArrowUp" => top.saturating_sub(LINE_PX),
@@ -264,7 +264,7 @@ fn focus_filter(store: Store) {
 
 /// Moves the focus among the elements of `selector`, from the focused one or from the first that can be seen.
 fn step(store: Store, selector: &str, by: isize) {
-    store.release();
+    store.reading.release();
     let document = browser::document();
     let Ok(found) = document.query_selector_all(selector) else { return };
     let rows: Vec<HtmlElement> = (0..found.length()).filter_map(|n| found.get(n)?.dyn_into().ok()).collect();
@@ -292,7 +292,7 @@ fn toggle_focused() {
 
 /// Shows the next call in one of the `states`, after the focused one; at the end the first again.
 fn next_call(store: Store, states: &[ToolState]) {
-    let calls: Vec<(RunId, ToolCallId)> = store.view(|view| {
+    let calls: Vec<(RunId, ToolCallId)> = store.reading.view(|view| {
         let calls =
             view.runs.iter().flat_map(|(run, it)| it.tools.iter().map(move |(id, tool)| (run, id, tool)));
         let wanted = calls.filter(|(.., tool)| states.contains(&tool.state));
@@ -363,9 +363,9 @@ fn copy_output(store: Store) {
     let text = match place {
         Some(Place::Tool(run, id)) => return copy_result(store, run, id),
         Some(Place::Part(run, id)) => {
-            store.view(|view| Some(view.runs.get(&run)?.parts.get(&id)?.body.text.to_string()))
+            store.reading.view(|view| Some(view.runs.get(&run)?.parts.get(&id)?.body.text.to_string()))
         }
-        Some(Place::Message(id)) => store.view(|view| Some(view.messages.get(&id)?.text.to_string())),
+        Some(Place::Message(id)) => store.reading.view(|view| Some(view.messages.get(&id)?.text.to_string())),
         None => None,
     };
     match text {

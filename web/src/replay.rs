@@ -4,9 +4,11 @@
 mod history;
 mod kept;
 mod player;
+mod running;
 
 pub use history::{EVENTS_MAX, History, LOG_BYTES_MAX, Mark};
 pub use player::{Player, SPEEDS};
+pub use running::{AfterEnd, End, Running, STEP_MAX_MS, Wanted};
 
 use model::View;
 use model::fold::ViewChange;

@@ -2,6 +2,7 @@
 //! the line before it. A line that was changed, put in or taken out is found by reading the lines in order.
 
 use std::fmt::Write as _;
+use std::net::IpAddr;
 
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
@@ -89,10 +90,10 @@ impl Audited {
         Self { detail: Some(detail.into()), ..self }
     }
 
-    /// The same from the address `from`.
+    /// The same, from `address`.
     #[must_use]
-    pub fn from(self, from: impl ToString) -> Self {
-        Self { from: Some(from.to_string().into()), ..self }
+    pub fn at(self, address: IpAddr) -> Self {
+        Self { from: Some(address.to_string().into()), ..self }
     }
 
     /// The same, which was not done.

@@ -1,5 +1,5 @@
-//! What all requests of a run have in common, whether a model is asked or an agent in another server: nothing is asked before the log has
-//! what is told, whoever answers is named in failures, and an answer is read as it comes.
+//! What all requests of a run have in common, to a model or to an agent elsewhere: nothing is sent before the
+//! log has stored what it tells, failures name whoever answers, and the answer is read as it comes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,45 +19,46 @@ use crate::driver::RunParts;
 use crate::host::Host;
 use crate::way::Way;
 
-/// One request of a run, and its answer. Owned by a task of its own; dropping it hangs up.
+/// One request of a run and its answer. Owned by a task of its own; dropping it closes the connection.
 #[derive(Debug)]
 pub(crate) struct Call {
     host: Arc<Host>,
     way: Way,
     run: RunId,
     upstream: Upstream,
-    /// Who answers, for people: `model`, `agent`.
+    /// Who answers, for error texts: `model` or `agent`.
     who: &'static str,
-    /// How long whoever answers may say nothing; none where somebody else looks after that.
+    /// How long whoever answers may be silent; `None` if somebody else watches that.
     patience: Option<Duration>,
-    /// Reached when the log has all that is told.
+    /// Reached when the log has everything that the request tells.
     ticket: Ticket,
 }
 
 impl Call {
-    /// Of a run, to `upstream`, where `who` answers. `ticket` is reached when the log has all that is told.
+    /// Makes a call for a run to `upstream`, where `who` answers. `ticket` is reached when the log has
+    /// everything that the request tells.
     pub(crate) fn new(parts: &RunParts, who: &'static str, upstream: &Upstream, ticket: Ticket) -> Self {
         let (host, way, run) = (Arc::clone(&parts.host), parts.way.clone(), parts.place.run.clone());
         Self { host, way, run, upstream: upstream.clone(), who, patience: None, ticket }
     }
 
-    /// The same, with somebody who may say nothing for so long.
+    /// Limits how long whoever answers may be silent.
     pub(crate) fn with_patience(self, patience: Duration) -> Self {
         Self { patience: Some(patience), ..self }
     }
 
-    /// What it takes of the hub.
+    /// The parts of the hub that it uses.
     pub(crate) fn host(&self) -> &Host {
         &self.host
     }
 
-    /// Waits until the log has all that is told.
+    /// Waits until the log has everything that the request tells.
     pub(crate) async fn kept(&self) -> Result<(), ErrorFact> {
         let kept = self.host.kept(self.ticket).await;
         kept.map_err(|error| failure("log_failed", &error.to_string(), true))
     }
 
-    /// Sends the request; gives the answer as soon as it begins.
+    /// Sends the request; returns the answer as soon as its head has come.
     pub(crate) async fn send(
         &self,
         request: Request<Full<Bytes>>,
@@ -66,13 +67,13 @@ impl Call {
         answer.map_err(|fault| unanswered(self.who, &self.upstream, &fault))
     }
 
-    /// How the answer is to be decoded.
+    /// How to decode the answer: into events of this run, with fresh names for its parts.
     pub(crate) fn options(&self) -> DecodeOptions {
         let part_prefix = format!("{}.", clock::fresh_name()).into();
         DecodeOptions { run: self.run.clone(), part_prefix, ..DecodeOptions::default() }
     }
 
-    /// The answer, to be read with `decoder`. Fails where there is no decoder.
+    /// Begins to read the answer with `decoder`. Fails if there is no decoder.
     pub(crate) fn hearing(
         &self,
         answer: Response<ResponseBody>,
@@ -83,17 +84,18 @@ impl Call {
         Ok(Hearing::new(self.who, answer, decoder))
     }
 
-    /// What is said next; nothing when the answer is over.
+    /// The next decoded events; `None` when the answer is over. Fails if whoever answers is silent for too
+    /// long.
     pub(crate) async fn next(&self, hearing: &mut Hearing) -> Result<Option<Decoded>, ErrorFact> {
         self.in_time(hearing.next()).await
     }
 
-    /// Waits until the log has room for more.
+    /// Waits until the log has room for more events.
     pub(crate) async fn room(&self) {
         room(self.host.hub.log()).await;
     }
 
-    /// What comes of `work`, where whoever answers is not silent for too long.
+    /// Waits for `work`, but fails if whoever answers is silent for too long.
     async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, ErrorFact> {
         let Some(patience) = self.patience else { return Ok(work.await) };
         timeout(patience, work).await.map_err(|_elapsed| {

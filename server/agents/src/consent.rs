@@ -1,4 +1,4 @@
-//! A person's consent: to what the hub has asked about, and to nothing else. Every door comes through here.
+//! A person's consent: to what the hub has asked about, and to nothing else. All doors use this.
 //!
 //! ```text
 //! call waits ──▶ AskedAbout: the hash of the arguments that will be executed
@@ -17,20 +17,20 @@ use crate::error::Refusal;
 use crate::registry::Agents;
 use crate::run::{Answer, RunAddress, Word};
 
-/// What a person says about a call.
+/// A person's answer about a call.
 #[derive(Debug)]
 pub struct ConsentAnswer {
     /// The call.
     pub tool: ToolCallId,
-    /// Yes or no.
+    /// Whether it may be executed.
     pub answer: Answer,
-    /// The hash of the arguments that the person saw, where it was told.
+    /// The hash of the arguments that the person saw, if the door knows it.
     pub saw: Option<CompactString>,
 }
 
 impl Agents {
-    /// Tells the run at `place` in `conversation` what a person says. Refused where the call does not wait for it, and where a
-    /// yes is to other arguments than those that were asked about.
+    /// Passes a person's answer to the run at `place` in `conversation`. Refused if the call does not wait
+    /// for consent, and if a yes concerns other arguments than those that were asked about.
     pub fn consent(
         &self,
         conversation: &Conversation,
@@ -51,7 +51,7 @@ impl Agents {
         if let Answer::Yes { arguments } = &answer {
             let asked = self.asked(place).and_then(|asked| asked.of(&tool));
             let is_seen = saw.as_ref().is_none_or(|saw| saw.eq_ignore_ascii_case(&shown));
-            // Who gives other arguments agrees to those.
+            // Whoever gives other arguments agrees to those.
             let is_asked = arguments.is_some() || asked.as_ref().is_none_or(|asked| *asked == shown);
             if !is_seen || !is_asked {
                 let why =

@@ -1,5 +1,5 @@
-//! The life of one run, whoever does it: the hub's own loop with a model ([`crate::runner`]) or an agent in another server
-//! ([`crate::remote`]). One task for each run; nobody who asked for the run is needed for it to go on.
+//! The life of one run, whoever does it: the hub's own loop with a model ([`crate::runner`]) or an agent in
+//! another server ([`crate::remote`]). Each run is one task, which needs nobody to watch it.
 //!
 //! ```text
 //! drain, stop ──┐
@@ -8,7 +8,8 @@
 //! time ─────────┘                    └─▶ calls (of a model, of tools, of an agent elsewhere) ──▶ notes
 //! ```
 //!
-//! What is to be done is decided by the [`Source`]; the driver decides what is heard first and when the run is over.
+//! The [`Source`] decides what is done; the driver decides the order in which inputs are heard and when the
+//! run is over.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,40 +28,40 @@ use crate::run::{Answer, RunAddress, Word, left_unheard};
 use crate::terms::Terms;
 use crate::way::Way;
 
-/// Longest sleep: the clock of the day may be set while it sleeps.
+/// The longest sleep, because the time of day may be set while it sleeps.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// What a run is made of, whoever does it. Owned by its [`Source`].
+/// The parts of a run, whoever does it. Owned by its [`Source`].
 #[derive(Debug)]
 pub(crate) struct RunParts {
-    /// What it takes of the hub.
+    /// The parts of the hub that it uses.
     pub(crate) host: Arc<Host>,
-    /// The name of its agent here.
+    /// The name of its agent in the settings.
     pub(crate) agent: CompactString,
     /// The way to its model, or to the agent itself.
     pub(crate) way: Way,
-    /// Where the run is.
+    /// The conversation and the run.
     pub(crate) place: RunAddress,
-    /// Told whether the run goes on only when a person has answered.
+    /// Set to true while the run goes on only after a person's answer.
     pub(crate) waits: watch::Sender<bool>,
-    /// Told what a person is asked about.
+    /// Where it notes what a person is asked about.
     pub(crate) asked: Arc<AskedAbout>,
-    /// Tools that whoever asked for the run executes.
+    /// Tools that the caller executes.
     pub(crate) tools: Arc<[OfferedTool]>,
-    /// Who asked for the run, and how it is to go.
+    /// What the caller has said besides the messages.
     pub(crate) terms: Terms,
 }
 
-/// What leads a run from outside. Owned by the task that drives it.
+/// How a run is led from outside. Owned by the task that drives it.
 #[derive(Debug)]
 pub(crate) struct Reins {
     /// Cancelled when somebody stops the run.
     pub(crate) stop: CancellationToken,
-    /// What is said to it.
+    /// What is said to the run.
     pub(crate) words: mpsc::Receiver<Word>,
 }
 
-/// What comes to whoever does a run.
+/// An input for whoever does a run.
 #[derive(Debug)]
 pub(crate) enum Input<N> {
     /// The hub stops: the run is over for now.
@@ -69,42 +70,43 @@ pub(crate) enum Input<N> {
     Stop,
     /// A person answers whether a call may be executed.
     Consent(ToolCallId, Answer),
-    /// A person does not want to wait until a model is asked again.
+    /// A person does not want to wait until the model is asked again.
     Again,
-    /// Something came of what was asked or executed.
+    /// Something came from the model, a tool or an agent.
     Note(N),
-    /// Time went by.
+    /// The time for which [`Source::due`] asked has come, or some time has passed.
     Time,
 }
 
-/// Who does a run. Dropping it stops the run.
+/// Whoever does a run. Dropping it stops the run without a word in the conversation.
 pub(crate) trait Source: Send {
-    /// What comes of its calls.
+    /// What comes from its model, tools or agent.
     type Note: Send;
 
-    /// What the run is made of.
+    /// The parts of the run.
     fn parts(&self) -> &RunParts;
 
-    /// Begins, before anything is heard.
+    /// Begins, before any input is taken.
     fn start(&mut self) -> Result<(), PublishError>;
 
-    /// The next that comes of its calls; waits for ever where it has none. May be dropped at any time without loss.
+    /// Waits for the next note, for ever if none can come. Cancelling it loses nothing.
     fn note(&mut self) -> impl Future<Output = Self::Note> + Send;
 
-    /// When [`Input::Time`] is due at the latest, in milliseconds since 1970.
+    /// When [`Input::Time`] is due at the latest, in milliseconds since 1970; `None` for whenever.
     fn due(&self) -> Option<u64>;
 
-    /// Takes what came. What it says is in the conversation when this returns.
+    /// Takes an input. What it says about it is in the conversation when this returns.
     fn take(&mut self, input: Input<Self::Note>) -> Result<(), PublishError>;
 
-    /// How often whoever answers was told all that was said in the conversation.
+    /// How often whoever answers was told everything that had been said in the conversation.
     fn told(&self) -> u64;
 
-    /// Whether nothing more will come of the run.
+    /// Whether the run is over.
     fn is_over(&self) -> bool;
 }
 
-/// Goes on until the run is over. True when something was said in the conversation that nobody was told who answers.
+/// Drives a run until it is over. True if something was said in the conversation of which whoever answers was
+/// not told.
 pub(crate) async fn drive<S: Source>(mut source: S, mut reins: Reins) -> bool {
     match go(&mut source, &mut reins).await {
         Ok(has_news) => has_news | left_unheard(&mut reins.words),
@@ -116,9 +118,10 @@ pub(crate) async fn drive<S: Source>(mut source: S, mut reins: Reins) -> bool {
     }
 }
 
+/// Takes inputs until the run is over.
 async fn go<S: Source>(source: &mut S, reins: &mut Reins) -> Result<bool, PublishError> {
     let drain = source.parts().host.drain.clone();
-    // How often all was told when something was said last.
+    // How often everything had been told when something was last said.
     let mut news: Option<u64> = None;
     source.start()?;
     while !source.is_over() {

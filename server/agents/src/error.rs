@@ -5,36 +5,36 @@ use hub::PublishError;
 use model::code::ErrorCode;
 use model::limits::RUNS_AT_ONCE_MAX;
 
-/// Why a turn did not begin.
+/// Why a turn did not begin. Nothing was changed, except that messages may have been published.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// There is none of that name.
+    /// There is no agent of that name.
     #[error("no agent is named {name:?}; {known}")]
     Unknown {
-        /// The name.
+        /// The name that was asked for.
         name: CompactString,
-        /// Those that there are, in words.
+        /// The names of all agents, as a phrase.
         known: String,
     },
-    /// There is no way to its model, or to it.
+    /// The server of the agent or its model cannot be used, for example because its TLS cannot be set up.
     #[error("there is no way to the agent {0:?}, or to its model: {1}")]
     NoWay(CompactString, String),
     /// As many runs go on as may.
     #[error("{RUNS_AT_ONCE_MAX} runs go on already")]
     TooMany,
-    /// The hub stops.
+    /// The hub is draining.
     #[error("the hub stops; come back in a moment")]
     Draining,
-    /// The run is none of an agent of this hub, or goes on.
+    /// The run cannot be resumed, for the reason in the text.
     #[error("{0}")]
     NotResumable(String),
-    /// The conversation did not take what was said.
+    /// The conversation did not take the events.
     #[error(transparent)]
     Publish(#[from] PublishError),
 }
 
 impl StartError {
-    /// The code that goes to who asked.
+    /// The code that is sent to whoever asked.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Unknown { .. } => ErrorCode::UnknownAgent,
@@ -47,17 +47,17 @@ impl StartError {
     }
 }
 
-/// Why a command was not done.
+/// Why a command or request was refused, in the form in which clients get it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The code that goes to who commanded.
+    /// The code that is sent to the client.
     pub code: ErrorCode,
-    /// What was wrong, for a person.
+    /// What is wrong, for a person.
     pub why: String,
 }
 
 impl Refusal {
-    /// With this code, for this reason.
+    /// Refuses with this code and reason.
     pub fn new(code: ErrorCode, why: impl Into<String>) -> Self {
         Self { code, why: why.into() }
     }

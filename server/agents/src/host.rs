@@ -1,4 +1,4 @@
-//! What agents take of the hub that runs them.
+//! The parts of the hub that agents use.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use upstream::Egress;
 use crate::run::RunAddress;
 use crate::tools::Toolbox;
 
-/// What runs use of the hub. Shared by all of them; owned by [`crate::Agents`].
+/// The parts of the hub that runs use. Shared by all runs; owned by [`crate::Agents`].
 #[derive(Debug)]
 pub struct Host {
     /// The conversations.
     pub hub: Arc<Hub>,
-    /// What brings their events to viewers: everything is published through it.
+    /// Delivers events to viewers. Everything is published through it.
     pub fanout: Arc<Fanout>,
     /// The way to other servers.
     pub egress: Arc<Egress>,
@@ -32,29 +32,30 @@ pub struct Host {
 }
 
 impl Host {
-    /// Whether the hub is about to stop.
+    /// Whether the hub is draining.
     pub(crate) fn is_draining(&self) -> bool {
         self.drain.is_cancelled()
     }
 
-    /// The conversation as it stands; empty where there is none, or where it cannot be read.
+    /// A copy of the conversation's view; `None` if there is no such conversation or it cannot be read.
     pub(crate) fn view(&self, conversation: &ConversationId) -> Option<View> {
         let found = self.hub.find(conversation).ok().flatten();
         found.map(|found| found.view())
     }
 
-    /// What `look` sees of a run; nothing where the conversation does not have it.
+    /// Reads from the view of a run; `None` if there is no such run.
     pub(crate) fn look<T>(&self, place: &RunAddress, look: impl FnOnce(&RunView) -> T) -> Option<T> {
         let found = self.hub.find(&place.conversation).ok().flatten()?;
         found.look(|view| view.runs.get(&place.run).map(look))
     }
 
-    /// How safe the log can keep what is said before something is done about it.
+    /// The durability that events need before they are acted on: `stored`, or less if the log offers less.
     pub(crate) fn level(&self) -> Durability {
         Durability::Stored.min(self.hub.log().durability())
     }
 
-    /// Waits until the log has everything up to `ticket`: nothing is asked or executed of which it does not know.
+    /// Waits until the log has everything up to `ticket`, because nothing is asked or executed of which the
+    /// log does not know.
     pub(crate) async fn kept(&self, ticket: Ticket) -> Result<(), LogError> {
         reached(self.hub.log(), ticket, self.level()).await
     }

@@ -1,34 +1,36 @@
-//! The ids of calls: models that number theirs begin anew with each answer, and a run has each id once.
+//! The ids of tool calls. Models that number their calls begin again with each answer, but in a run each id
+//! occurs once.
 
 use std::collections::{HashMap, HashSet};
 
 use model::{Kind, ToolCallId};
 
-/// Gives each call of a run an id that no other call of it has.
+/// Gives each call of a run an id that no other call of the run has. Owned by whoever does the run.
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
+    /// All ids that the run has used.
     used: HashSet<ToolCallId>,
-    /// In this answer, what the model calls it and what we do.
+    /// The model's ids in the present answer, with the ids in the run.
     here: HashMap<ToolCallId, ToolCallId>,
 }
 
 impl Ids {
-    /// These are taken.
+    /// Notes ids that are used already.
     pub(crate) fn taken<'a>(&mut self, ids: impl Iterator<Item = &'a ToolCallId>) {
         self.used.extend(ids.cloned());
     }
 
-    /// Another answer begins.
+    /// Forgets the ids of the answer before.
     pub(crate) fn next_answer(&mut self) {
         self.here.clear();
     }
 
-    /// What the model calls `given` in this answer is that call.
+    /// Makes the id `given` mean the call `own` in the present answer.
     pub(crate) fn carry(&mut self, given: &str, own: ToolCallId) {
         self.here.insert(ToolCallId::new(given), own);
     }
 
-    /// Gives the call that `kind` is about its own id.
+    /// Replaces the id of the call in `kind` by its id in the run.
     pub(crate) fn make_own(&mut self, kind: &mut Kind) {
         let Some(tool) = tool(kind) else { return };
         let given = tool.clone();
@@ -47,7 +49,7 @@ impl Ids {
     }
 }
 
-/// The call that `kind` is about.
+/// The id of the call in an event.
 fn tool(kind: &mut Kind) -> Option<&mut ToolCallId> {
     match kind {
         Kind::ToolStart(start) => Some(&mut start.tool),

@@ -1,19 +1,22 @@
-//! Agents that can be asked by name: those that the hub runs itself, with a model and tools, and those in other servers that it calls.
+//! The agents that can be asked by name: those that the hub runs itself, with a model and tools, and those in
+//! other servers that it calls.
 //!
-//! Whoever asks (a person on the page, a client of a served API) starts a turn with [`Agents::start`] and then watches the conversation as
-//! everybody does. A caller who hangs up leaves the run going.
+//! Whoever asks (a person on the page, a client of a door) starts a turn with [`Agents::start`] and then
+//! views the conversation like everybody else. A caller that hangs up leaves the run going.
 //!
 //! ```text
 //! caller ──Turn──▶ start ──▶ messages, run.start in the conversation ──▶ Started { place, after }
 //!                    └─ task: driver ──▶ runner or remote ──▶ events of the run ──▶ log, viewers, the caller
 //! ```
 //!
-//! The crate must never know who asks nor over which door: no axum, no sockets of viewers, no settings file. What it takes of the hub is
-//! a [`Host`]. It names `hub`, `event-log`, `upstream` and the crates below `shared/`.
+//! The crate must never know who asks or through which door: no axum, no viewers' sockets, no settings file.
+//! It uses the hub through a [`Host`]. It names `hub`, `event-log`, `upstream` and the crates below
+//! `shared/`.
 //!
-//! Reading order: `settings` (what can be set) → `host` → `run` (a run's address, what is said to it) → `tools` (MCP) → `answer` and `call` (one
-//! request, and its answer as it comes) → `driver` (the life of one run, whoever does it) → `runner` (the hub's own loop) and `remote`
-//! (agents in other servers) → `registry` (all agents and the runs that go on) with `seat`, `resume` and `consent`.
+//! Reading order: `settings` (what can be set) → `host` → `run` (the address of a run, what can be said to
+//! it) → `tools` (MCP) → `answer` and `call` (one request, and its answer as it comes) → `driver` (the life
+//! of one run, whoever does it) → `runner` (the hub's own loop) and `remote` (agents in other servers) →
+//! `registry` (all agents, and the runs that go on) with `seat`, `resume` and `consent`.
 
 mod answer;
 mod asked_about;

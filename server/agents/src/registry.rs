@@ -1,4 +1,4 @@
-//! All agents by their names, and the runs that go on.
+//! The registry: all agents by name, and the runs that go on.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -23,62 +23,66 @@ use crate::settings::{AgentConfig, AgentKind, RemoteConfig, RemoteKind, RunnerCo
 use crate::terms::Terms;
 use crate::way::Way;
 
-/// All agents, and the runs that they do.
+/// All agents and the runs that they do. One for each hub.
 #[derive(Debug)]
 pub struct Agents {
     host: Arc<Host>,
+    /// The agents in the settings.
     known: BTreeMap<CompactString, Known>,
+    /// The runs that go on, at most `RUNS_AT_ONCE_MAX`.
     going: Mutex<HashMap<RunAddress, Going>>,
 }
 
+/// An agent in the settings.
 #[derive(Debug)]
 struct Known {
     kind: KnownKind,
-    /// The way to its model, or to itself, once somebody asked.
+    /// The sender to its model or to itself, made for the first turn.
     way: OnceLock<Result<Way, String>>,
 }
 
+/// Who does the runs of an agent.
 #[derive(Debug, Clone)]
 pub(crate) enum KnownKind {
-    /// The hub itself runs it.
+    /// The hub itself.
     Runner(Arc<RunnerConfig>),
-    /// It runs in another server.
+    /// An agent in another server.
     Remote(Arc<RemoteConfig>),
 }
 
-/// What is told of an agent.
+/// An agent as it is listed.
 #[derive(Debug, serde::Serialize)]
 pub struct AgentRow {
     name: CompactString,
-    /// `runner`, or how it is spoken to elsewhere.
+    /// `runner`, or the protocol in which the agent elsewhere is asked.
     kind: &'static str,
-    /// What its runs say that they were read in.
+    /// The dialect that its runs name.
     dialect: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<CompactString>,
 }
 
-/// What an agent is asked for.
+/// A turn that an agent is asked for.
 #[derive(Debug)]
 pub struct Turn {
     /// The name of the agent.
     pub agent: CompactString,
-    /// Where; made when there is none.
+    /// The conversation. It is made if it does not exist.
     pub conversation: ConversationId,
     /// What is said before the agent answers, in order.
     pub messages: Vec<Spoken>,
-    /// What the run is to be called; it gets a name of its own where it is not said, or another run has the name.
+    /// The name of the run. It gets a fresh name if this is `None` or taken.
     pub run: Option<RunId>,
-    /// Tools that the caller executes: a run that calls one ends with the call.
+    /// Tools that the caller executes: a run that calls one of them ends with the call.
     pub tools: Vec<OfferedTool>,
-    /// What whoever asks keeps for itself in the run.
+    /// An event that the caller wants to keep in the run, to recognise it later.
     pub note: Option<Kind>,
-    /// Who asks, and how the run is to go.
+    /// What the caller says besides the messages.
     pub terms: Terms,
 }
 
 impl Turn {
-    /// `messages` are said to `agent`, and no more is wanted.
+    /// Asks `agent` for a turn after `messages`, with nothing else.
     pub fn new(agent: CompactString, conversation: ConversationId, messages: Vec<Spoken>) -> Self {
         let (tools, terms) = (Vec::new(), Terms::default());
         Self { agent, conversation, messages, run: None, tools, note: None, terms }
@@ -88,14 +92,14 @@ impl Turn {
 /// A turn that has begun.
 #[derive(Debug, Clone)]
 pub struct Started {
-    /// Where.
+    /// The conversation and the run.
     pub place: RunAddress,
-    /// Where the conversation stood before: everything of the turn comes after it.
+    /// The head of the conversation before the turn: all events of the turn come after it.
     pub after: Position,
 }
 
 impl Agents {
-    /// Those that were set.
+    /// Makes the agents that are set. Nothing is connected yet.
     pub fn new(set: &[AgentConfig], host: Host) -> Arc<Self> {
         let known = set.iter().map(|agent| {
             let kind = match &agent.kind {
@@ -107,22 +111,22 @@ impl Agents {
         Arc::new(Self { host: Arc::new(host), known: known.collect(), going: Mutex::default() })
     }
 
-    /// What runs take of the hub.
+    /// The parts of the hub that runs use.
     pub(crate) fn host(&self) -> &Arc<Host> {
         &self.host
     }
 
-    /// The runs that go on. Held for a moment, and by nobody who waits.
+    /// The runs that go on. Hold the lock for a moment only, never across an await.
     pub(crate) fn going(&self) -> MutexGuard<'_, HashMap<RunAddress, Going>> {
         self.going.lock()
     }
 
-    /// Their names, in order.
+    /// The names of all agents, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.known.keys().map(CompactString::as_str)
     }
 
-    /// What is told of each, in the order of the names.
+    /// All agents as they are listed, ordered by name.
     pub fn rows(&self) -> Vec<AgentRow> {
         let row = |(name, known): (&CompactString, &Known)| {
             let (kind, dialect, model) = match &known.kind {
@@ -136,12 +140,12 @@ impl Agents {
         self.known.iter().map(row).collect()
     }
 
-    /// Whether there is one of that name.
+    /// Whether there is an agent of that name.
     pub fn knows(&self, name: &str) -> bool {
         self.known.contains_key(name)
     }
 
-    /// The servers whose tools an agent may call, where the hub itself runs it.
+    /// The servers whose tools an agent may call; empty for agents elsewhere.
     pub fn servers(&self, name: &str) -> &[CompactString] {
         match self.known.get(name).map(|known| &known.kind) {
             Some(KnownKind::Runner(config)) => &config.tools,
@@ -154,8 +158,8 @@ impl Agents {
         self.going.lock().len()
     }
 
-    /// Begins a turn of an agent. What is said and the beginning of the run are in the conversation when this returns; the run
-    /// goes on by itself. Never waits for the model.
+    /// Begins a turn of an agent. The messages and the beginning of the run are in the conversation when this
+    /// returns; the run goes on by itself. Never waits for the model, but may wait for the disk.
     pub fn start(self: &Arc<Self>, turn: Turn) -> Result<Started, StartError> {
         let Turn { agent, conversation, messages, run, tools, note, terms } = turn;
         let found = self.find(&agent)?;
@@ -173,8 +177,8 @@ impl Agents {
         Ok(Started { place, after })
     }
 
-    /// The same for a person who talks to an agent: where it is at work in that conversation already, it is told with its next
-    /// request what was said.
+    /// Does the same for a person who talks to an agent. If the agent is at work in that conversation
+    /// already, it gets the messages with its next request, and no new run begins.
     pub fn say(self: &Arc<Self>, turn: Turn) -> Result<Started, StartError> {
         let at_work = self.at_work(&turn.conversation, &turn.agent);
         let Some(place) = at_work.filter(|place| !self.is_over(place)) else {
@@ -184,13 +188,12 @@ impl Agents {
         if self.tell(&place, Word::MessagePublished) {
             return Ok(Started { place, after });
         }
-        // It came to its end meanwhile, and did not hear of it.
+        // It ended meanwhile without having read the messages.
         Ok(Started { after, ..self.start(Turn { messages: Vec::new(), ..turn })? })
     }
 
-    /// Waits until the task of a run has ended, where the conversation says already that the run is over. The end of a run is
-    /// published by its task, so that others hear of it before the run's place is free; what the task does after it waits for
-    /// nothing.
+    /// Waits until the task of a run has ended, if the conversation says that the run is over. The task
+    /// publishes the end before it frees the run's place; what it does in between is short.
     pub async fn left(&self, place: &RunAddress) {
         let left = self.going.lock().get(place).map(|going| going.left.clone());
         if let Some(left) = left.filter(|_| self.is_over(place)) {
@@ -198,7 +201,7 @@ impl Agents {
         }
     }
 
-    /// Stops a run. False where it does not go on.
+    /// Stops a run. False if it does not go on.
     pub fn stop(&self, place: &RunAddress) -> bool {
         let going = self.going.lock();
         going.get(place).map(|going| going.stop.cancel()).is_some()
@@ -209,23 +212,24 @@ impl Agents {
         self.going.lock().get(place).is_some_and(|going| going.stop.is_cancelled())
     }
 
-    /// What a run has asked a person about; nothing where it does not go on.
+    /// The arguments about which a run has asked a person; `None` if the run does not go on.
     pub(crate) fn asked(&self, place: &RunAddress) -> Option<Arc<AskedAbout>> {
         self.going.lock().get(place).map(|going| Arc::clone(&going.asked))
     }
 
-    /// A person does not want to wait until a model is asked again. False where the run does not go on in this hub's own
-    /// agents, or has too much to hear.
+    /// Makes a run ask its model again at once, instead of waiting. False if the run does not go on in this
+    /// hub, or if too much waits to be heard by it.
     pub fn hurry(&self, place: &RunAddress) -> bool {
         self.tell(place, Word::Again)
     }
 
-    /// Whether a run goes on only when a person has answered, now and from now on; nothing where it does not go on.
+    /// Whether a run goes on only after a person's answer, now and in the future; `None` if it does not go
+    /// on.
     pub fn is_waiting(&self, place: &RunAddress) -> Option<watch::Receiver<bool>> {
         self.going.lock().get(place).map(|going| going.is_waiting.clone())
     }
 
-    /// Whether an agent can be told of tools that whoever asks it executes.
+    /// Whether an agent can be offered tools that the caller executes.
     pub fn takes_tools(&self, name: &str) -> bool {
         match self.known.get(name).map(|known| &known.kind) {
             Some(KnownKind::Remote(config)) => config.speaks.takes_tools(),
@@ -233,7 +237,7 @@ impl Agents {
         }
     }
 
-    /// Whether an agent can be told that it is to call no tools.
+    /// Whether an agent can be told to call no tools.
     pub fn can_do_without_tools(&self, name: &str) -> bool {
         match self.known.get(name).map(|known| &known.kind) {
             Some(KnownKind::Remote(config)) => config.speaks == RemoteKind::Forge,
@@ -241,13 +245,14 @@ impl Agents {
         }
     }
 
-    /// Says this to a run. False where it does not go on in an agent of this hub, or has too much to hear.
+    /// Says something to a run. False if the run does not go on in this hub, or if too much waits to be heard
+    /// by it.
     pub(crate) fn tell(&self, place: &RunAddress, word: Word) -> bool {
         let going = self.going.lock();
         going.get(place).is_some_and(|going| going.words.try_send(word).is_ok())
     }
 
-    /// The run that `agent` does in `conversation`, where it does one.
+    /// The run that `agent` is doing in `conversation`, if there is one.
     fn at_work(&self, conversation: &ConversationId, agent: &str) -> Option<RunAddress> {
         let going = self.going.lock();
         let mut all = going.iter();
@@ -255,7 +260,7 @@ impl Agents {
         found.map(|(place, _)| place.clone())
     }
 
-    /// An agent, and the way to it or to its model.
+    /// The agent of that name and the sender to it or to its model.
     pub(crate) fn find(&self, name: &CompactString) -> Result<(KnownKind, Way), StartError> {
         let known = self.known.get(name).ok_or_else(|| {
             let names: Vec<_> = self.names().collect();
@@ -275,12 +280,13 @@ impl Agents {
         Ok((known.kind.clone(), way))
     }
 
-    /// Whether an agent of this hub did the run, or does it. A name and a dialect can be anybody's.
+    /// Whether an agent of this hub does, or did, the run. Its name and dialect alone do not prove that,
+    /// because anybody may use them.
     pub fn did(&self, run: &RunView) -> bool {
         crate::run::is_of_runner(run) || self.was_elsewhere(run)
     }
 
-    /// Whether an agent elsewhere did the run that the hub called.
+    /// Whether an agent elsewhere does, or did, the run when the hub called it.
     pub(crate) fn was_elsewhere(&self, run: &RunView) -> bool {
         if !run.own {
             return false;
@@ -295,7 +301,7 @@ impl Agents {
         self.host.look(place, |run| !run.is_running()).unwrap_or_default()
     }
 
-    /// The name of a new run: `wanted` where no other run of the conversation has it.
+    /// The name for a new run: `wanted` unless another run of the conversation has it.
     fn name(&self, id: &ConversationId, wanted: Option<RunId>) -> RunId {
         let found = self.host.hub.find(id).ok().flatten();
         let is_free =
@@ -306,7 +312,7 @@ impl Agents {
             .unwrap_or_else(|| RunId::new(&clock::fresh_name()))
     }
 
-    /// Takes what is said before the agent answers into the conversation. Returns where that stood before.
+    /// Publishes the messages before the agent answers. Returns the head of the conversation before them.
     fn publish(&self, id: &ConversationId, messages: Vec<Spoken>) -> Result<Position, StartError> {
         let conversation = self.host.hub.open(id).map_err(PublishError::from)?;
         let after = Position { epoch: conversation.epoch().clone(), seq: conversation.look(|view| view.seq) };

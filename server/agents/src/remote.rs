@@ -1,13 +1,17 @@
-//! Agents elsewhere: the hub asks them in the words of their own contract and takes what they answer into a run, for
-//! everybody who watches. Whoever asked may hang up.
+//! Agents in other servers: the hub asks them in their own protocol and turns their answers into events of a
+//! run, which everybody can view. The caller may hang up.
 //!
 //! ```text
 //!            contract (pure)          AgentCall            RunTranslator (pure)
 //! view ──▶ request of that kind ──▶ upstream ──▶ decoder ──▶ events of the run ──▶ log, viewers
 //! ```
 //!
-//! Nothing is asked twice by itself: what an agent does may have effects. A person may have it asked again, and then the
-//! run goes on with a new answer. An agent that [pauses](pause) for a person keeps its run open until it is answered.
+//! No request is repeated automatically, because what an agent does may have effects. A person may have it
+//! repeated, and the run then goes on with a new answer. A run whose agent [pauses](pause) for a person stays
+//! open until the person has answered.
+//!
+//! Reading order: this file (the state of such a run), `contract` (requests), `words` (histories in other
+//! forms), `call` (sending), `translator` (answers), `pause` (questions to a person).
 
 use std::sync::Arc;
 
@@ -41,34 +45,36 @@ use pause::{Pause, PauseState, Told};
 use translator::RunTranslator;
 use words::SESSION;
 
-/// The failure of runs that were cut off when the hub died.
+/// The code of the failure of runs that were cut off when the hub died.
 const HUB_DIED: &str = "hub_died";
 
-/// Notes of a call that wait to be read; beyond it the call waits.
+/// How many notes of a call may wait; beyond them the call waits.
 const NOTES_MAX: usize = 16;
 
-/// A run that an agent elsewhere does.
+/// A run that an agent elsewhere does: the state between its inputs.
 #[derive(Debug)]
 pub(crate) struct RemoteRun {
     parts: RunParts,
     config: Arc<RemoteConfig>,
     scribe: Scribe,
-    /// What the agent calls its session and the run, as far as it said so.
+    /// The agent's name for its session, if the request named one.
     session: Option<String>,
+    /// The agent's name for the run, if it has said one.
     theirs: Option<String>,
-    /// What the agent waits for, where it does, or waited for before it was answered and has not said that it goes on.
+    /// What the agent waits for; also after a person has answered, until the agent goes on.
     standing: Option<PauseState>,
-    /// What was answered while the agent still spoke: a call that waits is told of before the pause stands.
+    /// Answers that came while the agent still spoke: a call that waits is told of before the pause is
+    /// complete.
     early: Vec<(ToolCallId, Answer)>,
-    /// It has paused in this run: what each of its answers cost may add up.
+    /// Whether the agent has paused in this run: the tokens of its answers then add up.
     has_paused: bool,
-    /// The call to the agent. To drop it hangs up.
+    /// The call to the agent. Dropping it closes the connection.
     line: Option<ActiveCall>,
-    /// Nothing more will come.
+    /// Whether the run is over.
     is_over: bool,
 }
 
-/// A call to the agent that goes on.
+/// A call to the agent that goes on, in a task of its own.
 #[derive(Debug)]
 struct ActiveCall {
     notes: mpsc::Receiver<Note>,
@@ -76,8 +82,8 @@ struct ActiveCall {
 }
 
 impl RemoteRun {
-    /// A run that begins, or one that is there goes on: with a new answer, or where its agent waits for a person. That it
-    /// does is in the conversation when this returns.
+    /// Begins a new run, or goes on with an existing one: with a new answer, or where its agent waits for a
+    /// person. The beginning is in the conversation when this returns.
     pub(crate) fn begin(config: Arc<RemoteConfig>, parts: RunParts) -> Result<Self, PublishError> {
         let mut scribe = Scribe::new(&parts.host, parts.place.clone()).at(config.price);
         let known = scribe.look().unwrap_or_default();
@@ -92,7 +98,7 @@ impl RemoteRun {
         };
         let mut told = vec![Event::new(&parts.place.run, Kind::RunStart(start))];
         if is_left && standing.is_none() {
-            // It is asked anew, and waits no more.
+            // The agent is asked anew, so the old pause is over.
             told.push(pause::goes_on(&parts.place.run));
         }
         scribe.say(told)?;
@@ -115,7 +121,7 @@ impl RemoteRun {
         })
     }
 
-    /// Something came of the call. False when the run is over.
+    /// Takes a note of the call. False when the run is over.
     fn hear(&mut self, note: Note) -> Result<bool, PublishError> {
         match note {
             Note::Taken => self.taken()?,
@@ -130,7 +136,8 @@ impl RemoteRun {
         Ok(true)
     }
 
-    /// Says what the agent says; a person is asked about what it asks, with the arguments that it has by then.
+    /// Publishes what the agent says. For calls about which it asks a person, the arguments are noted as they
+    /// are then.
     fn say(&mut self, events: Vec<Event>) -> Result<(), PublishError> {
         let asked: Vec<ToolCallId> = events
             .iter()
@@ -148,7 +155,7 @@ impl RemoteRun {
         Ok(())
     }
 
-    /// Asks for an answer to what was said last.
+    /// Asks the agent for an answer to what was said last.
     fn ask(&mut self) {
         let (RunParts { agent, place, tools, terms, .. }, config) = (&self.parts, &self.config);
         let mut view = self.view();
@@ -170,10 +177,12 @@ impl RemoteRun {
         self.call(asked, tale);
     }
 
+    /// The view of the conversation.
     fn view(&self) -> View {
         self.parts.host.view(&self.parts.place.conversation).unwrap_or_default()
     }
 
+    /// Starts a call, in a task of its own.
     fn call(&mut self, asked: Asked, tale: RunTranslator) {
         let (inbox, notes) = mpsc::channel(NOTES_MAX);
         let call = AgentCall::new(&self.parts, &self.config, self.scribe.ticket(), (asked, tale), inbox);
@@ -181,7 +190,8 @@ impl RemoteRun {
         self.line = Some(ActiveCall { notes, _call: AbortOnDropHandle::new(tokio::spawn(call.run())) });
     }
 
-    /// The agent has paused: its run waits for a person, or is over where nothing is asked of one. False when it is over.
+    /// Handles a pause of the agent: its run waits for a person, or is over if nothing is asked. False when
+    /// it is over.
     fn pause(&mut self, end: RunEnd, asks: Vec<Told>) -> Result<bool, PublishError> {
         self.line = None;
         let (place, config) = (&self.parts.place, &self.config);
@@ -208,7 +218,7 @@ impl RemoteRun {
         let changed = calls.into_iter().filter(|tool| !asks_about(&self.parts.asked, &known, tool));
         let changed: Vec<ToolCallId> = changed.collect();
         for (tool, answer) in std::mem::take(&mut self.early) {
-            // What was agreed to is not what the agent asks any more.
+            // The arguments have changed since the person agreed.
             if !changed.contains(&tool) && !self.take(&tool, answer)? {
                 return Ok(false);
             }
@@ -216,10 +226,11 @@ impl RemoteRun {
         self.answer_all()
     }
 
-    /// A person answers about a call. False when the run is over.
+    /// Takes a person's answer about a call. False when the run is over.
     fn consent(&mut self, tool: &ToolCallId, answer: Answer) -> Result<bool, PublishError> {
         if self.line.is_some() {
-            // Only what is asked now: who answers twice must not have answered the next pause.
+            // Only answers to a present question are kept: a second answer to the same one must not count for
+            // the next pause.
             let asks = |run: RunView| run.tools.get(tool).is_some_and(|it| it.state == ToolState::Approval);
             let is_new = self.early.iter().all(|(early, _)| early != tool);
             if is_new && self.scribe.look().is_some_and(asks) {
@@ -233,7 +244,7 @@ impl RemoteRun {
         self.answer_all()
     }
 
-    /// Remembers what a person answered. False when the run is over.
+    /// Stores a person's answer in the conversation. False when the run is over.
     fn take(&mut self, tool: &ToolCallId, answer: Answer) -> Result<bool, PublishError> {
         let Some(standing) = &mut self.standing else { return Ok(true) };
         let told = standing.take(&self.parts.place.run, tool, answer);
@@ -245,14 +256,14 @@ impl RemoteRun {
         Ok(true)
     }
 
-    /// The run cannot wait for a person, and says why. False: it is over.
+    /// Ends a run that cannot wait for a person, and says why. Always false: the run is over.
     fn give_up(&mut self, end: RunEnd, code: &str, why: &str) -> Result<bool, PublishError> {
         self.cancel();
         self.over(end, Some(failure(code, why, false)))?;
         Ok(false)
     }
 
-    /// Tells the agent what was answered, once all is. False when the run is over.
+    /// Tells the agent the answers once all have been given. False when the run is over.
     fn answer_all(&mut self) -> Result<bool, PublishError> {
         let Some(standing) = self.standing.as_ref().filter(|standing| standing.is_answered()) else {
             self.parts.waits.send_replace(true);
@@ -264,7 +275,7 @@ impl RemoteRun {
         let occasion =
             Occasion { config, agent, conversation, run, view: &view, fresh: &fresh, tools, terms };
         let Some(asked) = contract::goes_on(&occasion, standing) else {
-            // What was answered cannot be said in its words: nobody waits any more.
+            // The agent's protocol has no form for these answers, so the run is given up.
             self.cancel();
             self.end(RunStatus::Cancelled, RunEnd::default(), None)?;
             return Ok(false);
@@ -276,7 +287,8 @@ impl RemoteRun {
         Ok(true)
     }
 
-    /// The hub stops. A run that waits for a person waits again when it is back.
+    /// Ends the run for now, because the hub stops. A run that waits for a person waits again after a
+    /// restart.
     fn interrupt(&mut self) -> Result<(), PublishError> {
         let waits = self.standing.is_some() && self.line.is_none();
         let what = if waits {
@@ -290,7 +302,7 @@ impl RemoteRun {
         self.scribe.say(kinds.into_iter().map(|kind| Event::new(run, kind)).collect())
     }
 
-    /// The agent took the request: it knows now what was said.
+    /// Notes that the agent has taken the request: it knows now what was said.
     fn taken(&mut self) -> Result<(), PublishError> {
         let run = &self.parts.place.run;
         let mut told = Vec::new();
@@ -304,6 +316,7 @@ impl RemoteRun {
         self.scribe.say(told)
     }
 
+    /// Ends the run after an answer, or its failure.
     fn over(&mut self, end: RunEnd, failure: Option<ErrorFact>) -> Result<(), PublishError> {
         let status = match &failure {
             None => end.status,
@@ -313,6 +326,7 @@ impl RemoteRun {
         self.end(status, end, failure)
     }
 
+    /// Publishes the end of the run, with the tokens of its last answer.
     fn end(
         &mut self,
         status: RunStatus,
@@ -321,7 +335,7 @@ impl RemoteRun {
     ) -> Result<(), PublishError> {
         let run = &self.parts.place.run;
         let mut end = RunEnd { status, lost: false, ..end };
-        // Agno counts a run as a whole.
+        // Agno reports the tokens of the whole run each time.
         let adds_up = self.has_paused && self.config.speaks != RemoteKind::Agno;
         let spent = end.usage.take_if(|_| adds_up);
         let spent =
@@ -330,7 +344,7 @@ impl RemoteRun {
         self.scribe.say(kinds.map(|kind| Event::new(run, kind)).collect())
     }
 
-    /// Tells the agent that nobody waits any more, where its contract has words for that. Whether it hears is its affair.
+    /// Tells the agent that the run is given up, if its protocol can say that. The answer does not matter.
     fn cancel(&self) {
         let config = &self.config;
         let Some(theirs) = &self.theirs else { return };
@@ -344,7 +358,7 @@ impl RemoteRun {
 }
 
 impl Source for RemoteRun {
-    /// What the call says; nothing where it is gone without having said that it is over.
+    /// A note of the call; `None` if the call ended without a last note, which is a fault.
     type Note = Option<Note>;
 
     fn parts(&self) -> &RunParts {
@@ -367,7 +381,7 @@ impl Source for RemoteRun {
         }
     }
 
-    /// An agent elsewhere looks after its time itself, and how long it may be silent is known to the call.
+    /// An agent elsewhere watches its own time, and the call watches for how long it is silent.
     fn due(&self) -> Option<u64> {
         None
     }
@@ -380,7 +394,7 @@ impl Source for RemoteRun {
                 self.end(RunStatus::Cancelled, RunEnd::default(), None).map(|()| false)
             }
             Input::Consent(tool, answer) => self.consent(&tool, answer),
-            // What an agent elsewhere waits for is its own affair.
+            // What an agent elsewhere waits for is its own matter.
             Input::Again | Input::Time => Ok(true),
             Input::Note(Some(note)) => self.hear(note),
             Input::Note(None) => {
@@ -392,7 +406,7 @@ impl Source for RemoteRun {
         Ok(())
     }
 
-    /// It is told what was said when it is asked first, and what was answered after that.
+    /// The agent is told everything with its first request; later requests tell it only answers.
     fn told(&self) -> u64 {
         0
     }
@@ -402,26 +416,27 @@ impl Source for RemoteRun {
     }
 }
 
-/// A person is asked about a call of `run` as it stands there. False where it was another one before.
+/// Notes that a person is asked about a call of `run` with its present arguments. False if they differ from
+/// those of an earlier question.
 fn asks_about(asked: &AskedAbout, run: &RunView, tool: &ToolCallId) -> bool {
     run.tools.get(tool).is_none_or(|call| asked.remember(tool, &call.arguments.text))
 }
 
-/// Whether the run waits for a person, or will again once the hub does it. One whose person has answered does not: its
-/// agent may have heard that, and is not told twice by itself.
+/// Whether the run waits for a person, or will again when the hub resumes it. Not if the person has answered
+/// already: the agent may have got the answer, and must not get it twice automatically.
 pub(crate) fn waits(run: &RunView) -> bool {
     let was_stopped = || run.error.as_ref().is_some_and(|error| error.code == HUB_STOPPED);
     let is_asked = || PauseState::of(run).is_some_and(|standing| !standing.is_answered());
     (run.is_running() || (run.loss.is_some() && was_stopped())) && is_asked()
 }
 
-/// Takes the run out of `view`: what it said is not told to who is asked for it anew.
+/// Removes the run from `view`, because an agent that is asked anew must not read its own earlier attempt.
 fn without(view: &mut View, place: &RunAddress) -> Option<RunView> {
     view.items.retain(|item| !matches!(item, TopItem::Run(run) if *run == place.run));
     view.runs.shift_remove(&place.run)
 }
 
-/// The end of a run that was cut off when the hub died.
+/// Ends a run that was cut off when the hub died.
 pub(crate) fn cut_off(host: &Arc<Host>, place: &RunAddress) -> Result<(), PublishError> {
     let what = "the hub died while the agent answered; it can be asked again, and may have gone on by itself";
     let end = RunEnd { status: RunStatus::Interrupted, ..RunEnd::default() };

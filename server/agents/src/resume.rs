@@ -1,4 +1,4 @@
-//! Runs that go on again: because somebody asks for it, or because the hub has.
+//! Resuming runs: because somebody asks for it, or because the hub has restarted.
 
 use std::sync::Arc;
 
@@ -15,11 +15,12 @@ use crate::run::{HUB_STOPPED, RunAddress, is_of_runner};
 use crate::seat::{Beginning, Seat};
 use crate::terms::Terms;
 
-/// Most conversations that are looked through for runs that were interrupted when the hub stopped.
+/// Most conversations that are searched for runs that were interrupted when the hub stopped.
 const LOOKED_THROUGH_MAX: usize = 256;
 
 impl Agents {
-    /// Lets a run of an agent of this hub go on that is over, or that nobody does any more.
+    /// Resumes a run of an agent of this hub that is over or that nobody does any more. Fails if it is
+    /// complete, goes on, or was never a run of such an agent.
     pub fn resume(self: &Arc<Self>, place: &RunAddress) -> Result<Started, StartError> {
         let found = self.host().hub.find(&place.conversation).map_err(PublishError::from)?;
         let wrong = |what: &str| StartError::NotResumable(what.to_owned());
@@ -37,14 +38,14 @@ impl Agents {
         let agent = self.find(&name)?;
         let (seat, lead) = Seat::take(self, place, name)?;
         let after = Position { epoch: found.epoch().clone(), seq };
-        // Whoever had tools of their own is not there any more.
+        // The caller's own tools are not offered again, because the caller is gone.
         let work = seat.work(agent, lead, (Arc::default(), terms), Beginning::Resumed)?;
         seat.go_on(work);
         Ok(Started { place: place.clone(), after })
     }
 
-    /// Lets all runs go on that went on when the hub died or stopped; those that went on elsewhere are
-    /// over, unless their agents wait for a person.
+    /// Resumes all runs that were going on when the hub died or stopped. Those of agents elsewhere are ended,
+    /// unless the agent waits for a person. Waits for the disk.
     pub fn resume_all(self: &Arc<Self>, unfinished: Vec<ConversationId>) {
         if self.names().next().is_none() {
             return;

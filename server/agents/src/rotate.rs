@@ -1,10 +1,10 @@
-//! Files that are full are renamed, and the oldest removed.
+//! Rotation of files: a full file is renamed, and the oldest is deleted.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Renames a file that is full, and those before it: `path.1` is the newest of them. `keep` of them stay.
+/// Renames a full file and those before it: `path.1` is the newest of them. Keeps `keep` of them.
 pub fn rotate(path: &Path, keep: usize) -> io::Result<()> {
     let exists = |result: io::Result<()>| match result {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -21,7 +21,7 @@ pub fn rotate(path: &Path, keep: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// The name of an older file; the newest of them is 1.
+/// The path of an older file; number 1 is the newest.
 fn numbered(path: &Path, number: usize) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{number}"));

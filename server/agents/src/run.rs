@@ -1,4 +1,4 @@
-//! One run of an agent: where it is, and what comes to it from outside.
+//! One run of an agent: its address, and what can be said to it.
 
 use compact_str::CompactString;
 use model::event::ToolResult;
@@ -6,13 +6,13 @@ use model::view::RunView;
 use model::{ConversationId, Json, RunId, ToolCallId};
 use tokio::sync::mpsc;
 
-/// What the runs of the hub's own agents name as their dialect.
+/// The dialect that runs of the hub's own loop name.
 pub(crate) const RUNNER: &str = "runner";
 
-/// The failure of runs that the hub ended because it stopped; they can go on.
+/// The code of the failure of runs that the hub ended because it stopped. They can be resumed.
 pub const HUB_STOPPED: &str = "hub_stopped";
 
-/// Where a run is.
+/// The address of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RunAddress {
     /// The conversation.
@@ -21,33 +21,33 @@ pub struct RunAddress {
     pub run: RunId,
 }
 
-/// What a person says about a call.
+/// A person's answer about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// It may be executed, with these arguments where they are changed.
+    /// It may be executed.
     Yes {
-        /// JSON text.
+        /// Changed arguments, as JSON text; `None` for those of the call.
         arguments: Option<String>,
     },
-    /// It may not. The model is told why.
+    /// It may not be executed. The model is told the reason.
     No {
-        /// In the person's words.
+        /// The person's reason, if one was given.
         why: Option<String>,
     },
 }
 
-/// What comes to a run from outside.
+/// What can be said to a run that goes on.
 #[derive(Debug)]
 pub(crate) enum Word {
     /// A person answers whether a call may be executed.
     Consent(ToolCallId, Answer),
     /// A person does not want to wait until the model is asked again.
     Again,
-    /// Somebody said something in the conversation: the model is told with its next request.
+    /// Messages were published in the conversation, which the model must get with its next request.
     MessagePublished,
 }
 
-/// A call that is to be executed.
+/// A call to be executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Execute {
     /// The call.
@@ -56,22 +56,22 @@ pub(crate) struct Execute {
     pub(crate) name: CompactString,
     /// Its arguments: JSON text as the model wrote it, or as a person changed it.
     pub(crate) arguments: String,
-    /// How long it waited since it was written, in milliseconds.
+    /// How long it has waited since it was written, in milliseconds.
     pub(crate) queued_ms: u64,
 }
 
-/// The result of a call that failed with nothing but a reason.
+/// The result of a call that failed, with only a reason.
 pub(crate) fn failed(tool: ToolCallId, why: &str) -> ToolResult {
     ToolResult::new(tool, Json::string(why), true)
 }
 
-/// Whether something was said that came too late for a run that is over. Nothing more can be told it from now on.
+/// Whether messages came too late for a run that is over. Afterwards nothing can be said to it.
 pub(crate) fn left_unheard(words: &mut mpsc::Receiver<Word>) -> bool {
     words.close();
     std::iter::from_fn(|| words.try_recv().ok()).any(|word| matches!(word, Word::MessagePublished))
 }
 
-/// Whether the hub itself does the run, or did.
+/// Whether the run is one of the hub's own loop.
 pub fn is_of_runner(run: &RunView) -> bool {
     run.own && run.dialect.as_deref() == Some(RUNNER)
 }

@@ -1,5 +1,5 @@
-//! The hub's own loop: asks a model, executes the tools that it calls while it still speaks, gives it the results, until it has
-//! answered. Everything that happens is events of one run.
+//! The hub's own loop: asks a model, executes the tools that it calls while it is still answering, returns
+//! the results to it, and so on until it has answered. Everything that happens becomes an event of one run.
 //!
 //! ```text
 //!              ┌────────────── commands ─────────────┐
@@ -8,8 +8,9 @@
 //! person ┘                                           └─▶ tools (execute, stop)
 //! ```
 //!
-//! [`Agent`] decides; [`Shell`] only carries out. It keeps no history: the next request is made of the conversation's
-//! view (`encode::reconstruct`), and so a run that died goes on from what the log has ([`Agent::resume`]).
+//! [`Agent`] decides; [`Shell`] only carries out. The agent keeps no history: each request is made from the
+//! conversation's view (`encode::reconstruct`), so a run that died goes on from what the log has
+//! ([`Agent::resume`]).
 
 mod agent;
 mod calls;

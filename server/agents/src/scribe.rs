@@ -1,4 +1,4 @@
-//! Writes the events of one run into its conversation, and knows when the log has them.
+//! The scribe: publishes the events of one run and knows when the log has them.
 
 use std::sync::Arc;
 
@@ -12,41 +12,42 @@ use model::view::RunView;
 use crate::host::Host;
 use crate::run::RunAddress;
 
-/// Publishes the events of one run. As long as it exists, the hub does not take the run for lost.
+/// Publishes the events of one run. While it exists, it attends the run, so that the hub does not take the
+/// run for lost.
 #[derive(Debug)]
 pub(crate) struct Scribe {
     host: Arc<Host>,
     place: RunAddress,
     attendant: Attendant,
     ticket: Ticket,
-    /// What tokens of the run cost.
+    /// The price of the run's tokens; `None` for that of the model.
     price: Option<Price>,
 }
 
 impl Scribe {
-    /// For the run at `place`.
+    /// Publishes for the run at `place`.
     pub(crate) fn new(host: &Arc<Host>, place: RunAddress) -> Self {
         let attendant = Attendant::new(&host.hub);
         Self { host: Arc::clone(host), place, attendant, ticket: Ticket::default(), price: None }
     }
 
-    /// The same for a run whose tokens have a price of their own.
+    /// Sets a price for the tokens of the run.
     pub(crate) fn at(mut self, price: Option<Price>) -> Self {
         self.price = price;
         self
     }
 
-    /// Reached when the log has all that was said.
+    /// Reached when the log has everything that was published.
     pub(crate) fn ticket(&self) -> Ticket {
         self.ticket
     }
 
-    /// The run as it stands.
+    /// A copy of the run's view; `None` if it is not in the conversation.
     pub(crate) fn look(&self) -> Option<RunView> {
         self.host.look(&self.place, RunView::clone)
     }
 
-    /// Says this in the conversation, in this order.
+    /// Publishes these events in this order.
     pub(crate) fn say(&mut self, events: Vec<Event>) -> Result<(), PublishError> {
         if events.is_empty() {
             return Ok(());
@@ -65,7 +66,7 @@ impl Scribe {
         Ok(())
     }
 
-    /// Puts in what tokens cost that the event tells.
+    /// Adds the cost to an event with unpriced tokens.
     fn price(&self, event: &mut Event) {
         let Some(price) = self.price.filter(|_| price::is_unpriced(event)) else { return };
         let found = self.host.hub.find(&self.place.conversation).ok().flatten();

@@ -1,4 +1,4 @@
-//! The places of runs that go on, and what each is led by.
+//! Seats: the places of runs that go on, and how each is led.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ use crate::runner::Shell;
 use crate::terms::Terms;
 use crate::way::Way;
 
-/// Words for one run that wait to be heard.
+/// Most words to one run that wait to be heard.
 const WORDS_MAX: usize = 64;
 
-/// A run that is ready to go on.
+/// A run that is ready to be driven.
 #[derive(Debug)]
 pub(crate) enum Work {
     /// The hub does it.
@@ -32,13 +32,16 @@ pub(crate) enum Work {
     Elsewhere(Box<RemoteRun>, Reins),
 }
 
-/// A run that goes on.
+/// What others may know of a run that goes on, and how they reach it.
 #[derive(Debug)]
 pub(crate) struct Going {
+    /// The name of its agent.
     pub(crate) agent: CompactString,
+    /// Stops the run when it is cancelled.
     pub(crate) stop: CancellationToken,
+    /// What is said to the run.
     pub(crate) words: mpsc::Sender<Word>,
-    /// Whether it goes on only when a person has answered.
+    /// Whether the run goes on only after a person's answer.
     pub(crate) is_waiting: watch::Receiver<bool>,
     /// What it has asked a person about.
     pub(crate) asked: Arc<AskedAbout>,
@@ -46,7 +49,7 @@ pub(crate) struct Going {
     pub(crate) left: CancellationToken,
 }
 
-/// The place of a run among those that go on, free again when this is dropped.
+/// The place of a run among those that go on. Dropping it frees the place.
 #[derive(Debug)]
 pub(crate) struct Seat {
     agents: Arc<Agents>,
@@ -54,7 +57,7 @@ pub(crate) struct Seat {
     agent: CompactString,
 }
 
-/// What a run is made of and led by, except for who does it.
+/// How a run is led and watched, whoever does it.
 #[derive(Debug)]
 pub(crate) struct Lead {
     reins: Reins,
@@ -62,17 +65,18 @@ pub(crate) struct Lead {
     asked: Arc<AskedAbout>,
 }
 
-/// Whether a run begins or is there already.
+/// Whether a run begins or is resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Beginning {
-    /// It is new.
+    /// The run is new.
     New,
-    /// It goes on as the conversation has it.
+    /// The run goes on as the conversation has it.
     Resumed,
 }
 
 impl Seat {
-    /// Takes the place of a run of `agent`. Refused while the hub drains, while as many runs go on as may, and where it is taken.
+    /// Takes a place for a run of `agent`. Refused while the hub drains, if as many runs go on as may, and if
+    /// the run already goes on.
     pub(crate) fn take(
         agents: &Arc<Agents>,
         place: &RunAddress,
@@ -101,7 +105,7 @@ impl Seat {
         Ok((seat, Lead { reins: Reins { stop, words: heard }, waits, asked }))
     }
 
-    /// The run, which begins, or goes on where it is there; `tools` are those of whoever asked, on these `terms`. That it does
+    /// Makes the run ready: a new one or a resumed one, with the caller's `tools` and `terms`. Its beginning
     /// is in the conversation when this returns.
     pub(crate) fn work(
         &self,
@@ -124,7 +128,7 @@ impl Seat {
         })
     }
 
-    /// Lets the run go on in a task of its own. What was said too late for it is answered in one more run.
+    /// Drives the run in a task of its own. Messages that came too late for it are answered in one more run.
     pub(crate) fn go_on(self, work: Work) {
         let host: Arc<Host> = Arc::clone(self.agents.host());
         host.tasks.spawn(async move {

@@ -1,4 +1,4 @@
-//! What can be set about an agent and about its tools, checked.
+//! The settings of agents and of their tools, checked.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -24,64 +24,64 @@ pub use stream::{StreamFile, StreamSink, StreamSocket, StreamTarget};
 /// The settings of one agent, after they were checked.
 #[derive(Debug, Clone)]
 pub struct AgentConfig {
-    /// By this name it is asked, and it stands in its runs.
+    /// The name under which it is asked, and which its runs carry.
     pub name: CompactString,
-    /// What it is.
+    /// Who does its runs.
     pub kind: AgentKind,
 }
 
-/// What an agent is.
+/// Who does the runs of an agent.
 #[derive(Debug, Clone)]
 pub enum AgentKind {
-    /// The hub itself runs it: a model, and tools.
+    /// The hub itself, with a model and tools.
     Runner(Box<RunnerConfig>),
-    /// It runs elsewhere, and the hub calls it.
+    /// An agent in another server, which the hub calls.
     Remote(Box<RemoteConfig>),
 }
 
 /// An agent that the hub runs.
 #[derive(Debug, Clone)]
 pub struct RunnerConfig {
-    /// Where the model is.
+    /// The server of the model.
     pub provider: Provider,
-    /// Bounds and patience; the model and the agent's name are in it.
+    /// The bounds of a run; they include the names of the model and the agent.
     pub plan: Plan,
-    /// What the model is told before everything else.
+    /// The system prompt.
     pub system: Option<String>,
     /// The servers whose tools it may call.
     pub tools: Vec<CompactString>,
-    /// How the model answers, where it does that in words of its own.
+    /// The dialect of the model's answers, if it is one that the user describes.
     pub dialect: Option<UserDialect>,
-    /// Calls are looked for in the text of the answer too, written so.
+    /// The form in which calls are searched for in the text of answers; `None` for no search.
     pub text_calls: Option<TextForm>,
-    /// What was set about such calls.
+    /// The settings of that search.
     pub text_rules: TextRules,
-    /// How many pieces of an answer, and of what its calls say, may wait for the agent; beyond, their senders wait.
+    /// How many notes from the model and from calls may wait for the agent; beyond them, their senders wait.
     pub notes_max: usize,
-    /// More fields of each request to the model; they win over those that the hub would send.
+    /// Additional fields of each request to the model. They replace those that the hub would send.
     pub request: serde_json::Map<String, serde_json::Value>,
-    /// What its tokens cost, where that is not what its model costs anyway.
+    /// The price of its tokens; `None` for that of its model.
     pub price: Option<Price>,
-    /// Where the raw events of its provider go besides.
+    /// Sinks that get the raw events of its provider.
     pub sinks: Vec<StreamSink>,
 }
 
-/// An agent elsewhere.
+/// An agent in another server.
 #[derive(Debug, Clone)]
 pub struct RemoteConfig {
-    /// How it is asked and how it answers.
+    /// The protocol in which it is asked and answers.
     pub speaks: RemoteKind,
-    /// Where it is.
+    /// The server.
     pub upstream: Upstream,
-    /// What is put behind its path for a request, where that is the same for all.
+    /// The path below the server's URL for a request, if it is the same for all.
     pub path: String,
     /// The environment variable with the key that it wants.
     pub key_env: Option<String>,
-    /// The model, agent or graph that is asked for there, where it has several.
+    /// The model, agent or graph that is asked for, if the server has several.
     pub model: Option<CompactString>,
-    /// How long it may say nothing before it counts as lost.
+    /// How long it may be silent before it counts as lost.
     pub patience: Duration,
-    /// What its tokens cost, where that is not what its model costs anyway.
+    /// The price of its tokens; `None` for that of its model.
     pub price: Option<Price>,
 }
 
@@ -94,7 +94,7 @@ macro_rules! remote_kinds {
         }
 
         impl RemoteKind {
-            /// All of them.
+            /// All protocols.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
             /// Its name in settings.
@@ -127,12 +127,12 @@ remote_kinds! {
 }
 
 impl RemoteKind {
-    /// The kind of that name in settings.
+    /// The protocol of that name.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }
 
-    /// The dialect that it answers in.
+    /// The dialect of its answers.
     pub fn dialect(self) -> &'static str {
         match self {
             Self::Agno => dialects::agno::NAME,
@@ -147,31 +147,32 @@ impl RemoteKind {
         }
     }
 
-    /// The decoder for that: what agents add to chat completions that execute their calls themselves is read too.
+    /// The decoder for its answers. For chat completions, it also reads what is added by agents that execute
+    /// their calls themselves.
     pub(crate) fn decoder(self) -> &'static str {
         if self == Self::OpenAi { dialects::bernard::NAME } else { self.dialect() }
     }
 
-    /// Whether what is asked for there is a model.
+    /// Whether what is asked for by name is a model.
     pub(crate) fn has_models(self) -> bool {
         matches!(self, Self::Forge | Self::OpenAi | Self::Anthropic)
     }
 
-    /// Whether its contract has a place for tools that whoever asks executes.
+    /// Whether the protocol can offer tools that the caller executes.
     pub(crate) fn takes_tools(self) -> bool {
         matches!(self, Self::AgUi | Self::OpenAi | Self::Anthropic)
     }
 
-    /// Whether it must be said what is asked for there.
+    /// Whether the settings must say what is asked for.
     pub fn needs_model(self) -> bool {
         matches!(self, Self::Agno | Self::OpenAi | Self::Anthropic)
     }
 
-    /// What is behind a base URL for a request; nothing where the URL is that of the request itself.
+    /// The path below a base URL for a request; empty if the URL is that of the request itself.
     pub fn path_behind(self, url: &str) -> &'static str {
         match self {
             Self::Agno | Self::LangGraph => "",
-            // The URL itself is asked, to the letter.
+            // The URL is used exactly as it is set.
             Self::AgUi | Self::AiSdk if url.ends_with('/') => "/",
             Self::AgUi | Self::AiSdk => "",
             Self::DeepAgent | Self::Forge | Self::Ralph if url.ends_with("/chat/stream") => "",
@@ -180,44 +181,44 @@ impl RemoteKind {
         }
     }
 
-    /// Whose words it speaks, for headers with keys.
+    /// The API whose headers carry its key.
     pub fn api(self) -> Api {
         if self == Self::Anthropic { Api::Anthropic } else { Api::OpenAi }
     }
 }
 
-/// A server with tools, which speaks the Model Context Protocol.
+/// A server with tools that speaks the Model Context Protocol.
 #[derive(Debug, Clone)]
 pub struct ToolServer {
-    /// Stands in front of the names of its tools.
+    /// Its name, which begins the names of its tools.
     pub name: CompactString,
     /// How it is reached.
     pub reach: Reach,
-    /// How long it may take to start, or to say which tools it has.
+    /// How long it may take to start, or to list its tools.
     pub patience: Duration,
 }
 
 /// How a server with tools is reached.
 #[derive(Debug, Clone)]
 pub enum Reach {
-    /// A program that the hub starts, over its stdin and stdout.
+    /// As a program that the hub starts, over its stdin and stdout.
     Program {
         /// The program and its arguments.
         command: Vec<String>,
-        /// Variables of its environment, beside the few of the hub's that every program has.
+        /// Variables of its environment, besides the few of the hub's that every program gets.
         env: Vec<(String, String)>,
-        /// Where it is started.
+        /// The folder in which it is started.
         directory: Option<PathBuf>,
     },
-    /// Streamable HTTP.
+    /// Over streamable HTTP.
     Http {
         /// Its URL.
         url: String,
-        /// Where that is, and who is trusted there.
+        /// The server of that URL and whose certificates it may have.
         upstream: Box<Upstream>,
         /// The environment variable with the key that it wants.
         key_env: Option<String>,
-        /// More headers of each request.
+        /// Additional headers of each request.
         headers: Vec<FilledHeader>,
     },
 }

@@ -1,5 +1,5 @@
-//! Where the raw events of a model's answers go besides: into a file, into somebody's WebSocket. What such a sink does not
-//! take in time is lost to it, and to nobody else: the run never waits for one.
+//! Streams: sinks that get the raw events of a model's answers, in a file or over a WebSocket. What a sink
+//! does not take in time is lost to it alone; the run never waits for a sink.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,19 +14,19 @@ use crate::settings::{StreamSink, StreamTarget};
 mod file;
 mod socket;
 
-/// The sinks of one run.
+/// The sinks of one run. Clones share them; they end when the last clone is dropped.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Streams(Arc<[SinkLink]>);
 
-/// The way to one of them.
+/// The way to one sink.
 #[derive(Debug)]
 struct SinkLink {
     events: mpsc::Sender<Arc<str>>,
-    /// What it did not take.
+    /// How many events it did not take.
     lost: Arc<AtomicU64>,
 }
 
-/// Hears one answer, and passes its events on.
+/// Splits one answer into events and passes them to the sinks.
 #[derive(Debug)]
 pub(crate) struct Tap {
     framing: BodyFraming,
@@ -34,7 +34,8 @@ pub(crate) struct Tap {
 }
 
 impl Streams {
-    /// Those that are set for the run at `place`. Each runs until this is dropped, and what it has taken is delivered.
+    /// Starts the sinks that are set for the run at `place`. Each ends after this is dropped, when it has
+    /// delivered what it has taken.
     pub(crate) fn open(host: &Arc<Host>, place: &RunAddress, set: &[StreamSink]) -> Self {
         let lines = set.iter().map(|sink| {
             let (events, inbox) = mpsc::channel(sink.events_max.max(1));
@@ -57,11 +58,12 @@ impl Streams {
         Self(lines.collect())
     }
 
-    /// Hears the next answer, where anybody wants to know.
+    /// A tap for the next answer; `None` if there are no sinks.
     pub(crate) fn tap(&self) -> Option<Tap> {
         (!self.0.is_empty()).then(|| Tap { framing: BodyFraming::default(), sinks: self.clone() })
     }
 
+    /// Passes an event to all sinks; never waits.
     fn say(&self, event: &str) {
         let event: Arc<str> = Arc::from(event);
         for line in self.0.iter() {
@@ -73,19 +75,20 @@ impl Streams {
 }
 
 impl Tap {
-    /// The next bytes of the answer.
+    /// Takes the next bytes of the answer.
     pub(crate) fn hear(&mut self, bytes: &[u8]) {
         let Self { framing, sinks } = self;
         framing.feed(bytes, &mut |frame| pass(sinks, frame));
     }
 
-    /// The answer is over.
+    /// Ends the answer.
     pub(crate) fn end(mut self) {
         let Self { framing, sinks } = &mut self;
         framing.end(&mut |frame| pass(sinks, frame));
     }
 }
 
+/// Passes the data of one frame to the sinks.
 fn pass(sinks: &Streams, frame: StreamPiece<'_>) {
     match frame.body {
         PieceBody::Event { data, .. } => sinks.say(&line(data)),
@@ -94,11 +97,11 @@ fn pass(sinks: &Streams, frame: StreamPiece<'_>) {
     }
 }
 
-/// The event as JSON on one line: as it came where it is JSON, else as a string.
+/// The event as JSON on one line: unchanged if it is JSON, otherwise as a string.
 fn line(data: &str) -> String {
     let is_json = serde_json::from_str::<serde::de::IgnoredAny>(data).is_ok();
     if is_json {
-        // Between the values of JSON a line break means nothing, and inside of them there is none.
+        // In JSON, line breaks occur only between tokens and mean nothing.
         return data.replace(['\n', '\r'], " ");
     }
     serde_json::Value::from(data).to_string()

@@ -1,4 +1,4 @@
-//! What whoever asks for a run says beside the messages: who asks, and how the run is to go.
+//! Terms: what a caller says besides the messages: who asks, and how the run is to be done.
 
 use compact_str::CompactString;
 use model::Json;
@@ -6,7 +6,7 @@ use model::event::Kind;
 use model::view::{NoteBody, RunView};
 use serde::{Deserialize, Serialize};
 
-/// The agent's own event in a run that holds its terms.
+/// The name of the hub's own event that stores the terms in a run.
 const NAME: &str = "remote_terms";
 
 /// The caller's terms. They are stored in the run, so that they still hold when somebody else resumes it.
@@ -16,16 +16,16 @@ pub struct Terms {
     /// The user that the caller names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<CompactString>,
-    /// What the caller calls the conversation.
+    /// The caller's name for the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chat: Option<CompactString>,
-    /// The agent is offered no tools.
+    /// Whether the agent is offered no tools.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub without_tools: bool,
 }
 
 impl Terms {
-    /// Those of a run that is there; the usual ones where it has none, or is none of the hub's.
+    /// The terms of an existing run; the default if it has none or is not one of the hub's.
     pub fn of(run: &RunView) -> Self {
         if !run.own {
             return Self::default();
@@ -37,7 +37,7 @@ impl Terms {
         terms.unwrap_or_default()
     }
 
-    /// As they stand in the run; nothing where they are the usual ones.
+    /// The event that stores the terms; `None` for the default.
     pub fn note(&self) -> Option<Kind> {
         (*self != Self::default()).then(|| Kind::Custom { name: NAME.into(), value: Json::of(self) })
     }

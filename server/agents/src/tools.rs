@@ -1,7 +1,8 @@
-//! The tools of agents: servers that speak the Model Context Protocol. Each server is reached once for all runs, when one of
-//! them first wants its tools, and again when it is gone. What is wrong with a server harms the calls of its own tools alone.
+//! The tools of agents: servers that speak the Model Context Protocol. Each server is connected once for all
+//! runs, when one of them first wants its tools, and again after it is lost. If something is wrong with a
+//! server, only calls of its own tools fail.
 //!
-//! The model knows a tool as `server__tool`.
+//! The model sees the name of a tool as `server__tool`.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -31,46 +32,47 @@ mod session;
 use outcome::outcome;
 use session::{OnProgress, Session};
 
-/// How long a server that could not be reached is left alone.
+/// How long a server that could not be reached is not tried again.
 const LEFT_ALONE: Duration = Duration::from_secs(5);
 
-/// All configured tool servers. One for the hub, shared by all runs; sessions end with it.
+/// All tool servers in the settings. One for each hub, shared by all runs; their sessions end with it.
 #[derive(Debug)]
 pub struct Toolbox {
-    /// The way out.
+    /// The way to other servers, for servers that are not in the settings.
     egress: Arc<Egress>,
     servers: BTreeMap<CompactString, Server>,
 }
 
+/// A tool server and what it answered last.
 #[derive(Debug)]
 struct Server {
     config: ToolServer,
-    /// A command that starts another program and lets it die with the hub; empty where programs are started as they are.
+    /// A command that starts another program and ends it when the hub dies; empty to start programs directly.
     launcher: Arc<[OsString]>,
-    /// The way out.
+    /// The way to other servers.
     egress: Arc<Egress>,
     state: Mutex<State>,
 }
 
-/// How a server stands.
+/// The connection to a server.
 #[derive(Debug, Default)]
 struct State {
     session: Option<Arc<Session>>,
-    /// When it could not be reached, and why.
+    /// When it last could not be reached, and why.
     failed: Option<(Instant, String)>,
 }
 
 /// The tools that a model is offered.
 #[derive(Debug, Default)]
 pub(crate) struct Offer {
-    /// As its API wants them.
+    /// The tools in the form of the model's API.
     pub(crate) tools: Vec<Value>,
-    /// The servers whose tools are not there, and why.
+    /// The servers whose tools cannot be used, each with the reason.
     pub(crate) missing: Vec<(CompactString, String)>,
 }
 
 impl Toolbox {
-    /// The servers that were set. None is reached yet.
+    /// Makes a toolbox of the servers that are set. None is connected yet.
     pub fn new(set: &[ToolServer], launcher: &[OsString], egress: &Arc<Egress>) -> Self {
         let launcher: Arc<[OsString]> = Arc::from(launcher);
         let servers = set.iter().map(|config| {
@@ -81,7 +83,8 @@ impl Toolbox {
         Self { servers: servers.collect(), egress: Arc::clone(egress) }
     }
 
-    /// The tools of the servers `names`, for a model that speaks `api`.
+    /// The tools of the servers `names`, for a model with the API `api`. Connects servers if necessary, and
+    /// waits for the slowest.
     pub(crate) async fn offer(&self, names: &[CompactString], api: ModelApi) -> Offer {
         let mut offer = Offer::default();
         let mut known = std::collections::BTreeSet::new();
@@ -118,8 +121,8 @@ impl Toolbox {
         tools
     }
 
-    /// The tools of the server at `url`, reached with this key for once: `name`, `description`, `inputSchema`. Else why there
-    /// are none.
+    /// Connects to the server at `url` with this key, lists its tools (`name`, `description`, `inputSchema`)
+    /// and disconnects. The error says why it failed.
     pub async fn probe(
         &self,
         url: &str,
@@ -140,8 +143,8 @@ impl Toolbox {
         Ok(session.tools.iter().take(OFFERED_TOOLS_MAX).map(told).collect())
     }
 
-    /// Executes a call with a tool of the servers `names`, until it is over or `abort` is cancelled. Gives a result in any
-    /// case but the last. `progress` is told how far the call is.
+    /// Executes a call with a tool of the servers `names`. Always returns a result, a failed one if something
+    /// went wrong, unless `abort` is cancelled before. `progress` is called with the progress of the call.
     pub(crate) async fn execute(
         &self,
         names: &[CompactString],
@@ -163,7 +166,7 @@ impl Toolbox {
         let answer = tokio::select! {
             biased;
             () = abort.cancelled() => {
-                // The server may be gone, which is the same.
+                // If the server is gone, the call is over anyway.
                 drop(handle.cancel(Some(String::from("nobody waits for it any more"))).await);
                 return None;
             }
@@ -181,12 +184,13 @@ impl Toolbox {
         })
     }
 
+    /// Finds the tool, connects its server if necessary, and sends the call.
     async fn begin(&self, names: &[CompactString], call: &Execute) -> Result<Called, String> {
         let arguments = arguments(&call.arguments)?;
         let servers = names.iter().filter_map(|name| self.servers.get(name));
         let mine = |server: &&Server| call.name.starts_with(&server.prefix());
         let nobody = || format!("there is no tool {:?}", call.name);
-        // A server whose name is the beginning of another's is not meant where both would fit.
+        // If one server's name is the beginning of another's, the longer name that fits is meant.
         let server = servers.filter(mine).max_by_key(|server| server.config.name.len()).ok_or_else(nobody)?;
         let session = server.session().await?;
         let tool = session.tools.iter().find(|tool| server.offers(tool) == call.name).ok_or_else(nobody)?;
@@ -199,7 +203,7 @@ impl Toolbox {
         }
     }
 
-    /// Ends all servers.
+    /// Ends the sessions with all servers.
     pub async fn close(&self) {
         for server in self.servers.values() {
             server.state.lock().await.session = None;
@@ -207,21 +211,22 @@ impl Toolbox {
     }
 }
 
-/// A call that is on its way.
+/// A call that was sent.
 type Called = (Arc<Session>, rmcp::service::RequestHandle<rmcp::RoleClient>);
 
 impl Server {
-    /// What the names of its tools begin with.
+    /// The beginning of the names of its tools.
     fn prefix(&self) -> String {
         format!("{}__", self.config.name)
     }
 
-    /// The name by which the model knows a tool.
+    /// The name of a tool as the model sees it.
     fn offers(&self, tool: &Tool) -> String {
         tool_name(&format!("{}{}", self.prefix(), tool.name))
     }
 
-    /// The session with it; a new one where there is none, or none any more.
+    /// The session with the server; a new one if there is none or it is lost. Several callers wait for the
+    /// same attempt.
     async fn session(&self) -> Result<Arc<Session>, String> {
         let mut state = self.state.lock().await;
         if let Some(session) = state.session.as_ref().filter(|session| session.is_open()) {
@@ -256,7 +261,7 @@ impl Server {
     }
 }
 
-/// A tool as the API wants it.
+/// A tool in the form of the model's API.
 pub(crate) fn tool(api: ModelApi, name: &str, description: &str, schema: &Value) -> Value {
     match api {
         ModelApi::OpenAi => json!({
@@ -267,7 +272,7 @@ pub(crate) fn tool(api: ModelApi, name: &str, description: &str, schema: &Value)
     }
 }
 
-/// Arguments as a server takes them.
+/// Parses arguments, which must be an object or empty.
 fn arguments(text: &str) -> Result<JsonObject, String> {
     match text.trim() {
         "" | "null" => Ok(JsonObject::new()),
@@ -277,7 +282,7 @@ fn arguments(text: &str) -> Result<JsonObject, String> {
     }
 }
 
-/// What a server says about how far a call is. Servers count in fractions too; then it is in percent.
+/// Converts a server's report of progress. Some servers count in fractions of 1; those become percent.
 fn progress(tool: ToolCallId, current: f64, total: Option<f64>, text: Option<String>) -> ToolProgress {
     let is_fraction = total.is_some_and(|total| total <= 1.0);
     let factor = if is_fraction { 100.0 } else { 1.0 };

@@ -1,8 +1,8 @@
-//! The way to a server that answers runs.
+//! The sender to a server that answers runs.
 
 use bytes::Bytes;
 use http_body_util::Full;
 use upstream::Sender;
 
-/// A way to a model, to an agent in another server, or to a server with tools.
+/// Sends requests to a model, to an agent in another server, or to a tool server.
 pub(crate) type Way = Sender<Full<Bytes>>;

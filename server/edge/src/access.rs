@@ -1,5 +1,6 @@
-//! Access control, the part with files, a clock and randomness: the crate `access` decides, here is what it decides about. Without
-//! [`AccessConfig`] everybody may do everything, on this machine.
+//! The part of access control that needs files, a clock and randomness. The crate `access` decides; this
+//! module holds what it decides about. Without [`AccessConfig`] access control is off: everybody on this
+//! machine may do everything.
 
 use std::future::pending;
 use std::net::IpAddr;
@@ -24,44 +25,53 @@ pub use audit::{AUDIT_PART_BYTES_MAX, AUDIT_PARTS_MAX, AuditReport, verify};
 use store::ShareStore;
 pub use store::{StoreError, TokenStore, random};
 
-/// Between two looks whether the file of tokens has changed.
+/// The time between two checks whether the file of tokens has changed.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// Longest sleep until what was let in is looked at again: the clock of the system may be set.
+/// The longest sleep before an admission is checked again, because the time of day may be set while it
+/// sleeps.
 const RECHECK_MAX: Duration = Duration::from_mins(1);
 
-/// How access control is set.
+/// The settings of access control.
 #[derive(Debug, Clone)]
 pub struct AccessConfig {
-    /// The folder of what the hub keeps; the files of tokens and links are in it.
+    /// The data folder, in which the files of tokens and links are.
     pub folder: PathBuf,
-    /// Tokens that stand in no file, for the hub's own clients.
+    /// Tokens that are in no file, for the hub's own clients such as the demo.
     pub own: Tokens,
     /// What roles hide, which tokens and links name.
     pub roles: Roles,
-    /// Addresses of proxies in front of the hub: what they say of a request is believed, and they may come without TLS.
+    /// Addresses of proxies in front of the hub. Their forwarding headers are believed, and they may connect
+    /// without TLS.
     pub proxies: Vec<IpAddr>,
 }
 
-/// Says who may come in. Cheap where access control is off.
+/// Decides who may come in. One for each hub, shared by all requests and sockets. Costs next to nothing while
+/// access control is off.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
+    /// `None` while access control is off.
     guarded: Option<Guarded>,
 }
 
+/// The state while access control is on.
 #[derive(Debug)]
 struct Guarded {
+    /// Who is known: tokens, sessions and links.
     registry: RwLock<Registry>,
+    /// The file of tokens, which the hub only reads.
     tokens: TokenStore,
+    /// The file of links.
     shares: ShareStore,
+    /// Proxies that were named in the settings.
     proxies: Vec<IpAddr>,
     audit: AuditLog,
-    /// Rises with every change of who is known.
+    /// Rises with every change of who is known, so that admissions are checked again.
     changes: watch::Sender<u64>,
 }
 
 impl Gate {
-    /// As `config` says; reads the files.
+    /// Makes the gate that `config` describes and reads the files. Fails if a file cannot be read.
     pub(crate) fn new(config: Option<&AccessConfig>) -> Result<Self, StoreError> {
         let Some(config) = config else { return Ok(Self::default()) };
         let tokens = TokenStore::in_folder(&config.folder);
@@ -105,25 +115,25 @@ impl Gate {
         self.guarded.as_ref().is_some_and(|guarded| guarded.registry.read().roles().find(name).is_some())
     }
 
-    /// Whether `address` is that of a proxy that was named.
+    /// Whether `address` is that of a proxy named in the settings.
     pub(crate) fn is_proxy(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.guarded.as_ref().is_some_and(|it| it.proxies.iter().any(|known| known.to_canonical() == address))
     }
 
-    /// Who calls with the token `text`.
+    /// Admits whoever has the token `text`.
     pub(crate) fn by_token(&self, text: &str) -> Result<Admission, Denial> {
         let guarded = self.guarded.as_ref().ok_or(Denial::Malformed)?;
         guarded.registry.read().by_token(text, clock::now_ms())
     }
 
-    /// Who calls with the secret of a session.
+    /// Admits whoever has the secret of a session.
     pub(crate) fn by_session(&self, session: &Secret) -> Result<Admission, Denial> {
         let guarded = self.guarded.as_ref().ok_or(Denial::Malformed)?;
         guarded.registry.read().admit(Proof::Session(session.hash()), clock::now_ms())
     }
 
-    /// Whether what was let in before still holds.
+    /// Checks an earlier admission again. The error says why it no longer holds.
     pub(crate) fn still_holds(&self, admission: &Admission) -> Result<(), Denial> {
         match &self.guarded {
             None => Ok(()),
@@ -131,12 +141,13 @@ impl Gate {
         }
     }
 
-    /// A number that rises with every change of who is known; 0 for ever where access control is off.
+    /// A number that rises with every change of who is known; always 0 while access control is off.
     pub(crate) fn changes(&self) -> u64 {
         self.guarded.as_ref().map_or(0, |guarded| *guarded.changes.borrow())
     }
 
-    /// Ready once `admission` does not hold any more: revoked, expired or logged out.
+    /// Waits until `admission` no longer holds because it was revoked, has expired or was logged out, and
+    /// says which. Never ready while access control is off. May be cancelled.
     pub(crate) async fn over(&self, admission: &Admission) -> Denial {
         let Some(guarded) = &self.guarded else { return pending().await };
         let mut changes = guarded.changes.subscribe();
@@ -153,7 +164,7 @@ impl Gate {
         }
     }
 
-    /// Begins a session for whoever has the token `text`; its secret.
+    /// Begins a session for whoever has the token `text`; returns its secret, for a cookie.
     pub(crate) fn log_in(&self, text: &str) -> Result<(Secret, Admission), Denial> {
         let guarded = self.guarded.as_ref().ok_or(Denial::Malformed)?;
         let session = Secret::mint(SecretKind::Session, &random());
@@ -161,7 +172,7 @@ impl Gate {
         Ok((session, admission))
     }
 
-    /// Ends a session; the name of whose it was.
+    /// Ends a session, and says whose it was. Streams and sockets that it has open end too.
     pub(crate) fn log_out(&self, session: &Secret) -> Option<CompactString> {
         let guarded = self.guarded.as_ref()?;
         let who = self.by_session(session).map_or(CompactString::default(), |it| it.principal.name().into());
@@ -172,7 +183,7 @@ impl Gate {
         Some(who)
     }
 
-    /// Makes a link; its secret. Waits for the disk.
+    /// Makes a link and stores it; returns its secret, which cannot be read again. Waits for the disk.
     pub(crate) fn share(&self, make: impl FnOnce(access::Hash) -> Share) -> Result<Secret, ShareFault> {
         let guarded = self.guarded.as_ref().ok_or(ShareFault::Off)?;
         let secret = Secret::mint(SecretKind::Share, &random());
@@ -182,13 +193,13 @@ impl Gate {
         Ok(secret)
     }
 
-    /// Counts that a link is followed, and begins a session for it. Waits for the disk.
+    /// Counts a use of the link with the secret `text` and begins a session for it. Waits for the disk.
     pub(crate) fn follow(&self, text: &str) -> Result<(Secret, Share), Denial> {
         let guarded = self.guarded.as_ref().ok_or(Denial::Unknown)?;
         let session = Secret::mint(SecretKind::Session, &random());
         let mut registry = guarded.registry.write();
         let (share, _) = registry.follow(text, &session, clock::now_ms())?;
-        // A view that cannot be counted must not be given.
+        // A use that cannot be counted must not be given.
         if share.views_left.is_some()
             && let Err(error) = guarded.shares.save(registry.shares())
         {
@@ -199,13 +210,13 @@ impl Gate {
         Ok((session, share))
     }
 
-    /// The links that `may` says so of.
+    /// The links for which `may` is true.
     pub(crate) fn shares(&self, may: impl Fn(&Share) -> bool) -> Vec<Share> {
         let Some(guarded) = &self.guarded else { return Vec::new() };
         guarded.registry.read().shares().all().iter().filter(|share| may(share)).cloned().collect()
     }
 
-    /// Takes a link back, where `may` says so of it; false where there is none. Waits for the disk.
+    /// Revokes a link for which `may` is true, and stores that; false if there is none. Waits for the disk.
     pub(crate) fn unshare(&self, id: &str, may: impl Fn(&Share) -> bool) -> Result<bool, ShareFault> {
         let guarded = self.guarded.as_ref().ok_or(ShareFault::Off)?;
         let mut registry = guarded.registry.write();
@@ -217,10 +228,11 @@ impl Gate {
         Ok(was_there)
     }
 
-    /// Takes over what changes in the file of tokens, and tells `changed` each time. Does not end.
+    /// Takes over changes of the file of tokens, and calls `changed` after each. Never returns; cancel it to
+    /// stop.
     pub(crate) async fn watch(&self, changed: impl Fn()) {
         let Some(guarded) = &self.guarded else { return pending().await };
-        // Whatever it was when the hub began is looked at once more: it may have changed meanwhile.
+        // The first look always loads the file: it may have changed since the hub read it.
         let mut known = None;
         loop {
             sleep(LOOK_EVERY).await;
@@ -239,7 +251,8 @@ impl Gate {
                     guarded.changed();
                     changed();
                 }
-                // Half a file would let nobody in, or somebody who was revoked: what held before holds until it is mended.
+                // A broken file would let in nobody, or somebody who was revoked. Until it is mended, what
+                // held before holds.
                 Err(error) => tracing::error!(%error, "the tokens stay as they were"),
             }
         }
@@ -256,23 +269,24 @@ fn warn_of_unknown_roles(registry: &Registry) {
 }
 
 impl Guarded {
+    /// Makes everybody who waits check admissions again.
     fn changed(&self) {
         self.changes.send_modify(|changes| *changes += 1);
     }
 }
 
-/// Why a link was not made or taken back.
+/// Why a link was not made or revoked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ShareFault {
-    /// There is nobody to share with whom anything is kept from.
+    /// Access control is off, so there is nothing to share.
     #[error(
         "access control is off: everybody who reaches this hub sees everything, and there is nothing to share"
     )]
     Off,
-    /// It is none that may be.
+    /// The link is not allowed.
     #[error(transparent)]
     Share(#[from] access::ShareError),
-    /// The file was not written.
+    /// The file of links cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -1,4 +1,5 @@
-//! The whole hub put together: accepts connections, routes requests, drains at the end (invariant I13).
+//! The running hub: accepts connections, routes requests, runs what happens beside the traffic, and drains at
+//! the end (invariant I13).
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -33,19 +34,19 @@ use hub::Bounds;
 
 mod entry;
 
-/// How long a connection may take to send the head of a request.
+/// How long a connection may take to send the head of a request, or to agree on TLS.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Least time between two rounds of upkeep.
+/// The least time between two rounds of upkeep.
 const ROUND_MIN: Duration = Duration::from_millis(100);
 
-/// Answers of fewer bytes are sent as they are: packing them would save less than the headers for it cost.
+/// Answers with fewer bytes are not compressed: it would save less than the headers for it cost.
 const COMPRESSED_BYTES_MIN: u16 = 1 << 10;
 
-/// How long a connection is silent before the kernel asks whether its peer is still there.
+/// How long a connection is silent before the kernel checks that its peer is still there.
 const KEEP_ALIVE: Duration = Duration::from_mins(1);
 
-/// Serves until `shutdown`, then drains. Fails when something was not written by then.
+/// Serves until `shutdown` is ready, then drains and closes the log. The error says what was not written.
 pub(crate) async fn run(
     shared: Arc<Shared>,
     listener: TcpListener,
@@ -70,7 +71,7 @@ pub(crate) async fn run(
         retention::run(&shared.hub, &shared.fanout, shared.config.retain, shared.config.retain_every);
     let mut proxied = tokio::spawn(proxy::keep_up(Arc::clone(&shared)));
     let traces = traces::run(&shared.traces, &shared.fanout);
-    // None of them ends by itself.
+    // None of these ends by itself.
     tokio::select! {
         () = &mut shutdown => {}
         () = accept(&shared, &listener, &router) => {}
@@ -90,7 +91,7 @@ pub(crate) async fn run(
     drop(listener);
     drain(&shared).await;
     shared.tools.close().await;
-    // Nothing is published any more: the log ends well, with rows that are true.
+    // Nothing is published any more, so the log ends well and its rows are up to date.
     blocking(|| {
         proxy::close(&shared);
         shared.traces.flush(&shared.fanout);
@@ -100,16 +101,16 @@ pub(crate) async fn run(
     })
 }
 
-/// What the hub does beside the traffic.
+/// Runs the hub's upkeep in rounds. Never returns.
 async fn upkeep(shared: &Shared) {
     let bounds = Bounds::idle_after(shared.config.idle, shared.config.memory_target);
     loop {
-        // Where memory fills faster than that, rounds follow each other as fast as the log can take what leaves.
+        // While memory fills faster, rounds follow each other as fast as the log takes what leaves.
         tokio::time::sleep(shared.config.upkeep.min(ROUND_MIN)).await;
         let rest = shared.config.upkeep.saturating_sub(ROUND_MIN);
         drop(tokio::time::timeout(rest, shared.hub.crowded()).await);
         let hub = Arc::clone(&shared.hub);
-        // Beside the task that accepts. It is seen to its end even when the hub stops meanwhile.
+        // On another thread than the task that accepts. A round is finished even if the hub stops meanwhile.
         let work = tokio::task::spawn_blocking(move || hub.keep_up(clock::now_ms(), bounds));
         if let Err(error) = work.await {
             tracing::error!(%error, "the upkeep of the hub broke off");
@@ -117,26 +118,27 @@ async fn upkeep(shared: &Shared) {
     }
 }
 
+/// Accepts connections. Never returns.
 async fn accept(shared: &Arc<Shared>, listener: &TcpListener, router: &Router) {
     loop {
         match listener.accept().await {
             Ok((stream, from)) => entry::enter(shared, stream, from, router),
             Err(error) => {
                 tracing::warn!(%error, "accept failed");
-                // Out of file descriptors: the next try would fail at once and spin.
+                // Out of file descriptors: without a pause the next attempt would fail at once, and so on.
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
     }
 }
 
-/// Tells everybody, and waits until they are gone or the time is up.
+/// Tells all connections to end, and waits until they have or the time for draining is over.
 async fn drain(shared: &Shared) {
     tracing::info!("draining");
     shared.drain.cancel();
     shared.tasks.close();
     let gone = async {
-        // Sockets look at the time when they are woken, and they must look until they are closed.
+        // Sockets check the time when they are woken, so they are woken until all are closed.
         loop {
             shared.sockets.wake_due(true);
             let step = tokio::time::sleep(Duration::from_millis(50));
@@ -151,17 +153,18 @@ async fn drain(shared: &Shared) {
     }
 }
 
-/// Sends at once what is written, and leaves with us what cannot be sent yet: it can still be conflated (invariant I8).
+/// Makes the kernel send at once what is written, and leave with us what it cannot send yet: that can still
+/// be conflated (invariant I8).
 fn tune(stream: &TcpStream) -> std::io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     socket2::SockRef::from(stream).set_tcp_notsent_lowat(model::limits::UNSENT_BYTES_MAX)?;
-    // A body may be silent for hours; whether its sender is still there, the kernel asks.
+    // A body may be silent for hours; the kernel finds out whether its sender is still there.
     let alive = socket2::TcpKeepalive::new().with_time(KEEP_ALIVE);
     socket2::SockRef::from(stream).set_tcp_keepalive(&alive)?;
     stream.set_nodelay(true)
 }
 
-/// Serves the requests of one connection.
+/// Serves the requests of one connection until it ends or the hub drains.
 async fn connection(shared: Arc<Shared>, stream: TcpStream, peer: Peer, router: Router) {
     if let Err(error) = tune(&stream) {
         tracing::debug!(%error, "the connection stays as the kernel made it");
@@ -176,7 +179,7 @@ async fn connection(shared: Arc<Shared>, stream: TcpStream, peer: Peer, router: 
     let service = TowerToHyperService::new(service);
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder.max_buf_size(64 << 10).timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
-    // For calls that are passed on, whose servers may look at it.
+    // For proxied calls, whose upstreams may depend on the case.
     builder.preserve_header_case(true);
     let mut serving = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
     let served = tokio::select! {
@@ -191,8 +194,9 @@ async fn connection(shared: Arc<Shared>, stream: TcpStream, peer: Peer, router: 
     }
 }
 
-/// The routes whose answers are compressed for whoever takes that. Streams (SSE), proxied answers, files of the page, which are compressed
-/// as they are built, and the doors, whose clients are other systems', are not among them.
+/// The routes whose answers are compressed for clients that accept it. Streams (SSE), proxied answers and the
+/// doors, whose clients are other programs, are not among them, nor the files of the page, which are
+/// compressed when they are built.
 fn compressed() -> Router<Arc<Shared>> {
     let worth_it = DefaultPredicate::new().and(SizeAbove::new(COMPRESSED_BYTES_MIN));
     Router::new()
@@ -213,10 +217,11 @@ fn compressed() -> Router<Arc<Shared>> {
         )
         .route("/v1/conversations/{conversation}/export/{format}", get(export::export))
         .route("/v1/conversations/{conversation}/results/{hash}", get(results::result))
-        // The threads that do it serve sockets as well: what packs fastest.
+        // Compression runs on threads that serve sockets too, so it uses the fastest level.
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(worth_it))
 }
 
+/// All routes, with the checks that each request passes first.
 fn router(shared: &Arc<Shared>) -> Router {
     Router::new()
         .route("/", get(page::index))

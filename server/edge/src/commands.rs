@@ -1,4 +1,5 @@
-//! Commands: what a person has done in a conversation, over whatever door it comes. Each is done once, whoever repeats it.
+//! Commands: what a person wants done in a conversation, over whatever door it comes. A repeated command is
+//! done once.
 
 use std::sync::Arc;
 
@@ -21,7 +22,9 @@ mod remembered;
 
 pub(crate) use remembered::Remembered;
 
-/// Does what `who` commanded in `conversation`, and notes it in the audit log. Whoever calls has looked whether they may.
+/// Carries out what `who` commanded in `conversation`, or returns the answer to it if it was carried out before, and notes it in
+/// the audit log. Commands in the same conversation wait for each other. A refusal has a code and a text for the person. The
+/// caller has checked the rights.
 pub(crate) async fn carry_out(
     shared: &Arc<Shared>,
     who: &str,
@@ -96,11 +99,13 @@ async fn done_once(
     Ok(came)
 }
 
+/// The answer to a command that concerns a run.
 fn done(id: CompactString, started: Started) -> Done {
     let Started { place: RunAddress { conversation, run }, after } = started;
     Done { id, conversation, run: Some(run), after }
 }
 
+/// Carries out every command except a fork.
 fn act(
     agents: &Arc<Agents>,
     hub: &Hub,
@@ -137,7 +142,7 @@ fn act(
     })
 }
 
-/// The conversation, which must be there.
+/// Finds a conversation that must exist.
 fn find(hub: &Hub, id: &ConversationId) -> Result<Arc<Conversation>, Refusal> {
     let found = hub.find(id).map_err(|error| Refusal::new(error.code(), error.to_string()))?;
     found.ok_or_else(|| {
@@ -145,6 +150,7 @@ fn find(hub: &Hub, id: &ConversationId) -> Result<Arc<Conversation>, Refusal> {
     })
 }
 
+/// Starts a turn of an agent with a person's message.
 fn say(
     agents: &Arc<Agents>,
     id: &ConversationId,
@@ -159,13 +165,14 @@ fn say(
     Ok(agents.say(turn)?)
 }
 
-/// The run that a command is about.
+/// The run that a command concerns, and the position after which its effects follow.
 struct Target {
     conversation: Arc<Conversation>,
     started: Started,
 }
 
 impl Target {
+    /// Finds the run, or the newest one of the hub's agents if none is named.
     fn find(agents: &Agents, hub: &Hub, id: &ConversationId, run: Option<RunId>) -> Result<Self, Refusal> {
         let conversation = find(hub, id)?;
         let newest = |view: &View| {
@@ -181,7 +188,7 @@ impl Target {
         Ok(Self { conversation, started: Started { place, after } })
     }
 
-    /// Whether the run is one of the hub's own that waits before it asks its model again.
+    /// Whether the run is one of the hub's own agents' and waits before it asks its model again.
     fn waits_for_model(&self) -> bool {
         let run = &self.started.place.run;
         self.conversation.look(|view| {
@@ -190,7 +197,7 @@ impl Target {
         })
     }
 
-    /// The answer, where the run heard of it.
+    /// The answer if an agent has taken the command; a refusal otherwise.
     fn heard(self, heard: bool) -> Result<Started, Refusal> {
         if heard {
             return Ok(self.started);
@@ -199,6 +206,7 @@ impl Target {
         Err(Refusal::new(ErrorCode::NotRunning, why))
     }
 
+    /// Passes on a person's answer to a call that waits for approval.
     fn consent(self, agents: &Agents, said: ConsentAnswer) -> Result<Started, Refusal> {
         agents.consent(&self.conversation, &self.started.place, said)?;
         Ok(self.started)

@@ -1,5 +1,5 @@
-//! What can be set about a hub, checked and put together. Made from the arguments of the binary, or by a test. Each part is defined by
-//! who decides about it: agents, upstreams, doors, sinks, what the log keeps.
+//! The settings of a hub, checked and put together. Made from the arguments of the binary, or by a test. Each
+//! part is defined where it is used: agents, upstreams, doors, sinks, what the log keeps.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -20,73 +20,76 @@ use crate::retention::Retain;
 use crate::sink::Sink;
 use crate::tls::TlsFiles;
 
-/// How a hub behaves. The default is right for one machine.
+/// How a hub behaves. The default suits one machine.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where events are kept.
+    /// Where events are stored.
     pub log: LogChoice,
-    /// Access control; nothing where everybody on this machine may do everything.
+    /// Access control; `None` lets everybody on this machine do everything.
     pub access: Option<AccessConfig>,
-    /// The certificate for TLS; nothing for plain connections.
+    /// The certificate for TLS; `None` for plain connections.
     pub tls: Option<TlsFiles>,
-    /// Host names besides loopback's under which the hub may be called (a proxy in front of it).
+    /// Host names, besides those of loopback, under which the hub may be called, for example by a proxy in
+    /// front of it.
     pub hosts: Vec<String>,
-    /// Dialects of the user's own, taken beside those that the hub reads anyway.
+    /// Dialects that the user describes, besides those that the hub knows.
     pub dialects: Vec<UserDialect>,
-    /// Model APIs that calls are passed on to, beside those that are known anyway.
+    /// Model APIs to which calls are passed on, besides those that are known anyway.
     pub upstreams: Vec<Upstream>,
-    /// Agents that can be asked.
+    /// The agents that can be asked.
     pub agents: Vec<AgentConfig>,
-    /// What was set about doors, by their names: see [`crate::DOORS`].
+    /// The settings of doors, by name: see [`crate::DOORS`].
     pub compat: BTreeMap<CompactString, Door>,
-    /// Between two signs of life on a silent stream of server-sent events; nothing for what is usual in its dialect.
+    /// The time between two keep-alive messages on a silent event stream; `None` for what is usual in its
+    /// dialect.
     pub sse_ping: Option<Duration>,
-    /// Origins besides the hub's own whose pages may call the served contracts.
+    /// Origins, besides the hub's own, whose pages may call the doors.
     pub origins: Vec<String>,
     /// What models cost.
     pub prices: Prices,
-    /// Servers with tools for them.
+    /// MCP servers with tools for agents.
     pub tools: Vec<ToolServer>,
-    /// A command that starts another program and lets it die with the hub. It is given the number of the hub's process, and
-    /// then the program and its arguments. Without it programs are started as they are.
+    /// A command that starts another program and ends it when the hub dies. Its arguments are the hub's
+    /// process id, then the program and the program's arguments. If it is empty, programs are started
+    /// directly.
     pub launcher: Vec<OsString>,
-    /// What the log keeps of what is over.
+    /// What the log keeps.
     pub retain: Retain,
-    /// Between two rounds of dropping what need not stay.
+    /// The time between two rounds of removing what need not be kept.
     pub retain_every: Duration,
-    /// Where what is taken in goes out again.
+    /// Where events are passed on to.
     pub sinks: Vec<Sink>,
-    /// Between two heartbeats on a socket.
+    /// The time between two heartbeats on a socket.
     pub heartbeat: Duration,
-    /// How long a new socket may stay without `hello`.
+    /// How long a new socket may take to send `hello`.
     pub hello: Duration,
     /// How long a socket may take no byte before it is closed as dead.
     pub no_progress: Duration,
-    /// How long the reader of an answer over HTTP may take no byte before its connection is cut.
+    /// How long the reader of an HTTP answer may take no byte before its connection is cut.
     pub reader_silent: Duration,
-    /// How long a run may be without a word and without a connection of its publisher before it is stalled; none is for
-    /// ever.
+    /// How long a run may have neither an event nor a connection of its publisher before it is called
+    /// stalled; zero is for ever.
     pub stalled_after: Duration,
-    /// The same until the hub ends it.
+    /// The same, until the hub ends the run as interrupted.
     pub interrupted_after: Duration,
-    /// Between two frames of the list of conversations.
+    /// The least time between two frames of the list of conversations.
     pub fleet_interval: Duration,
-    /// How long a conversation that nobody uses stays in memory, where the log can give it back.
+    /// How long an unused conversation stays in memory, if the log can give it back.
     pub idle: Duration,
-    /// About the memory that conversations may hold together, in bytes, before those that nobody uses leave it early. Half as much
-    /// again, and large ones take nothing more until there is room.
+    /// About how much memory, in bytes, conversations may hold together before unused ones leave early. At
+    /// one and a half times as much, large ones take no more events until there is room.
     pub memory_target: u64,
-    /// Between two rounds of what the hub does beside the traffic.
+    /// The time between two rounds of upkeep.
     pub upkeep: Duration,
-    /// How long the drain may take before what is still open is cut.
+    /// How long draining may take before open connections are cut.
     pub drain: Duration,
-    /// What viewers are told to wait before they come back after a drain.
+    /// How long viewers are told to wait before they come back after a drain.
     pub retry: Duration,
 }
 
 impl Config {
-    /// Whether the hub may be reached from other machines: only those who are known may do anything, and nobody reads along, since
-    /// it is over TLS or by way of a proxy that was named.
+    /// Whether the hub may listen for other machines: access control is on, and nobody can read along because
+    /// connections use TLS or come through a named proxy.
     pub fn may_be_reached(&self) -> bool {
         self.access.as_ref().is_some_and(|access| self.tls.is_some() || !access.proxies.is_empty())
     }
@@ -95,14 +98,14 @@ impl Config {
 /// Where events are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum LogChoice {
-    /// In memory, gone with the process.
+    /// In memory, lost with the process.
     #[default]
     Memory,
-    /// On disk, in one SQLite file.
+    /// On disk, in one SQLite file and small files beside it.
     Sqlite {
-        /// The file; made with its directory where there is none.
+        /// The file. It and its folder are made if they do not exist.
         path: PathBuf,
-        /// Most bytes of the file; beyond, the log fails as on a full disk.
+        /// Most bytes of the file; beyond them the log fails as on a full disk.
         max_bytes: Option<u64>,
     },
 }
@@ -143,7 +146,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// How long a stream is silent before it shows that it is alive. `door` is nothing for those who only watch.
+    /// How long a stream in `encoding` may be silent before it sends a keep-alive message. `door` is the door
+    /// of its caller; `None` for those who only watch.
     pub(crate) fn ping(&self, encoding: &EncoderSpec, door: Option<&str>) -> Duration {
         let of_door = door.and_then(|door| self.compat.get(door)?.ping);
         of_door.or(self.sse_ping).unwrap_or(Duration::from_millis(encoding.ping_ms))

@@ -1,4 +1,5 @@
-//! What readers are told of runs that ended in a way for which their dialect has no words, or that can be told no further.
+//! What readers are told about runs that ended in a way for which their dialect has no words, or that can no
+//! longer be followed.
 
 use encode::{FAILED, STOPPED_BY_PERSON};
 
@@ -7,5 +8,6 @@ pub(crate) const STOPPED: &str = "the run was stopped";
 pub(crate) const HUB_STOPS: &str = "the hub stops; the run goes on when it is back";
 pub(crate) const FELL_BEHIND: &str = "the reader fell behind what the hub keeps; connect again";
 
-/// All of them, and those that encoders say: a history that a client keeps may show one of them as an answer.
+/// All of these, and those of the encoders. A history that a client keeps may contain one of them as if it
+/// were an answer.
 pub(crate) const TOLD: [&str; 6] = [FAILED, STOPPED_BY_PERSON, INTERRUPTED, STOPPED, HUB_STOPS, FELL_BEHIND];

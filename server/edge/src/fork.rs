@@ -1,4 +1,5 @@
-//! Forks: a new conversation with what was said in another one, up to a place. The other one stays as it is.
+//! Forks: a new conversation with the history of another one up to a place. The other conversation stays as
+//! it is.
 
 use std::sync::Arc;
 
@@ -15,23 +16,24 @@ use agents::Refusal;
 use event_log::clock;
 use hub::{Conversation, History};
 
-/// Events that are read at once.
+/// Most events that are read at once.
 const EVENTS_AT_ONCE: usize = 2_000;
 
-/// Longest beginning of a name that the name of a fork takes over, in bytes.
+/// How much of the other conversation's name the name of a fork begins with, in bytes.
 const NAME_BYTES: usize = 100;
 
-/// Where a fork leaves the other conversation: behind an event, before a message, or at the end.
+/// Where a fork leaves the other conversation. The default is the end.
 #[derive(Debug, Default)]
 pub(crate) struct Cut {
-    /// The last event that it has.
+    /// The seq of the last event that the fork has.
     pub(crate) at: Option<Seq>,
-    /// The message that it does not have any more.
+    /// The first message that the fork does not have.
     pub(crate) before: Option<MessageId>,
 }
 
-/// Makes the conversation `into`, or one with a name of its own, of what was said in `from` up to `cut`. Runs that went on
-/// there are interrupted here.
+/// Makes the conversation `into`, or one with a fresh name, from the history of `from` up to `cut`. Runs that
+/// were going on there are interrupted in the fork. Waits for its turn among the hub's expensive work and for
+/// the disk.
 pub(crate) async fn fork(
     shared: &Shared,
     from: &Arc<Conversation>,
@@ -72,13 +74,13 @@ pub(crate) async fn fork(
     Ok(into)
 }
 
-/// Says behind the events that both have where they come from.
+/// The event at the end of the shared history that says where the fork comes from.
 fn mark(from: &Conversation, seq: Seq) -> Envelope {
     let from = Origin { conversation: from.id().clone(), epoch: from.epoch().clone(), seq };
     said(Event::new(&RunId::none(), Kind::Fork { from }), seq.saturating_add(1))
 }
 
-/// A name that says where the fork comes from.
+/// A fresh name that begins with that of the other conversation.
 fn fresh(from: &ConversationId) -> Result<ConversationId, Refusal> {
     let name = from.as_str();
     let mut end = name.len().min(NAME_BYTES);
@@ -89,7 +91,7 @@ fn fresh(from: &ConversationId) -> Result<ConversationId, Refusal> {
     ConversationId::parse(&name).map_err(|error| Refusal::new(ErrorCode::BadConversation, error.to_string()))
 }
 
-/// The events up to `at`, results whole.
+/// Reads the events up to `at`, with their large results.
 async fn read(shared: &Shared, from: &Arc<Conversation>, at: Seq) -> Result<Vec<Envelope>, Refusal> {
     let mut envelopes: Vec<Envelope> = Vec::new();
     loop {
@@ -107,8 +109,8 @@ async fn read(shared: &Shared, from: &Arc<Conversation>, at: Seq) -> Result<Vec<
     }
 }
 
-/// Ends what went on when the fork was cut off, as a part of its history: a hub that dies leaves no fork with a run that
-/// seems to go on, and executes nothing of it again.
+/// Ends the runs that were going on at the cut, as part of the fork's history. So a hub that dies leaves no
+/// fork with a run that seems to go on, and nothing of it is executed again.
 fn close(envelopes: &mut Vec<Envelope>) {
     let mut view = View::default();
     for envelope in envelopes.iter() {
@@ -121,7 +123,7 @@ fn close(envelopes: &mut Vec<Envelope>) {
     }
 }
 
-/// What the hub itself says, now.
+/// An event that the hub itself appends, stamped with the time of day.
 fn said(event: Event, seq: Seq) -> Envelope {
     Envelope { event, seq, at: clock::now_ms(), producer_at: None, publisher: None, by_hub: true }
 }

@@ -1,4 +1,5 @@
-//! The HTTP edge: ingest, native events, snapshots, whole results, lists, server-sent events, health, the page, schemas.
+//! The HTTP side: ingest, native events, snapshots, whole results, lists, server-sent events, health, the
+//! page, schemas, and the doors in `compat`.
 
 pub(crate) mod access;
 pub(crate) mod audit;

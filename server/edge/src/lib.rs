@@ -1,14 +1,18 @@
-//! What the network sees of the hub: everything that listens, serves and passes on.
+//! The network side of the hub: everything that listens, serves and passes on.
 //!
-//! [`serve`] is the one entry, for the binary and for tests alike; [`Config`] says how the hub behaves. Events come in over HTTP, `WebSocket`s, spans of
-//! `OpenTelemetry` and recorded calls of models; they go out as frames, streams, documents and in the dialects of other servers, and into sinks.
+//! [`serve`] is the only entry, for the binary and for tests; [`Config`] says how the hub behaves. Events
+//! come in over HTTP, `WebSocket`s, spans of `OpenTelemetry` and recorded calls of models. They go out as
+//! frames, streams, documents and in the dialects of other servers, and to sinks.
 //!
-//! The crate must never keep a conversation itself, nor decide what a run does next: that is `hub`'s and `agents`'. It decodes nothing by hand (`dialects`),
-//! reads no SQL, and names no client of HTTP (`upstream`, `client`).
+//! The crate must never keep conversations itself or decide what a run does next: that is the work of `hub`
+//! and `agents`. It decodes nothing by hand (`dialects`), contains no SQL, and names no HTTP client
+//! (`upstream`, `client`).
 //!
-//! Reading order: [`Config`] → `state` (what all edges share) → `app` (listening, draining) → `http` (the API, and `http/compat`: the doors for clients of
-//! other servers, with `door`, `threads` and `shelf`) and `ws` (frames) → `commands`, `fork` (what a person has done in a conversation) → `proxy` (recorded calls) → `sink`, `traces`, `retention`
-//! → `work` and `rank` (how much is done at once, and behind whom) → `metrics`.
+//! Reading order: [`Config`] → `state` (what all parts share) → `app` (listening, draining) → `http` (the
+//! API, and in `http/compat` the doors for clients of other servers, with `door`, `threads` and `shelf`) and
+//! `ws` (frames) → `commands`, `fork` (what a person wants done in a conversation) → `proxy` (recorded calls)
+//! → `sink`, `traces`, `retention` → `work` and `rank` (how much is done at once, and at which rank) →
+//! `metrics`.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -45,46 +49,50 @@ pub use retention::Retain;
 pub use sink::{FileTarget, Flush, Sink, Target};
 pub use tls::TlsFiles;
 
-/// Why the hub did not serve.
+/// Why the hub did not serve, or not to a good end.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The listener's address is unknown.
+    /// The address of the listener cannot be read.
     #[error("the address of the listener cannot be read")]
     Listener(#[source] std::io::Error),
-    /// The address can be reached from other machines, and everybody there might do everything or read along.
+    /// The listener can be reached from other machines, but access control is off or connections could be
+    /// read along.
     #[error(
         "{0} can be reached from other machines, which takes access control, and TLS or a named proxy; or listen on 127.0.0.1 or [::1]"
     )]
     PublicAddress(std::net::SocketAddr),
-    /// The files of access control were not read; nothing was served.
+    /// The files of access control cannot be read; nothing was served.
     #[error(transparent)]
     Access(access::StoreError),
-    /// The certificate was not read; nothing was served.
+    /// The certificate cannot be read; nothing was served.
     #[error(transparent)]
     Tls(tls::TlsError),
-    /// The log was not opened; nothing was served.
+    /// The log cannot be opened; nothing was served.
     #[error(transparent)]
     Log(Box<dyn std::error::Error + Send + Sync>),
-    /// The hub has ended, and its log did not write everything.
+    /// The hub has ended, and its log could not write everything.
     #[error("{0}")]
     Unwritten(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// A hub that has its log and serves nobody yet.
+/// A hub with an open log that does not serve yet. Dropping it is an unclean stop of the log; serve, even
+/// with a `shutdown` that is ready, to close it.
 #[derive(Debug)]
 pub struct Ready(Arc<state::Shared>);
 
 impl Ready {
-    /// Opens the log.
+    /// Reads the files of access control and the certificate, and opens the log. Must be called inside a
+    /// runtime.
     pub fn new(config: Config) -> Result<Self, ServeError> {
-        // Before the log: what is refused here opens none.
+        // Checked before the log, so that a refusal here does not open one.
         let gate = access::Gate::new(config.access.as_ref()).map_err(ServeError::Access)?;
         let tls = config.tls.clone().map(tls::Tls::new).transpose().map_err(ServeError::Tls)?;
         let shared = state::Shared::new(config, gate, tls);
         shared.map(Self).map_err(|error| ServeError::Log(Box::new(error)))
     }
 
-    /// Serves on `listener` until `shutdown` is ready, then drains (invariant I13) and returns.
+    /// Serves on `listener` until `shutdown` is ready, then drains (invariant I13), closes the log and
+    /// returns. Fails at once for an address that other machines can reach, unless the settings allow it.
     pub async fn serve(
         self,
         listener: TcpListener,
@@ -99,7 +107,7 @@ impl Ready {
     }
 }
 
-/// [`Ready::new`] and [`Ready::serve`].
+/// Calls [`Ready::new`] and then [`Ready::serve`].
 pub async fn serve(
     config: Config,
     listener: TcpListener,

@@ -1,7 +1,9 @@
-//! The hub in numbers, as Prometheus reads them. The one place that knows the names; `docs/metrics.md` explains each.
+//! The metrics, in the form that Prometheus reads. Only this file knows their names; `docs/metrics.md`
+//! explains each.
 //!
-//! Nothing is done for them before somebody asks: what grows is counted where it happens ([`hub::TALLY`], and the proxy's own), what stands
-//! is looked up at the moment. The text has three kinds of lines, so no library writes it.
+//! Metrics cost nothing until somebody asks: counters are raised where things happen ([`hub::TALLY`], and the
+//! proxy's own), gauges are computed for the answer. The text has three kinds of lines, so no library is
+//! needed to write it.
 
 use std::fmt::Write as _;
 
@@ -11,7 +13,7 @@ use crate::proxy::{COPIES_LOST, PROXIED};
 use crate::state::Shared;
 use hub::TALLY;
 
-/// All numbers, in Prometheus' text format 0.0.4.
+/// All metrics in Prometheus's text format 0.0.4.
 pub(crate) fn text(shared: &Shared) -> String {
     let mut page = Page::default();
     publishing(&mut page);
@@ -22,6 +24,7 @@ pub(crate) fn text(shared: &Shared) -> String {
     page.text
 }
 
+/// What publishers send.
 fn publishing(page: &mut Page) {
     let it = &TALLY;
     page.counter("fanlight_publications_total", "Publications that were taken.", it.publications.get());
@@ -50,6 +53,7 @@ fn publishing(page: &mut Page) {
     );
 }
 
+/// What viewers get, and what is in memory.
 fn viewing(page: &mut Page, shared: &Shared) {
     let it = &TALLY;
     let on_sockets = shared.fanout.viewers();
@@ -81,9 +85,11 @@ fn viewing(page: &mut Page, shared: &Shared) {
     page.gauge("fanlight_ring_bytes", "About the bytes of memory that conversations hold.", usage.bytes);
 }
 
+/// What the log does.
 fn keeping(page: &mut Page, shared: &Shared) {
     let log = shared.hub.log();
-    // One after the other: who borrows progress while it waits for the queue keeps the writer from letting the queue go.
+    // One after the other: holding the borrow while waiting for the queue's lock would block the writer,
+    // which holds that lock.
     let progress = log.progress().borrow().clone();
     let figures = log.figures();
     page.gauge("fanlight_conversations", "Conversations that there are.", shared.hub.total());
@@ -119,6 +125,7 @@ fn keeping(page: &mut Page, shared: &Shared) {
     }
 }
 
+/// What the proxy and the hub's agents do.
 fn proxying(page: &mut Page, shared: &Shared) {
     page.counter("fanlight_proxy_calls_total", "Requests that were passed on.", PROXIED.get());
     page.counter("fanlight_proxy_copies_lost_total", "Recordings with a hole.", COPIES_LOST.get());
@@ -128,49 +135,54 @@ fn proxying(page: &mut Page, shared: &Shared) {
     page.gauge("fanlight_proxy_copy_bytes", "Bytes that wait to be recorded.", shared.proxy.held());
 }
 
+/// Runs whose publishers are gone, tasks, and draining.
 fn running(page: &mut Page, shared: &Shared) {
     let orphans = shared.hub.orphans();
     page.counter("fanlight_runs_stalled_total", "Runs that the hub called stalled.", orphans.stalled());
     page.counter("fanlight_runs_lost_total", "Runs that the hub ended.", orphans.interrupted());
     let waiting = orphans.waiting() as u64;
     page.gauge("fanlight_unattended_conversations", "Conversations that wait for a publisher.", waiting);
-    // Without the connection that asks.
+    // The connection that asks is not counted.
     let tasks = shared.tasks.len().saturating_sub(1) as u64;
     page.gauge("fanlight_tasks", "Tasks: one for each connection, one for each group of viewers.", tasks);
     page.gauge("fanlight_draining", "Whether the hub is about to stop.", u64::from(shared.is_draining()));
 }
 
-/// A text that grows by families.
+/// The text so far.
 #[derive(Debug, Default)]
 struct Page {
     text: String,
 }
 
 impl Page {
+    /// Writes the two lines with which a metric begins.
     fn head(&mut self, name: &str, help: &str, kind: &str) {
         self.put(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
     }
 
     fn put(&mut self, text: std::fmt::Arguments<'_>) {
-        // A string takes everything.
+        // Writing to a string cannot fail.
         self.text.write_fmt(text).unwrap_or_default();
     }
 
+    /// Writes one value, with its labels.
     fn line(&mut self, name: &str, labels: &str, value: u64) {
         self.put(format_args!("{name}{labels} {value}\n"));
     }
 
+    /// Writes a counter without labels.
     fn counter(&mut self, name: &str, help: &str, value: u64) {
         self.head(name, help, "counter");
         self.line(name, "", value);
     }
 
+    /// Writes a gauge without labels.
     fn gauge(&mut self, name: &str, help: &str, value: u64) {
         self.head(name, help, "gauge");
         self.line(name, "", value);
     }
 
-    /// A counter of time, which Prometheus wants in seconds.
+    /// Writes a counter of time. It is given in microseconds, and Prometheus wants seconds.
     fn seconds(&mut self, name: &str, help: &str, micros: u64) {
         self.head(name, help, "counter");
         let (seconds, rest) = (micros / 1_000_000, micros % 1_000_000);

@@ -1,5 +1,5 @@
-//! `ANY /proxy/{upstream}/…`: passes calls of model APIs on, byte for byte in both directions (I12), and takes what is
-//! said in them into conversations. The rules are in docs/integrations/proxy.md.
+//! The recording proxy, `ANY /proxy/{upstream}/…`: passes calls of model APIs on, byte for byte in both
+//! directions (I12), and records what is said in them as events. The rules are in docs/integrations/proxy.md.
 //!
 //! ```text
 //! caller ──request──▶ Asking ───▶ upstream
@@ -9,8 +9,12 @@
 //!              └─────▶ Tape ──▶ Recording ──▶ Joiner, decoder ──▶ hub
 //! ```
 //!
-//! The call never waits for its recording: the tape takes what it can hold, and what it cannot is lost to the recording
-//! alone. Keys are passed on and kept nowhere.
+//! A call never waits for its recording: the tape takes what it can hold, and what it cannot hold is missing
+//! in the recording alone. Keys are passed on and never stored.
+//!
+//! Reading order: `target`, `headers` and `browser` (what may pass), `call` and `copied` (passing on),
+//! `calls` (what all calls share), `tape` and `record` (the recording), `order` and `quiet` (when recorders
+//! run), `secrets` (removal of keys), `inflate`, `socket` (WebSockets).
 
 mod browser;
 mod call;

@@ -1,4 +1,4 @@
-//! Threads of one rank: see [`event_log::rank`].
+//! Pools of threads with one rank: see [`event_log::rank`].
 
 mod threads;
 

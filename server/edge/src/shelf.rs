@@ -1,5 +1,5 @@
-//! The models that forge-ui shows: the agents of the hub, and what its users have made of the list. That is kept in a file
-//! beside the log, and goes with the process where the log does.
+//! The models that forge-ui shows: the hub's agents, as changed by its users. The changes are stored in a
+//! file beside the log; with a log in memory they are lost with the process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,29 +19,31 @@ use agents::Refusal;
 /// The provider whose models are the agents.
 pub(crate) const PROVIDER: &str = "fanlight";
 
-/// The file beside the log.
+/// The name of the file beside the log.
 const FILE: &str = "forge-models.json";
 
-/// The list of models as forge-ui's users have changed it. One for each hub; every change is written to its file.
+/// The list of models as forge-ui's users have changed it. One for each hub. Every change is written to the
+/// file before it holds.
 #[derive(Debug, Default)]
 pub(crate) struct Shelf {
+    /// `None` if the log is in memory.
     file: Option<PathBuf>,
     kept: Mutex<Kept>,
 }
 
-/// What users have made of the list.
+/// The changes that users have made.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 struct Kept {
-    /// What is said of models that were added or changed, by provider and name.
+    /// Models that were added or changed, by provider and name.
     models: BTreeMap<String, BTreeMap<String, Entry>>,
-    /// Agents that were taken off the list.
+    /// Agents that were removed from the list.
     removed: BTreeSet<String>,
     /// Providers that were turned off.
     off: BTreeSet<String>,
 }
 
-/// What is said of a model.
+/// The changes to one model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 struct Entry {
@@ -54,7 +56,7 @@ struct Entry {
     added_at: u64,
 }
 
-/// What a model can do.
+/// What a model supports, as shown to users. Nothing else depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Abilities {
@@ -69,7 +71,7 @@ impl Default for Abilities {
     }
 }
 
-/// What a request says of a model. What it leaves out stays as it is.
+/// A change that a request asks for. Absent fields stay as they are.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Change {
@@ -84,6 +86,7 @@ pub(crate) struct Model {
     pub(crate) provider: String,
     pub(crate) id: String,
     entry: Entry,
+    /// Whether it is an agent of the hub.
     is_agent: bool,
 }
 
@@ -92,11 +95,12 @@ impl Model {
         self.entry.favorited
     }
 
+    /// The name that is shown.
     pub(crate) fn display_name(&self) -> &str {
         self.entry.display_name.as_deref().unwrap_or(&self.id)
     }
 
-    /// As the list by providers has it.
+    /// The model in the form of the list by providers.
     pub(crate) fn told(&self) -> Value {
         json!({
             "id": self.id, "display_name": self.display_name(), "category": "chat",
@@ -108,7 +112,8 @@ impl Model {
 }
 
 impl Shelf {
-    /// That of a hub with this log.
+    /// Reads the list beside this log. A file that cannot be parsed is logged, and the list begins without
+    /// changes.
     pub(crate) fn new(log: &LogChoice) -> Self {
         let LogChoice::Sqlite { path, .. } = log else { return Self::default() };
         let file = path.with_file_name(FILE);
@@ -122,7 +127,7 @@ impl Shelf {
         Self { file: Some(file), kept: Mutex::new(kept) }
     }
 
-    /// The models of providers that are on, in order; `agents` are the hub's.
+    /// The models of providers that are on, in order. `agents` are the names of the hub's agents.
     pub(crate) fn models<'a>(&self, agents: impl Iterator<Item = &'a str>) -> Vec<Model> {
         let kept = self.kept.lock();
         let mut models = kept.all(agents);
@@ -130,7 +135,7 @@ impl Shelf {
         models
     }
 
-    /// The providers, how many models each has, and whether it is on.
+    /// The providers, each with the number of its models and whether it is on.
     pub(crate) fn providers<'a>(&self, agents: impl Iterator<Item = &'a str>) -> Vec<(String, usize, bool)> {
         let kept = self.kept.lock();
         let mut counts = BTreeMap::from([(PROVIDER.to_owned(), 0)]);
@@ -147,7 +152,8 @@ impl Shelf {
             .collect()
     }
 
-    /// Adds a model, or says of one that is there what `change` says.
+    /// Adds a model, or changes an existing one. `now` is in milliseconds since 1970. Fails at the limit of
+    /// models and if the file cannot be written.
     pub(crate) fn add<'a>(
         &self,
         agents: impl Iterator<Item = &'a str>,
@@ -174,7 +180,7 @@ impl Shelf {
         })
     }
 
-    /// Says of a model what `change` says.
+    /// Changes a model, which must exist.
     pub(crate) fn update<'a>(
         &self,
         agents: impl Iterator<Item = &'a str>,
@@ -198,7 +204,7 @@ impl Shelf {
         })
     }
 
-    /// Takes a model off the list.
+    /// Removes a model from the list. An agent stays an agent.
     pub(crate) fn remove<'a>(
         &self,
         agents: impl Iterator<Item = &'a str>,
@@ -222,7 +228,7 @@ impl Shelf {
         self.keep(&mut kept, new)
     }
 
-    /// Puts all agents back on the list; how many were not on it, and how many were.
+    /// Puts all agents back on the list. Returns how many had been removed, and how many had not.
     pub(crate) fn fetch(&self, provider: &str, agents: usize) -> Result<(usize, usize), Refusal> {
         if provider != PROVIDER {
             return Err(no_provider(provider));
@@ -234,7 +240,7 @@ impl Shelf {
         Ok((added, agents.saturating_sub(added)))
     }
 
-    /// Turns a provider on or off.
+    /// Turns a provider on or off, which shows or hides its models.
     pub(crate) fn turn(&self, provider: &str, power: Power) -> Result<(), Refusal> {
         let mut kept = self.kept.lock();
         if provider != PROVIDER && !kept.models.contains_key(provider) {
@@ -248,6 +254,7 @@ impl Shelf {
         self.keep(&mut kept, new)
     }
 
+    /// Applies `change` to a copy, writes it and returns the model.
     fn change<'a>(
         &self,
         agents: impl Iterator<Item = &'a str>,
@@ -266,7 +273,7 @@ impl Shelf {
         Ok(model)
     }
 
-    /// Keeps `new` in place of what is kept, in the file first.
+    /// Writes `new` to the file and then puts it in place of `kept`.
     fn keep(&self, kept: &mut Kept, new: Kept) -> Result<(), Refusal> {
         if let Some(file) = &self.file {
             let written = || -> io::Result<()> {
@@ -292,7 +299,7 @@ pub(crate) enum Power {
 }
 
 impl Kept {
-    /// All models, be their providers on or off.
+    /// All models, also those of providers that are off.
     fn all<'a>(&self, agents: impl Iterator<Item = &'a str>) -> Vec<Model> {
         let mut all = BTreeMap::new();
         for agent in agents.filter(|agent| !self.removed.contains(*agent)) {
@@ -308,11 +315,13 @@ impl Kept {
         all.into_iter().map(model).collect()
     }
 
+    /// Whether the model is on the list.
     fn has(&self, agents: &[&str], provider: &str, id: &str) -> bool {
         let is_added = self.models.get(provider).is_some_and(|models| models.contains_key(id));
         is_added || (provider == PROVIDER && agents.contains(&id) && !self.removed.contains(id))
     }
 
+    /// Fails if there are as many changed models as may be.
     fn has_room(&self) -> Result<(), Refusal> {
         let count: usize = self.models.values().map(BTreeMap::len).sum();
         if count < FORGE_MODELS_MAX {
@@ -324,6 +333,7 @@ impl Kept {
 }
 
 impl Entry {
+    /// Applies a change.
     fn take(&mut self, change: Change) {
         let Change { favorited, display_name, capabilities } = change;
         self.favorited = favorited.unwrap_or(self.favorited);
@@ -332,10 +342,12 @@ impl Entry {
     }
 }
 
+/// The refusal for a model that does not exist.
 fn no_model(provider: &str, id: &str) -> Refusal {
     Refusal::new(ErrorCode::UnknownAgent, format!("Model not found: {provider}/{id}"))
 }
 
+/// The refusal for a provider that does not exist.
 pub(crate) fn no_provider(provider: &str) -> Refusal {
     Refusal::new(ErrorCode::UnknownAgent, format!("Provider not found: {provider}"))
 }

@@ -1,8 +1,8 @@
-//! Sinks: what the hub takes in goes out again, into a file or into another hub.
+//! Sinks: they pass events on, to a file or to another hub.
 //!
-//! A sink is a viewer like others: it has a cursor in each conversation and no queue. It is told which conversations moved,
-//! reads what comes after its cursor, from the ring or from the log, and moves on when that is delivered. So a sink that is
-//! slow or cannot deliver costs nobody anything but the time that it is behind, and what it has not delivered it reads again.
+//! A sink is a cursor in each conversation, without a queue. It is told which conversations moved, reads what
+//! comes after its cursor from the ring or the log, and moves on when that is delivered. So a sink that is
+//! slow or cannot deliver costs nobody anything: it is behind, and reads later what it has not delivered.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -22,55 +22,55 @@ use tokio_util::task::TaskTracker;
 mod file;
 mod hub;
 
-/// Events that are read at once.
+/// Most events that are read at once.
 const PAGE_EVENTS: usize = 1_000;
 
-/// Rows of the list that are read at once.
+/// Most rows of the list that are read at once.
 const LIST_PAGE: usize = 1_000;
 
-/// Where conversations go.
+/// A sink in the settings: which conversations are passed on, and where to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sink {
-    /// Which: names, in which `*` stands for anything.
+    /// A pattern of names, in which `*` stands for any characters.
     pub conversations: String,
-    /// Where to.
+    /// Where their events go.
     pub target: Target,
 }
 
-/// See [`Sink`].
+/// Where a sink passes events on to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// A file with one envelope a line.
+    /// A file with one envelope per line.
     File(FileTarget),
     /// Another hub.
     Hub(HubAddress),
 }
 
-/// A file, and those that it was before.
+/// A file that is rotated by size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileTarget {
-    /// The file that is written to; older ones are named behind it: `.1` is the newest of them.
+    /// The file that is written. Older ones have a number appended; `.1` is the newest of them.
     pub path: PathBuf,
-    /// Most bytes of one file; the one that crosses it is the last line's.
+    /// Most bytes of one file. The last line may exceed them.
     pub max_bytes: u64,
     /// How many older files are kept.
     pub keep: usize,
-    /// When what is written is safe.
+    /// When written events count as delivered.
     pub flush: Flush,
 }
 
-/// When what a file sink has written is safe.
+/// When a file sink counts what it has written as delivered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Flush {
-    /// When the system has it: it survives the death of the hub.
+    /// When the operating system has it: it survives the death of the hub.
     #[default]
     Written,
-    /// When the disk has it: it survives the loss of power.
+    /// When the disk has it: it survives a loss of power.
     Synced,
 }
 
-/// Starts all sinks; each runs until the hub drains. Call it before anybody can publish: what is there when a sink is set up is told
-/// from what comes later by the order of the two.
+/// Starts all sinks; each runs until the hub drains. Call it before anybody can publish: a sink distinguishes
+/// older events from new ones by whether they were there when it was set up.
 pub(crate) fn start(hub: &Arc<Hub>, sinks: &[Sink], tasks: &TaskTracker, drain: &CancellationToken) {
     for sink in sinks.iter().cloned() {
         let source = Source {
@@ -89,7 +89,7 @@ pub(crate) fn start(hub: &Arc<Hub>, sinks: &[Sink], tasks: &TaskTracker, drain: 
     }
 }
 
-/// What a sink reads from.
+/// What a sink reads from. Owned by its task.
 #[derive(Debug)]
 struct Source {
     hub: Arc<Hub>,
@@ -100,19 +100,19 @@ struct Source {
 }
 
 impl Source {
-    /// The conversations that moved and are wanted.
+    /// Takes the conversations that moved and fit the pattern.
     fn moved(&self) -> IndexSet<ConversationId> {
         let mut moved = self.follower.take();
         moved.retain(|id| matches(&self.conversations, id.as_str()));
         moved
     }
 
-    /// All conversations that are wanted, in memory and in the log, the newest activity first.
+    /// All conversations that fit the pattern, in memory and in the log, newest activity first.
     fn all(&self) -> IndexSet<ConversationId> {
         self.rows().into_iter().map(|row| row.conversation).collect()
     }
 
-    /// Their rows. What cannot be read is missing.
+    /// Their rows. Rows that cannot be read are missing; a warning says so.
     fn rows(&self) -> Vec<ConversationRow> {
         let mut all = Vec::new();
         let mut query = ListQuery { limit: LIST_PAGE, ..ListQuery::default() };
@@ -133,6 +133,7 @@ impl Source {
         }
     }
 
+    /// Finds a conversation; one that cannot be read is logged and left out.
     fn find(&self, id: &ConversationId) -> Option<Arc<Conversation>> {
         self.hub.find(id).unwrap_or_else(|error| {
             tracing::warn!(conversation = %id, %error, "a sink cannot read a conversation");
@@ -140,13 +141,13 @@ impl Source {
         })
     }
 
-    /// The event with its result whole, where the log has that.
+    /// The event with its result whole, if the log has that.
     fn whole<'a>(&self, conversation: &Conversation, envelope: &'a Envelope) -> Cow<'a, Envelope> {
         self.hub.made_whole(conversation, envelope)
     }
 
-    /// When the event `seq` was taken, in milliseconds since 1970; nothing where it is not to be had. Two histories under one
-    /// name differ in it.
+    /// When the event `seq` was taken, in milliseconds since 1970; `None` if it cannot be read. Two histories
+    /// with the same name differ in it.
     fn taken_at(&self, conversation: &Conversation, seq: Seq) -> Option<u64> {
         let before = seq.checked_sub(1)?;
         let page = conversation.page(before, 1).filter(|page| !page.envelopes.is_empty());
@@ -154,7 +155,7 @@ impl Source {
         at.unwrap_or_else(|| self.logged_at(conversation.id(), seq))
     }
 
-    /// The same as the log has it.
+    /// The same, as the log has it.
     fn logged_at(&self, id: &ConversationId, seq: Seq) -> Option<u64> {
         let before = seq.checked_sub(1)?;
         let page = blocking(|| self.hub.log().read(id, before, 1));
@@ -164,8 +165,8 @@ impl Source {
         taken_in(&page.ok()?, seq)
     }
 
-    /// What comes after `after`, as far as it would still be there after a crash of this hub: what is told to others must
-    /// not be taken back.
+    /// Reads what comes after `after` and would survive a crash of this hub: what others were told must not
+    /// be lost here.
     async fn read(&self, conversation: &Conversation, after: Seq) -> Result<Vec<Arc<Envelope>>, LogError> {
         let head = conversation.head();
         let log = self.hub.log();
@@ -178,7 +179,7 @@ impl Source {
     }
 }
 
-/// When the event `seq` was taken, which the page begins with where it has it.
+/// When the event `seq` was taken, if `page` begins with it.
 fn taken_in(page: &Page, seq: Seq) -> Option<u64> {
     page.envelopes.first().filter(|envelope| envelope.seq == seq).map(|envelope| envelope.at)
 }

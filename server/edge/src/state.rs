@@ -1,4 +1,4 @@
-//! What all edges share: handles, no logic of their own.
+//! The state that all parts of the network side share: handles, without logic of its own.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,49 +24,49 @@ use crate::work::Work;
 use agents::{Agents, Host, Toolbox};
 use hub::{Fanout, Hub, Outbox, Patience};
 
-/// A running hub.
+/// A running hub. One for each process, shared by all requests, sockets and tasks.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// How it was asked to behave.
+    /// The settings.
     pub(crate) config: Config,
-    /// Who may come in.
+    /// Decides who may come in.
     pub(crate) gate: Gate,
-    /// The certificate, where the hub speaks TLS itself.
+    /// The certificate, if the hub speaks TLS itself.
     pub(crate) tls: Option<Tls>,
     /// The conversations.
     pub(crate) hub: Arc<Hub>,
-    /// Their viewers.
+    /// The viewers of the conversations.
     pub(crate) fanout: Arc<Fanout>,
-    /// The open sockets.
+    /// The open WebSockets.
     pub(crate) sockets: Sockets,
     /// Cancelled when the hub begins to drain.
     pub(crate) drain: CancellationToken,
-    /// Spans on their way into conversations.
+    /// Spans that wait to become events.
     pub(crate) traces: Traces,
-    /// Everything that runs; the drain waits for it.
+    /// Every task; the drain waits for all of them.
     pub(crate) tasks: TaskTracker,
-    /// The tools of agents.
+    /// The tools of the agents.
     pub(crate) tools: Arc<Toolbox>,
-    /// Agents that can be asked.
+    /// The agents that can be asked.
     pub(crate) agents: Arc<Agents>,
-    /// What was commanded last, and what came of it.
+    /// The answers to the newest commands.
     pub(crate) commands: Remembered,
-    /// What callers of the served contracts have asked.
+    /// What callers of the doors have asked.
     pub(crate) threads: Threads,
-    /// The models that Forge's clients are shown.
+    /// The models that forge-ui shows.
     pub(crate) forge: Shelf,
     /// The way to other servers.
     pub(crate) egress: Arc<Egress>,
-    /// What passes calls of models on.
+    /// What the calls through the proxy share.
     pub(crate) proxy: Arc<Proxy>,
-    /// How much is done at the same time for those who ask for much.
+    /// The bounds of expensive work.
     pub(crate) work: Arc<Work>,
-    /// How often the log stopped writing or began to again.
+    /// How often the log stopped or resumed writing.
     pub(crate) log_turns: AtomicU64,
 }
 
 impl Shared {
-    /// A hub over the log that was chosen.
+    /// Opens the log that the settings name and makes a hub over it. Starts no tasks except those of the log.
     pub(crate) fn new(config: Config, gate: Gate, tls: Option<Tls>) -> Result<Arc<Self>, OpenError> {
         let log: Arc<dyn EventLog> = match &config.log {
             LogChoice::Memory => Arc::new(MemoryLog::default()),
@@ -116,7 +116,8 @@ impl Shared {
         }))
     }
 
-    /// Wakes all sockets whenever the log stops writing or begins to again, so that each tells its client. Does not end.
+    /// Wakes all sockets whenever the log stops or resumes writing, so that each tells its client. Never
+    /// returns.
     pub(crate) async fn watch_log(&self) {
         let mut progress = self.hub.log().progress();
         let mut known = Health::Well;
@@ -133,7 +134,7 @@ impl Shared {
         }
     }
 
-    /// Follows the files of the certificate, where there are some. Does not end.
+    /// Follows the files of the certificate, if there are any. Never returns.
     pub(crate) async fn watch_certificate(&self) {
         match &self.tls {
             Some(tls) => tls.watch().await,
@@ -141,16 +142,18 @@ impl Shared {
         }
     }
 
-    /// Whether the hub is about to stop.
+    /// Whether the hub is draining.
     pub(crate) fn is_draining(&self) -> bool {
         self.drain.is_cancelled()
     }
 }
 
-/// The open sockets, so that one timer serves them all.
+/// The open WebSockets, so that one timer serves them all.
 #[derive(Debug)]
 pub(crate) struct Sockets {
+    /// The moment from which times in outboxes are counted.
     began: Instant,
+    /// The number of the newest socket, and the sockets by number.
     open: Mutex<(u64, BTreeMap<u64, Arc<Outbox>>)>,
 }
 
@@ -161,7 +164,7 @@ impl Default for Sockets {
 }
 
 impl Sockets {
-    /// Adds a socket; remove it under the number that comes back.
+    /// Adds a socket; returns the number under which to remove it.
     pub(crate) fn add(&self, outbox: &Arc<Outbox>) -> u64 {
         let mut open = self.open.lock();
         open.0 += 1;
@@ -170,7 +173,7 @@ impl Sockets {
         number
     }
 
-    /// How many are open.
+    /// How many sockets are open.
     pub(crate) fn count(&self) -> u64 {
         self.open.lock().1.len() as u64
     }
@@ -180,12 +183,12 @@ impl Sockets {
         self.open.lock().1.remove(&number);
     }
 
-    /// `when` as [`Outbox::attention_at`] has it.
+    /// Converts a time for [`Outbox::attention_at`].
     pub(crate) fn millis(&self, when: Instant) -> u64 {
         u64::try_from(when.duration_since(self.began).as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Wakes the sockets that want to be woken by now; all of them when the hub drains.
+    /// Wakes the sockets whose time of attention has come, or all sockets.
     pub(crate) fn wake_due(&self, all: bool) {
         let now = self.millis(Instant::now());
         for outbox in self.open.lock().1.values() {
@@ -196,7 +199,8 @@ impl Sockets {
         }
     }
 
-    /// The one timer of all sockets. Its step is small against the shortest of their deadlines.
+    /// The one timer of all sockets. Never returns. Its step is small compared with the shortest of their
+    /// deadlines.
     pub(crate) async fn watch(&self, config: &Config) {
         let shortest = config.heartbeat.min(config.hello).min(config.no_progress);
         let step = (shortest / 10).clamp(Duration::from_millis(5), Duration::from_secs(1));

@@ -1,5 +1,6 @@
-//! Which conversation a caller goes on with who names none. What is decided is in `exchange::continuation`; here it is remembered for
-//! all callers, and conversations are looked up, which may wait for the disk: never while what is remembered is held.
+//! Which conversation a caller continues that names none. The decision is in `exchange::continuation`; this
+//! module holds what it remembers of all callers and looks conversations up, which may wait for the disk. It
+//! never does that while it holds the memory's lock.
 
 use agents::{HUB_STOPPED, RunAddress, Spoken};
 use event_log::{ListQuery, blocking, clock};
@@ -17,28 +18,29 @@ mod rows;
 
 pub(crate) use rows::{METADATA_BYTES_MAX, Row, Rows};
 
-/// Most conversations that are looked through for callers of before, the newest of all.
+/// Most conversations that are searched for earlier callers after a restart, newest first.
 const LOOKED_THROUGH_MAX: usize = 512;
 
-/// What callers asked, and where. One for the hub.
+/// What callers have asked, and where. One for each hub.
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
+    /// Which callers were told what in which conversation.
     memory: Mutex<Continuations>,
-    /// Held while a run is begun.
+    /// Held while a run is begun, so that only one begins at a time.
     one: tokio::sync::Mutex<()>,
-    /// What was remembered before the hub came back is known again.
+    /// Set once the memory from before the restart was restored.
     is_read_back: OnceCell<()>,
-    /// What clients say of their threads.
+    /// The metadata that clients have given their threads.
     pub(crate) rows: Rows,
 }
 
 impl Threads {
-    /// Waits for its turn to begin a run.
+    /// Waits until no other caller begins a run. Drop the guard once the run has begun.
     pub(crate) async fn one(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.one.lock().await
     }
 
-    /// Waits until what was remembered before the hub came back is known again.
+    /// Restores what was remembered before the hub restarted, once; waits for it.
     pub(crate) async fn remembered(&self, hub: &Hub) {
         let read_back = || async {
             let found = blocking(|| traces(hub));
@@ -47,12 +49,13 @@ impl Threads {
         self.is_read_back.get_or_init(read_back).await;
     }
 
-    /// Where `named` goes on.
+    /// The conversation in which the thread `named` goes on.
     pub(crate) fn current(&self, named: &ConversationId) -> ConversationId {
         self.memory.lock().current(named)
     }
 
-    /// The conversations of the thread `named`: where it goes on first, then the others, the newest first.
+    /// The conversations of the thread `named`: first the one in which it goes on, then the others, newest
+    /// first.
     pub(crate) fn family(&self, named: &ConversationId) -> Vec<ConversationId> {
         self.memory.lock().family(named)
     }
@@ -62,23 +65,24 @@ impl Threads {
         self.memory.lock().is_fork(id)
     }
 
-    /// The thread `named` goes on in `there`.
+    /// Notes that the thread `named` goes on in `there`.
     pub(crate) fn goes_on_in(&self, named: &ConversationId, there: &ConversationId) {
         self.remember(Trace::goes_on_in(named, there), &RunId::none(), clock::now_ms());
     }
 
-    /// A caller has begun `run` at this time.
+    /// Notes that a caller has begun `run` at `at`, in milliseconds since 1970.
     pub(crate) fn remember(&self, trace: Trace, run: &RunId, at: u64) {
         self.memory.lock().remember(trace, run, at);
     }
 
-    /// The caller of the run at `place` has hung up before its end.
+    /// Notes that the caller of the run at `place` hung up before its end.
     pub(crate) fn left(&self, trace: &Trace, place: &RunAddress) {
         self.memory.lock().left(trace, &place.run);
     }
 
-    /// The conversation that a caller goes on with who sends `messages` to the agent. `fits` says whether they continue it as
-    /// it stands. What is found counts as gone on with: whoever asks next with the same words is given another.
+    /// Finds the conversation that the caller who sends `messages` to the agent continues. `fits` says
+    /// whether the messages continue its view. A conversation that is found counts as continued: the next
+    /// caller with the same messages gets another one. Waits for the disk.
     pub(crate) fn find(
         &self,
         hub: &Hub,
@@ -102,7 +106,7 @@ impl Threads {
         open.or_else(changed).map(|known| known.conversation().clone())
     }
 
-    /// Whether the caller was answered `known`. Reads from the disk.
+    /// Whether `known` is what this caller was told. Reads the conversation, perhaps from the disk.
     fn is_it(
         &self,
         hub: &Hub,
@@ -122,7 +126,7 @@ impl Threads {
     }
 }
 
-/// What callers had begun before the hub came back, from the runs themselves; the oldest first.
+/// What callers had begun before the restart, read from the runs themselves, the oldest first.
 fn traces(hub: &Hub) -> Vec<Found> {
     let query = ListQuery { after: None, state: None, limit: LOOKED_THROUGH_MAX };
     let rows = hub.list(&query).map(|listed| listed.rows).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The certificate that the hub shows where it speaks TLS itself. It is read again when its files change: connections that are there
-//! stay, new ones are shown the new one.
+//! The certificate for TLS. It is read again when its files change: open connections keep the old one, new
+//! ones get the new one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,38 +11,39 @@ use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// Between two looks whether the files have changed.
+/// The time between two checks whether the files have changed.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Where certificate and key are, as PEM.
+/// The paths of certificate and key, both PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The certificate, followed by those that vouch for it.
+    /// The certificate, followed by those of the authorities that signed it.
     pub cert: PathBuf,
-    /// Its key.
+    /// The private key.
     pub key: PathBuf,
 }
 
-/// Why there is no TLS.
+/// Why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file was not read, or holds something else.
+    /// A file cannot be read, or its contents are something else.
     #[error("{file}: {why}")]
     File {
         /// The file.
         file: String,
-        /// Why.
+        /// What is wrong with it.
         why: String,
     },
-    /// The key is not that of the certificate.
+    /// The key does not belong to the certificate.
     #[error("certificate and key do not fit together: {0}")]
     Unfit(#[from] rustls::Error),
 }
 
-/// A certificate that follows its files.
+/// A certificate that follows its files. Owned by the hub's state.
 #[derive(Debug)]
 pub(crate) struct Tls {
     files: TlsFiles,
+    /// What new connections get.
     current: RwLock<Arc<ServerConfig>>,
 }
 
@@ -53,12 +54,12 @@ impl Tls {
         Ok(Self { files, current })
     }
 
-    /// What a new connection is shown.
+    /// The configuration for a new connection.
     pub(crate) fn current(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.current.read())
     }
 
-    /// Follows the files. Does not end.
+    /// Reads the files again whenever they change. Never returns.
     pub(crate) async fn watch(&self) {
         let mut known = self.mark();
         loop {
@@ -73,12 +74,13 @@ impl Tls {
                     *self.current.write() = Arc::new(fresh);
                     tracing::info!("the certificate was read again");
                 }
-                // One of the two files may be new and the other not yet: looked at again when that comes.
+                // Only one of the two files may be new yet: they are read again when the other one changes.
                 Err(error) => tracing::warn!(%error, "the certificate stays as it was"),
             }
         }
     }
 
+    /// Modification time and length of both files, to notice changes.
     fn mark(&self) -> [Option<(SystemTime, u64)>; 2] {
         let of = |path: &Path| {
             let about = std::fs::metadata(path).ok()?;
@@ -88,6 +90,7 @@ impl Tls {
     }
 }
 
+/// Reads both files and makes a configuration of them.
 fn read(files: &TlsFiles) -> Result<ServerConfig, TlsError> {
     let wrong = |file: &Path, error: &dyn std::fmt::Display| TlsError::File {
         file: file.display().to_string(),

@@ -1,4 +1,4 @@
-//! Spans that were taken, on their way into conversations: the joiner of `exchange::spans`, with a clock and the hub beside it.
+//! Spans on their way into conversations: the joiner of `exchange::spans`, with a clock and the hub.
 
 use std::time::Duration;
 
@@ -11,33 +11,34 @@ use event_log::clock;
 use hub::Fanout;
 use hub::Publication;
 
-/// How often the joiner is told the time. Small against the time that it holds a span.
+/// How often the joiner is told the time. Small compared with the time for which it holds a span.
 const STEP: Duration = Duration::from_millis(200);
 
-/// The traces that are being told.
+/// The traces whose spans are being joined. One for each hub.
 #[derive(Debug, Default)]
 pub(crate) struct Traces {
     joiner: Mutex<SpanJoiner>,
 }
 
-/// What came of an export.
+/// The result of an export.
 #[derive(Debug)]
 pub(crate) struct Taken {
-    /// Spans that were not taken.
+    /// How many spans were refused.
     pub(crate) rejected: u64,
-    /// Reached when the log has all of it.
+    /// Reached when the log has everything that was published.
     pub(crate) ticket: Ticket,
 }
 
 impl Traces {
-    /// Takes spans. What they tell is published before the next export is taken, so that its order stays.
+    /// Takes spans and publishes what becomes of them. The joiner stays locked meanwhile, so the order of
+    /// exports is kept.
     pub(crate) fn take(&self, fanout: &Fanout, spans: Vec<FinishedSpan>, level: Durability) -> Taken {
         let mut joiner = self.joiner.lock();
         let taken = joiner.take(spans, clock::now_ms());
         Taken { rejected: taken.rejected, ticket: publish(fanout, taken.told, level) }
     }
 
-    /// Tells what waits. The hub stops.
+    /// Publishes everything that waits, because the hub stops.
     pub(crate) fn flush(&self, fanout: &Fanout) {
         let mut joiner = self.joiner.lock();
         let told = joiner.flush(clock::now_ms());
@@ -45,7 +46,7 @@ impl Traces {
     }
 }
 
-/// Tells the joiner the time, again and again. Does not end.
+/// Tells the joiner the time at regular intervals. Never returns.
 pub(crate) async fn run(traces: &Traces, fanout: &Fanout) {
     loop {
         tokio::time::sleep(STEP).await;
@@ -57,7 +58,7 @@ pub(crate) async fn run(traces: &Traces, fanout: &Fanout) {
     }
 }
 
-/// Publishes what is told; the ticket of the last.
+/// Publishes events; returns the ticket of the last. A failure is logged.
 fn publish(fanout: &Fanout, told: Vec<ConversationEvents>, level: Durability) -> Ticket {
     let mut ticket = Ticket::default();
     for ConversationEvents { conversation, envelopes } in told {

@@ -1,11 +1,12 @@
-//! How much the hub does at the same time for those who ask for much: one bound for all of it, whatever it is. The hub listens on
-//! one machine, so all who ask are one client to it; the bound holds for all of them together
-//! ([decision 0036](../../../docs/decisions/0036-one-bound-for-all-work.md)).
+//! The bounds of expensive work. How much the hub does at the same time for those who ask for much has one
+//! bound, whatever the work is. The hub listens on one machine, so all who ask count as one client ([decision
+//! 0036](../../../docs/decisions/0036-one-bound-for-all-work.md)).
 //!
-//! Work takes a *turn*: while a conversation is loaded, searched, read back from the log, made into an answer, imported or
-//! copied. Of [`WORK_AT_ONCE_MAX`] turns what is heavy has few, so that there is always one for what is not. Sending takes no turn:
-//! what was made waits in a file. Who waits (for a turn, for a reader, for an event) is *open*: that costs next to nothing and is
-//! counted against larger numbers. Publishing and viewing over sockets do not go through here and never wait for it (invariant I8).
+//! Work takes a *turn* while a conversation is loaded, searched, read back from the log, made into an answer,
+//! imported or copied. Of [`WORK_AT_ONCE_MAX`] turns, heavy work may take only a few, so that there is always
+//! one for light work. Sending takes no turn: an answer waits in a file. Whoever waits (for a turn, for a
+//! reader, for an event) is *open*: that costs next to nothing and is counted against larger bounds.
+//! Publishing and viewing over sockets take no turns and never wait for them (invariant I8).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,29 +23,29 @@ use tokio::task::JoinHandle;
 
 use crate::rank::{Rank, Threads};
 
-/// How long an answer or a copy waits for its turn.
+/// How long an answer or a copy may wait for its turn.
 pub(crate) const TURN: Duration = Duration::from_millis(ANSWER_AWAITED_MS);
 
-/// What a turn is taken for.
+/// The kind of work for which a turn is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// A search of the log.
+    /// A search in the log.
     Search,
-    /// Something with all of a conversation of [`LARGE_VIEW_BYTES`] or more.
+    /// Work on a whole conversation of [`LARGE_VIEW_BYTES`] bytes or more.
     Large,
     /// The next piece of an answer that is made while it is sent.
     Piece,
-    /// Anything else.
+    /// All other work.
     Small,
 }
 
 impl Task {
-    /// Something with so many bytes.
+    /// The kind of work on so many bytes.
     pub(crate) fn of_bytes(bytes: usize) -> Self {
         if bytes < LARGE_VIEW_BYTES { Self::Small } else { Self::Large }
     }
 
-    /// Something with all of `view`. Takes a moment for each item of it.
+    /// The kind of work on a whole view. Walks all items of the view.
     pub(crate) fn of(view: &View) -> Self {
         let messages = view.messages.values().map(|message| message.text.len());
         let runs = view.runs.values().map(|run| {
@@ -65,50 +66,55 @@ impl Task {
     }
 }
 
-/// Who may be open.
+/// The kinds of requests that may be open in bounded numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Guest {
     /// A request that waits for its turn, or whose answer is being made.
     Request,
-    /// An answer or an import that lies in a file while its bytes are on their way.
+    /// An answer or an import in a file, while its bytes are on their way.
     Transfer,
-    /// A stream without an end, or somebody who waits for something to happen.
+    /// A stream without an end, or a request that waits for something to happen.
     Stream,
 }
 
-/// Somebody's turn, until it is dropped.
+/// A turn. Dropping it gives it back.
 #[derive(Debug)]
 pub(crate) struct Turn {
     _own: Option<OwnedSemaphorePermit>,
     _all: Option<OwnedSemaphorePermit>,
 }
 
-/// The place of somebody who is open, until it is dropped.
+/// A place among those that are open. Dropping it gives it back.
 #[derive(Debug)]
 pub(crate) struct Open(#[expect(dead_code, reason = "held, not looked at")] OwnedSemaphorePermit);
 
-/// The bounds of work that is done on request, one set for each hub.
+/// The bounds of work on request. One set for each hub.
 #[derive(Debug)]
 pub(crate) struct Work {
     /// All turns.
     all: Arc<Semaphore>,
-    /// Those of them that heavy work may have.
+    /// The turns among them that searches may take.
     searches: Arc<Semaphore>,
+    /// The turns that work on large conversations may take.
+    /// The turns that pieces of answers may take.
     large: Arc<Semaphore>,
     pieces: Arc<Semaphore>,
-    /// Whose turn it is to publish a large body. It is none of the others': publishing waits for nothing else.
+    /// The turns for publishing large bodies. They are separate, because publishing must wait for nothing
+    /// else.
     pub(crate) bodies: Arc<Semaphore>,
-    /// Who may be open.
+    /// The places for open requests.
     requests: Arc<Semaphore>,
+    /// The places for transfers.
+    /// The places for streams.
     transfers: Arc<Semaphore>,
     streams: Arc<Semaphore>,
-    /// Bytes of answers that lie in files until they are sent.
+    /// How many bytes of answers and bodies lie in files, bounded by `SPOOL_BYTES_MAX`.
     spooled: AtomicU64,
-    /// Where all of it is done: behind the threads that serve sockets.
+    /// The threads that do the work, at a lower priority than those that serve sockets.
     threads: Threads,
 }
 
-/// How much is done at the same time: as much as may have its turn.
+/// How many threads there are at most: one for each turn.
 const AT_ONCE: usize = WORK_AT_ONCE_MAX + LARGE_BODIES_AT_ONCE_MAX;
 
 impl Default for Work {
@@ -131,12 +137,12 @@ impl Default for Work {
 }
 
 impl Work {
-    /// Does `work` behind the threads that serve sockets.
+    /// Runs `work` on a thread of lower priority than those that serve sockets.
     pub(crate) fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
         self.threads.run(work)
     }
 
-    /// A turn, after those who asked before.
+    /// Waits for a turn. Turns are given in the order in which they were asked for. May be cancelled.
     pub(crate) async fn turn(&self, task: Task) -> Turn {
         let own = match task {
             Task::Search => Some(&self.searches),
@@ -144,7 +150,7 @@ impl Work {
             Task::Piece => Some(&self.pieces),
             Task::Small => None,
         };
-        // Neither is ever closed, so that both give a permit.
+        // Neither semaphore is ever closed, so both give a permit.
         let own = match own {
             Some(own) => Arc::clone(own).acquire_owned().await.ok(),
             None => None,
@@ -153,12 +159,12 @@ impl Work {
         Turn { _own: own, _all: all }
     }
 
-    /// The same; nothing when it does not come within `time`.
+    /// Waits for a turn for at most `time`; `None` if it does not come.
     pub(crate) async fn turn_within(&self, task: Task, time: Duration) -> Option<Turn> {
         tokio::time::timeout(time, self.turn(task)).await.ok()
     }
 
-    /// A place for one more of those who are open; nothing when there are as many as there may be.
+    /// Takes a place for one more open request; `None` if all are taken.
     pub(crate) fn open(&self, guest: Guest) -> Option<Open> {
         let places = match guest {
             Guest::Request => &self.requests,
@@ -168,7 +174,7 @@ impl Work {
         Arc::clone(places).try_acquire_owned().ok().map(Open)
     }
 
-    /// Takes room for `bytes` in files. False when that would be more than there is.
+    /// Takes room for `bytes` in files; false if there is not so much.
     pub(crate) fn spool(&self, bytes: u64) -> bool {
         let taken = self.spooled.fetch_add(bytes, Ordering::Relaxed);
         let fits = taken.saturating_add(bytes) <= SPOOL_BYTES_MAX;
@@ -178,7 +184,7 @@ impl Work {
         fits
     }
 
-    /// Gives room back.
+    /// Gives room in files back.
     pub(crate) fn unspool(&self, bytes: u64) {
         self.spooled.fetch_sub(bytes, Ordering::Relaxed);
     }

@@ -1,5 +1,9 @@
-//! The WebSocket edge: the upgrade, and one task for each socket. The hub owns the TCP stream after the upgrade, since
-//! pumps write ready frames to it directly.
+//! WebSockets: the upgrade, and one task for each socket. After the upgrade the hub owns the TCP stream,
+//! because pumps write encoded frames to it directly.
+//!
+//! Reading order: `connection` (the task of a socket), `inlet` (reading), `session` (what each frame does),
+//! `feed` and `catch_up` (viewers that are behind), `acks`, `commands`, then `admission`, `zombies` and
+//! `allowance`.
 
 use std::sync::Arc;
 
@@ -33,7 +37,7 @@ mod zombies;
 #[cfg(test)]
 pub(crate) use feed::Feed;
 
-/// `GET /v1/ws`.
+/// `GET /v1/ws`: makes the connection a WebSocket.
 pub(crate) async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Request) -> Response {
     let key = match accept::key(request.headers()) {
         Ok(key) => key,
@@ -63,7 +67,8 @@ pub(crate) async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Requ
     switching.unwrap_or_else(|_bad_header| StatusCode::INTERNAL_SERVER_ERROR.into_response())
 }
 
-/// Takes the TCP stream and starts its task, a small one: the task of the upgrade ends here.
+/// Takes the TCP stream and starts the task of the socket. It is a new and small one: the task of the upgrade
+/// ends.
 fn start(shared: &Arc<Shared>, upgraded: Upgraded, admission: Option<Admission>) {
     match upgraded.downcast::<TokioIo<Patient<TcpStream>>>() {
         Ok(parts) => {

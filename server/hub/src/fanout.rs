@@ -1,9 +1,15 @@
-//! From conversations to sockets. The viewers of a conversation are grouped; each group has one task, a pump, that is
-//! woken once for whatever was appended and writes one shared frame to every socket of its group without waiting.
-//! Waking a task for each viewer would cost more than the writing.
+//! Delivery: from conversations to sockets. The viewers of a conversation are grouped by what they asked for.
+//! Each group has one task, a pump. It is woken once for a burst of appends and writes one shared frame to
+//! every socket of its group without waiting. Waking a task for each viewer would cost more than the writing.
 //!
-//! A socket that takes no more is given up by the pump ([`Outbox::park`]); its own task catches up, with everything
-//! that came meanwhile in one frame or by the snapshot, and hands it back. So a slow viewer costs the others nothing.
+//! When a socket takes no more bytes, the pump hands its viewer over to the task of that socket
+//! ([`Outbox::park`]). That task waits until the socket takes bytes again, catches up (with everything that
+//! came meanwhile in one frame, or with the snapshot) and hands the viewer back. So a slow viewer costs the
+//! others nothing.
+//!
+//! Reading order: [`Fanout`] and [`Stage`] here, then `outbox` (one socket), `pump` (one group of viewers),
+//! `ladder` (how well viewers keep up), `fleet` (the list of conversations), `presence` and `orphans` (two
+//! tasks of the hub that wake pumps).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -32,50 +38,55 @@ pub use ladder::{BEHIND_AFTER, CurrentRung, Ladder};
 pub use outbox::{Outbox, Sent, Transport};
 pub use pump::Shard;
 
-/// Most viewers that the task of a publisher writes to by itself: some tens of microseconds, none of them waiting.
+/// Most viewers to which the task of a publisher writes itself instead of waking a pump. Writing to so many
+/// takes some tens of microseconds and never waits.
 const VIEWERS_AT_ONCE: usize = 16;
 
-/// See [`Fanout::coverage`].
+/// The longest that [`Fanout::coverage`] may be, whatever the heartbeat is.
 const COVERAGE_MAX: Duration = Duration::from_secs(1);
 
-/// One subscription of one socket.
+/// One subscription of one socket: to a conversation or to the list of conversations. Shared by the pump or
+/// the list that writes to it and by the task of its socket. End it with [`Fanout::leave`]; dropping it does
+/// not.
 #[derive(Debug)]
 pub struct Subscription {
-    /// The socket.
+    /// The socket that its frames are written to.
     pub outbox: Arc<Outbox>,
-    /// Its number on the socket.
+    /// The number that the client gave it. It is unique on its socket, and every frame of the subscription
+    /// carries it.
     pub sub: SubscriptionId,
-    /// Whether it goes on; see [`Outbox::deactivate`].
+    /// False once the subscription has ended; set by [`Outbox::deactivate`], under the lock of the outbox.
     pub(crate) active: AtomicBool,
-    /// How well it keeps up.
+    /// How well its viewer keeps up, as the hub's ladder counts it.
     pub standing: CurrentRung,
-    /// How many viewers it was told of.
+    /// The number of viewers in the last presence frame that it got; 0 before the first.
     pub(crate) presence: AtomicUsize,
-    /// What it is of.
+    /// What it subscribes to.
     pub place: SubscriptionTarget,
 }
 
-/// What a subscription is of.
+/// What a subscription is to.
 #[derive(Debug)]
 pub enum SubscriptionTarget {
-    /// A conversation, in this group of its viewers.
+    /// A conversation; the shard is the group of viewers to which the subscription belongs.
     Conversation(Arc<Stage>, Arc<Shard>),
     /// The list of conversations.
     Fleet {
-        /// How many rows it begins with.
+        /// Most rows in its first frame.
         rows: usize,
-        /// Which rows it is shown; nothing for all.
+        /// The rows that the viewer may see; `None` for all rows.
         seen: Option<SeenRows>,
     },
 }
 
 impl Subscription {
-    /// Sends a frame of this subscription now or not at all.
+    /// Writes a frame of this subscription if the socket takes its beginning now. Nothing is queued
+    /// otherwise.
     pub(crate) fn send(&self, frame: &Bytes) -> Sent {
         self.outbox.send(&self.active, frame)
     }
 
-    /// The life of the conversation that it is of.
+    /// The epoch of the conversation that it is to; `None` for the list.
     pub fn epoch(&self) -> Option<&Epoch> {
         match &self.place {
             SubscriptionTarget::Conversation(stage, _) => Some(stage.conversation.epoch()),
@@ -83,38 +94,44 @@ impl Subscription {
         }
     }
 
-    /// Whether it goes on.
+    /// Whether the subscription has not ended.
     pub fn is_active(&self) -> bool {
         self.active.load(Ordering::Relaxed)
     }
 }
 
-/// All conversations that are being viewed.
+/// All conversations that have viewers, and the viewers of the list. One for each hub.
+/// A pump ends when the last viewer of its group leaves.
 #[derive(Debug)]
 pub struct Fanout {
+    /// The conversations themselves.
     hub: Arc<Hub>,
+    /// Conversations with at least one viewer.
     stages: DashMap<ConversationId, Arc<Stage>>,
+    /// Where pumps run, so that whoever stops the hub can wait for them.
     tasks: TaskTracker,
-    /// How long a viewer who does not see what happens may go without hearing that something did.
+    /// How long a viewer whose lens hides what happens may go without hearing that the head has moved.
     coverage: Duration,
-    /// How well viewers keep up.
+    /// Counts how well viewers keep up.
     pub ladder: Arc<Ladder>,
     /// The viewers of the list of conversations.
     pub fleet: fleet::Fleet,
 }
 
 impl Fanout {
-    /// Over `hub`; pumps run in `tasks`. `heartbeat` is what lies between two of a socket.
+    /// Makes the fan-out of `hub`. Pumps run as tasks of `tasks`. `heartbeat` is the time between two heartbeats
+    /// on a socket: the coverage is a quarter of it, at most one second.
     pub fn new(hub: Arc<Hub>, tasks: TaskTracker, heartbeat: Duration) -> Self {
         let ladder = Arc::<Ladder>::default();
         let fleet = fleet::Fleet::new(Arc::clone(&hub), Arc::clone(&ladder));
-        // Well within a heartbeat, at which viewers look whether they are where the hub is.
+        // Well within a heartbeat: at each heartbeat viewers compare their position with the hub's.
         let coverage = (heartbeat / 4).min(COVERAGE_MAX);
         Self { hub, stages: DashMap::new(), tasks, coverage, ladder, fleet }
     }
 
-    /// Makes a subscription of the conversation `id`, from which `mask` hides something. It gets nothing before it is handed to its
-    /// pump.
+    /// Makes a subscription to the conversation `id`, which is made if there is none, without what `mask` hides. The
+    /// subscription gets no frames before it is handed to its pump with [`Shard::hand_over`]. Fails if the conversation
+    /// cannot be read from the log, or if too many are in memory.
     pub fn enter(
         &self,
         id: &ConversationId,
@@ -126,7 +143,7 @@ impl Fanout {
         let conversation = self.hub.enter(id)?;
         let (stage, shard) = match self.stages.entry(id.clone()) {
             Entry::Occupied(mut found) => {
-                // A conversation that was dropped and made again is another one.
+                // The conversation left memory and was read back: its viewers belong to the new object.
                 if !Arc::ptr_eq(&found.get().conversation, &conversation) {
                     found.insert(Arc::new(Stage::new(conversation, self.coverage)));
                 }
@@ -150,20 +167,21 @@ impl Fanout {
         }))
     }
 
-    /// Appends to the conversation `id`, and shows it.
+    /// Appends to the conversation `id` and delivers the events to its viewers.
     pub fn publish(&self, id: &ConversationId, publication: Publication) -> Result<Appended, PublishError> {
         let appended = self.hub.publish(id, publication)?;
         self.stir(id);
         Ok(appended)
     }
 
-    /// How many view conversations over sockets.
+    /// How many subscriptions to conversations there are, over all sockets.
     pub fn viewers(&self) -> u64 {
         self.stages.iter().map(|stage| stage.viewers()).sum()
     }
 
-    /// Sees to it that the viewers of `id` get what was appended. A few are written to at once, since that costs less
-    /// than to wake a task; more than a few have their pumps woken. Call it once for a burst of appends.
+    /// Delivers what was appended to `id`. A few viewers are written to in the calling task, since that costs
+    /// less than waking another one; for more, their pumps are woken. Never waits. Call it once for a burst
+    /// of appends.
     pub fn stir(&self, id: &ConversationId) {
         let stage = self.stages.get(id).map(|found| Arc::clone(&found));
         if let Some(stage) = stage {
@@ -171,7 +189,8 @@ impl Fanout {
         }
     }
 
-    /// Ends a subscription, of whatever it is.
+    /// Ends a subscription of either kind: no frame of it is sent after this. A conversation in which nothing
+    /// was ever said is forgotten with its last viewer.
     pub fn leave(&self, subscription: &Arc<Subscription>) {
         subscription.outbox.deactivate(&subscription.active);
         self.ladder.leave(&subscription.standing);
@@ -184,7 +203,8 @@ impl Fanout {
                             found.remove();
                         }
                     }
-                    // Another life of the conversation has the place.
+                    // The conversation was read back meanwhile and has a new stage, which this one must not
+                    // remove.
                     _ => drop(stage.quit(shard)),
                 }
                 self.hub.leave(&stage.conversation);
@@ -193,13 +213,15 @@ impl Fanout {
     }
 }
 
-/// A conversation that is being viewed: its groups of viewers. Those of one group wish for the same and have the same role.
+/// A conversation that has viewers, and the groups of its viewers. Viewers of one group asked for the same
+/// lens and the same interval, and have the same role.
 #[derive(Debug)]
 pub struct Stage {
-    /// The conversation.
+    /// The conversation that is viewed.
     pub conversation: Arc<Conversation>,
+    /// The groups. Locked for a moment only, never while frames are written.
     shards: Mutex<Vec<Arc<Shard>>>,
-    /// See [`Fanout::coverage`].
+    /// The coverage of [`Fanout`], for its pumps.
     coverage: Duration,
 }
 
@@ -208,7 +230,8 @@ impl Stage {
         Self { conversation, shards: Mutex::default(), coverage }
     }
 
-    /// The group for one more viewer.
+    /// Returns a group for one more viewer, and counts it there. Starts a group with its pump if no group has
+    /// these options and this mask, or all of those are full.
     fn join(
         self: &Arc<Self>,
         wish: &SubscriptionOptions,
@@ -232,10 +255,12 @@ impl Stage {
         shard
     }
 
+    /// How many viewers all its groups have.
     fn viewers(&self) -> u64 {
         self.shards.lock().iter().map(|shard| shard.viewers() as u64).sum()
     }
 
+    /// Writes to the viewers of a single small group at once; wakes the pumps of all other groups.
     fn stir(&self) {
         let shards = self.shards.lock();
         let mut plain = shards.iter().filter(|shard| shard.is_plain());
@@ -250,12 +275,12 @@ impl Stage {
         }
     }
 
-    /// Wakes all pumps.
+    /// Wakes the pumps of all groups.
     fn wake(&self) {
         self.shards.lock().iter().for_each(|shard| shard.wake.notify_one());
     }
 
-    /// One viewer less in `shard`. True when no group is left.
+    /// Counts one viewer less in `shard` and ends the pump if that was the last. True when no group is left.
     fn quit(&self, shard: &Arc<Shard>) -> bool {
         let mut shards = self.shards.lock();
         if shard.leave() == 0 {

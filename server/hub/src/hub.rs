@@ -1,5 +1,9 @@
-//! The hub: finds and makes conversations, appends to them, and knows which rows of the list changed. It moves
-//! envelopes; it neither parses nor serves.
+//! The hub: finds and makes conversations, appends to them, and knows which rows of the list changed. It
+//! moves envelopes; it neither parses dialects nor serves sockets.
+//!
+//! Reading order: `conversation` (one of them), `publication` and `publishers` (what is appended, and exactly
+//! once), `sight` and `ready` (what viewers share), `list`, `row`, `recent` and `seen` (the list), `upkeep`
+//! (what leaves memory), `orphans` (runs whose publishers are gone), then the smaller files.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -38,9 +42,10 @@ mod recent;
 mod row;
 mod seen;
 mod sight;
+pub(crate) mod slice;
 mod upkeep;
 
-pub use conversation::{Conversation, Cursor, Slice};
+pub use conversation::Conversation;
 pub use followers::Follower;
 pub use import::{History, ImportError};
 pub use list::Listed;
@@ -52,45 +57,56 @@ pub use publishers::{Claim, Numbers};
 pub(crate) use ready::{Ready, VIEWERS_PER_PUMP};
 pub use seen::SeenRows;
 pub use sight::{Far, Sight, Sights, Snapshot};
+pub use slice::{Cursor, Slice};
 pub use upkeep::Bounds;
 
-/// How many conversations may be read back at the same time.
+/// How many conversations may be read back from the log at the same time.
 const READING_BACK: usize = 16;
 
 /// All conversations in memory, and the log behind them. One for each process, shared by all doors.
+/// Conversations leave memory in [`Hub::keep_up`] alone.
 #[derive(Debug)]
 pub struct Hub {
+    /// The conversations in memory, by name.
     conversations: DashMap<ConversationId, Arc<Conversation>>,
-    /// As many as the map has, without asking each of its shards.
+    /// The length of `conversations`, which the map could tell only by locking each of its shards.
     count: AtomicUsize,
+    /// Where events are stored.
     log: Arc<dyn EventLog>,
+    /// Conversations whose row changed since [`Hub::take_changed`]. Filled only while there are watchers.
     changed: Mutex<Vec<Arc<Conversation>>>,
-    /// Those whose row the log does not have yet.
+    /// Conversations whose row is newer than the log's.
     noted: Mutex<Vec<Arc<Conversation>>>,
-    /// Held while a conversation is read back, so that nobody reads it twice. Each stands for some of the names.
+    /// Locks of the reading back from the log, so that no conversation is read twice at once. Each lock
+    /// stands for the names of one hash stripe.
     reading_back: [Mutex<()>; READING_BACK],
-    /// How many want to know which rows changed.
+    /// How many viewers of the list there are.
     watchers: AtomicUsize,
+    /// Notified when `changed` is no longer empty.
     watched: Notify,
-    /// About the memory that the conversations hold, in bytes: counted in each round of upkeep, estimated in between.
+    /// About the memory that all conversations hold, in bytes: counted in each round of upkeep, estimated in
+    /// between.
     held: AtomicU64,
-    /// That, counted in the newest round.
+    /// The count of the newest round of upkeep, in bytes, without the estimate of what came since.
     counted: AtomicU64,
-    /// What it should not be more than, in bytes.
+    /// How much memory the conversations should hold at most, in bytes.
     memory_target: u64,
-    /// Told when it is more.
+    /// Notified when `held` is above the target.
     crowded: Notify,
+    /// The timer for runs whose publishers are gone.
     orphans: Orphans,
+    /// What models cost.
     prices: Prices,
+    /// Who is told of every conversation that moves.
     followers: followers::Followers,
     /// The order of the list.
     recent: recent::Recent,
-    /// Whose viewers changed.
+    /// The conversations whose number of viewers changed.
     presence: Presence,
 }
 
 impl Hub {
-    /// A hub over `log`, with nothing in memory yet.
+    /// Makes a hub over `log`, with nothing in memory yet.
     pub fn new(log: Arc<dyn EventLog>) -> Self {
         Self {
             conversations: DashMap::new(),
@@ -113,41 +129,44 @@ impl Hub {
         }
     }
 
-    /// The same with what models cost.
+    /// Sets what models cost.
     #[must_use]
     pub fn with_prices(mut self, prices: Prices) -> Self {
         self.prices = prices;
         self
     }
 
-    /// The same with `bytes` as the target for the memory that its conversations hold.
+    /// Sets the target for the memory that the conversations hold, in bytes.
     #[must_use]
     pub fn with_memory_target(mut self, bytes: u64) -> Self {
         self.memory_target = bytes;
         self
     }
 
-    /// Whose viewers changed.
+    /// The conversations whose number of viewers changed.
     pub(crate) fn presence(&self) -> &Presence {
         &self.presence
     }
 
-    /// The log under it.
+    /// The log behind the conversations.
     pub fn log(&self) -> &dyn EventLog {
         &*self.log
     }
 
-    /// The conversation `id`, if there is one, in memory or in the log.
+    /// Finds the conversation `id` in memory or in the log; `None` if there is none. Waits for the disk if it
+    /// is not in memory.
     pub fn find(&self, id: &ConversationId) -> Result<Option<Arc<Conversation>>, OpenError> {
         self.look_up(id, false)
     }
 
-    /// The conversation `id`, made when there is none.
+    /// Finds the conversation `id` as [`Hub::find`] does, and makes it if there is none. A new one is only in
+    /// memory until something is appended. Fails with [`OpenError::TooMany`] at the limit of conversations in
+    /// memory.
     pub fn open(&self, id: &ConversationId) -> Result<Arc<Conversation>, OpenError> {
         self.look_up(id, true)?.ok_or(OpenError::TooMany)
     }
 
-    /// Finds the conversation in memory, then in the log; then makes it, when that is wanted.
+    /// Looks in memory, then in the log; then makes the conversation if `make` says so.
     fn look_up(&self, id: &ConversationId, make: bool) -> Result<Option<Arc<Conversation>>, OpenError> {
         let known = || self.conversations.get(id).map(|found| Arc::clone(&found));
         if let Some(found) = known() {
@@ -176,22 +195,25 @@ impl Hub {
         })
     }
 
-    /// Lets the log drop conversations that are not within `rule`, a bounded number; how many go, and the ticket to wait for
-    /// before the next call. `now` is in milliseconds since 1970. Reads from the disk; nobody else waits for that.
+    /// Removes conversations from the log that `rule` no longer keeps, a bounded number for each call, and
+    /// none that is in memory. Returns how many were removed and the ticket to wait for before the next call.
+    /// `now` is in milliseconds since 1970. Waits for the disk; nobody else waits for that.
     pub fn retain(&self, rule: &Retention, now: u64) -> Result<(usize, Ticket), LogError> {
         let in_memory = |id: &ConversationId| self.conversations.contains_key(id);
         let expired = self.log.expired(rule, now, &in_memory)?;
         let mut last = Ticket::default();
         let mut gone: HashSet<ConversationId> = HashSet::with_capacity(expired.len());
         for id in expired {
-            // It is not read back between the look and the removal; who asks afterwards is told by the log that it went.
+            // Nobody may read it back between the look and the removal; whoever asks afterwards is told by
+            // the log that it is gone.
             let _nobody_reads = self.reading_back.get(self.stripe(&id)).map(Mutex::lock);
             if !in_memory(&id) {
                 last = last.max(self.log.remove(&id));
                 gone.insert(id);
             }
         }
-        // What was to be told of them would bring their rows back into lists that begin again without them.
+        // Their changed rows are not sent: they would bring the conversations back into lists that begin
+        // again without them.
         self.changed.lock().retain(|changed| {
             let stays = !gone.contains(changed.id());
             if !stays {
@@ -202,18 +224,19 @@ impl Hub {
         Ok((gone.len(), last))
     }
 
+    /// The index of the lock in `reading_back` that stands for `id`.
     fn stripe(&self, id: &ConversationId) -> usize {
         self.conversations.hash_usize(id) % READING_BACK
     }
 
-    /// Appends to the conversation `id`, which is made when there is none. Its viewers see it once
-    /// [`crate::fanout::Fanout::stir`] is called.
+    /// Appends to the conversation `id`, which is made if there is none. Its viewers see the events once
+    /// [`crate::fanout::Fanout::stir`] is called. All events are taken or none; the errors say why none were.
     pub fn publish(
         &self,
         id: &ConversationId,
         mut publication: Publication,
     ) -> Result<Appended, PublishError> {
-        // Before any lock: a result may be large.
+        // Before any lock is taken: hashing a large result takes long.
         let large = publication.events.iter_mut().filter_map(|it| {
             outsize::disown(&mut it.event);
             outsize::shorten(&mut it.event)
@@ -225,7 +248,7 @@ impl Hub {
             publication.room = self.room();
             let appended = conversation.append(&mut publication, clock::now_ms(), self.log());
             if appended == Err(AppendError::Retired) {
-                // It was dropped after it was found: the next round finds or makes another.
+                // It left memory after it was found: the next round finds or makes another.
                 continue;
             }
             count(&appended);
@@ -241,11 +264,12 @@ impl Hub {
         }
     }
 
-    /// Enters the conversation `id` as a viewer; leave it with [`Hub::leave`].
+    /// Enters the conversation `id` as a viewer, so that it stays in memory. Each call needs one of
+    /// [`Hub::leave`]: dropping the `Arc` does not leave.
     pub fn enter(&self, id: &ConversationId) -> Result<Arc<Conversation>, OpenError> {
         loop {
             let conversation = self.open(id)?;
-            // Refused only when it was dropped after it was found: the next round finds or makes another.
+            // Refused only if it left memory after it was found: the next round finds or makes another.
             if conversation.enter().is_ok() {
                 self.touch(&conversation);
                 self.presence.note(&conversation);
@@ -254,7 +278,8 @@ impl Hub {
         }
     }
 
-    /// Leaves a conversation; one that nobody ever wrote to goes with its last viewer, so that looking leaves nothing.
+    /// Leaves a conversation as a viewer. A conversation in which nothing was ever said is forgotten with its
+    /// last viewer, so that looking at a name leaves nothing behind.
     pub fn leave(&self, conversation: &Arc<Conversation>) {
         conversation.leave();
         self.touch(conversation);
@@ -262,6 +287,7 @@ impl Hub {
         self.release(conversation);
     }
 
+    /// Forgets a conversation in which nothing was ever said, if nobody uses it.
     fn release(&self, conversation: &Arc<Conversation>) {
         if conversation.head() > 0 {
             return;
@@ -272,7 +298,7 @@ impl Hub {
         self.dropped(self.conversations.remove_if(conversation.id(), unused));
     }
 
-    /// Counts a conversation less when one was dropped.
+    /// Counts one conversation less if one was removed from the map.
     fn dropped(&self, dropped: Option<(ConversationId, Arc<Conversation>)>) {
         if let Some((id, _)) = dropped {
             self.count.fetch_sub(1, Ordering::Relaxed);
@@ -280,7 +306,8 @@ impl Hub {
         }
     }
 
-    /// Up to `limit` events after `after`: from memory, else from the log, once it has them.
+    /// Reads up to `limit` events after `after`: from the ring if it reaches back that far, otherwise from
+    /// the log, after what waits in its queue has been stored.
     pub async fn read(
         &self,
         conversation: &Conversation,
@@ -290,19 +317,20 @@ impl Hub {
         if let Some(page) = conversation.page(after, limit) {
             return Ok(page);
         }
-        // What left the ring may still be in the log's queue.
+        // What left the ring may still wait in the log's queue.
         let level = model::frame::Durability::Stored.min(self.log.durability());
         let reached = event_log::reached(self.log(), conversation.ticket(), level).await;
         let page = blocking(|| self.log.read(conversation.id(), after, limit));
         match (reached, page) {
-            // A log that cannot write still has what it wrote before.
+            // A log that can no longer write still has what it wrote before.
             (Err(_cannot_write), Ok(page)) if !page.envelopes.is_empty() => Ok(page),
             (Err(cannot_write), _) => Err(cannot_write),
             (Ok(()), page) => page,
         }
     }
 
-    /// The newest events of `conversation` that are not to be had one by one although earlier ones are.
+    /// The range of events, first to last, that the log lacks although it has earlier ones; `None` if every
+    /// event can be read. Such events are part of the state and cannot be read one by one.
     pub async fn gap(&self, conversation: &Conversation) -> Result<Option<(Seq, Seq)>, LogError> {
         if conversation.page(0, 1).is_some() {
             return Ok(None);
@@ -310,7 +338,7 @@ impl Hub {
         let level = model::frame::Durability::Stored.min(self.log.durability());
         drop(event_log::reached(self.log(), conversation.ticket(), level).await);
         blocking(|| {
-            // What a log that cannot write lacks at its end, and memory has no more.
+            // Events that a failed log lacks at its end and that have left memory.
             let head = self.log.read(conversation.id(), Seq::MAX, 1)?.head;
             let begins_after = conversation.begins_after();
             if head < begins_after {
@@ -320,7 +348,8 @@ impl Hub {
         })
     }
 
-    /// Notes that the row of `conversation` changed, when anybody wants to know.
+    /// Notes that the row of `conversation` changed: for followers, for the order of the list, for the log
+    /// and for viewers of the list.
     fn touch(&self, conversation: &Arc<Conversation>) {
         self.followers.tell(conversation.id());
         self.moved(conversation);
@@ -334,17 +363,18 @@ impl Hub {
         self.watched.notify_one();
     }
 
-    /// One who is told the names of all conversations that move.
+    /// Makes a follower, who is told the name of every conversation that moves. It is kept until the hub is
+    /// dropped.
     pub fn follow(&self) -> Arc<Follower> {
         self.followers.join()
     }
 
-    /// How many want to know which rows changed.
+    /// How many viewers of the list there are.
     pub fn watchers(&self) -> u64 {
         self.watchers.load(Ordering::Relaxed) as u64
     }
 
-    /// Counts one more or one less of those who want to know which rows changed.
+    /// Counts one viewer of the list more (true) or less (false).
     pub(crate) fn watch(&self, watches: bool) {
         if watches {
             self.watchers.fetch_add(1, Ordering::Relaxed);
@@ -353,25 +383,25 @@ impl Hub {
         }
     }
 
-    /// Ready once a row has changed since they were last taken.
+    /// Waits until a row has changed since [`Hub::take_changed`]. May be cancelled.
     pub(crate) async fn changed(&self) {
         self.watched.notified().await;
     }
 
-    /// The rows that changed since they were last taken.
+    /// Takes the rows that changed since the last call, as they are now.
     pub(crate) fn take_changed(&self) -> Vec<ConversationRow> {
         let changed = std::mem::take(&mut *self.changed.lock());
         let rows = changed.iter().map(|conversation| {
-            // Before the row is read: what happens meanwhile is listed again.
+            // Cleared before the row is read: a change that comes meanwhile is listed again.
             conversation.listed.store(false, Ordering::Release);
             conversation.row()
         });
-        // Who only looks at a name makes no conversation of it.
+        // A name that somebody only looked at has no row.
         rows.filter(|row| row.head > 0).collect()
     }
 }
 
-/// Counts what came of a publication.
+/// Counts the result of a publication in [`TALLY`].
 fn count(appended: &Result<Appended, AppendError>) {
     match appended {
         Ok(taken) if taken.duplicate => TALLY.duplicates.one(),

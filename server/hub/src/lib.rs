@@ -1,12 +1,14 @@
-//! Conversations, kept in order and fanned out.
+//! Conversations, kept in order and fanned out to viewers.
 //!
-//! [`Hub`] finds and makes conversations and appends to them; [`Conversation`] is one of them: its view, its newest events, who publishes
-//! and who views. [`Fanout`] brings what was appended to sockets: viewers are grouped, one pump for each group writes frames that were
-//! encoded once. A viewer that falls behind catches up from its [`Cursor`] or by the [`Snapshot`]; nothing is queued for anybody.
+//! [`Hub`] finds and makes conversations and appends to them. A [`Conversation`] has its view, its newest
+//! events, its publishers and its viewers. [`Fanout`] brings what was appended to sockets: viewers are
+//! grouped, and one pump for each group writes frames that were encoded once. A viewer that falls behind
+//! catches up from its [`Cursor`] or by the [`Snapshot`]; nothing is queued for anybody.
 //!
-//! The crate must never know HTTP, files, settings or dialects: events come in as envelopes, and what goes out are frames as bytes, which
-//! it writes through [`Transport`]. It reads no JSON; it writes the frames of the protocol ([`wire`]), since they are encoded once for all viewers and
-//! so belong where viewers are grouped. It names `model` and `event-log` and no other crate of the workspace.
+//! The crate must never know HTTP, files, settings or dialects. Events come in as envelopes; frames go out as
+//! bytes, which it writes through [`Transport`]. It parses no JSON. It writes the frames of the protocol
+//! itself ([`wire`]), because a frame is encoded once for a whole group of viewers, and only this crate knows
+//! the groups. It names `model` and `event-log` and no other crate of the workspace.
 //!
 //! Reading order: `hub/conversation` (one lock around a plain struct) → `hub` (all of them, the list, what is due beside the traffic) →
 //! `fanout` (pumps, outboxes, how well viewers keep up) → `wire` (frames as bytes) → `tally` (what is counted).

@@ -1,5 +1,5 @@
-//! What is counted where it happens, once for each publication or frame that many share: relaxed atomics of the process.
-//! The names under which they are shown are the server's, in its `metrics`.
+//! The hub's counters: relaxed atomics of the process, raised once for each publication or shared frame. The
+//! names under which they are shown are in `metrics` of the server.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,7 +13,7 @@ impl Count {
         Self(AtomicU64::new(0))
     }
 
-    /// So many more.
+    /// Adds `more` to the counter.
     pub(crate) fn add(&self, more: u64) {
         self.0.fetch_add(more, Ordering::Relaxed);
     }
@@ -23,46 +23,46 @@ impl Count {
         self.add(1);
     }
 
-    /// How many so far.
+    /// The count so far.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// The counters of the process. Each only grows, from 0 at the start.
+/// The counters of the process. Each begins at 0 and only grows.
 #[derive(Debug)]
 pub struct Tally {
     /// Publications that were taken.
     pub publications: Count,
-    /// Their events.
+    /// Events in them.
     pub events: Count,
-    /// What those weigh, about as JSON.
+    /// Their weight in bytes, about that of their JSON.
     pub bytes: Count,
     /// Publications that had been taken before.
     pub duplicates: Count,
-    /// Publications that were refused since others are missing.
+    /// Publications refused because earlier ones of the same publisher are missing.
     pub gaps: Count,
-    /// Publications of older lives.
+    /// Publications refused because a newer epoch of the publisher is known.
     pub fenced: Count,
-    /// Publications that were refused since their conversation is as large as one may get.
+    /// Publications refused because their conversation is as large as one may get.
     pub full: Count,
-    /// Publications that were refused for the moment since memory is short and their conversation is large.
+    /// Publications refused for the moment because memory is short and their conversation is large.
     pub crowded: Count,
-    /// Frames of conversations that sockets took.
+    /// Frames of conversations that sockets took whole from pumps.
     pub frames: Count,
-    /// Their bytes.
+    /// Bytes of those frames.
     pub frame_bytes: Count,
     /// Slices that were encoded.
     pub encoded: Count,
-    /// Slices that somebody else had encoded.
+    /// Slices that were needed and had been encoded already.
     pub encodes_shared: Count,
     /// Snapshots that were encoded.
     pub snapshots: Count,
-    /// Snapshots that somebody else had encoded.
+    /// Snapshots that were needed and had been encoded already.
     pub snapshots_shared: Count,
 }
 
-/// Of this process.
+/// The counters of this process.
 pub static TALLY: Tally = Tally {
     publications: Count::new(),
     events: Count::new(),

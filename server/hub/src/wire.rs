@@ -1,5 +1,5 @@
-//! Frames as bytes: JSON, and JSON inside an unmasked WebSocket frame. A frame for many viewers is written once; only
-//! the number of the subscription differs, and it stands in front.
+//! Frames as bytes: JSON, and JSON inside an unmasked WebSocket frame. A frame for many viewers is written
+//! once. Frames for different subscriptions differ only in the subscription number, which comes first.
 
 use bytes::Bytes;
 use model::conflate::conflate;
@@ -8,17 +8,18 @@ use model::{Envelope, Epoch, Seq};
 use serde::Serialize;
 
 use crate::clock;
-use crate::hub::Slice;
+use crate::hub::slice::Slice;
 
-/// Longest header of an unmasked frame: two bytes and a length of eight.
+/// The longest header of an unmasked frame in bytes: two, and a length of eight.
 const HEADER_MAX: usize = 10;
 
-/// Opcode of a text frame that is whole.
+/// First byte of a text frame that is not fragmented.
 const TEXT: u8 = 0x81;
-/// Opcode of a close frame.
+/// First byte of a close frame.
 const CLOSE: u8 = 0x88;
 
-/// The header of an unmasked frame with a payload of `len` bytes, right-aligned, and where it begins.
+/// Makes the header of an unmasked frame with a payload of `len` bytes. It ends at the end of the array; the
+/// number says where it begins.
 fn header(opcode: u8, len: usize) -> ([u8; HEADER_MAX], usize) {
     let long = (len as u64).to_be_bytes();
     let [.., c, d] = long;
@@ -35,7 +36,8 @@ fn header(opcode: u8, len: usize) -> ([u8; HEADER_MAX], usize) {
     }
 }
 
-/// One frame: `write` writes the payload, the header is put in front without moving it.
+/// Makes one frame. `write` writes the payload into a buffer with room for the header, so that the payload is
+/// not moved; `capacity` is a guess of its length in bytes.
 fn framed(opcode: u8, capacity: usize, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
     let mut buffer = Vec::with_capacity(HEADER_MAX + capacity);
     buffer.extend_from_slice(&[0; HEADER_MAX]);
@@ -47,32 +49,33 @@ fn framed(opcode: u8, capacity: usize, write: impl FnOnce(&mut Vec<u8>)) -> Byte
     Bytes::from(buffer).slice(begin..)
 }
 
-/// Adds `value` as JSON.
+/// Appends `value` as JSON.
 fn json(buffer: &mut Vec<u8>, value: &impl Serialize) {
-    // Writing into memory cannot fail, and nothing on the wire is a map whose keys are no strings.
+    // Writing into memory cannot fail, and no map on the wire has keys other than strings.
     drop(serde_json::to_writer(buffer, value));
 }
 
-/// A WebSocket frame that carries `frame`.
+/// Encodes `frame` as a WebSocket text frame.
 pub fn text(frame: &ServerFrame) -> Bytes {
     framed(TEXT, 256, |buffer| json(buffer, frame))
 }
 
-/// A WebSocket close frame.
+/// Makes a WebSocket close frame. Of `reason` the first 30 characters are sent.
 pub fn close(code: u16, reason: &str) -> Bytes {
     framed(CLOSE, 64, |buffer| {
         buffer.extend_from_slice(&code.to_be_bytes());
-        // A control frame carries at most 125 bytes.
+        // A control frame carries at most 125 bytes, and a character takes four at most.
         let reason = reason.chars().take(30).collect::<String>();
         buffer.extend_from_slice(reason.as_bytes());
     })
 }
 
-/// How a batch begins, up to the number of its subscription.
+/// How a batch begins, up to the subscription number.
 const BATCH: &str = "{\"t\":\"batch\",\"sub\":";
 
-/// The batch frame of `slice` for the subscription `sub` as a WebSocket frame, and what of it is the same for every
-/// subscription.
+/// Encodes `slice` as a batch for the subscription `sub`. Returns the WebSocket frame and the part of its
+/// JSON after the subscription number, which other subscriptions share. The frame is stamped with the time of
+/// day.
 pub fn batch(sub: SubscriptionId, slice: &Slice) -> (Bytes, Bytes) {
     let mut same = 0;
     let frame = framed(TEXT, 64 + 200 * slice.len().min(2_048), |buffer| {
@@ -85,7 +88,7 @@ pub fn batch(sub: SubscriptionId, slice: &Slice) -> (Bytes, Bytes) {
     (frame, rest)
 }
 
-/// The same frame for another subscription.
+/// Makes the WebSocket frame of a batch for another subscription; `rest` is what [`batch`] returned.
 pub fn batch_again(sub: SubscriptionId, rest: &[u8]) -> Bytes {
     framed(TEXT, rest.len() + 32, |buffer| {
         batch_head(buffer, sub);
@@ -93,7 +96,7 @@ pub fn batch_again(sub: SubscriptionId, rest: &[u8]) -> Bytes {
     })
 }
 
-/// The same as JSON alone.
+/// Makes the JSON of a batch for another subscription, without a WebSocket header.
 pub fn batch_json(sub: SubscriptionId, rest: &[u8]) -> Vec<u8> {
     let mut buffer = Vec::with_capacity(rest.len() + 32);
     batch_head(&mut buffer, sub);
@@ -101,11 +104,13 @@ pub fn batch_json(sub: SubscriptionId, rest: &[u8]) -> Vec<u8> {
     buffer
 }
 
+/// Writes the beginning of a batch up to the subscription number.
 fn batch_head(buffer: &mut Vec<u8>, sub: SubscriptionId) {
     buffer.extend_from_slice(BATCH.as_bytes());
     json(buffer, &sub);
 }
 
+/// Writes the part of a batch that all subscriptions share. Deltas of the same text are joined.
 fn batch_rest(buffer: &mut Vec<u8>, slice: &Slice) {
     for (name, number) in [("from", slice.from), ("to", slice.to), ("ts", clock::now_ms())] {
         buffer.extend_from_slice(b",\"");
@@ -128,6 +133,7 @@ fn batch_rest(buffer: &mut Vec<u8>, slice: &Slice) {
     buffer.extend_from_slice(b"]}");
 }
 
+/// Adds an event to the list that began at `before`.
 fn element(list: &mut Vec<u8>, before: usize, envelope: &Envelope) {
     if list.len() > before {
         list.push(b',');
@@ -135,7 +141,7 @@ fn element(list: &mut Vec<u8>, before: usize, envelope: &Envelope) {
     json(list, envelope);
 }
 
-/// What stands before and after the state, or a piece of it, in a snapshot frame of JSON.
+/// The JSON of a snapshot frame before and after the state, or the piece of it that is sent.
 fn around_state(sub: SubscriptionId, epoch: &Epoch, seq: Seq, more: bool) -> (Vec<u8>, &'static [u8]) {
     let mut before = format!("{{\"t\":\"snap\",\"sub\":{sub},\"epoch\":").into_bytes();
     json(&mut before, epoch);
@@ -143,13 +149,15 @@ fn around_state(sub: SubscriptionId, epoch: &Epoch, seq: Seq, more: bool) -> (Ve
     (before, if more { b",\"more\":true}" } else { b"}" })
 }
 
-/// A snapshot frame as JSON in three pieces, of which the big one is shared.
+/// Makes a snapshot frame as JSON, in three buffers of which the large one is shared. `more` says that
+/// further pieces follow.
 pub fn snapshot_json(sub: SubscriptionId, epoch: &Epoch, seq: Seq, piece: &Bytes, more: bool) -> [Bytes; 3] {
     let (before, after) = around_state(sub, epoch, seq, more);
     [before.into(), piece.clone(), Bytes::from_static(after)]
 }
 
-/// A snapshot as a WebSocket frame in three pieces, of which the big one is shared.
+/// Makes a snapshot as a WebSocket frame, in three buffers of which the large one is shared. `more` says that
+/// further pieces follow.
 pub fn snapshot(sub: SubscriptionId, epoch: &Epoch, seq: Seq, piece: &Bytes, more: bool) -> [Bytes; 3] {
     let (before, after) = around_state(sub, epoch, seq, more);
     let (header, begin) = header(TEXT, before.len() + piece.len() + after.len());
@@ -158,7 +166,8 @@ pub fn snapshot(sub: SubscriptionId, epoch: &Epoch, seq: Seq, piece: &Bytes, mor
     [first.into(), piece.clone(), Bytes::from_static(after)]
 }
 
-/// Rows of the list as a WebSocket frame.
+/// Makes a frame with rows of the list. `full` says that it has the first rows rather than changed ones;
+/// `total` is how many conversations there are.
 pub fn fleet(sub: SubscriptionId, full: bool, rows: &[ConversationRow], total: u64) -> Bytes {
     framed(TEXT, 64 + 320 * rows.len(), |buffer| {
         let head = format!("{{\"t\":\"fleet\",\"sub\":{sub},\"full\":{full},\"rows\":");

@@ -37,11 +37,12 @@ pub fn fresh_name() -> CompactString {
     base36(hasher.finish())
 }
 
-/// Any number, for spreading what would happen at once in time; not for secrets.
+/// A random number, to spread in time what would otherwise happen at once. Not for secrets.
 pub fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
+/// `number` in base 36, at most 13 digits.
 fn base36(mut number: u64) -> CompactString {
     let mut text = CompactString::default();
     while number > 0 || text.is_empty() {

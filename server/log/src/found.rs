@@ -1,4 +1,4 @@
-//! What is asked of a log, and what it answers.
+//! What a log is asked for, and what it answers.
 
 use compact_str::CompactString;
 use model::event::RunStatus;
@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::written::DocumentKind;
 
-/// Which conversations to list.
+/// Which rows of the list to return.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListQuery {
-    /// Only those that come after this one: its time, in milliseconds since 1970, and its name.
+    /// Only rows after this one: the time of its newest event, in milliseconds since 1970, and its name.
     pub after: Option<(u64, ConversationId)>,
     /// Only those whose newest run has this status.
     pub state: Option<RunStatus>,
@@ -18,62 +18,62 @@ pub struct ListQuery {
     pub limit: usize,
 }
 
-/// What to look for.
+/// What to search for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchQuery {
-    /// Words, all of which must be there; `"in quotes"` next to one another; `wor*` for a beginning.
+    /// The words, all of which must occur; `"in quotes"` as a phrase, `wor*` for the beginning of a word.
     pub text: String,
-    /// Only in this conversation.
+    /// Search only in this conversation; `None` for all.
     pub conversation: Option<ConversationId>,
-    /// Only in what is of this kind.
+    /// Search only in documents of this kind; `None` for all.
     pub kind: Option<DocumentKind>,
-    /// Only what is older than the hit with this number ([`Hit::id`]): the next page.
+    /// Return only hits with a lower number ([`Hit::id`]) than this: the next page.
     pub before: Option<u64>,
     /// Most hits that are returned.
     pub limit: usize,
 }
 
-/// What a search found, the newest first.
+/// What a search found, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Finds {
     /// The hits.
     pub hits: Vec<Hit>,
-    /// The search was stopped: it looked at what is not older than this, as [`SearchQuery::before`] takes it. Nothing when it
-    /// came to its end.
+    /// How far a search came that was stopped: it has looked at all documents from this number on, so that
+    /// [`SearchQuery::before`] continues it. `None` if it came to its end.
     pub stopped_at: Option<u64>,
 }
 
-/// A place that matches.
+/// One document that matches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Hit {
-    /// The number of the document in the index; newer ones have higher numbers.
+    /// The number of the document in the index; newer documents have higher numbers.
     pub id: u64,
-    /// The conversation.
+    /// The conversation that it belongs to.
     pub conversation: ConversationId,
-    /// The run; absent for a message outside of any.
+    /// The run; `None` for a message outside of any run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
-    /// What it is.
+    /// What the text is.
     pub kind: DocumentKind,
     /// The id of the part, the call or the message.
     pub item: CompactString,
     /// The tool, or who speaks in a message.
     pub name: CompactString,
-    /// The event that made it whole.
+    /// The event that completed the text.
     pub seq: Seq,
     /// When the hub took that event, in milliseconds since 1970.
     pub at: u64,
     /// The text around the first match.
     pub snippet: String,
-    /// Where the words that were looked for stand in `snippet`, in bytes.
+    /// Where the words that were searched for occur in `snippet`, in bytes.
     pub marks: Vec<Span>,
 }
 
-/// A range of bytes in a text: the first byte, and the one behind the last.
+/// A range of bytes in a text: the first byte, and the one after the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Span(pub usize, pub usize);
 
-/// The calls of one tool, over all conversations.
+/// Figures of the calls of one tool, over all conversations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ToolFigures {
     /// The tool.
@@ -88,13 +88,13 @@ pub struct ToolFigures {
     pub p95_ms: Option<u64>,
 }
 
-/// What a log keeps at most. What is not said has no bound.
+/// What a log may keep at most. Without any bound it keeps everything.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Retention {
-    /// Conversations whose newest event is older than this go, in milliseconds.
+    /// Conversations go whose newest event is older than this, in milliseconds.
     pub age_ms: Option<u64>,
-    /// Most bytes that the log uses on its disk.
+    /// Most bytes of disk that the log uses.
     pub bytes: Option<u64>,
-    /// Most conversations that are kept.
+    /// Most conversations.
     pub conversations: Option<u64>,
 }

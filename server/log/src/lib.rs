@@ -1,13 +1,15 @@
-//! Where events are kept: the contract that every log fulfils.
+//! Where events are stored: the contract that every log fulfils, and two logs that fulfil it.
 //!
-//! A conversation's events are appended in order, each append naming the head that it continues. [`EventLog::append`] is
-//! called under the conversation's lock and never waits for a disk or a network: a log that writes takes the events into
-//! its own bounded queue and gives a [`Ticket`]; whoever was promised more than memory waits until [`Progress`] has
-//! reached it, see [`reached`]. Viewers never read the log while the ring has what they need.
+//! A conversation's events are appended in order, and each append names the head that it continues.
+//! [`EventLog::append`] is called under the conversation's lock and never waits for a disk or a network: a
+//! log that writes takes the events into its own bounded queue and returns a [`Ticket`]. Whoever asked for
+//! more than memory waits until [`Progress`] has reached the ticket, see [`reached`]. Viewers never read the
+//! log while the ring has what they need.
 //!
-//! A disk that is full or broken stops nobody: events go on to the viewers, tickets are not reached, and those who wait
-//! for one are told why. What the queue cannot hold meanwhile is lost to the log as single events, not as content: when
-//! the disk works again, [`EventLog::wanted`] names the conversations of which it needs a [`Checkpoint`].
+//! A disk that is full or broken stops nobody: events go on to the viewers, tickets are not reached, and
+//! those who wait for one get the error. What the queue cannot hold meanwhile is lost as single events, but
+//! not as content: when the disk works again, [`EventLog::wanted`] names the conversations of which the log
+//! needs a [`Checkpoint`].
 //!
 //! The reading methods wait for the disk. Call them outside every lock and through [`blocking`].
 //!
@@ -17,8 +19,8 @@
 //! for all above it.
 //!
 //! Reading order: this file → `written` (what goes in) → `found` (what comes back) → `ring` and `memory` (the log in
-//! memory) → `pack` (blocks of events) → `sqlite` (the log on disk: queue → writer → file ← readers) → `stop`. [`clock`] and [`rank`]
-//! stand on their own.
+//! memory) → `pack` and `blocks` (blocks of events) → `ops`, `tails` and `queue` (what waits to be written, for every log that writes) →
+//! `packer` → `sqlite` (the log on disk: queue → writer → file ← readers) → `stop`. [`clock`] and [`rank`] stand on their own.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,24 +34,40 @@ use tokio::sync::watch;
 pub mod clock;
 pub mod rank;
 
+mod blocks;
+#[cfg(any(test, feature = "testkit"))]
+pub mod conformance;
+mod documents;
 mod found;
+#[cfg(any(test, feature = "testkit"))]
+mod hand;
 mod memory;
+mod numbers;
+mod ops;
 mod pack;
+mod packer;
+mod queue;
 mod ring;
+mod rows;
+mod search;
 mod sqlite;
 mod stop;
+mod tails;
+mod tally;
+mod tools;
+mod views;
 mod written;
 
 pub use found::{Finds, Hit, ListQuery, Retention, SearchQuery, Span, ToolFigures};
+#[cfg(any(test, feature = "testkit"))]
+pub use hand::Hand;
 pub use memory::MemoryLog;
 pub use ring::Ring;
-#[cfg(any(test, feature = "testkit"))]
-pub use sqlite::Hand;
 pub use sqlite::{OpenError, Options, SqliteLog};
 pub use stop::{Stop, StopOnDrop};
 pub use written::{Append, Attachment, Call, Checkpoint, Document, DocumentKind, DocumentPlace, Mark};
 
-/// Why a log did not do what it was asked for.
+/// Why a log did not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
     /// The append does not continue the log. The hub made a mistake: it asks [`EventLog::continues`] before it changes anything.
@@ -60,25 +78,25 @@ pub enum LogError {
         /// The seq that the append continues.
         expected: Seq,
     },
-    /// The log has no conversation of that name: there never was one, or it was removed.
+    /// The log has no conversation of that name: it was never written to, or it was removed.
     #[error("the log does not know this conversation")]
     Unknown,
-    /// The log no longer has what comes after that position as single events.
+    /// The log no longer has the events after that position one by one.
     #[error("the log begins after seq {begins_after}")]
     Gone {
         /// The newest seq that is no longer there; every event after it is.
         begins_after: Seq,
     },
-    /// What was written is not kept yet, since the log cannot write.
+    /// The events are not stored yet, because the log cannot write at present.
     #[error("the log cannot write: {0}")]
     Failing(Arc<str>),
-    /// What was written cannot be kept, for reasons of its own: the log works.
+    /// The database refused the events themselves, although it works. They are in a file beside it.
     #[error("the log could not write this and has set it aside; its trace says why")]
     SetAside,
-    /// The log could not be read.
+    /// The log cannot be read.
     #[error("the log cannot be read: {0}")]
     Unreadable(Arc<str>),
-    /// What was asked for makes no sense to the log.
+    /// The query is invalid; the text says why.
     #[error("{0}")]
     BadQuery(String),
 }
@@ -106,22 +124,22 @@ impl Ticket {
     pub const NEVER: Self = Self(u64::MAX);
 }
 
-/// How far a log has come.
+/// How far a log has come. A channel carries it to everybody who waits.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// Tickets of what the database refused and the writer set aside; the newest thousand. They are at or below `stored` and yet
-    /// not written.
+    /// Tickets of what the database refused and the writer set aside; the newest thousand. They are at or
+    /// below `stored` and yet not written.
     pub lost: Arc<BTreeSet<Ticket>>,
-    /// Everything up to here survives the death of the hub.
+    /// Everything up to this ticket survives the death of the hub.
     pub stored: Ticket,
-    /// Everything up to here is where lists and searches look. At or below `stored`.
+    /// Everything up to this ticket is in lists and searches. At or below `stored`.
     pub indexed: Ticket,
-    /// Everything up to here survives the loss of power.
+    /// Everything up to this ticket survives a loss of power.
     pub synced: Ticket,
     /// Whether the log writes at present.
     pub health: Health,
-    /// Whether its queue is so long that publishers should wait before they say more. Not while it cannot write: then
-    /// waiting would stop what viewers see.
+    /// Whether the queue is so long that publishers should wait before they send more. Never true while the
+    /// log cannot write: then waiting would only keep events from viewers.
     pub full: bool,
 }
 
@@ -131,7 +149,7 @@ impl Progress {
         ticket <= self.stored && !self.lost.contains(&ticket)
     }
 
-    /// Whether what `ticket` stands for is where lists and searches look.
+    /// Whether what `ticket` stands for is in lists and searches.
     pub fn has_indexed(&self, ticket: Ticket) -> bool {
         ticket <= self.indexed && self.has(ticket)
     }
@@ -140,9 +158,9 @@ impl Progress {
 /// Counters of a log, for metrics. All but `queue_bytes`, `left_out` and `holed` only rise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Figures {
-    /// Appends that the queue did not take and that no checkpoint has made up for yet.
+    /// Appends that the queue did not take and that no checkpoint has replaced yet.
     pub left_out: u64,
-    /// Conversations that such appends belong to and of which a checkpoint is still to come.
+    /// Conversations of those appends, which still need a checkpoint.
     pub holed: u64,
     /// Operations that the database refused and that were set aside.
     pub set_aside: u64,
@@ -152,11 +170,11 @@ pub struct Figures {
     pub taken: Ticket,
     /// Transactions since the log was opened.
     pub commits: u64,
-    /// How long these transactions took together, in microseconds.
+    /// The duration of these transactions together, in microseconds.
     pub commit_micros: u64,
 }
 
-/// Whether a log writes.
+/// Whether a log can write.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Health {
     /// The last transaction was written.
@@ -169,11 +187,11 @@ pub enum Health {
 /// Why a log cannot write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// `disk_full` or `disk_failing`.
+    /// The code that clients see: `disk_full` or `disk_failing`.
     pub code: &'static str,
     /// The error of the operating system or of SQLite.
     pub what: Arc<str>,
-    /// When the first of the failures in a row came, in milliseconds since 1970.
+    /// When the first failure of this series happened, in milliseconds since 1970.
     pub since: u64,
 }
 
@@ -185,9 +203,9 @@ pub struct Fault {
     some_names(conversations)
 )]
 pub struct Unwritten {
-    /// Events, or publications where their events were not counted.
+    /// Events. Appends that the queue left out count as one each.
     pub events: u64,
-    /// Conversations that these events belong to.
+    /// The conversations that they belong to.
     pub conversations: IndexSet<ConversationId>,
     /// The error that kept them from being written.
     pub why: String,
@@ -203,23 +221,24 @@ impl Unwritten {
     }
 }
 
-/// Names that are said before the others are only counted.
+/// Most names in a message; the others are only counted.
 const NAMES_MAX: usize = 10;
 
+/// The first names of `conversations`, separated by commas.
 fn some_names(conversations: &IndexSet<ConversationId>) -> String {
     let mut names: Vec<&str> = conversations.iter().take(NAMES_MAX).map(ConversationId::as_str).collect();
     names.extend((conversations.len() > NAMES_MAX).then_some("…"));
     names.join(", ")
 }
 
-/// What a log had said to be kept and did not find when it was opened.
+/// What a log had acknowledged as stored and did not find when it was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
-    /// Transactions that are not there, at least.
+    /// How many transactions are missing, at least.
     pub commits: u64,
-    /// When the newest that is there was made, in milliseconds since 1970; 0 where there is none.
+    /// When the newest transaction that is there was made, in milliseconds since 1970; 0 if there is none.
     pub from: u64,
-    /// When the newest that is missing was made.
+    /// When the newest missing transaction was made, in milliseconds since 1970.
     pub to: u64,
 }
 
@@ -237,10 +256,10 @@ pub struct Page {
     pub head: Seq,
 }
 
-/// A conversation as the log has it.
+/// A conversation as it was read back from the log.
 #[derive(Debug, Clone)]
 pub struct Stored {
-    /// Where it stands, in the epoch in which it goes on: a new one where the log did not end well.
+    /// The position at which it goes on. The epoch is a new one if the log did not end well.
     pub position: Position,
     /// The folded state at `position`.
     pub view: View,
@@ -252,95 +271,109 @@ pub struct Stored {
 
 /// A log of conversations: the contract that every implementation fulfils and the hub relies on.
 ///
-/// One log is shared by the whole hub, behind an `Arc`. Methods that are said not to wait only take a lock for a few
-/// microseconds and may be called under a conversation's lock; those that read back wait for the disk and go through
-/// [`blocking`]. Dropping a log without [`EventLog::close`] is an unclean stop: what is still queued is not written, and its conversations go on in a new
-/// epoch.
+/// One log is shared by the whole hub, behind an `Arc`. Methods that say "does not wait" only take a lock for
+/// a few microseconds and may be called under a conversation's lock. Those that read wait for the disk: call
+/// them outside every lock, through [`blocking`]. Dropping a log without [`EventLog::close`] is an unclean
+/// stop: what is still queued is not written, and its conversations go on in a new epoch.
+///
+/// The module `conformance` (feature `testkit`) tests every rule here on any log. Logs may differ in this and nothing else: one that
+/// offers only [`Durability::Memory`] may have nothing to load, list, search or count by tool, forgets its oldest events, refuses no
+/// import and gives tickets that nobody needs to wait for. Whether a conversation exists whose only append had no events
+/// is open.
 pub trait EventLog: std::fmt::Debug + Send + Sync {
-    /// The most that this log can promise (invariant I9).
+    /// The highest durability that this log can promise (invariant I9).
     fn durability(&self) -> Durability;
 
-    /// Whether this log searches, counts calls and lists. Where it does not, callers leave [`Append::documents`] and
-    /// [`Append::calls`] empty, which saves making them.
+    /// Whether this log searches, counts calls and keeps a list. If not, callers leave [`Append::documents`]
+    /// and [`Append::calls`] empty, which saves the work of making them.
     fn indexes(&self) -> bool;
 
-    /// Whether an append to `conversation` that continues `after` would be taken. The caller asks before it changes anything of its
-    /// own, and appends while nobody else can append to the conversation: then [`EventLog::append`] does not refuse. Does not wait.
+    /// Whether an append to `conversation` that continues `after` would be taken. The caller asks before it
+    /// changes anything of its own, and appends while nobody else can append to the conversation: then
+    /// [`EventLog::append`] does not refuse. Does not wait.
     fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError>;
 
-    /// Queues events that continue the conversation. Does not wait. Fails with [`LogError::Conflict`] when they do not continue it;
-    /// events for which the queue has no room are no failure, they give [`Ticket::NEVER`].
+    /// Queues events that continue the conversation. Does not wait. Fails with [`LogError::Conflict`] if they
+    /// do not continue it. Events for which the queue has no room are no error: their ticket is
+    /// [`Ticket::NEVER`].
     fn append(&self, append: Append<'_>) -> Result<Ticket, LogError>;
 
-    /// Keeps a whole state, so that the conversation is read back quickly, and heals a hole. Does not wait.
+    /// Queues a whole state, so that the conversation is read back quickly. It also fills a hole. Does not
+    /// wait.
     fn keep(&self, checkpoint: Checkpoint) -> Ticket;
 
-    /// Keeps rows of the list, newer ones of the same conversations replacing older. Does not wait.
+    /// Queues rows of the list; a newer row replaces an older one. Does not wait.
     fn list_as(&self, rows: Vec<ConversationRow>);
 
-    /// A ticket for everything so far, to be written in such a way that it survives the loss of power. Does not wait.
+    /// Returns a ticket for everything so far, which will be written so that it survives a loss of power.
+    /// Does not wait.
     fn sync(&self) -> Ticket;
 
-    /// Says that somebody waits until `ticket` is kept at `level`: the log writes soon, and as carefully as that level asks. Without it
-    /// a log gathers what comes for as long as suits it. Does not wait.
+    /// Tells the log that somebody waits for `ticket` at `level`, so that it writes soon and as carefully as
+    /// that level needs. Without it a log collects events as long as suits it. Does not wait.
     fn hasten(&self, _ticket: Ticket, _level: Durability) {}
 
-    /// Counters for metrics.
+    /// The counters for metrics.
     fn figures(&self) -> Figures {
         Figures::default()
     }
 
-    /// A channel that says after each transaction how far the log has come and whether it works.
+    /// A channel that reports after each transaction how far the log has come and whether it can write.
     fn progress(&self) -> watch::Receiver<Progress>;
 
-    /// The conversations of which a checkpoint is needed, since events of theirs are not in the log. Each is named once.
+    /// The conversations of which the log needs a checkpoint, because it lacks events of them. Each is named
+    /// once.
     fn wanted(&self) -> Vec<ConversationId>;
 
-    /// The conversation as it was left; nothing for one that the log does not know.
+    /// The conversation as it was last stored; `None` if the log does not know it. Waits for the disk.
     fn load(&self, conversation: &ConversationId) -> Result<Option<Stored>, LogError>;
 
-    /// Up to `limit` events after `after`; fewer where they are large. They are all when they reach the page's head.
+    /// Up to `limit` events after `after`; fewer if they are large. There are no more once they reach the
+    /// page's head. Fails with [`LogError::Gone`] if the log has none of them one by one. Waits for the disk.
     fn read(&self, conversation: &ConversationId, after: Seq, limit: usize) -> Result<Page, LogError>;
 
-    /// A page of the list, the newest activity first.
+    /// A page of the list, newest activity first. Waits for the disk.
     fn list(&self, query: &ListQuery) -> Result<Vec<ConversationRow>, LogError>;
 
     /// How many conversations the log has. Does not wait.
     fn count(&self) -> u64;
 
-    /// The conversations whose newest run was not over when the hub last stopped.
+    /// The conversations whose newest run had not ended when the hub last stopped. Waits for the disk.
     fn unfinished(&self) -> Result<Vec<ConversationId>, LogError>;
 
-    /// What matches, the newest first: all of it up to [`SearchQuery::limit`], or what was found until `stop` was called. Fails
-    /// with [`LogError::BadQuery`] when the text holds no word that can be searched for.
+    /// Searches, newest first: up to [`SearchQuery::limit`] hits, or what was found before `stop` was called.
+    /// Fails with [`LogError::BadQuery`] if the text has no word that can be searched for. Waits for the
+    /// disk.
     fn search(&self, query: &SearchQuery, stop: &Stop) -> Result<Finds, LogError>;
 
-    /// How often each tool was called, how often it failed and how long it took, by name.
+    /// How often each tool was called, how often it failed and how long it took, by name. Waits for the disk.
     fn tools(&self) -> Result<Vec<ToolFigures>, LogError>;
 
-    /// A result that was too large to stand in an event.
+    /// The whole of a result that was too large for its event, as JSON, by its hash; `None` if the log does
+    /// not have it. Waits for the disk.
     fn attachment(&self, conversation: &ConversationId, hash: &str) -> Result<Option<Arc<str>>, LogError>;
 
-    /// The newest events that are not there one by one although earlier ones are: the first and the last seq. Nothing where
-    /// all are there from the first that is. Waits for the disk.
+    /// The newest range of events, first and last seq, that the log lacks one by one although it has earlier
+    /// ones; `None` if it has all from its first one on. Waits for the disk.
     fn gap(&self, conversation: &ConversationId) -> Result<Option<(Seq, Seq)>, LogError>;
 
-    /// Takes a piece of a history that is imported; nobody sees it before [`EventLog::adopt`]. The first piece says with
-    /// `append.after` where the history begins. Does not wait.
+    /// Queues a piece of a history that is being imported. It is invisible before [`EventLog::adopt`]. The
+    /// first piece says in `append.after` where the history begins. Does not wait.
     fn stage(&self, import: Import, append: Append<'_>) -> Ticket;
 
-    /// Makes a conversation of all that was staged, with the state in `checkpoint`: all of it is there or nothing. The ticket
-    /// is lost when not all was staged. Does not wait.
+    /// Makes a conversation of everything that was staged, with the state of `checkpoint`: all of it or
+    /// nothing. The ticket is lost if not everything was staged. Does not wait.
     fn adopt(&self, import: Import, checkpoint: Checkpoint, calls: Vec<Call>) -> Ticket;
 
-    /// Forgets what was staged for `import`; nothing happens where nothing was. Does not wait.
+    /// Drops what was staged for `import`, if anything was. Does not wait.
     fn abandon(&self, import: Import);
 
-    /// Drops a conversation. What belongs to it goes step by step, and is not seen any more meanwhile. Does not wait.
+    /// Removes a conversation. It is invisible at once; its rows are deleted step by step. Does not wait.
     fn remove(&self, conversation: &ConversationId) -> Ticket;
 
-    /// Whole conversations, the one that was silent longest first, without which the rest is within `rule`; a bounded number
-    /// at once. Never one that `keep` holds on to. `now` is in milliseconds since 1970.
+    /// Chooses whole conversations to remove, the one that was silent longest first, until the rest is within
+    /// `rule`. Returns a bounded number, and none for which `keep` is true. `now` is in milliseconds since
+    /// 1970. Waits for the disk.
     fn expired(
         &self,
         rule: &Retention,
@@ -348,18 +381,18 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
         keep: &dyn Fn(&ConversationId) -> bool,
     ) -> Result<Vec<ConversationId>, LogError>;
 
-    /// What the log had said to be kept and did not find when it was opened.
+    /// What the log had acknowledged as stored and did not find when it was opened.
     fn missing(&self) -> Option<&Missing> {
         None
     }
 
-    /// Writes what is left and notes that the log ended well. Waits for the disk; nothing may be appended afterwards. Fails
-    /// when something was not written.
+    /// Writes what is queued and records that the log ended well. Waits for the disk. Nothing may be appended
+    /// afterwards. The error says what was not written.
     fn close(&self) -> Result<(), Unwritten>;
 }
 
-/// Ready when `ticket` is kept at `level`; fails as soon as the log cannot write. Nothing waits for
-/// [`Durability::Memory`].
+/// Waits until `ticket` is kept at `level`; fails as soon as the log cannot write. Returns at once for
+/// [`Durability::Memory`]. May be cancelled.
 pub async fn reached(log: &dyn EventLog, ticket: Ticket, level: Durability) -> Result<(), LogError> {
     let mut progress = log.progress();
     if let Some(settled) = settled(&progress.borrow_and_update(), ticket, level) {
@@ -376,14 +409,14 @@ pub async fn reached(log: &dyn EventLog, ticket: Ticket, level: Durability) -> R
     }
 }
 
-/// Ready when the log's queue has room ([`Progress::full`] is false). Whoever appends much should wait for it between two pieces.
-/// It is safe to cancel.
+/// Waits until the log's queue has room ([`Progress::full`] is false). Whoever appends much should wait for
+/// it between two pieces. May be cancelled.
 pub async fn room(log: &dyn EventLog) {
     let mut progress = log.progress();
     while progress.borrow_and_update().full && progress.changed().await.is_ok() {}
 }
 
-/// Whether `ticket` is kept at `level`, or will not be for now; nothing when that is open.
+/// Whether `ticket` is kept at `level` (`Ok`) or cannot be kept for now (`Err`); `None` while that is open.
 pub fn settled(progress: &Progress, ticket: Ticket, level: Durability) -> Option<Result<(), LogError>> {
     let done = match level {
         Durability::Memory => return Some(Ok(())),
@@ -405,12 +438,13 @@ pub fn settled(progress: &Progress, ticket: Ticket, level: Durability) -> Option
     }
 }
 
-/// Runs `read`, which waits for the disk, from within a task. On a runtime with several threads the other tasks of this thread go
-/// on elsewhere meanwhile; on a runtime with one thread, or outside of any, `read` is simply called.
+/// Runs `read`, which waits for the disk, from within a task. On a runtime with several threads, the other
+/// tasks of this thread move to another one meanwhile; on a runtime with one thread, or outside of any,
+/// `read` is called as it is.
 pub fn blocking<T>(read: impl FnOnce() -> T) -> T {
     match tokio::runtime::Handle::try_current().map(|handle| handle.runtime_flavor()) {
         Ok(tokio::runtime::RuntimeFlavor::MultiThread) => tokio::task::block_in_place(read),
-        // One thread for everything, as in a test: there is nobody else who could go on.
+        // A runtime with one thread, as in a test, has no other thread for its tasks.
         _ => read(),
     }
 }

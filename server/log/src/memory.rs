@@ -1,5 +1,5 @@
-//! The log in memory: for tests and throw-away demos. It keeps the newest events of each conversation, as many as the
-//! ring of a live one, and promises nothing beyond the life of the process.
+//! The log in memory: for tests and for demos that need no disk. It keeps the newest events of each
+//! conversation, as many as a ring holds, and promises nothing beyond the life of the process.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,18 +19,21 @@ use super::{
 use crate::ring::Ring;
 use model::weigh::weigh;
 
-/// Most bytes of results that are kept beside their events, over all conversations.
+/// Most bytes of large results that are kept beside their events, over all conversations.
 const ATTACHED_BYTES_MAX: usize = 64 << 20;
 
 /// A log that keeps the newest events of each conversation in memory and nothing else: it cannot list, search or load, and
 /// promises [`Durability::Memory`]. Dropping it forgets everything.
 #[derive(Debug, Default)]
 pub struct MemoryLog {
+    /// The newest events of each conversation.
     conversations: DashMap<ConversationId, Ring>,
+    /// Large results.
     attached: Mutex<Attached>,
-    /// Histories that are imported and not whole yet.
+    /// Histories that are being imported and are not complete yet.
     staged: Mutex<HashMap<Import, (Ring, Vec<Attachment>)>>,
-    /// What [`EventLog::progress`] gives. It never changes: no ticket is waited for.
+    /// The channel of [`EventLog::progress`]. Its value never changes, since nobody waits for a ticket of
+    /// this log.
     progress: watch::Sender<Progress>,
 }
 
@@ -60,7 +63,7 @@ impl EventLog for MemoryLog {
         }
         let known = self.conversations.get_mut(conversation);
         let mut kept = known.unwrap_or_else(|| {
-            // What goes on from a state begins behind it.
+            // An append that continues a state begins after it.
             let place = self.conversations.entry(conversation.clone());
             place.or_insert_with(|| Ring::after_seq(after.seq))
         });
@@ -74,7 +77,7 @@ impl EventLog for MemoryLog {
     }
 
     fn keep(&self, checkpoint: Checkpoint) -> Ticket {
-        // What begins with a state begins behind it; of all others the events are here.
+        // Only a conversation that begins with a state is new here; of all others the events are here.
         let place = self.conversations.entry(checkpoint.row.conversation);
         place.or_insert_with(|| Ring::after_seq(checkpoint.view.seq));
         Ticket::default()
@@ -139,7 +142,7 @@ impl EventLog for MemoryLog {
     }
 
     fn gap(&self, _conversation: &ConversationId) -> Result<Option<(Seq, Seq)>, LogError> {
-        // It keeps the newest, without a hole.
+        // It keeps the newest events without a hole.
         Ok(None)
     }
 
@@ -172,7 +175,7 @@ impl EventLog for MemoryLog {
         _now: u64,
         _keep: &dyn Fn(&ConversationId) -> bool,
     ) -> Result<Vec<ConversationId>, LogError> {
-        // Its bounds are its own.
+        // Its bounds are those of the ring.
         Ok(Vec::new())
     }
 
@@ -184,11 +187,14 @@ impl EventLog for MemoryLog {
 /// Tool results that are kept beside their events: the newest of all conversations, within [`ATTACHED_BYTES_MAX`].
 #[derive(Debug, Default)]
 struct Attached {
+    /// By conversation and hash, the oldest first.
     results: IndexMap<(ConversationId, CompactString), Arc<str>>,
+    /// The length of all of them, in bytes.
     bytes: usize,
 }
 
 impl Attached {
+    /// Adds results and drops the oldest ones beyond the bound.
     fn put(&mut self, conversation: &ConversationId, attachments: Vec<Attachment>) {
         for Attachment { hash, json } in attachments {
             self.bytes += json.len();
@@ -202,10 +208,12 @@ impl Attached {
         }
     }
 
+    /// A result of a conversation by its hash.
     fn get(&self, conversation: &ConversationId, hash: &str) -> Option<Arc<str>> {
         self.results.get(&(conversation.clone(), hash.into())).map(Arc::clone)
     }
 
+    /// Drops the results of a conversation.
     fn forget(&mut self, conversation: &ConversationId) {
         self.results.retain(|(of, _), _| of != conversation);
         self.bytes = self.results.values().map(|json| json.len()).sum();

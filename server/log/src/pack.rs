@@ -1,15 +1,16 @@
-//! Events of one conversation as bytes, and back, without loss: `unpack(pack(x)) == x`.
+//! Packs events of one conversation into bytes and unpacks them, without loss: `unpack(pack(x)) == x`.
 //!
-//! A block is text. Each event is a line of JSON, as it travels. The deltas of one text are joined into one line, also
-//! when other events came between them, and the line after it says how to cut them apart again:
+//! A block is text. Each event is a line of JSON, in its form on the wire. The deltas of one text are joined
+//! into one line, even if other events came between them, and the next line says how to cut them apart again:
 //!
 //! ```text
 //! {"k":"part.delta","part":"p1","off":0,"text":"Revenue grew","run":"r1","seq":7,"at":1795300000000}
 //! [2,5,31]          the second delta: its seq is 2 higher, it has the last 5 bytes, it came 31 ms later
 //! ```
 //!
-//! A delta whose publisher said when it happened has a fourth number, the step of that time. So joining costs a few
-//! bytes for each delta and loses neither its seq nor its time: a replay is as fast and as slow as it was.
+//! If the publisher said when a delta happened, the delta has a fourth number: the step of that time. So
+//! joining costs a few bytes for each delta and loses neither its seq nor its time, and a replay keeps the
+//! original pace.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -19,13 +20,13 @@ use compact_str::CompactString;
 use model::event::{EventError, Kind};
 use model::{AgentId, Envelope, PublisherId};
 
-/// Why bytes are no block.
+/// Why bytes cannot be unpacked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PackError {
-    /// They are no text.
+    /// The block is not UTF-8.
     #[error("the block is no text")]
     Text(#[from] std::str::Utf8Error),
-    /// A line is no event.
+    /// A line is not an event.
     #[error(transparent)]
     Event(#[from] EventError),
     /// A line of cuts does not fit the event before it.
@@ -33,7 +34,7 @@ pub(crate) enum PackError {
     Cuts,
 }
 
-/// `envelopes`, whose seqs rise, as a block.
+/// Packs `envelopes`, whose seqs must rise.
 pub(crate) fn pack(envelopes: &[Arc<Envelope>]) -> Vec<u8> {
     let mut records: Vec<Record<'_>> = Vec::new();
     let mut open: HashMap<Text<'_>, usize> = HashMap::new();
@@ -56,7 +57,7 @@ pub(crate) fn pack(envelopes: &[Arc<Envelope>]) -> Vec<u8> {
     block
 }
 
-/// The events of a block, in order.
+/// Unpacks a block; the events are in order of seq.
 pub(crate) fn unpack(block: &[u8]) -> Result<Vec<Envelope>, PackError> {
     let mut envelopes = Vec::new();
     let mut lines = std::str::from_utf8(block)?.lines().peekable();
@@ -71,7 +72,7 @@ pub(crate) fn unpack(block: &[u8]) -> Result<Vec<Envelope>, PackError> {
     Ok(envelopes)
 }
 
-/// Which text a delta belongs to, and who wrote it. Only deltas that agree in all of it are joined.
+/// The text that a delta belongs to, and its author. Only deltas that agree in all of this are joined.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Text<'a> {
     run: &'a str,
@@ -81,6 +82,7 @@ struct Text<'a> {
     publisher: Option<&'a PublisherId>,
 }
 
+/// Which kind of event a delta is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Form {
     Part,
@@ -88,14 +90,18 @@ enum Form {
     Output,
 }
 
-/// An event that adds to a text.
+/// An event that adds to a text, taken apart.
 struct Delta<'a> {
+    /// The text that it belongs to.
     of: Text<'a>,
+    /// Its offset in bytes, if it says one.
     off: Option<u64>,
+    /// The text that it adds.
     text: &'a CompactString,
 }
 
 impl<'a> Delta<'a> {
+    /// Takes a delta apart; `None` for other events.
     fn of(envelope: &'a Envelope) -> Option<Self> {
         let event = &envelope.event;
         let (form, id, off, text) = match &event.kind {
@@ -108,34 +114,35 @@ impl<'a> Delta<'a> {
         Some(Self { of: Text { run: event.run.as_str(), form, id, agent, publisher }, off: *off, text })
     }
 
-    /// Where the next delta of this text starts; nothing where offsets are not said.
+    /// The offset of the next delta of this text; `None` if offsets are not given.
     fn end(&self) -> Option<u64> {
         self.off.and_then(|off| off.checked_add(self.text.len() as u64))
     }
 }
 
-/// One line, or two.
+/// One line of a block, or two for joined deltas.
 enum Record<'a> {
+    /// An event that nothing can be joined to.
     Alone(&'a Envelope),
-    /// A delta that more can be joined to.
-    Delta {
-        first: &'a Envelope,
-        end: Option<u64>,
-    },
-    /// Several deltas.
+    /// A delta to which more can be joined; `end` is the offset at which the next one must begin.
+    Delta { first: &'a Envelope, end: Option<u64> },
+    /// Several deltas of one text.
     Joined(Box<Joined<'a>>),
 }
 
+/// Deltas that are written as one line and a line of cuts.
 struct Joined<'a> {
     first: &'a Envelope,
     last: &'a Envelope,
     end: Option<u64>,
     text: CompactString,
+    /// For each delta but the first: step of seq, length in bytes, step of time, and perhaps step of the
+    /// publisher's time.
     cuts: Vec<i64>,
 }
 
 impl<'a> Record<'a> {
-    /// Joins a delta of the same text, if it can be told apart again.
+    /// Joins a delta of the same text; false if it could not be cut off again.
     fn join(&mut self, envelope: &'a Envelope, delta: &Delta<'a>) -> bool {
         let (last, end) = match self {
             Self::Alone(_) => return false,
@@ -160,6 +167,7 @@ impl<'a> Record<'a> {
         true
     }
 
+    /// Appends the record to `block`.
     fn write(&self, block: &mut Vec<u8>) {
         match self {
             Self::Alone(envelope) | Self::Delta { first: envelope, .. } => write_line(envelope, block),
@@ -175,7 +183,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// What leads from `last` to the next delta; nothing where numbers are so far apart that they cannot be said.
+/// The numbers from which `next` is rebuilt after `last`; `None` if they do not fit into 64 bits.
 fn step(last: &Envelope, next: &Envelope, text: &str) -> Option<impl Iterator<Item = i64> + use<>> {
     let seq = between(last.seq, next.seq)?;
     let at = between(last.at, next.at)?;
@@ -188,10 +196,12 @@ fn step(last: &Envelope, next: &Envelope, text: &str) -> Option<impl Iterator<It
     Some([seq, bytes, at].into_iter().chain(producer_at))
 }
 
+/// The signed step from one number to another; `None` if it does not fit.
 fn between(from: u64, to: u64) -> Option<i64> {
     i64::try_from(i128::from(to) - i128::from(from)).ok()
 }
 
+/// The text of a delta.
 fn text_mut(kind: &mut Kind) -> Option<&mut CompactString> {
     match kind {
         Kind::PartDelta { text, .. } | Kind::ToolArgs { text, .. } | Kind::ToolOutput { text, .. } => {
@@ -201,6 +211,7 @@ fn text_mut(kind: &mut Kind) -> Option<&mut CompactString> {
     }
 }
 
+/// The offset of a delta, if it has one.
 fn off_mut(kind: &mut Kind) -> Option<&mut u64> {
     match kind {
         Kind::PartDelta { off, .. } | Kind::ToolArgs { off, .. } | Kind::ToolOutput { off, .. } => {
@@ -210,13 +221,14 @@ fn off_mut(kind: &mut Kind) -> Option<&mut u64> {
     }
 }
 
+/// Appends `value` as a line of JSON.
 fn write_line<T: serde::Serialize>(value: &T, block: &mut Vec<u8>) {
-    // Events hold nothing that cannot be written, and memory takes all bytes.
+    // Events contain nothing that cannot be written, and writing to memory cannot fail.
     drop(serde_json::to_writer(&mut *block, value));
     drop(block.write_all(b"\n"));
 }
 
-/// The deltas that `joined` was made of.
+/// Cuts a joined event into its deltas; `None` if the cuts do not fit.
 fn cut(joined: Envelope, cuts: &str, envelopes: &mut Vec<Envelope>) -> Option<()> {
     let numbers: Vec<i64> = serde_json::from_str(cuts).ok()?;
     let width = if joined.producer_at.is_some() { 4 } else { 3 };

@@ -1,5 +1,5 @@
-//! The newest events of a conversation, bounded in bytes and in number. All viewers read from it; none has a queue. The
-//! log in memory keeps the same.
+//! The ring: the newest events of a conversation, bounded in bytes and in number. All viewers read from it;
+//! none has a queue. The log in memory uses the same type.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,24 +7,28 @@ use std::sync::Arc;
 use model::limits::{RING_BYTES_MAX, RING_EVENTS_MAX};
 use model::{Envelope, Seq};
 
-/// One event of a ring. `end` counts the bytes of all events up to and with this one since the epoch began, so that a difference
-/// of two ends is what lies between them.
+/// One event of a ring. `end` counts the bytes of all events up to and including this one since the epoch
+/// began, so the difference of two ends is the weight of the events between them.
 #[derive(Debug)]
 struct Entry {
     envelope: Arc<Envelope>,
     end: u64,
 }
 
-/// The newest events of one conversation, without a hole: as many as both bounds allow, the last one always. The conversation
-/// owns it, under its lock; readers get clones of the `Arc`s, so that an event lives on while somebody still writes it out.
+/// The newest events of one conversation, without a hole: as many as both bounds allow, and always at least
+/// the newest one. The conversation owns it, under its lock. Readers get clones of the `Arc`s, so an event
+/// that has left the ring lives as long as somebody still writes it out.
 #[derive(Debug)]
 pub struct Ring {
+    /// The events, the oldest first.
     entries: VecDeque<Entry>,
-    /// Where the first entry begins, in bytes since the epoch began.
+    /// The bytes of all events since the epoch began that are no longer here.
     start: u64,
-    /// The seq of the first entry; that of the next one while it is empty.
+    /// The seq of the first event; while the ring is empty, the seq that the next one will have.
     first: Seq,
+    /// Most bytes; a single larger event is kept all the same.
     bytes_max: u64,
+    /// Most events.
     events_max: usize,
 }
 
@@ -35,17 +39,18 @@ impl Default for Ring {
 }
 
 impl Ring {
-    /// An empty ring that holds at most `bytes_max` bytes and `events_max` events.
+    /// Makes an empty ring that holds at most `bytes_max` bytes and `events_max` events. Its first event has
+    /// seq 1.
     pub fn bounded(bytes_max: usize, events_max: usize) -> Self {
         Self { entries: VecDeque::new(), start: 0, first: 1, bytes_max: bytes_max as u64, events_max }
     }
 
-    /// An empty ring whose first event will be the one after `seq`.
+    /// Makes an empty ring with the usual bounds whose first event will be the one after `seq`.
     pub fn after_seq(seq: Seq) -> Self {
         Self { first: seq + 1, ..Self::default() }
     }
 
-    /// What the events in the ring weigh, in bytes.
+    /// The weight of the events in the ring, in bytes.
     fn bytes(&self) -> u64 {
         self.end() - self.start
     }
@@ -56,14 +61,15 @@ impl Ring {
         self.bytes() + self.entries.len() as u64 * EACH
     }
 
-    /// Adds the next event, which weighs `bytes`, and drops what is over the bounds.
+    /// Adds the next event, which weighs `bytes`, and drops the oldest ones beyond the bounds.
     pub fn push(&mut self, envelope: Arc<Envelope>, bytes: usize) {
         let end = self.end() + bytes as u64;
         self.entries.push_back(Entry { envelope, end });
         self.cut(self.bytes_max);
     }
 
-    /// Drops the oldest events until the others weigh `bytes_max` at most; the last one stays. The memory is given back.
+    /// Drops the oldest events until the rest weighs at most `bytes_max`; the newest one stays. Frees the
+    /// memory.
     pub fn keep_newest(&mut self, bytes_max: usize) {
         if self.bytes() > bytes_max as u64 {
             self.cut(bytes_max as u64);
@@ -71,6 +77,7 @@ impl Ring {
         }
     }
 
+    /// Drops the oldest events beyond `bytes_max` and the bound of number.
     fn cut(&mut self, bytes_max: u64) {
         while self.entries.len() > 1 && (self.entries.len() > self.events_max || self.bytes() > bytes_max) {
             let Some(dropped) = self.entries.pop_front() else { break };
@@ -79,21 +86,22 @@ impl Ring {
         }
     }
 
+    /// The bytes of all events since the epoch began.
     fn end(&self) -> u64 {
         self.entries.back().map_or(self.start, |entry| entry.end)
     }
 
-    /// The seq before the first event of the ring: every event after it is here.
+    /// The seq before the first event of the ring: it has every event after that.
     pub fn begins_after(&self) -> Seq {
         self.first - 1
     }
 
-    /// The seq of the newest event; that before the next one while the ring is empty.
+    /// The seq of the newest event; while the ring is empty, the seq before the next one.
     pub(crate) fn head(&self) -> Seq {
         self.begins_after() + self.entries.len() as Seq
     }
 
-    /// Whether all events after `seq` are here. `seq` must not be after the newest.
+    /// Whether the ring has all events after `seq`. `seq` must not be after the newest.
     pub fn reaches(&self, seq: Seq) -> bool {
         seq >= self.begins_after()
     }
@@ -109,7 +117,7 @@ impl Ring {
         usize::try_from((seq + 1).saturating_sub(self.first)).unwrap_or(usize::MAX)
     }
 
-    /// What the events after `seq` weigh.
+    /// The weight of the events after `seq`, in bytes.
     pub fn bytes_after(&self, seq: Seq) -> u64 {
         let before = match self.index(seq).checked_sub(1) {
             Some(last_had) => self.entries.get(last_had).map_or(self.end(), |entry| entry.end),
@@ -118,7 +126,7 @@ impl Ring {
         self.end() - before
     }
 
-    /// The events after `seq`: one at least if there is one, then as many as fit into `bytes_max`.
+    /// The events after `seq` that fit into `bytes_max` after the first of them, which is always included.
     pub fn after(&self, seq: Seq, bytes_max: usize) -> Vec<Arc<Envelope>> {
         let from = self.index(seq);
         let Some(first) = self.entries.get(from) else { return Vec::new() };

@@ -1,5 +1,5 @@
-//! The log on disk: one SQLite file. Stored means that an event survives the death of the process, synced that it
-//! survives the loss of power.
+//! The log on disk: one SQLite file and a journal beside it. Stored means that an event survives the death of
+//! the process, synced that it survives a loss of power.
 //!
 //! ```text
 //!              ┌───▶ journal
@@ -9,16 +9,26 @@
 //!                        packer ─────┘
 //! ```
 //!
-//! The queue takes without waiting ([`queue`]). What is appended is stored once it is in the journal ([`journal`]), a file beside
-//! the database. Up to a second later the writer makes rows of it, one transaction for all that has gathered
-//! ([`writer`], [`commit`]); at once where somebody asks for them. A start makes rows of what the journal has of the life before
-//! ([`replay`]). The packer makes large blocks of small ones and packs states ([`packer`]). Freed pages are
-//! used again; the file does not shrink.
+//! The queue takes appends without waiting ([`queue`]). An append is stored once it is in the journal
+//! ([`journal`]), a file beside the database. Up to a second later the writer turns it into rows, in one
+//! transaction for everything that has collected ([`writer`], [`commit`]); at once if somebody asks for them.
+//! When the log is opened, whatever the journal has of the previous life becomes rows ([`replay`]). The
+//! packer joins small blocks into large ones and packs states ([`packer`]). Freed pages are used again; the
+//! file does not shrink.
 //!
 //! # Epochs (invariant I9)
-//! Viewers see an event before it is stored. If the process dies in between, they have seen what the log does not know,
-//! so the conversation must not go on under the same name. Each start on a file is a life, and each conversation says
-//! which life wrote it last: where any life since then did not end well, it goes on in a new epoch, with all its events.
+//! Viewers see an event before it is stored. If the process dies in between, they have seen an event that the
+//! log does not know, so the conversation must not go on in the same epoch: its next event would get the same
+//! position. Each time the file is opened a life begins, and each conversation records the life that wrote it
+//! last. If any life since then did not end well, the conversation goes on in a new epoch, with all its
+//! events.
+//!
+//! # Reading order
+//!
+//! `queue` and its parts (what waits), `ops` (the work of the writer), `journal`, `writer`, `commit` and the
+//! tables that it writes (`blocks`, `marks`, `views`, `rows`, `documents`, `tools`, `imports`), `packer`,
+//! `readers` and `load`, `search`, then what happens at the start and in the end (`schema`, `replay`,
+//! `watermark`, `retain`, `sweep`).
 
 use std::fs::File;
 use std::path::Path;
@@ -37,24 +47,23 @@ use super::{
     Append, Call, Checkpoint, EventLog, Figures, Finds, Import, ListQuery, LogError, Missing, Page, Progress,
     Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures, Unwritten,
 };
-use crate::clock;
+use crate::blocks::unreadable;
+use crate::packer::{BlockSource, Packer};
+use crate::queue::{Queue, Stage};
 use crate::rank::{Rank, step_back};
+use crate::tally::Tally;
+use crate::{clock, ops, packer, queue, tally};
 
 mod aside;
 mod blocks;
 mod commit;
 mod documents;
-#[cfg(any(test, feature = "testkit"))]
-mod hand;
 mod imports;
 mod journal;
 mod known;
 mod load;
 mod marks;
-mod ops;
-mod packer;
 mod private;
-mod queue;
 mod readers;
 mod replay;
 mod retain;
@@ -62,33 +71,25 @@ mod rows;
 mod schema;
 mod search;
 mod sweep;
-mod tails;
-mod tally;
 mod tools;
 mod views;
 mod watermark;
 mod writer;
 
 use aside::Aside;
-use blocks::unreadable;
-#[cfg(any(test, feature = "testkit"))]
-pub use hand::Hand;
 use journal::Journal;
 use ops::{Adoption, Events, Op};
-use packer::Packer;
-use queue::{Queue, Stage};
 use readers::{READERS_MAX, Readers, SEARCHERS_MAX};
 pub use schema::OpenError;
-use tally::Tally;
 use watermark::Marker;
 use writer::Writer;
 
-/// How a file is opened.
+/// How a log on disk is opened.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Most bytes of the file; beyond, the log fails as on a full disk.
+    /// Most bytes of the file; beyond them the log fails as on a full disk. `None` for no bound.
     pub max_bytes: Option<u64>,
-    /// Most bytes that wait to be written.
+    /// Most bytes that wait to be written. Beyond them events leave holes.
     pub queue_bytes: usize,
 }
 
@@ -98,34 +99,42 @@ impl Default for Options {
     }
 }
 
-/// The log on disk: the queue, the threads that write and pack, and the connections that read. Opening one takes the file for this
-/// process alone. [`EventLog::close`] writes what is queued; dropping the log without it leaves the queue unwritten.
+/// The log on disk: the queue, the threads that write and pack, and the connections that read. It keeps other
+/// processes from using the file. [`EventLog::close`] writes what is queued; dropping the log without it ends
+/// the threads and leaves the queue unwritten.
 #[derive(Debug)]
 pub struct SqliteLog {
+    /// What waits to be written.
     queue: Arc<Queue>,
+    /// What waits to be packed.
     packer: Arc<Packer>,
-    /// For conversations and the list.
+    /// Connections for conversations and the list.
     readers: Readers,
-    /// For searches and the figures of tools.
+    /// Connections for searches and the figures of tools.
     searchers: Readers,
+    /// How many conversations there are.
     tally: Arc<Tally>,
+    /// The threads, and the lock of the file.
     threads: Mutex<Threads>,
-    /// The last life before this one that did not end well; 0 for none.
+    /// The number of the last life before this one that did not end well; 0 if all did.
     last_unsound: i64,
+    /// What was acknowledged and is not there.
     missing: Option<Missing>,
 }
 
+/// The threads of an open log; `None` once they have ended.
 #[derive(Debug, Default)]
 struct Threads {
     writer: Option<JoinHandle<()>>,
     journal: Option<JoinHandle<()>>,
     packer: Option<JoinHandle<()>>,
-    /// Held as long as the file is in use.
+    /// The lock of the file. Dropping it lets other processes use the file.
     lock: Option<File>,
 }
 
 impl SqliteLog {
-    /// Opens the log in the file `path`, which is made with its directory where there is none.
+    /// Opens the log in the file `path`. The file and its directory are made if they do not exist. Fails if
+    /// another process uses it or if it is no log of a known version. Starts three threads.
     pub fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
         let lock = lock(path)?;
         let mut connection = schema::open_writer(path)?;
@@ -168,7 +177,8 @@ impl SqliteLog {
             let (packer, queue, path) = (Arc::clone(&packer), Arc::clone(&queue), path.to_path_buf());
             move || {
                 step_back(Rank::Packing);
-                packer.run(&path, &queue);
+                let mut source = open_source(&path);
+                packer.run(source.as_mut().map(|it| it as &mut dyn BlockSource), &queue);
             }
         };
         let entries = Arc::clone(&queue);
@@ -192,10 +202,10 @@ impl SqliteLog {
         })
     }
 
-    /// Ends the threads, the writer last, since the others give work to it.
+    /// Ends the threads, the writer last, because the others give work to it. Waits for them.
     fn end(&self, stage: Stage) {
         let mut threads = self.threads.lock();
-        // The last connection tidies up behind it, and only one that writes can.
+        // The last connection to close tidies up the file, and only one that writes can do that.
         self.readers.close();
         self.searchers.close();
         self.queue.end(if stage == Stage::Closing { Stage::Draining } else { stage });
@@ -214,7 +224,33 @@ impl SqliteLog {
     }
 }
 
-/// The journal of a life that begins; nothing where its files cannot be written: then everything is stored as rows.
+#[cfg(any(test, feature = "testkit"))]
+impl SqliteLog {
+    /// Opens a log that writes when its hand does.
+    pub fn by_hand(path: &Path, options: &Options) -> Result<(Self, crate::Hand), OpenError> {
+        let log = Self::open(path, options)?;
+        let hand = crate::Hand::of(&log.queue);
+        Ok((log, hand))
+    }
+}
+
+/// A connection from which blocks are read that can be packed together; nothing where there is none to be had.
+fn open_source(path: &Path) -> Option<rusqlite::Connection> {
+    let opened = schema::open_reader(path);
+    opened.inspect_err(|error| tracing::warn!(%error, "the log cannot be compacted")).ok()
+}
+
+impl BlockSource for rusqlite::Connection {
+    fn newest_first(&mut self, key: i64, limit: usize) -> Result<Vec<crate::blocks::Loose>, LogError> {
+        blocks::newest_first(self, key, limit).map_err(unreadable)
+    }
+
+    fn one(&mut self, _key: i64, id: i64) -> Result<Vec<model::Envelope>, LogError> {
+        blocks::one(self, id)
+    }
+}
+
+/// Opens the journal of a new life; `None` if its files cannot be written. Everything is then stored as rows.
 fn open_journal(path: &Path, life: i64, marker: &Arc<Mutex<Marker>>) -> Option<Arc<Journal>> {
     let journal = Journal::open(path, life, Arc::clone(marker));
     let journal = journal.inspect_err(|error| {
@@ -223,7 +259,7 @@ fn open_journal(path: &Path, life: i64, marker: &Arc<Mutex<Marker>>) -> Option<A
     journal.ok().map(Arc::new)
 }
 
-/// The body of the thread that writes entries: until the log ends.
+/// The body of the thread that writes the journal; ends with the log.
 fn write_entries(queue: &Queue, journal: Option<&Journal>) {
     let Some(journal) = journal else { return queue.journal_failed() };
     while let Some(entry) = queue.next_entry() {
@@ -243,7 +279,7 @@ impl Drop for SqliteLog {
     }
 }
 
-/// Makes the directory, and keeps every other process out.
+/// Makes the directory and locks the file, so that no other process opens it.
 fn lock(path: &Path) -> Result<File, OpenError> {
     let failed = |source| OpenError::File { path: path.to_path_buf(), source };
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
@@ -257,16 +293,18 @@ fn lock(path: &Path) -> Result<File, OpenError> {
     }
 }
 
-/// A life of the file that has begun.
+/// A life of the file, from its opening to its end.
 struct Life {
+    /// The number; each life has a higher one than all before it.
     number: i64,
-    /// The last one before it that did not end well; 0 for none.
+    /// The last life before it that did not end well; 0 if all did.
     last_unsound: i64,
-    /// What was said to be kept and is not there.
+    /// What was acknowledged and is not there.
     missing: Option<Missing>,
 }
 
-/// Begins a life. So many appends were `left_out` that the journal has: what they continue is not there.
+/// Begins a life. `left_out` is the number of appends in the journal that do not continue what is in the
+/// database.
 fn begin(connection: &rusqlite::Connection, path: &Path, left_out: u64) -> rusqlite::Result<Life> {
     let newest = "SELECT number, commits, written_at FROM life ORDER BY number DESC LIMIT 1";
     let newest = connection.query_row(newest, [], |row| {
@@ -280,14 +318,16 @@ fn begin(connection: &rusqlite::Connection, path: &Path, left_out: u64) -> rusql
     let missing = watermark.missing(newest, commits, at).or(left_out);
     if let Some(Missing { commits, from, to }) = &missing {
         tracing::error!(path = %path.display(), commits, from, to, "what the log had acked is missing");
-        // Viewers have seen what is not there: nothing goes on under its old name.
+        // Viewers have seen events that are missing: every conversation goes on in a new epoch.
         last_unsound = newest;
     }
     sweep::begin(connection)?;
     let insert = "INSERT INTO life (number, version, started_at) VALUES (?1, ?2, ?3)";
-    // If the power went and this with it, nobody would know that there was a life whose events are missing.
+    // The row of this life must survive a loss of power. Otherwise nobody would know that it existed and that
+    // its events are missing.
     connection.pragma_update(None, "synchronous", "full")?;
-    // Never the number of one that is missing. There is none behind the last that a damaged table may name: it is there.
+    // Never the number of a life that is missing. A damaged table may name the largest number; then that life
+    // is present.
     let number = newest.max(watermark.life).saturating_add(1);
     connection.execute(insert, (number, env!("CARGO_PKG_VERSION"), schema::integer(clock::now_ms())))?;
     connection.pragma_update(None, "synchronous", "normal")?;
@@ -366,7 +406,7 @@ impl EventLog for SqliteLog {
     }
 
     fn read(&self, conversation: &ConversationId, after: Seq, limit: usize) -> Result<Page, LogError> {
-        // When it cannot be written, what is written can be read all the same.
+        // What cannot be written now does not matter: what is written can be read.
         drop(self.queue.settle(conversation));
         self.readers.read(|connection| {
             let found = load::find(connection, conversation)?.ok_or(LogError::Unknown)?;

@@ -1,27 +1,30 @@
-//! How a query that reads the log is ended from elsewhere: when its time is up, or when nobody waits for it any more.
+//! Cancels a query of the log from elsewhere: when its time is up, or when nobody waits for it any more.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use rusqlite::InterruptHandle;
 
-/// A handle with which one query is cancelled from another thread. A query that was stopped before it began does nothing; one
-/// handle serves one query. Dropping it does not stop the query, see [`StopOnDrop`].
+/// Interrupts the statement that runs on a connection. Does not wait.
+pub(crate) type Interrupt = Box<dyn Fn() + Send>;
+
+/// A handle with which another thread cancels one query. A query that was cancelled before it began does
+/// nothing. Each query needs a handle of its own. Dropping the handle does not cancel the query, see
+/// [`StopOnDrop`].
 #[derive(Default)]
 pub struct Stop {
     is_stopped: AtomicBool,
     /// The connection that the query runs on, while it does.
-    running: Mutex<Option<InterruptHandle>>,
+    running: Mutex<Option<Interrupt>>,
 }
 
 impl Stop {
-    /// Ends the query: a statement that runs is interrupted.
+    /// Cancels the query; a statement that runs is interrupted.
     pub fn now(&self) {
         let running = self.running.lock();
         self.is_stopped.store(true, Ordering::Release);
         if let Some(running) = &*running {
-            running.interrupt();
+            running();
         }
     }
 
@@ -30,10 +33,10 @@ impl Stop {
         self.is_stopped.load(Ordering::Acquire)
     }
 
-    /// Notes that the query runs on the connection of `handle`, until the guard that is returned is dropped. After that nobody
-    /// interrupts the connection, which other queries use then.
-    pub(crate) fn runs(&self, handle: InterruptHandle) -> Running<'_> {
-        *self.running.lock() = Some(handle);
+    /// Notes that the query runs on a connection that `interrupt` interrupts, until the returned guard is dropped. After
+    /// that the connection is not interrupted: another query may use it.
+    pub(crate) fn runs(&self, interrupt: Interrupt) -> Running<'_> {
+        *self.running.lock() = Some(interrupt);
         Running(self)
     }
 }
@@ -44,7 +47,7 @@ impl std::fmt::Debug for Stop {
     }
 }
 
-/// A guard for the time in which a query runs on a connection. Dropping it takes the connection away from its [`Stop`].
+/// A guard for the time in which a query runs. Dropping it detaches the connection from its [`Stop`].
 #[derive(Debug)]
 pub(crate) struct Running<'a>(&'a Stop);
 
@@ -54,7 +57,8 @@ impl Drop for Running<'_> {
     }
 }
 
-/// Stops a query when it is dropped. Whoever waits for the answer holds it, so that a client that leaves ends its search.
+/// Cancels a query when it is dropped. Whoever waits for the answer holds it, so that a client that leaves
+/// ends its search.
 #[derive(Debug)]
 pub struct StopOnDrop(pub Arc<Stop>);
 

@@ -1,4 +1,4 @@
-//! What goes into a log.
+//! What goes into a log: the types that callers pass.
 
 use std::sync::Arc;
 
@@ -8,40 +8,41 @@ use model::frame::{ConversationRow, Durability};
 use model::view::Item;
 use model::{ConversationId, Envelope, Epoch, MessageId, Position, PublisherId, RunId, Seq, View};
 
-/// How far a publisher has come: for exactly-once, kept together with what it said.
+/// How far a publisher has come, stored together with its events for exactly-once.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Mark {
     /// The publisher.
     pub publisher: PublisherId,
-    /// Which life of the publisher this is; a later one has a higher number (invariant I10).
+    /// The epoch of the publisher; later ones are higher (invariant I10).
     pub epoch: u64,
-    /// The number of the newest frame that was taken of that life.
+    /// The number of the newest frame, or event, that was taken in that epoch.
     pub seq: u64,
 }
 
-/// One continuation of a conversation, kept as a whole or not at all.
+/// Events that continue a conversation. They are stored as a whole or not at all.
 #[derive(Debug)]
 pub struct Append<'a> {
-    /// The conversation; it is created where the log does not know it.
+    /// The conversation. It is made if the log does not know it.
     pub conversation: &'a ConversationId,
-    /// The position that the events continue. A new epoch with a seq above 0 goes on with the events of the old one.
+    /// The position that the events continue. If the epoch is new and the seq above 0, the events of the old
+    /// epoch stay.
     pub after: &'a Position,
-    /// The events. Empty where a publisher's frame held ephemeral ones only.
+    /// The events. Empty if a publisher's frame had only ephemeral ones.
     pub envelopes: &'a [Arc<Envelope>],
-    /// How far the publisher has come with these events; nothing where they came without a publisher's number.
+    /// How far the publisher has come with these events; `None` if it does not number them.
     pub mark: Option<Mark>,
-    /// The durability that the publisher asked for. A log that can tell levels apart writes no more carefully than that.
+    /// The durability that the publisher asked for. The log need not write more carefully than that.
     pub level: Durability,
-    /// Texts that became whole with these events, to be found by searches.
+    /// Texts that these events have completed, for searches.
     pub documents: Vec<Document>,
-    /// Tool calls that ended with these events, to be counted.
+    /// Tool calls that these events have ended, for the figures.
     pub calls: Vec<Call>,
-    /// Tool results that are too large for an event; the events refer to them by hash.
+    /// Results that are too large for their events, which refer to them by hash.
     pub attachments: Vec<Attachment>,
 }
 
 impl<'a> Append<'a> {
-    /// An append of events alone, with durability `memory`: no mark, documents, calls or attachments.
+    /// Makes an append of events alone with durability `memory`: no mark, documents, calls or attachments.
     pub fn of(conversation: &'a ConversationId, after: &'a Position, envelopes: &'a [Arc<Envelope>]) -> Self {
         Self {
             conversation,
@@ -56,18 +57,18 @@ impl<'a> Append<'a> {
     }
 }
 
-/// A text that searches find. It is written once, when it is whole.
+/// A text for searches. It is written once, when it is complete.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Document {
-    /// The run; empty for a message outside of any.
+    /// The run; empty for a message outside of any run.
     pub run: RunId,
     /// The part, call or message that it belongs to.
     pub place: DocumentPlace,
     /// What the text is.
     pub kind: DocumentKind,
-    /// The tool, or who speaks in a message.
+    /// The name of the tool, or the role of a message.
     pub name: CompactString,
-    /// The event that made it whole.
+    /// The seq of the event that completed the text.
     pub seq: Seq,
     /// When the hub took that event, in milliseconds since 1970.
     pub at: u64,
@@ -84,44 +85,44 @@ pub enum DocumentPlace {
     Message(MessageId),
 }
 
-/// What a document is. The names in snake case are those of queries and answers of the search.
+/// The kind of a document. Its names in snake case are used in queries and answers of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DocumentKind {
-    /// An answer.
+    /// An answer of an agent.
     Text,
-    /// Thinking.
+    /// Reasoning of an agent.
     Thinking,
-    /// The arguments of a call.
+    /// The arguments of a tool call.
     Arguments,
-    /// The result of a call.
+    /// The result of a tool call.
     Result,
-    /// A message of the history.
+    /// A message that was not streamed, such as a person's.
     Message,
 }
 
-/// A call that is over.
+/// A tool call that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Call {
     /// The tool.
     pub name: CompactString,
     /// Whether it failed.
     pub failed: bool,
-    /// How long the call took, in milliseconds; nothing where neither the publisher nor the hub's clock says.
+    /// How long the call took, in milliseconds; `None` if neither the publisher nor the hub's clock can tell.
     pub latency_ms: Option<u64>,
 }
 
-/// A result that is kept beside its event.
+/// A large result that is stored beside its event.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Attachment {
-    /// The first 128 bits of its SHA-256, as 32 hex digits: its name in the conversation.
+    /// The first 128 bits of its SHA-256, as 32 hex digits: its name within the conversation.
     pub hash: CompactString,
     /// The result, as JSON.
     pub json: Arc<str>,
 }
 
 impl Attachment {
-    /// Whether it is the result of `event`.
+    /// Whether it is the result in `event`.
     pub fn is_of(&self, event: &Event) -> bool {
         match &event.kind {
             Kind::ToolResult(result) => result.reference.as_ref().is_some_and(|it| it.hash == self.hash),
@@ -130,20 +131,20 @@ impl Attachment {
     }
 }
 
-/// A conversation's whole state at one position. A log keeps only the newest checkpoint of a conversation and loads it instead of
-/// folding all events; one that lacks events goes on from it.
+/// The whole state of a conversation at one position. A log keeps only the newest checkpoint of each
+/// conversation and loads it instead of folding all events. A log that lacks events goes on from it.
 #[derive(Debug, Clone)]
 pub struct Checkpoint {
     /// The conversation's row in the list; it also says which conversation this is.
     pub row: ConversationRow,
     /// The epoch of the state.
     pub epoch: Epoch,
-    /// The state; its seq is where the conversation stands.
+    /// The view; its seq is the head of the conversation.
     pub view: View,
     /// When its newest event was taken, in milliseconds since 1970.
     pub at: u64,
-    /// How far its publishers have come, the one that was silent longest first.
+    /// How far the publishers have come, the one that was silent longest first.
     pub marks: Vec<Mark>,
-    /// The newest events, as many as the ring has: a log with a hole takes those that it lacks.
+    /// The newest events, as many as the ring has. A log with a hole takes those that it lacks.
     pub newest: Vec<Arc<Envelope>>,
 }

@@ -14,8 +14,8 @@ use tower::ServiceExt as _;
 
 use crate::config::Upstream;
 use crate::detour::Reaching;
-use crate::egress::{Egress, TlsError};
 use crate::error::reason;
+use crate::surroundings::{Surroundings, TlsError};
 
 /// A connection as hyper takes it, behind TLS where that is wanted.
 pub(crate) type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
@@ -47,17 +47,19 @@ pub(crate) struct Connector {
 
 impl Connector {
     /// Connections for requests, over HTTP/2 where TLS agrees on it.
-    pub(crate) fn new(upstream: &Upstream, egress: &Egress) -> Result<Self, TlsError> {
-        let https = HttpsConnectorBuilder::new().with_tls_config(tls(upstream, egress)?).https_or_http();
-        let reaching = Reaching::new(tcp(PULSE), egress.detour(upstream));
+    pub(crate) fn new(upstream: &Upstream, surroundings: &Surroundings) -> Result<Self, TlsError> {
+        let https =
+            HttpsConnectorBuilder::new().with_tls_config(tls(upstream, surroundings)?).https_or_http();
+        let reaching = Reaching::new(tcp(PULSE), surroundings.detour(upstream));
         let https = https.enable_http1().enable_http2().wrap_connector(reaching);
         Ok(Self { https, uri: upstream.uri("").unwrap_or_default() })
     }
 
     /// Connections that go to the upstream itself from end to end, and speak HTTP/1.1 or something else.
-    pub(crate) fn bare(upstream: &Upstream, egress: &Egress) -> Result<Self, TlsError> {
-        let https = HttpsConnectorBuilder::new().with_tls_config(tls(upstream, egress)?).https_or_http();
-        let reaching = Reaching::new(tcp(PULSE), egress.detour(upstream).whole());
+    pub(crate) fn bare(upstream: &Upstream, surroundings: &Surroundings) -> Result<Self, TlsError> {
+        let https =
+            HttpsConnectorBuilder::new().with_tls_config(tls(upstream, surroundings)?).https_or_http();
+        let reaching = Reaching::new(tcp(PULSE), surroundings.detour(upstream).whole());
         Ok(Self {
             https: https.enable_http1().wrap_connector(reaching),
             uri: upstream.uri("").unwrap_or_default(),
@@ -79,9 +81,9 @@ pub(crate) fn is_http2(stream: &Stream) -> bool {
 }
 
 /// Who is trusted for an upstream.
-fn tls(upstream: &Upstream, egress: &Egress) -> Result<ClientConfig, TlsError> {
+fn tls(upstream: &Upstream, surroundings: &Surroundings) -> Result<ClientConfig, TlsError> {
     let is_protected = upstream.uri("").is_some_and(|uri| uri.scheme() == Some(&Scheme::HTTPS));
-    let mut store = if is_protected { egress.roots().clone() } else { RootCertStore::empty() };
+    let mut store = if is_protected { surroundings.roots().clone() } else { RootCertStore::empty() };
     for certificate in upstream.certificates() {
         store.add(certificate.clone())?;
     }

@@ -8,7 +8,7 @@
 //! The crate must never know who calls: no axum, no hub, no log, no doors, no settings of the server. It records nothing and keeps no key.
 //! It names `model` (limits) and no other crate of the workspace, and no other crate of the server names hyper's client or TLS.
 //!
-//! Reading order: `config` (where upstreams are) → `egress` (what all calls share) → `send` (one request, and when it is sent again) →
+//! Reading order: `config` (where upstreams are) → `egress` (what all calls share) → `surroundings` (certificates and proxies of the machine) → `send` (one request, and when it is sent again) →
 //! `replay` (its body) → `pool` → `http1`, `http2` (connections) → `upgrade` (other protocols) → `connect` (TCP, TLS) → `detour` (proxies of
 //! the environment) → `error`, `retry_after`.
 
@@ -23,11 +23,13 @@ mod pool;
 mod replay;
 mod retry_after;
 mod send;
+mod surroundings;
 mod upgrade;
 
 pub use config::{Api, Upstream, UpstreamError};
 pub use connect::RawConnection;
-pub use egress::{Egress, TlsError};
+pub use egress::Egress;
 pub use error::{SendError, reason};
 pub use retry_after::retry_after_ms;
 pub use send::{ResponseBody, Sender};
+pub use surroundings::TlsError;

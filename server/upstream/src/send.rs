@@ -26,12 +26,12 @@ use model::limits::PROXY_CONNECT_MS;
 
 use crate::config::Upstream;
 use crate::connect::Connector;
-use crate::egress::{Egress, TlsError};
 use crate::error::{SendError, reason};
 use crate::http1::Form;
 use crate::http2::Http2;
 use crate::pool::{Place, Pool};
 use crate::replay::{Keep, Replay};
+use crate::surroundings::{Surroundings, TlsError};
 
 /// How long a request may wait for a place on a connection.
 const PLACE_WITHIN: Duration = Duration::from_millis(PROXY_CONNECT_MS + 5_000);
@@ -67,13 +67,13 @@ where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
 {
     /// For one upstream.
-    pub(crate) fn new(upstream: &Upstream, egress: &Egress) -> Result<Self, TlsError> {
-        let detour = egress.detour(upstream);
+    pub(crate) fn new(upstream: &Upstream, surroundings: &Surroundings) -> Result<Self, TlsError> {
+        let detour = surroundings.detour(upstream);
         if let Some(proxy) = detour.place() {
             tracing::info!(upstream = upstream.name(), %proxy, "is reached through the proxy of the environment");
         }
         let form = if detour.is_asked() { Form::Absolute } else { Form::Origin };
-        let pool = Pool::new(Connector::new(upstream, egress)?);
+        let pool = Pool::new(Connector::new(upstream, surroundings)?);
         Ok(Self { pool: Arc::new(pool), form, key: detour.key().cloned() })
     }
 

@@ -60,6 +60,10 @@ pub fn unfold(view: &View) -> Vec<Envelope> {
                     for run in runs.values_mut().filter(|run| !said.contains_key(run.id)) {
                         run.finish_before_message(&mut out);
                     }
+                    // The newest was over, or the message would stand inside of it. Messages that name it may still come.
+                    if let Some(newest) = runs.values_mut().next_back() {
+                        newest.finish_if_over(&mut out);
+                    }
                 }
                 message(view, id, &mut out);
             }

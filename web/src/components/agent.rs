@@ -6,7 +6,8 @@ use model::fold::ViewChange;
 use model::view::Item;
 use model::{AgentId, RunId};
 
-use super::agents::{CopyAgent, own_id};
+use super::agents::CopyAgent;
+use super::aside::own_id;
 use super::elapsed::{Span, span_text};
 use super::icon::{Chevron, StateIcon, run_icon};
 use super::lane::Lane;
@@ -31,14 +32,14 @@ pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView 
     let key = StoredValue::new(agent_key(&run, &id));
     let dom_id = own_id(agent_key(&run, &id));
     let head = head_of(store, &run, &id);
-    let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Agent)));
+    let open = Memo::new(move |_| key.with_value(|key| store.reading.is_open(key, Fold::Agent)));
     let toggle = move |event: leptos::ev::MouseEvent| {
-        super::card::hold(&event, store);
-        key.with_value(|key| store.choose(key, !open.get_untracked()));
+        super::aside::hold(&event, store);
+        key.with_value(|key| store.reading.choose(key, !open.get_untracked()));
     };
     let status =
         Memo::new(move |_| head.with(|head| head.as_ref().map(|head| head.status)).unwrap_or_default());
-    let silent_since = store.silent_since(&run);
+    let silent_since = store.reading.silent_since(&run);
     let shape =
         Signal::derive(move || run_icon(status.get(), store.is_current() && silent_since.get().is_none()));
     let span = Memo::new(move |_| {
@@ -49,6 +50,7 @@ pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView 
     let text = move |read: fn(&Head) -> String| head.with(|head| head.as_ref().map(read)).unwrap_or_default();
     let is_running = move || status.get() == RunStatus::Running;
     let path = store
+        .reading
         .view(|view| view.runs.get(&run).map(|it| (agents::path(it, &id).len(), agents::path_line(it, &id))));
     let (depth, line) = path.unwrap_or_default();
     let is_deep = depth > agents::DEPTH_MAX;
@@ -93,6 +95,7 @@ fn Below(
         flow.with(|flow| {
             ids.with_value(|(run, id)| {
                 store
+                    .reading
                     .view(|view| view.runs.get(run).map(|run| agents::ticker(run, flow, id)))
                     .unwrap_or_default()
             })
@@ -128,8 +131,8 @@ fn Below(
 fn head_of(store: Store, run: &RunId, id: &AgentId) -> Memo<Option<Head>> {
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |_| {
-        store.track(&ViewChange::Item(run.clone(), Item::Agent(id.clone())));
-        store.view(|view| {
+        store.reading.track(&ViewChange::Item(run.clone(), Item::Agent(id.clone())));
+        store.reading.view(|view| {
             let agent = view.runs.get(&run)?.agents.get(&id)?;
             let span = match (agent.status, agent.ended_at) {
                 (RunStatus::Running, _) => Span::Since(agent.started_at, 0),

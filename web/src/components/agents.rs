@@ -7,6 +7,7 @@ use model::view::Item;
 use model::{AgentId, RunId};
 
 use super::agent::CountsOf;
+use super::aside::Aside;
 use super::copy::Copy;
 use super::elapsed::{Span, span_text};
 use super::icon::{StateIcon, icon, run_icon};
@@ -14,15 +15,6 @@ use super::lane::Lane;
 use crate::agents::{self, Branch};
 use crate::flow::RowRank;
 use crate::store::{AgentKey, Store, use_store};
-
-/// Stands in the context of what is drawn in the panel: the conversation may hold the same.
-#[derive(Clone, Copy)]
-pub(super) struct Aside;
-
-/// The id of an element, also where the same stands in the panel and in the conversation.
-pub(super) fn own_id(id: String) -> String {
-    if use_context::<Aside>().is_some() { format!("side/{id}") } else { id }
-}
 
 /// The tree, or one agent.
 #[component]
@@ -37,25 +29,25 @@ pub(super) fn Agents() -> impl IntoView {
 /// Looks again when an agent comes or changes, at most as often as the page is painted.
 fn branches(store: Store, depth: RwSignal<Option<usize>>) -> Memo<Vec<Branch>> {
     Memo::new(move |_| {
-        store.conversation.track();
-        store.recordings.track();
-        store.track_items();
-        store.track_tools();
-        store.running.track();
-        let runs = store.view(|view| {
+        store.reading.conversation.track();
+        store.reading.recordings.track();
+        store.reading.track_items();
+        store.reading.track_tools();
+        store.reading.running.track();
+        let runs = store.reading.view(|view| {
             let agents = |(id, run): (&RunId, &model::view::RunView)| {
                 (id.clone(), run.agents.keys().cloned().collect::<Vec<_>>())
             };
             view.runs.iter().map(agents).collect::<Vec<_>>()
         });
         for (run, agents) in runs {
-            store.track_rows(&run);
-            store.track(&ViewChange::Run(run.clone()));
+            store.reading.track_rows(&run);
+            store.reading.track(&ViewChange::Run(run.clone()));
             for agent in agents {
-                store.track(&ViewChange::Item(run.clone(), Item::Agent(agent)));
+                store.reading.track(&ViewChange::Item(run.clone(), Item::Agent(agent)));
             }
         }
-        store.view(|view| agents::tree(view, depth.get()))
+        store.reading.view(|view| agents::tree(view, depth.get()))
     })
 }
 
@@ -107,7 +99,7 @@ fn BranchRow(key: (RunId, Option<AgentId>), branches: Memo<Vec<Branch>>) -> impl
     });
     let read = move |read: fn(&Branch) -> String| branch.with(|it| it.as_ref().map(read)).unwrap_or_default();
     let status = Memo::new(move |_| branch.with(|it| it.as_ref().map(|it| it.status)).unwrap_or_default());
-    let silent_since = store.silent_since(&run);
+    let silent_since = store.reading.silent_since(&run);
     let shape =
         Signal::derive(move || run_icon(status.get(), store.is_current() && silent_since.get().is_none()));
     let depth = Memo::new(move |_| branch.with(|it| it.as_ref().map_or(0, |it| it.depth)));
@@ -145,13 +137,15 @@ pub(super) fn CopyAgent(run: RunId, id: AgentId) -> impl IntoView {
     let store = use_store();
     let ids = StoredValue::new((run, id));
     let answer = move || {
-        ids.with_value(|(run, id)| store.view(|view| view.runs.get(run).map(|run| agents::answer(run, id))))
-            .unwrap_or_default()
+        ids.with_value(|(run, id)| {
+            store.reading.view(|view| view.runs.get(run).map(|run| agents::answer(run, id)))
+        })
+        .unwrap_or_default()
     };
     let is_there = Memo::new(move |_| {
         let (run, id) = ids.get_value();
-        store.track(&ViewChange::Item(run.clone(), Item::Agent(id.clone())));
-        let is_over = store.view(|view| {
+        store.reading.track(&ViewChange::Item(run.clone(), Item::Agent(id.clone())));
+        let is_over = store.reading.view(|view| {
             view.runs.get(&run)?.agents.get(&id).map(|agent| agent.status != RunStatus::Running)
         });
         is_over == Some(true) && !answer().trim().is_empty()
@@ -168,15 +162,15 @@ pub(super) fn CopyAgent(run: RunId, id: AgentId) -> impl IntoView {
 fn One(agent: AgentKey) -> impl IntoView {
     let store = use_store();
     provide_context(Aside);
-    let flow = store.flow(&agent.0);
+    let flow = store.reading.flow(&agent.0);
     let key = StoredValue::new(agent.clone());
     let branch = {
         let (run, id) = agent.clone();
         Memo::new(move |_| {
-            store.track(&ViewChange::Item(run.clone(), Item::Agent(id.clone())));
-            store.track_rows(&run);
+            store.reading.track(&ViewChange::Item(run.clone(), Item::Agent(id.clone())));
+            store.reading.track_rows(&run);
             let wanted = Some(id.clone());
-            store.view(|view| {
+            store.reading.view(|view| {
                 agents::tree(view, None).into_iter().find(|it| it.run == run && it.agent == wanted)
             })
         })
@@ -184,8 +178,10 @@ fn One(agent: AgentKey) -> impl IntoView {
     let crumbs = move || {
         branch.track();
         let (run, id) = key.get_value();
-        let path =
-            store.view(|view| view.runs.get(&run).map(|run| agents::path(run, &id))).unwrap_or_default();
+        let path = store
+            .reading
+            .view(|view| view.runs.get(&run).map(|run| agents::path(run, &id)))
+            .unwrap_or_default();
         let last = path.len().saturating_sub(1);
         let crumb = |(at, (id, name)): (usize, (AgentId, String))| {
             let to = (run.clone(), id);
@@ -202,13 +198,13 @@ fn One(agent: AgentKey) -> impl IntoView {
         path.into_iter().enumerate().map(crumb).collect_view()
     };
     let is_only =
-        Memo::new(move |_| key.with_value(|key| store.only.with(|only| only.as_ref() == Some(key))));
+        Memo::new(move |_| key.with_value(|key| store.reading.only.with(|only| only.as_ref() == Some(key))));
     let only = move |_| {
         let next = (!is_only.get_untracked()).then(|| key.get_value());
         store.look_only_at(next);
     };
     let status = move || branch.with(|it| it.as_ref().map(|it| it.status)).unwrap_or_default();
-    let silent_since = store.silent_since(&agent.0);
+    let silent_since = store.reading.silent_since(&agent.0);
     let shape =
         Signal::derive(move || run_icon(status(), store.is_current() && silent_since.get().is_none()));
     let counts = Memo::new(move |_| branch.with(|it| it.as_ref().map(|it| it.counts)).unwrap_or_default());
@@ -248,10 +244,12 @@ fn One(agent: AgentKey) -> impl IntoView {
 #[component]
 pub(super) fn OnlyAgent(agent: AgentKey) -> impl IntoView {
     let store = use_store();
-    let flow = store.flow(&agent.0);
+    let flow = store.reading.flow(&agent.0);
     let (run, id) = agent;
-    let line =
-        store.view(|view| view.runs.get(&run).map(|run| agents::path_line(run, &id))).unwrap_or_default();
+    let line = store
+        .reading
+        .view(|view| view.runs.get(&run).map(|run| agents::path_line(run, &id)))
+        .unwrap_or_default();
     let shown = run.to_string();
     view! {
         <div class="only-agent" data-t="only">

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use leptos::prelude::*;
 use model::event::{RunStatus, ToolState};
 use model::view::ToolView;
-use model::{RunId, ToolCallId};
 
-use super::card::Head;
+use super::call::{Head, Ids};
 use super::kinds::{attached, draw};
 use super::output::{Shown, Text};
 use super::text::Growing;
@@ -26,9 +25,6 @@ mod whole;
 use foot::{Foot, Timing};
 use whole::Whole;
 pub(crate) use whole::copy_result;
-
-/// A call, by its run and its id.
-pub(super) type Ids = StoredValue<(RunId, ToolCallId)>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tab {
@@ -52,7 +48,7 @@ impl Tab {
 }
 
 fn tool<T>(store: Store, ids: Ids, read: impl FnOnce(&ToolView) -> T) -> Option<T> {
-    ids.with_value(|(run, id)| store.tool(run, id, read))
+    ids.with_value(|(run, id)| store.reading.tool(run, id, read))
 }
 
 /// The content. On the page of the conversation alone input and output stand below each other.
@@ -70,7 +66,7 @@ pub(super) fn Body(
     let started = Memo::new(move |_| head.with(|head| head.state >= ToolState::Executing));
     let tab =
         Memo::new(move |_| chosen.get().unwrap_or(if started.get() { Tab::Output } else { Tab::Input }));
-    if store.is_bare {
+    if store.reading.is_bare {
         return view! { <div class="body" id=id><Input ids=ids /><Result ids=ids head=head loaded=loaded /></div> }
             .into_any();
     }
@@ -82,7 +78,7 @@ pub(super) fn Body(
     });
     Effect::new(move |_| {
         tab.track();
-        store.tell_drawn();
+        store.reading.tell_drawn();
     });
     let tabs = Tab::ALL.map(|it| {
         view! {
@@ -109,7 +105,7 @@ pub(super) fn Body(
 
 /// What of a call holds the hit that is to be seen. Tracks that.
 fn sought(store: Store, ids: Ids) -> Option<Kind> {
-    store.sought.with(|sought| {
+    store.reading.sought.with(|sought| {
         let Sought { place: Place::Tool(run, id), kind, .. } = sought.as_ref()? else { return None };
         ids.with_value(|(its_run, its_id)| its_run == run && its_id == id).then_some(*kind)
     })
@@ -127,7 +123,7 @@ fn found_in(store: Store, text: String) -> AnyView {
     };
     view! {
         {shown}
-        <button type="button" class="more" data-t="own-form" on:click=move |_| store.sought.set(None)>"Show it in its own form"</button>
+        <button type="button" class="more" data-t="own-form" on:click=move |_| store.reading.sought.set(None)>"Show it in its own form"</button>
     }
     .into_any()
 }
@@ -179,7 +175,7 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
     move || {
         if let Some(json) = whole.get() {
             let text = results::text(&json);
-            let shown = if store.is_bare {
+            let shown = if store.reading.is_bare {
                 let is_json = model::Json::parse(&text).is_some();
                 view! { <Text shown=Shown { text, is_json, is_cut: false } /> }.into_any()
             } else {
@@ -193,7 +189,7 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
                     let is_command = output.is_command();
                     let PreviewOutput { text, is_json } = output;
                     // The page of the conversation alone shows what was sent, as it was.
-                    let shown = if store.is_bare {
+                    let shown = if store.reading.is_bare {
                         view! { <Text shown=Shown { text, is_json, is_cut: true } /> }.into_any()
                     } else if is_command {
                         view! {
@@ -224,7 +220,7 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
             };
             return view! { <Growing read=read class="pre live" newest=true /> }.into_any();
         }
-        let ended = ids.with_value(|(run, _)| store.run(run, |run| (run.status, run.ended_at)));
+        let ended = ids.with_value(|(run, _)| store.reading.run(run, |run| (run.status, run.ended_at)));
         let (status, ended_at) = ended.unwrap_or_default();
         let word = match head.with(Head::word) {
             "rejected" => "Rejected: it was not executed.".to_owned(),
@@ -243,7 +239,7 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
 fn Attached(ids: Ids) -> impl IntoView {
     let store = use_store();
     let things = ids.with_value(|(run, id)| {
-        store.view(|view| {
+        store.reading.view(|view| {
             let tool = view.runs.get(run)?.tools.get(id)?;
             let files = tool.files.as_ref().map(|files| kinds::files(files.as_str()));
             let embeds = tool.embeds.as_ref().map(|embeds| kinds::embeds(embeds.as_str()));
@@ -251,7 +247,7 @@ fn Attached(ids: Ids) -> impl IntoView {
         })
     });
     let things = things.unwrap_or_default();
-    (!things.is_empty() && !store.is_bare).then(|| attached(things))
+    (!things.is_empty() && !store.reading.is_bare).then(|| attached(things))
 }
 
 /// Arguments and result exactly as they came, as far as they are here.

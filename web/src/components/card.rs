@@ -2,18 +2,14 @@
 
 use leptos::prelude::*;
 use model::event::ToolState;
-use model::fold::ViewChange;
-use model::view::{RunView, ToolView};
-use model::{RunId, ToolCallId, View};
-use wasm_bindgen::JsCast;
-use web_sys::Element;
+use model::{RunId, ToolCallId};
 
-use super::agents::own_id;
-use super::body::{Body, Ids, Input};
+use super::aside::own_id;
+use super::body::{Body, Input};
+use super::call::{Head, Ids, preview_of, slow_word};
 use super::consent::{Consent, Draft};
-use super::elapsed::{Span, span_text};
+use super::elapsed::span_text;
 use super::icon::{Chevron, StateIcon, icon, tool_icon};
-use super::tools::Groups;
 use crate::calls::earlier_attempts;
 use crate::control::At;
 use crate::failed::failed_last;
@@ -22,107 +18,6 @@ use crate::open::Fold;
 use crate::preview::{self, PreviewOutput};
 use crate::store::{Store, card_id, use_store};
 
-/// Milliseconds that a call may run before its time is shown.
-const SHOWN_AFTER_MS: u64 = 2_000;
-
-/// What the line shows, apart from texts that cost to make.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Head {
-    pub(super) name: String,
-    pub(super) state: ToolState,
-    pub(super) span: Span,
-    pub(super) latency_ms: Option<u64>,
-    pub(super) question: Option<String>,
-    /// A person has declined it.
-    is_rejected: bool,
-    /// Its run is over and has left it to who called the model.
-    is_left: bool,
-}
-
-impl Head {
-    /// The line of `tool`, a call of `run`.
-    pub(super) fn of(tool: &ToolView, run: Option<&RunView>) -> Self {
-        // Nobody works on what waits when its run is over.
-        let is_left = tool.state == ToolState::Pending && run.is_some_and(|run| !run.is_running());
-        let span = match tool.state {
-            ToolState::Pending if is_left => Span::None,
-            ToolState::Cancelled if tool.executing_at.is_none() => Span::None,
-            ToolState::Executing => {
-                Span::Since(tool.executing_at.or(tool.pending_at).unwrap_or(tool.started_at), SHOWN_AFTER_MS)
-            }
-            ToolState::Pending | ToolState::Approval => {
-                tool.pending_at.map_or(Span::None, |at| Span::Since(at, SHOWN_AFTER_MS))
-            }
-            ToolState::Interrupted => tool
-                .ended_at
-                .zip(tool.executing_at.or(tool.pending_at))
-                .map_or(Span::None, |(to, from)| Span::AtLeast(to.saturating_sub(from))),
-            _ => tool.latency_ms().map_or(Span::None, Span::Took),
-        };
-        Self {
-            name: if tool.name.is_empty() { "tool".to_owned() } else { tool.name.to_string() },
-            state: tool.state,
-            span,
-            latency_ms: tool.latency_ms(),
-            question: tool.question.clone().filter(|_| tool.state == ToolState::Approval),
-            is_rejected: tool.rejected && tool.state == ToolState::Cancelled,
-            is_left,
-        }
-    }
-
-    /// The call `id` of `run`; tracks both.
-    pub(super) fn read(store: Store, run: &RunId, id: &ToolCallId) -> Self {
-        let is_pending = store.tool(run, id, |tool| tool.state == ToolState::Pending) == Some(true);
-        if is_pending {
-            store.track(&ViewChange::Run(run.clone()));
-        }
-        let read = |view: &View| {
-            let run = view.runs.get(run)?;
-            Some(Self::of(run.tools.get(id)?, Some(run)))
-        };
-        store.view(read).unwrap_or_else(Self::none)
-    }
-
-    /// Its state in a word.
-    pub(super) fn word(&self) -> &'static str {
-        match self.state {
-            _ if self.is_rejected => "rejected",
-            _ if self.is_left => "left to its caller",
-            state => state.as_str(),
-        }
-    }
-
-    /// For a call that is not there (any more).
-    pub(super) fn none() -> Self {
-        Self::of(&ToolView::default(), None)
-    }
-}
-
-/// Keeps the header that was clicked where it is.
-pub(super) fn hold(event: &leptos::ev::MouseEvent, store: Store) {
-    if let Some(element) = event.current_target().and_then(|it| it.dyn_into::<Element>().ok()) {
-        store.scroller.with_value(|scroller| scroller.hold(&element));
-        store.set_following(false);
-    }
-}
-
-/// The line about the arguments. Made again only when they changed.
-pub(super) fn preview_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<String> {
-    let (run, id) = (run.clone(), id.clone());
-    let (its_run, its_id) = (run.clone(), id.clone());
-    let written = Memo::new(move |_| {
-        store.tool(&its_run, &its_id, |tool| (tool.arguments.len, tool.state == ToolState::Writing))
-    });
-    Memo::new(move |_| {
-        let is_writing = written.get().is_some_and(|(_, is_writing)| is_writing);
-        let made = store.view(|view| {
-            let text = &view.runs.get(&run)?.tools.get(&id)?.arguments.text;
-            Some(if is_writing { preview::tail(text) } else { preview::arguments(text) })
-        });
-        made.unwrap_or_default()
-    })
-}
-
 /// The word at the right: the state, for a failure with its first line; for a result its kind and size.
 fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> Memo<String> {
     let (run, id) = (run.clone(), id.clone());
@@ -130,6 +25,7 @@ fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> M
         let state = head.with(|head| head.state);
         if state == ToolState::Error {
             let said = store
+                .reading
                 .view(|view| view.runs.get(&run)?.tools.get(&id)?.result.as_ref().map(PreviewOutput::of));
             let line = said.filter(|said| !said.is_empty()).and_then(|said| {
                 said.text.lines().find(|line| !line.trim().is_empty()).map(preview::one_line)
@@ -140,7 +36,7 @@ fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> M
             return head.with(Head::word).to_owned();
         }
         let name = head.with(|head| head.name.clone());
-        let output = store.view(|view| {
+        let output = store.reading.view(|view| {
             let tool = view.runs.get(&run)?.tools.get(&id)?;
             Some((PreviewOutput::of(tool.result.as_ref()?), tool.left_out()))
         });
@@ -155,38 +51,14 @@ fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> M
     })
 }
 
-/// How slow a call is, compared with the others of its tool; nothing when it is not.
-pub(super) fn slow_word(
-    store: Store,
-    head: Memo<Head>,
-    silent_since: Memo<Option<u64>>,
-) -> Memo<Option<String>> {
-    let groups = use_context::<Groups>();
-    Memo::new(move |_| {
-        let Groups(groups) = groups?;
-        let (taken, is_over) = head.with(|head| match (head.state, head.span) {
-            (ToolState::Executing, Span::Since(from, _)) => {
-                let until = silent_since.get().unwrap_or_else(|| store.now.get());
-                Some((until.saturating_sub(from), false))
-            }
-            // How long somebody took to decide says nothing of the tool.
-            (ToolState::Cancelled, _) => None,
-            _ => head.latency_ms.map(|ms| (ms, true)),
-        })?;
-        groups.with(|groups| {
-            let its = head.with(|head| groups.iter().find(|group| group.name == head.name));
-            its?.slow_word(taken, is_over)
-        })
-    })
-}
-
 /// The number of this attempt, where the source gave one id to several.
 fn attempt(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<usize>> {
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |_| {
         // What a call is an attempt of is said when it begins.
-        store.tool(&run, &id, |tool| tool.given_id.is_some()).filter(|has| *has)?;
-        let before = store.view(|view| view.runs.get(&run).map(|run| earlier_attempts(run, &id).len()));
+        store.reading.tool(&run, &id, |tool| tool.given_id.is_some()).filter(|has| *has)?;
+        let before =
+            store.reading.view(|view| view.runs.get(&run).map(|run| earlier_attempts(run, &id).len()));
         before.filter(|n| *n > 0).map(|n| n.saturating_add(1))
     })
 }
@@ -201,15 +73,15 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
     let head = Memo::new(move |_| Head::read(store, &its_run, &its_id));
     let preview = preview_of(store, &run, &id);
     let word = state_word(store, &run, &id, head);
-    let silent_since = store.silent_since(&run);
+    let silent_since = store.reading.silent_since(&run);
     let slow = slow_word(store, head, silent_since);
     let attempt = attempt(store, &run, &id);
     let failed = just_failed(store, &run, &id, head);
-    let open =
-        Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Card { failed: failed.get() })));
+    let fold = move || Fold::Card { failed: failed.get() };
+    let open = Memo::new(move |_| key.with_value(|key| store.reading.is_open(key, fold())));
     let toggle = move |event: leptos::ev::MouseEvent| {
-        hold(&event, store);
-        key.with_value(|key| store.choose(key, !open.get_untracked()));
+        super::aside::hold(&event, store);
+        key.with_value(|key| store.reading.choose(key, !open.get_untracked()));
     };
     let is_slow = move || slow.with(Option::is_some);
     let is_slow_now = Memo::new(move |_| is_slow() && head.with(|it| it.state == ToolState::Executing));
@@ -286,7 +158,7 @@ fn just_failed(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> 
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |was: Option<&bool>| {
         let is_error = head.with(|head| head.state == ToolState::Error);
-        was == Some(&true) || (is_error && store.view(|view| failed_last(view, &run, &id)))
+        was == Some(&true) || (is_error && store.reading.view(|view| failed_last(view, &run, &id)))
     })
 }
 
@@ -294,9 +166,9 @@ fn just_failed(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> 
 fn progress_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<String>> {
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |_| {
-        let is_open = store.tool(&run, &id, |tool| !tool.state.is_final()).unwrap_or(false);
+        let is_open = store.reading.tool(&run, &id, |tool| !tool.state.is_final()).unwrap_or(false);
         let call = (run.clone(), id.clone());
-        let said = store.model(|model| model.progress(&call).cloned()).filter(|_| is_open)?;
+        let said = store.reading.model(|model| model.progress(&call).cloned()).filter(|_| is_open)?;
         let far = match (said.current, said.total) {
             (Some(current), Some(total)) => Some(format!("{current} of {total}")),
             (Some(current), None) => Some(current.to_string()),

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use model::view::TopItem;
 use model::{ConversationId, View};
 
-use super::agents::Aside;
+use super::aside::Aside;
 use super::message::Message;
 use super::overlay::Dialog;
 use super::run::Run;
@@ -16,8 +16,8 @@ use crate::compare::{self, Tally};
 use crate::fleet;
 use crate::matching;
 use crate::pieces::{self, Piece};
-use crate::route::{self, Looks};
-use crate::store::{Over, Store, use_store};
+use crate::route;
+use crate::store::{Over, Store, compare_link, use_store};
 
 /// Most messages and runs of each that are shown.
 const ITEMS_MAX: usize = 60;
@@ -41,12 +41,12 @@ pub(super) fn Compared(other: ConversationId) -> impl IntoView {
     let problem = picture(store, beside, other);
     let same = Memo::new(move |_| {
         track(store, beside);
-        store.view(|one| beside.view(|other| compare::common(one, other)))
+        store.reading.view(|one| beside.reading.view(|other| compare::common(one, other)))
     });
     let open = RwSignal::new(false);
     let first = move |store: Store| {
         let same = same.get();
-        store.view(|view| {
+        store.reading.view(|view| {
             let common: Vec<&TopItem> = view.items.iter().take(same).collect();
             let is_common = |piece: &Piece| common.contains(&&piece.item());
             pieces::pieces(view).into_iter().filter(is_common).collect::<Vec<_>>()
@@ -54,21 +54,21 @@ pub(super) fn Compared(other: ConversationId) -> impl IntoView {
     };
     let parting = Memo::new(move |_| {
         track(store, beside);
-        store.view(|one| beside.view(|other| compare::parting(one, other, same.get())))
+        store.reading.view(|one| beside.reading.view(|other| compare::parting(one, other, same.get())))
     });
-    let is_there = Memo::new(move |_| beside.seq.get() > 0 && store.seq.get() > 0);
+    let is_there = Memo::new(move |_| beside.reading.seq.get() > 0 && store.reading.seq.get() > 0);
     // Who compares wants to see the difference, not the end.
     Effect::new(move |_| {
         if is_there.get() {
-            store.release();
-            browser::after(0, move || store.scroller.with_value(|scroller| scroller.reveal(PARTING)));
+            store.reading.release();
+            browser::after(0, move || store.reading.scroller.with_value(|scroller| scroller.reveal(PARTING)));
         }
     });
     let tally = move |of: Store| {
         track(store, beside);
-        of.view(|view| Tally::of(view, same.get()).words())
+        of.reading.view(|view| Tally::of(view, same.get()).words())
     };
-    let own = move || store.conversation.get().map(|id| title(store, &id)).unwrap_or_default();
+    let own = move || store.reading.conversation.get().map(|id| title(store, &id)).unwrap_or_default();
     view! {
         {move || (same.get() > 0).then(|| {
             let label = match same.get() {
@@ -106,10 +106,10 @@ pub(super) fn Compared(other: ConversationId) -> impl IntoView {
 /// Looks again when something came of either.
 fn track(store: Store, beside: Store) {
     for it in [store, beside] {
-        it.track_items();
-        it.track_tools();
-        it.running.track();
-        it.live.track();
+        it.reading.track_items();
+        it.reading.track_tools();
+        it.reading.running.track();
+        it.reading.live.track();
     }
 }
 
@@ -125,9 +125,9 @@ fn Other(beside: Store, same: Memo<usize>) -> impl IntoView {
 /// What comes behind the first `same`.
 fn rest(store: Store, same: Memo<usize>) -> Signal<Vec<Piece>> {
     Signal::derive(move || {
-        store.track_items();
+        store.reading.track_items();
         let same = same.get();
-        store.view(|view| {
+        store.reading.view(|view| {
             let common: Vec<&TopItem> = view.items.iter().take(same).collect();
             let is_common = |piece: &Piece| common.contains(&&piece.item());
             pieces::pieces(view).into_iter().filter(|piece| !is_common(piece)).take(ITEMS_MAX).collect()
@@ -148,7 +148,7 @@ fn Items(items: Signal<Vec<Piece>>) -> impl IntoView {
 }
 
 fn title(store: Store, id: &ConversationId) -> String {
-    let title = store.model(|model| model.fleet()?.get(id).map(|row| fleet::title(row).to_owned()));
+    let title = store.reading.model(|model| model.fleet()?.get(id).map(|row| fleet::title(row).to_owned()));
     title.unwrap_or_else(|| id.to_string())
 }
 
@@ -160,10 +160,10 @@ fn picture(store: Store, beside: Store, other: ConversationId) -> RwSignal<Optio
     beside.show_nothing();
     let head = Memo::new(move |_| {
         store.track_fleet();
-        store.model(|model| model.fleet()?.get(&its_name).map(|row| row.head))
+        store.reading.model(|model| model.fleet()?.get(&its_name).map(|row| row.head))
     });
     Effect::new(move |_| {
-        beside.now.set(store.now.get());
+        beside.reading.now.set(store.reading.now.get());
     });
     Effect::new(move |_| {
         // A memo that is not read never looks.
@@ -215,13 +215,13 @@ pub(super) fn Choice() -> impl IntoView {
     });
     let is_there = Memo::new(move |_| {
         store.track_fleet();
-        store.model(|model| model.fleet().is_some())
+        store.reading.model(|model| model.fleet().is_some())
     });
     // What can be chosen stands still while it is looked at: it is found anew when something is typed.
     let rows = Memo::new(move |_| {
         is_there.track();
-        let Some(own) = store.conversation.get() else { return Vec::new() };
-        let rows = store.model(|model| {
+        let Some(own) = store.reading.conversation.get() else { return Vec::new() };
+        let rows = store.reading.model(|model| {
             let choices = model.fleet().map(|rows| compare::choices(&own, rows)).unwrap_or_default();
             let told = choices.into_iter().map(|(row, is_kin)| {
                 let (id, title) = (row.conversation.to_string(), fleet::title(row).to_owned());
@@ -272,25 +272,5 @@ pub(super) fn Choice() -> impl IntoView {
             {options}
             {move || rows.with(Vec::is_empty).then(|| view! { <p class="meta pad">"No other conversation"</p> })}
         </Dialog>
-    }
-}
-
-fn compare_link(own: &ConversationId, other: &ConversationId) -> String {
-    route::link(own, &Looks { compare: Some(other.clone()), ..Looks::default() })
-}
-
-impl Store {
-    /// Goes to this conversation beside `other`.
-    pub(crate) fn compare_with(self, other: &ConversationId) {
-        if let Some(own) = self.conversation.get_untracked() {
-            browser::follow_link(&compare_link(&own, other));
-        }
-    }
-
-    /// Goes to this conversation alone.
-    pub(crate) fn end_compare(self) {
-        if let Some(own) = self.conversation.get_untracked() {
-            browser::follow_link(&route::path_of(&own));
-        }
     }
 }

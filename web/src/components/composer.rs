@@ -16,7 +16,7 @@ const HEIGHT_MAX: i32 = 8 * 20 + 16;
 pub(super) fn Composer() -> impl IntoView {
     let store = use_store();
     let is_there = Memo::new(move |_| {
-        let is_somewhere = store.conversation.with(Option::is_some) || store.control.fresh.get();
+        let is_somewhere = store.reading.conversation.with(Option::is_some) || store.control.fresh.get();
         is_somewhere && store.has_agents() && !store.panel.wall.get()
     });
     move || is_there.get().then(|| view! { <Form /> })
@@ -24,7 +24,7 @@ pub(super) fn Composer() -> impl IntoView {
 
 /// The conversation that is written to; nothing for a new one.
 fn conversation(store: Store) -> Option<model::ConversationId> {
-    store.conversation.get()
+    store.reading.conversation.get()
 }
 
 #[component]
@@ -158,9 +158,9 @@ fn Trouble(going: Memo<Option<RunId>>) -> impl IntoView {
 /// What was said and is not among the messages yet. Tracks what it depends on.
 pub(super) fn unheard(store: Store) -> Memo<Vec<String>> {
     Memo::new(move |_| {
-        store.track_items();
-        let Some(conversation) = store.conversation.get() else { return Vec::new() };
-        store.control.read(|control| store.view(|view| control.unheard(&conversation, view)))
+        store.reading.track_items();
+        let Some(conversation) = store.reading.conversation.get() else { return Vec::new() };
+        store.control.read(|control| store.reading.view(|view| control.unheard(&conversation, view)))
     })
 }
 

@@ -7,8 +7,7 @@ use model::command::CommandAction;
 use model::digest::digest;
 use model::event::ToolState;
 
-use super::body::Ids;
-use super::card::Head;
+use super::call::{Head, Ids};
 use crate::control::{self, At, edited};
 use crate::forms::Form;
 use crate::preview;
@@ -76,7 +75,7 @@ fn seen(store: Store, ids: Ids, is_asked: Memo<bool>) -> StoredValue<Option<Stri
     Effect::new(move |_| {
         let is_asked = is_asked.get();
         let shown = ids.with_value(|(run, id)| {
-            store.tool(run, id, |tool| is_asked.then(|| digest(&tool.arguments.text).into()))
+            store.reading.tool(run, id, |tool| is_asked.then(|| digest(&tool.arguments.text).into()))
         });
         saw.set_value(shown.flatten());
     });
@@ -106,7 +105,7 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView 
     };
     // What a call is does not change.
     let is_question = ids.with_value(|(run, id)| {
-        store.view(|view| view.runs.get(run).is_some_and(|run| control::is_question(run, id)))
+        store.reading.view(|view| view.runs.get(run).is_some_and(|run| control::is_question(run, id)))
     });
     let which = Memo::new(move |_| form.form.with(kind));
     let is_off = Signal::derive(is_off);
@@ -172,7 +171,7 @@ fn Buttons(
             return form.begin(Form::Edit(String::new()));
         }
         let text = ids.with_value(|(run, id)| {
-            store.view(|view| Some(view.runs.get(run)?.tools.get(id)?.arguments.text.to_string()))
+            store.reading.view(|view| Some(view.runs.get(run)?.tools.get(id)?.arguments.text.to_string()))
         });
         let laid_out = preview::pretty(text.as_deref().unwrap_or("{}").trim());
         form.begin(Form::Edit(laid_out.into_iter().map(|token| token.text).collect()));

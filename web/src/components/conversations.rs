@@ -104,9 +104,14 @@ pub(super) fn arranged(
         let frozen = old.filter(|_| is_held.get() && is_same);
         let arranged = |model: &Model| {
             let rows = model.fleet()?.values();
-            Some(store.seen.with(|seen| fleet::arrange(rows, Wish { filter: &filter, now, seen }, frozen)))
+            Some(
+                store
+                    .reading
+                    .seen
+                    .with(|seen| fleet::arrange(rows, Wish { filter: &filter, now, seen }, frozen)),
+            )
         };
-        let list = store.model(arranged).unwrap_or_default();
+        let list = store.reading.model(arranged).unwrap_or_default();
         made_for.set_value(filter);
         list
     })
@@ -128,7 +133,12 @@ pub(super) fn FilterInput(id: &'static str) -> impl IntoView {
             let rows = model.fleet().into_iter().flat_map(|rows| rows.values());
             text.with(|text| fleet::completions(text, rows))
         };
-        store.model(rows).into_iter().map(|value| view! { <option value=value></option> }).collect_view()
+        store
+            .reading
+            .model(rows)
+            .into_iter()
+            .map(|value| view! { <option value=value></option> })
+            .collect_view()
     };
     let list = format!("{id}-values");
     view! {
@@ -206,12 +216,14 @@ fn Older(
     let store = use_store();
     let words = Memo::new(move |_| {
         store.track_fleet();
-        store.model(|model| fleet::extent(model.fleet()?.len(), model.total()))
+        store.reading.model(|model| fleet::extent(model.fleet()?.len(), model.total()))
     });
     let failure = RwSignal::new(None::<String>);
     let is_asked = RwSignal::new(false);
     let ask = move |_| {
-        let Some(path) = store.model(Model::older_path).filter(|_| !is_asked.get_untracked()) else { return };
+        let Some(path) = store.reading.model(Model::older_path).filter(|_| !is_asked.get_untracked()) else {
+            return;
+        };
         is_asked.set(true);
         spawn_local(async move {
             let answer = browser::fetch_text(&path).await;
@@ -241,7 +253,7 @@ fn is_on_row(event: &FocusEvent) -> bool {
 /// The hub's time as far as the order of the list depends on it: it moves four times a minute.
 pub(super) fn slow_clock(store: Store) -> Memo<u64> {
     const STEP_MS: u64 = 15_000;
-    Memo::new(move |_| (store.present.get() / STEP_MS).saturating_mul(STEP_MS))
+    Memo::new(move |_| (store.reading.present.get() / STEP_MS).saturating_mul(STEP_MS))
 }
 
 /// The icon and class of a conversation.
@@ -301,9 +313,9 @@ fn Row(id: ConversationId, clock: Memo<u64>) -> impl IntoView {
     let row = Memo::new(move |_| {
         store.track_fleet();
         let now = clock.get();
-        store.model(|model| model.fleet()?.get(&own).map(|row| Shown::of(row, now)))
+        store.reading.model(|model| model.fleet()?.get(&own).map(|row| Shown::of(row, now)))
     });
-    let is_current = Memo::new(move |_| store.conversation.with(|open| open.as_ref() == Some(&id)));
+    let is_current = Memo::new(move |_| store.reading.conversation.with(|open| open.as_ref() == Some(&id)));
     let text = move |read: fn(&Shown) -> String| row.with(|row| row.as_ref().map(read)).unwrap_or_default();
     let shape = Signal::derive(move || {
         row.with(|row| shape_of(row.as_ref().map(|row| &row.row), store.is_current(), clock.get()))
@@ -313,7 +325,7 @@ fn Row(id: ConversationId, clock: Memo<u64>) -> impl IntoView {
         match at {
             // Of one that has just begun the hub has not told yet.
             0 => "now".to_owned(),
-            at => format::age(store.present.get().saturating_sub(at)),
+            at => format::age(store.reading.present.get().saturating_sub(at)),
         }
     };
     let line = move || {
@@ -324,7 +336,7 @@ fn Row(id: ConversationId, clock: Memo<u64>) -> impl IntoView {
         })
     };
     let is_unread = Memo::new(move |_| {
-        let is_new = |row: &Shown| store.seen.with(|seen| seen.is_unread(&row.row));
+        let is_new = |row: &Shown| store.reading.seen.with(|seen| seen.is_unread(&row.row));
         !is_current.get() && row.with(|row| row.as_ref().is_some_and(is_new))
     });
     let failed = Memo::new(move |_| row.with(|row| row.as_ref().map_or(0, |row| row.row.failed)));

@@ -9,14 +9,14 @@ use crate::store::{Store, use_store};
 
 /// When to look again: once a second while events come, and at once for what is seldom.
 fn look(store: Store) {
-    store.conversation.track();
-    store.recordings.track();
-    store.live.track();
-    store.running.track();
-    store.track_items();
-    store.now.track();
-    if store.replay.with(Option::is_some) {
-        store.seq.track();
+    store.reading.conversation.track();
+    store.reading.recordings.track();
+    store.reading.live.track();
+    store.reading.running.track();
+    store.reading.track_items();
+    store.reading.now.track();
+    if store.replay.is_on() {
+        store.reading.seq.track();
     }
 }
 
@@ -27,17 +27,19 @@ pub(super) fn Details() -> impl IntoView {
     // Drawn again in place: what a reader has marked stays marked while other facts change.
     let facts = move || {
         look(store);
-        let name = match store.recording.get() {
+        let name = match store.reading.recording.get() {
             Some(recording) => recording.name,
-            None => store.conversation.with(|id| id.as_ref().map(ToString::to_string)).unwrap_or_default(),
+            None => {
+                store.reading.conversation.with(|id| id.as_ref().map(ToString::to_string)).unwrap_or_default()
+            }
         };
-        let now = store.now.get_untracked();
+        let now = store.reading.now.get_untracked();
         let status = store.link.status.get();
-        let told = store.model(|model| {
+        let told = store.reading.model(|model| {
             let link = details::link(model, &status, browser::date_and_time);
             details::sections(model, name, now, browser::date_and_time).into_iter().chain(link)
         });
-        let from = store.view(|view| view.forked_from.clone()).map(|from| {
+        let from = store.reading.view(|view| view.forked_from.clone()).map(|from| {
             let path = route::path_of(&from.conversation);
             view! {
                 <p class="meta pad" data-t="details-origin">

@@ -11,7 +11,7 @@ pub(super) fn span_text(span: Span) -> String {
     let store = use_store();
     match span {
         Span::Since(from, shown_after) => {
-            growing(store.now.get().saturating_sub(from), shown_after, store.is_current())
+            growing(store.reading.now.get().saturating_sub(from), shown_after, store.is_current())
         }
         other => told(other),
     }

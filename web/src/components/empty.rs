@@ -29,14 +29,15 @@ pub(super) fn Empty() -> impl IntoView {
     let store = use_store();
     let why = Memo::new(move |_| {
         store.track_fleet();
-        store.track_items();
-        store.live.track();
+        store.reading.track_items();
+        store.reading.live.track();
         let (has_fleet, is_known, problem) = store
+            .reading
             .model(|model| (model.fleet().is_some(), model.is_known(), model.problem().map(str::to_owned)));
-        if store.recording.with(Option::is_some) {
+        if store.reading.recording.with(Option::is_some) {
             return Why::NothingRead;
         }
-        if store.control.fresh.get() && store.conversation.with(Option::is_none) {
+        if store.control.fresh.get() && store.reading.conversation.with(Option::is_none) {
             return Why::Fresh;
         }
         // What the hub says against it is the answer, whatever else is known.
@@ -44,8 +45,8 @@ pub(super) fn Empty() -> impl IntoView {
             return Why::Refused(problem);
         }
         match store.link.status.get() {
-            Status::Up | Status::Silent(_) if store.conversation.with(Option::is_some) => {
-                if is_known && store.live.get() { Why::NothingYet } else { Why::Loading }
+            Status::Up | Status::Silent(_) if store.reading.conversation.with(Option::is_some) => {
+                if is_known && store.reading.live.get() { Why::NothingYet } else { Why::Loading }
             }
             Status::Up | Status::Silent(_) => {
                 if has_fleet {

@@ -24,23 +24,25 @@ fn searched(store: Store) -> Memo<Searched> {
     let finder = StoredValue::new_local(Finder::default());
     // Looked at once a second: events in between cost nothing.
     let grown = Memo::new(move |_| {
-        store.conversation.track();
-        store.recordings.track();
-        store.live.track();
-        store.now.track();
-        store.view(|view| view.seq)
+        store.reading.conversation.track();
+        store.reading.recordings.track();
+        store.reading.live.track();
+        store.reading.now.track();
+        store.reading.view(|view| view.seq)
     });
     Effect::new(move |_| {
-        store.conversation.track();
-        store.recordings.track();
+        store.reading.conversation.track();
+        store.reading.recordings.track();
         finder.update_value(Finder::forget);
     });
     Memo::new(move |_| {
         // Read, not only tracked: a memo that nobody reads never begins.
         grown.with(|_seq| ());
         let Some(matcher) = store.matcher()? else { return Ok(None) };
-        let typed = format!("{}{}", if store.is_pattern.get() { "/" } else { "" }, store.query.get());
-        let look = |finder: &mut Finder| store.view(|view| finder.look(view, &typed, matcher.as_ref()));
+        let typed =
+            format!("{}{}", if store.reading.is_pattern.get() { "/" } else { "" }, store.reading.query.get());
+        let look =
+            |finder: &mut Finder| store.reading.view(|view| finder.look(view, &typed, matcher.as_ref()));
         Ok(finder.try_update_value(look))
     })
 }
@@ -52,7 +54,7 @@ pub(super) fn Find() -> impl IntoView {
     let searched = searched(store);
     Effect::new(move |_| {
         searched.track();
-        store.track_drawn();
+        store.reading.track_drawn();
         // What is opened now stands there with the next painting.
         browser::before_paint(move || store.mark_hits());
     });
@@ -79,11 +81,11 @@ pub(super) fn Find() -> impl IntoView {
         <div class="search">
             {icon("#find", "")}
             <input type="search" id="find-word" placeholder="Find in this conversation" aria-label="Find in this conversation"
-                prop:value=move || store.query.get()
-                aria-invalid=move || is_wrong().to_string() on:input=move |event| store.query.set(event_target_value(&event)) />
+                prop:value=move || store.reading.query.get()
+                aria-invalid=move || is_wrong().to_string() on:input=move |event| store.reading.query.set(event_target_value(&event)) />
             <button type="button" class="chip" data-t="pattern" aria-label="Pattern" title="A regular expression: a|b, \\d+, ^line"
-                aria-pressed=move || store.is_pattern.get().to_string()
-                on:click=move |_| store.is_pattern.update(|is_on| *is_on = !*is_on)>".*"</button>
+                aria-pressed=move || store.reading.is_pattern.get().to_string()
+                on:click=move |_| store.reading.is_pattern.update(|is_on| *is_on = !*is_on)>".*"</button>
         </div>
         <p class="meta num pad found" class:err=is_wrong role="status" data-t="found">{words}</p>
         <div class="rows" data-t="hits">
@@ -116,7 +118,7 @@ fn Elsewhere() -> impl IntoView {
     let hits = RwSignal::new(Vec::<search::Hit>::new());
     let remark = RwSignal::new(String::new());
     Effect::new(move |_| {
-        let (query, is_pattern) = (store.query.get(), store.is_pattern.get());
+        let (query, is_pattern) = (store.reading.query.get(), store.reading.is_pattern.get());
         if is_pattern || query.trim().len() < 2 || !store.is_current() {
             // The hub looks for words.
             let is_left_out = is_pattern && !query.is_empty() && store.is_current();
@@ -127,7 +129,7 @@ fn Elsewhere() -> impl IntoView {
         }
         let is_wanted = {
             let query = query.clone();
-            move || store.query.get_untracked() == query && !store.is_pattern.get_untracked()
+            move || store.reading.query.get_untracked() == query && !store.reading.is_pattern.get_untracked()
         };
         browser::after(REST_MS, move || {
             if !is_wanted() {
@@ -148,7 +150,7 @@ fn Elsewhere() -> impl IntoView {
         });
     });
     let rows = move || {
-        let own = store.conversation.get();
+        let own = store.reading.conversation.get();
         hits.get()
             .into_iter()
             .filter(move |hit| own.as_ref().is_none_or(|own| own.as_str() != hit.conversation))
@@ -171,13 +173,14 @@ fn Elsewhere() -> impl IntoView {
 fn Other(hit: search::Hit) -> impl IntoView {
     let store = use_store();
     let name = ConversationId::parse(&hit.conversation).ok();
-    let href =
-        name.as_ref().map(|name| route::link(name, &route::Looks::at(&hit, &store.query.get_untracked())));
+    let href = name
+        .as_ref()
+        .map(|name| route::link(name, &route::Looks::at(&hit, &store.reading.query.get_untracked())));
     let kind = if hit.name.is_empty() { hit.kind } else { format!("{} · {}", hit.name, hit.kind) };
     let pieces = hit.pieces.into_iter().enumerate().map(|(at, piece)| {
         if at % 2 == 1 { view! { <mark>{piece}</mark> }.into_any() } else { piece.into_any() }
     });
-    let age = move || format::age(store.now.get().saturating_sub(hit.at));
+    let age = move || format::age(store.reading.now.get().saturating_sub(hit.at));
     view! {
         <a class="hit" data-t="other-hit" data-in="" href=href>
             <span class="meta num">{hit.conversation} " · " {kind} " · " {age}</span>

@@ -8,7 +8,7 @@ use model::view::Item;
 use model::{AgentId, RunId};
 
 use super::agent::Agent;
-use super::agents::own_id;
+use super::aside::own_id;
 use super::card::Card;
 use super::note::note;
 use super::text::{Answer, File};
@@ -29,13 +29,13 @@ pub(super) fn Lane(
     #[prop(into)] from: Signal<RowRank>,
 ) -> impl IntoView {
     let store = use_store();
-    let limit = RwSignal::new(window::rows(store.is_bare));
+    let limit = RwSignal::new(window::rows(store.reading.is_bare));
     let of = agent.clone();
     // What somebody writes in stays, whatever becomes of its row.
     let kept = store.kept(&run);
     let rows = Memo::new(move |_| {
         let from = match from.get() {
-            RowRank::Step if store.level.get() == Level::All => RowRank::Detail,
+            RowRank::Step if store.reading.level.get() == Level::All => RowRank::Detail,
             from => from,
         };
         flow.with(|flow| {
@@ -47,7 +47,7 @@ pub(super) fn Lane(
     let weigh = Weigh { run: StoredValue::new(run.clone()), rows };
     let newest = Memo::new(move |was: Option<&usize>| {
         // What somebody reads further up must not go away.
-        let held = was.filter(|_| !store.following.get_untracked());
+        let held = was.filter(|_| !store.reading.following.get_untracked());
         weigh.with(store, |count, weight| window::first_held(count, limit.get(), held.copied(), weight))
     });
     let anchor = anchor(run.clone(), weigh, newest, limit);
@@ -81,7 +81,7 @@ pub(super) fn Lane(
         {move || (above() > 0).then(|| {
             let label = format!("Show {} earlier rows", format::grouped(above() as u64));
             let more = move |event: leptos::ev::MouseEvent| {
-                store.scroller.with_value(Scroller::hold_first);
+                store.reading.scroller.with_value(Scroller::hold_first);
                 let rows = limit.get_untracked();
                 let wanted = if event.is_trusted() { Some(rows.saturating_mul(4)) } else { window::grown(rows) };
                 match wanted {
@@ -126,11 +126,11 @@ impl Weigh {
     fn with<T>(self, store: Store, read: impl FnOnce(usize, &dyn Fn(usize) -> usize) -> T) -> T {
         self.rows.with(|rows| {
             self.run.with_value(|id| {
-                store.view(|view| {
+                store.reading.view(|view| {
                     let run = view.runs.get(id);
                     read(rows.len(), &|at| {
                         run.map_or(1, |it| {
-                            window::row_weight(it, rows.get(at), |item| store.has_body(id, item))
+                            window::row_weight(it, rows.get(at), |item| store.reading.has_body(id, item))
                         })
                     })
                 })
@@ -145,7 +145,7 @@ fn anchor(run: RunId, weigh: Weigh, newest: Memo<usize>, limit: RwSignal<usize>)
     let store = use_store();
     let anchor = RwSignal::new(None::<usize>);
     Effect::new(move |_| {
-        let wanted = store.wanted.get();
+        let wanted = store.reading.wanted.get();
         let limit = limit.get_untracked();
         let Some((_, items)) = wanted.filter(|(of, _)| *of == run) else { return };
         let wanted = weigh.rows.with_untracked(|rows| rows.iter().position(|row| items.contains(row)));
@@ -166,7 +166,7 @@ fn anchor(run: RunId, weigh: Weigh, newest: Memo<usize>, limit: RwSignal<usize>)
         }
     });
     Effect::new(move |_| {
-        if store.following.get() {
+        if store.reading.following.get() {
             anchor.set(None);
         }
     });
@@ -228,7 +228,7 @@ fn draw(run: RunId, item: Item, flow: Memo<Flow>) -> AnyView {
     let store = use_store();
     match item {
         Item::Part(id) => {
-            let kind = store.view(|view| view.runs.get(&run)?.parts.get(&id).map(|part| part.kind));
+            let kind = store.reading.view(|view| view.runs.get(&run)?.parts.get(&id).map(|part| part.kind));
             match kind.unwrap_or(PartKind::Text) {
                 PartKind::Text => view! { <Answer run=run id=id /> }.into_any(),
                 PartKind::Refusal => view! { <Answer run=run id=id is_refusal=true /> }.into_any(),

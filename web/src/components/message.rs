@@ -5,7 +5,7 @@ use model::MessageId;
 use model::fold::ViewChange;
 use model::view::MessageView;
 
-use super::agents::own_id;
+use super::aside::own_id;
 use super::icon::Chevron;
 use super::text::Written;
 use super::turn::{Rewrite, TurnActs};
@@ -22,8 +22,8 @@ pub(super) fn Message(id: MessageId) -> impl IntoView {
     let key = StoredValue::new(dom_id.clone());
     let (its_id, dom_id) = (id.clone(), own_id(dom_id));
     let message = Memo::new(move |_| {
-        store.track(&ViewChange::Message(id.clone()));
-        store.view(|view| view.messages.get(&id).cloned())
+        store.reading.track(&ViewChange::Message(id.clone()));
+        store.reading.view(|view| view.messages.get(&id).cloned())
     });
     let content = move || {
         let Some(MessageView { role, text, .. }) = message.get() else { return ().into_any() };
@@ -45,7 +45,7 @@ fn UserMessage(text: String, key: StoredValue<String>, id: MessageId) -> impl In
     let store = use_store();
     let (start, is_long) = cut(&text, WHOLE_CHARS);
     let (start, size) = (start.to_owned(), format::bytes(text.len() as u64));
-    let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Line)));
+    let open = Memo::new(move |_| key.with_value(|key| store.reading.is_open(key, Fold::Line)));
     let (its_id, first) = (id.clone(), text.clone());
     let is_edited = Memo::new(move |_| {
         store.control.editing.with(|editing| editing.as_ref() == Some(&its_id)) && store.has_agents()
@@ -57,11 +57,11 @@ fn UserMessage(text: String, key: StoredValue<String>, id: MessageId) -> impl In
             <div class="user" data-row="">
                 {whole}
                 {move || (is_long && !open.get()).then(|| {
-                    let show = move |_| key.with_value(|key| store.choose(key, true));
+                    let show = move |_| key.with_value(|key| store.reading.choose(key, true));
                     view! { <button type="button" class="more" on:click=show>"Show all " {size.clone()}</button> }
                 })}
             </div>
-            {(!store.is_bare && !store.is_beside).then(|| view! { <TurnActs id=id /> })}
+            {(!store.reading.is_bare && !store.reading.is_beside).then(|| view! { <TurnActs id=id /> })}
             {move || is_edited.get().then(|| view! { <Rewrite id=its_id.clone() text=first.clone() /> })}
         </div>
     }
@@ -72,10 +72,10 @@ fn OtherMessage(role: String, text: String, key: StoredValue<String>) -> impl In
     let store = use_store();
     let line = cut(&crate::preview::one_line(&text), PREVIEW_CHARS).0.to_owned();
     let size = format::bytes(text.len() as u64);
-    let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Line)));
+    let open = Memo::new(move |_| key.with_value(|key| store.reading.is_open(key, Fold::Line)));
     let toggle = move |event: leptos::ev::MouseEvent| {
-        super::card::hold(&event, store);
-        key.with_value(|key| store.choose(key, !open.get_untracked()));
+        super::aside::hold(&event, store);
+        key.with_value(|key| store.reading.choose(key, !open.get_untracked()));
     };
     view! {
         <div class="other" data-row="">

@@ -16,7 +16,7 @@ use crate::store::use_store;
 /// A note. It never changes.
 pub(super) fn note(run: &RunId, number: usize) -> AnyView {
     let store = use_store();
-    let note = store.view(|view| view.runs.get(run)?.notes.get(number).cloned());
+    let note = store.reading.view(|view| view.runs.get(run)?.notes.get(number).cloned());
     match note.map(|note| note.body) {
         Some(NoteBody::Error(error)) => view! { <Failure error=error /> }.into_any(),
         Some(NoteBody::Custom { name, value } | NoteBody::Raw { name, value }) => {
@@ -54,10 +54,10 @@ fn Event(name: String, json: String, key: String) -> impl IntoView {
     let store = use_store();
     let line = preview::one_line(&json);
     let key = StoredValue::new(key);
-    let open = Memo::new(move |_| key.with_value(|key| store.is_open(key, Fold::Line)));
+    let open = Memo::new(move |_| key.with_value(|key| store.reading.is_open(key, Fold::Line)));
     let toggle = move |event: leptos::ev::MouseEvent| {
-        super::card::hold(&event, store);
-        key.with_value(|key| store.choose(key, !open.get_untracked()));
+        super::aside::hold(&event, store);
+        key.with_value(|key| store.reading.choose(key, !open.get_untracked()));
     };
     view! {
         <div class="card event">

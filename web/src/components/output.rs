@@ -28,7 +28,7 @@ pub(super) struct Shown {
 pub(super) fn Text(shown: Shown) -> impl IntoView {
     let store = crate::store::use_store();
     let len = shown.text.len();
-    let start = if shown.is_cut && !store.is_bare { preview_bytes(&shown.text) } else { STEP_BYTES };
+    let start = if shown.is_cut && !store.reading.is_bare { preview_bytes(&shown.text) } else { STEP_BYTES };
     let bytes = RwSignal::new(start);
     let Shown { text, is_json, .. } = shown;
     let text = StoredValue::new(text);
@@ -54,10 +54,10 @@ pub(super) fn Text(shown: Shown) -> impl IntoView {
     };
     let more = move |_| {
         bytes.update(|n| *n = if *n < STEP_BYTES { STEP_BYTES } else { n.saturating_add(STEP_BYTES) });
-        store.tell_drawn();
+        store.reading.tell_drawn();
     };
     view! {
-        <pre class="pre" class:all=store.is_bare tabindex="0">{content}</pre>
+        <pre class="pre" class:all=store.reading.is_bare tabindex="0">{content}</pre>
         {move || (!is_whole()).then(|| view! { <button type="button" class="more" on:click=more>{label}</button> })}
     }
 }

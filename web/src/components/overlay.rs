@@ -89,7 +89,7 @@ fn Keys() -> impl IntoView {
 fn Export() -> impl IntoView {
     let store = use_store();
     let rows = move || {
-        let conversation = store.conversation.get();
+        let conversation = store.reading.conversation.get();
         let Some(conversation) = conversation else {
             return view! { <p class="meta pad">"No conversation is open"</p> }.into_any();
         };

@@ -36,7 +36,7 @@ fn lines(store: Store, typed: &str) -> Vec<Line> {
         .into_iter()
         .filter(|command| !matches!(command.shown, "Ctrl K" | "Esc") && command.is_offered(store));
     let mut lines: Vec<Line> = commands.map(Line::Do).collect();
-    store.model(|model| {
+    store.reading.model(|model| {
         let rows = model.fleet().into_iter().flat_map(|fleet| fleet.values());
         lines.extend(rows.map(|row| Line::Go(row.conversation.clone(), fleet::title(row).to_owned())));
     });

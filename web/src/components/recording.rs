@@ -11,17 +11,17 @@ use crate::store::{Opened, Store, use_store};
 #[component]
 pub(super) fn RecordingBar() -> impl IntoView {
     let store = use_store();
-    let is_open = Memo::new(move |_| store.recording.with(Option::is_some));
+    let is_open = Memo::new(move |_| store.reading.recording.with(Option::is_some));
     move || is_open.get().then(|| view! { <Bar /> })
 }
 
 #[component]
 fn Bar() -> impl IntoView {
     let store = use_store();
-    let opened = Memo::new(move |_| store.recording.get());
+    let opened = Memo::new(move |_| store.reading.recording.get());
     let name = move || opened.with(|it| it.as_ref().map(|it| it.name.clone()).unwrap_or_default());
     let said = Memo::new(move |_| {
-        store.seq.track();
+        store.reading.seq.track();
         opened.with(|it| it.as_ref().map(|it| words(store, it)).unwrap_or_default())
     });
     view! {
@@ -43,7 +43,7 @@ fn Dialect(opened: Memo<Option<Opened>>) -> impl IntoView {
     let choose = move |event: leptos::ev::Event| {
         let wanted = event_target_value(&event);
         if let Some(name) = DECODED.iter().find(|name| **name == wanted) {
-            store.reopen.with_value(|reopen| {
+            store.reading.reopen.with_value(|reopen| {
                 if let Some(reopen) = reopen {
                     reopen(name);
                 }
@@ -68,14 +68,14 @@ fn words(store: Store, opened: &Opened) -> String {
     if opened.dialect.is_none() {
         return "Its beginning does not tell which dialect it speaks: choose one".to_owned();
     }
-    let (events, anomalies) = store.view(|view| (view.seq, view.anomalies.total));
+    let (events, anomalies) = store.reading.view(|view| (view.seq, view.anomalies.total));
     let reading = (opened.read < 1000).then(|| format!("reading, {} %", opened.read / 10));
     let events = format!("{} events", format::grouped(events));
     let odd = (anomalies > 0).then(|| match anomalies {
         1 => "1 anomaly".to_owned(),
         more => format!("{} anomalies", format::grouped(more)),
     });
-    let first = store.view(|view| view.anomalies.first.first().map(|anomaly| anomaly.detail.clone()));
+    let first = store.reading.view(|view| view.anomalies.first.first().map(|anomaly| anomaly.detail.clone()));
     [reading, Some(events), odd, first].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 

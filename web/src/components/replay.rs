@@ -11,7 +11,7 @@ use crate::store::{Replaying, use_store};
 #[component]
 pub(crate) fn ReplayBar() -> impl IntoView {
     let store = use_store();
-    let is_on = Memo::new(move |_| store.replay.with(Option::is_some));
+    let is_on = Memo::new(move |_| store.replay.is_on());
     move || is_on.get().then(|| view! { <Bar /> })
 }
 
@@ -36,12 +36,14 @@ fn words(replay: &Replaying) -> String {
 #[component]
 fn Bar() -> impl IntoView {
     let store = use_store();
-    let replay = Memo::new(move |_| store.replay.get().unwrap_or_default());
+    let replay = Memo::new(move |_| store.replay.told.get().unwrap_or_default());
     let is_playing = Memo::new(move |_| replay.with(|replay| replay.player.is_playing));
     let speed = Memo::new(move |_| replay.with(|replay| replay.player.speed()));
     let behind = Memo::new(move |_| replay.with(|replay| replay.behind));
     let failure = Memo::new(move |_| replay.with(|replay| replay.failure.clone()));
-    let back = move || if store.recording.with(Option::is_some) { "Back to the end" } else { "Back to live" };
+    let back = move || {
+        if store.reading.recording.with(Option::is_some) { "Back to the end" } else { "Back to live" }
+    };
     let slide = move |event| {
         if let Ok(to) = event_target_value(&event).parse::<usize>() {
             store.hold_replay_at(to);

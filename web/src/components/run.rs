@@ -7,7 +7,7 @@ use model::retry::ModelRetry;
 use model::view::{NoteBody, RunView};
 use model::{RunId, View};
 
-use super::agents::own_id;
+use super::aside::own_id;
 use super::copy::Copy;
 use super::elapsed::{Span, span_text};
 use super::icon::{Chevron, icon};
@@ -66,22 +66,22 @@ pub(super) fn Run(id: RunId, from: usize) -> impl IntoView {
     let its_id = id.clone();
     let head = Memo::new(move |_| {
         // What comes ends a wait.
-        store.track_rows(&its_id);
-        store.run(&its_id, Head::of)
+        store.reading.track_rows(&its_id);
+        store.reading.run(&its_id, Head::of)
     });
-    let stretch = store.stretch(&id, from);
-    let flow = store.flow_of(&id, stretch);
+    let stretch = store.reading.stretch(&id, from);
+    let flow = store.reading.flow_of(&id, stretch);
     let is_last = Memo::new(move |_| stretch.with(|items| items.end == usize::MAX));
     let key = StoredValue::new(steps_key(&id));
-    let dialect = store.run(&id, |run| run.dialect.clone()).flatten();
+    let dialect = store.reading.run(&id, |run| run.dialect.clone()).flatten();
     // Whether the answer is there matters only where the steps fold away for it.
     let answered = Memo::new(move |_| {
-        let folds = store.steps_choice.get().folds(dialect.as_deref());
+        let folds = store.reading.steps_choice.get().folds(dialect.as_deref());
         folds && flow.with(Flow::has_answer)
     });
     let open = Memo::new(move |_| {
         let fold = Fold::Steps { answered: answered.get() };
-        key.with_value(|key| store.is_open(key, fold))
+        key.with_value(|key| store.reading.is_open(key, fold))
     });
     let has_steps = Memo::new(move |_| flow.with(Flow::has_steps));
     let rank = Memo::new(move |_| if open.get() { RowRank::Step } else { RowRank::Kept });
@@ -118,8 +118,8 @@ fn Steps(
 ) -> impl IntoView {
     let store = use_store();
     let toggle = move |event: leptos::ev::MouseEvent| {
-        super::card::hold(&event, store);
-        key.with_value(|key| store.choose(key, !open.get_untracked()));
+        super::aside::hold(&event, store);
+        key.with_value(|key| store.reading.choose(key, !open.get_untracked()));
     };
     let counts = move || {
         flow.with(|flow| {
@@ -135,7 +135,7 @@ fn Steps(
         });
         let mut words = counts();
         if let Some(since) = stalled {
-            words.push(format!("stalled · {}", no_word(store.now.get(), since)));
+            words.push(format!("stalled · {}", no_word(store.reading.now.get(), since)));
         } else if status == RunStatus::Running && !open.get() {
             words.push(if activity.is_empty() { "working".to_owned() } else { activity });
         }
@@ -158,7 +158,8 @@ fn CopyAnswer(head: Memo<Option<Head>>, id: RunId) -> impl IntoView {
     let store = use_store();
     let id = StoredValue::new(id);
     let answer = move || {
-        id.with_value(|id| store.view(|view| view.runs.get(id).map(RunView::answer))).unwrap_or_default()
+        id.with_value(|id| store.reading.view(|view| view.runs.get(id).map(RunView::answer)))
+            .unwrap_or_default()
     };
     let is_over = Memo::new(move |_| {
         head.with(|head| head.as_ref().is_some_and(|head| head.status != RunStatus::Running))
@@ -187,7 +188,7 @@ fn End(head: Memo<Option<Head>>) -> impl IntoView {
             let mut first = view.anomalies.first.iter();
             first.find(|it| it.code == AnomalyCode::WrongDialect).map(|it| it.detail.clone())
         };
-        if is_odd { store.view(said) } else { None }
+        if is_odd { store.reading.view(said) } else { None }
     });
     let word = move || match status.get()? {
         RunStatus::Interrupted if other.with(Option::is_some) => None,
@@ -200,7 +201,7 @@ fn End(head: Memo<Option<Head>>) -> impl IntoView {
         {move || error.get().map(|error| view! { <Failure error=error /> })}
         {move || stalled.get().map(|since| view! {
             <div class="end slow num" data-t="stalled">
-                {icon("#broken", "slow")} "Stalled · " {move || no_word(store.now.get(), since)}
+                {icon("#broken", "slow")} "Stalled · " {move || no_word(store.reading.now.get(), since)}
             </div>
         })}
         {move || activity.get().map(|line| view! { <div class="activity meta">{line}</div> })}

@@ -15,7 +15,7 @@ pub(super) fn Settings() -> impl IntoView {
     let rows = SETTINGS.each_ref().map(|setting| view! { <Choice setting=setting /> });
     let thinking = move |closed: bool| {
         browser::keep_setting("thinking", if closed { "closed" } else { "live" });
-        store.thinking_closed.set(closed);
+        store.reading.thinking_closed.set(closed);
     };
     let keys = move |off: bool| {
         browser::keep_setting("keys", if off { "off" } else { "on" });
@@ -24,7 +24,7 @@ pub(super) fn Settings() -> impl IntoView {
     view! {
         <Dialog title="Settings">
             {rows}
-            <Pair title="Thinking" words=["Show while it streams", "Always closed"] second=store.thinking_closed set=thinking />
+            <Pair title="Thinking" words=["Show while it streams", "Always closed"] second=store.reading.thinking_closed set=thinking />
             <Steps />
             <Pair title="Single keys" words=["On", "Off"] second=store.panel.keys_off set=keys />
             <p class="meta pad">"Kept in this browser."</p>
@@ -39,11 +39,11 @@ fn Steps() -> impl IntoView {
     let buttons = StepsChoice::ALL.map(|(choice, value, words)| {
         let choose = move |_| {
             browser::keep_setting("steps", value);
-            store.steps_choice.set(choice);
+            store.reading.steps_choice.set(choice);
         };
         view! {
             <button type="button" data-setting=format!("steps-{value}")
-                aria-pressed=move || (store.steps_choice.get() == choice).to_string() on:click=choose>{words}</button>
+                aria-pressed=move || (store.reading.steps_choice.get() == choice).to_string() on:click=choose>{words}</button>
         }
     });
     view! {

@@ -16,9 +16,9 @@ const QUIET_MS: u64 = 10_000;
 fn words(store: Store) -> (&'static str, String) {
     match store.link.status.get() {
         Status::Connecting => ("connecting", "Connecting…".to_owned()),
-        Status::Up if !store.live.get() => {
-            store.seq.track();
-            let words = match store.model(Model::caught_up) {
+        Status::Up if !store.reading.live.get() => {
+            store.reading.seq.track();
+            let words = match store.reading.model(Model::caught_up) {
                 Some((there, missed)) => {
                     format!("Catching up {} / {}", format::grouped(there), format::grouped(missed))
                 }
@@ -54,7 +54,7 @@ fn live(store: Store) -> String {
 
 /// A slow agent is no dead link: say which it is.
 fn quiet(store: Store) -> Option<String> {
-    if !store.running.get() {
+    if !store.reading.running.get() {
         return None;
     }
     let ms = since_event(store)?;
@@ -63,9 +63,9 @@ fn quiet(store: Store) -> Option<String> {
 
 /// How long ago the newest event was, in milliseconds.
 fn since_event(store: Store) -> Option<u64> {
-    store.now.track();
-    store.conversation.track();
-    store.model(|model| Some(model.hub_time(browser::now_ms()).saturating_sub(model.event_at()?)))
+    store.reading.now.track();
+    store.reading.conversation.track();
+    store.reading.model(|model| Some(model.hub_time(browser::now_ms()).saturating_sub(model.event_at()?)))
 }
 
 /// The state of the link.
@@ -119,22 +119,22 @@ pub(crate) fn StatusBar() -> impl IntoView {
     let store = use_store();
     let seq = Memo::new(move |_| {
         // While a run goes on it changes with each frame, and nobody can read that: then once a second.
-        let seq = if store.running.get() {
-            store.now.track();
-            store.seq.get_untracked()
+        let seq = if store.reading.running.get() {
+            store.reading.now.track();
+            store.reading.seq.get_untracked()
         } else {
-            store.seq.get()
+            store.reading.seq.get()
         };
         (seq > 0).then(|| format!("seq {}", format::grouped(seq)))
     });
     let last = move || since_event(store).map(|ms| format!("last event {} ago", format::short_age(ms)));
     let anomalies = Memo::new(move |_| {
-        store.seq.track();
-        let n = store.view(|view| view.anomalies.total);
+        store.reading.seq.track();
+        let n = store.reading.view(|view| view.anomalies.total);
         (n > 0).then(|| format!("{} odd", format::grouped(n)))
     });
     let oddities = move || {
-        let kept = store.view(|view| view.anomalies.first.clone());
+        let kept = store.reading.view(|view| view.anomalies.first.clone());
         let line = |it: &model::anomaly::Anomaly| format!("{:?}: {}", it.code, it.detail);
         kept.iter().take(12).map(line).collect::<Vec<_>>().join("\n")
     };

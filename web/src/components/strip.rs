@@ -15,11 +15,12 @@ pub(super) fn Strip() -> impl IntoView {
         _ => None,
     });
     let problem = Memo::new(move |_| {
-        store.conversation.track();
-        store.seq.track();
-        store.track_items();
-        let is_there = store.link.status.with(Status::has_socket) && store.recording.with(Option::is_none);
-        store.model(|model| {
+        store.reading.conversation.track();
+        store.reading.seq.track();
+        store.reading.track_items();
+        let is_there =
+            store.link.status.with(Status::has_socket) && store.reading.recording.with(Option::is_none);
+        store.reading.model(|model| {
             model.problem().filter(|_| is_there && !model.view().items.is_empty()).map(str::to_owned)
         })
     });

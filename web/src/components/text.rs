@@ -20,14 +20,14 @@ pub(super) fn part<T>(
     id: &PartId,
     read: impl FnOnce(&PartView) -> T,
 ) -> Option<T> {
-    store.track(&ViewChange::Item(run.clone(), Item::Part(id.clone())));
-    store.view(|view| view.runs.get(run)?.parts.get(id).map(read))
+    store.reading.track(&ViewChange::Item(run.clone(), Item::Part(id.clone())));
+    store.reading.view(|view| view.runs.get(run)?.parts.get(id).map(read))
 }
 
 /// Whether a part still grows: it has no end, and neither has its run.
 fn is_growing(store: Store, run: &RunId, part: &PartView) -> bool {
     part.ended_at.is_none()
-        && store.view(|view| view.runs.get(run).is_some_and(model::view::RunView::is_running))
+        && store.reading.view(|view| view.runs.get(run).is_some_and(model::view::RunView::is_running))
 }
 
 /// A text of the answer, as Markdown.
@@ -35,11 +35,11 @@ fn is_growing(store: Store, run: &RunId, part: &PartView) -> bool {
 pub(super) fn Answer(run: RunId, id: PartId, #[prop(optional)] is_refusal: bool) -> impl IntoView {
     let store = use_store();
     let node = NodeRef::<html::Div>::new();
-    let (hidden, wants_all) = (RwSignal::new(false), RwSignal::new(store.is_bare));
+    let (hidden, wants_all) = (RwSignal::new(false), RwSignal::new(store.reading.is_bare));
     let mut shown: Option<MarkdownBox> = None;
     let place = Place::Part(run.clone(), id.clone());
     Effect::new(move |_| {
-        if store.sought.with(|sought| sought.as_ref().is_some_and(|sought| sought.place == place)) {
+        if store.reading.sought.with(|sought| sought.as_ref().is_some_and(|sought| sought.place == place)) {
             wants_all.set(true);
         }
     });
@@ -50,13 +50,13 @@ pub(super) fn Answer(run: RunId, id: PartId, #[prop(optional)] is_refusal: bool)
         if wants_all.get() {
             shown.show_hidden();
             hidden.set(false);
-        } else if store.following.get_untracked() {
+        } else if store.reading.following.get_untracked() {
             // Only then: what somebody reads further up must not go away.
             hidden.set(shown.trim());
         }
     });
     let all = move |event: leptos::ev::MouseEvent| {
-        super::card::hold(&event, store);
+        super::aside::hold(&event, store);
         wants_all.set(true);
     };
     view! {

@@ -22,11 +22,11 @@ struct Head {
 pub(super) fn Thinking(run: RunId, id: PartId) -> impl IntoView {
     let store = use_store();
     let key = StoredValue::new(thinking_key(&run, &id));
-    let silent_since = store.silent_since(&run);
+    let silent_since = store.reading.silent_since(&run);
     let ids = StoredValue::new((run, id));
     let head = Memo::new(move |_| {
         let (run, id) = ids.get_value();
-        let runs = store.run(&run, model::view::RunView::is_running).unwrap_or(false);
+        let runs = store.reading.run(&run, model::view::RunView::is_running).unwrap_or(false);
         let read = part(store, &run, &id, |part| {
             let ended = part.ended_at.map(|end| end.saturating_sub(part.started_at));
             let is_growing = ended.is_none() && runs;
@@ -42,28 +42,29 @@ pub(super) fn Thinking(run: RunId, id: PartId) -> impl IntoView {
     });
     let is_growing = Memo::new(move |_| head.get().is_growing);
     let open = Memo::new(move |_| {
-        let streaming = is_growing.get() && !store.thinking_closed.get();
-        key.with_value(|key| store.is_open(key, Fold::Thinking { streaming }))
+        let streaming = is_growing.get() && !store.reading.thinking_closed.get();
+        key.with_value(|key| store.reading.is_open(key, Fold::Thinking { streaming }))
     });
     // When it ends while somebody reads elsewhere, it stays as it is: closing it would move what is read.
     Effect::new(move |was: Option<bool>| {
         let grows = is_growing.get();
-        if was == Some(true) && !grows && !store.following.get_untracked() {
+        if was == Some(true) && !grows && !store.reading.following.get_untracked() {
             key.with_value(|key| {
-                if !store.has_choice(key) {
-                    store.choose(key, true);
+                if !store.reading.has_choice(key) {
+                    store.reading.choose(key, true);
                 }
             });
         }
         grows
     });
     let toggle = move |event: leptos::ev::MouseEvent| {
-        super::card::hold(&event, store);
-        key.with_value(|key| store.choose(key, !open.get_untracked()));
+        super::aside::hold(&event, store);
+        key.with_value(|key| store.reading.choose(key, !open.get_untracked()));
     };
     let text = move || {
         let (run, id) = ids.get_value();
         store
+            .reading
             .view(|view| Some(view.runs.get(&run)?.parts.get(&id)?.body.text.to_string()))
             .unwrap_or_default()
     };
@@ -82,7 +83,7 @@ pub(super) fn Thinking(run: RunId, id: PartId) -> impl IntoView {
                 <Chevron open=open /> {title}
             </button>
             {move || open.get().then(|| view! { <ThinkingText ids=ids is_growing=is_growing /> })}
-            {move || (open.get() && !is_growing.get() && !store.is_bare).then(|| view! {
+            {move || (open.get() && !is_growing.get() && !store.reading.is_bare).then(|| view! {
                 <div class="answer-foot"><Copy text=text label="Copy thinking" /></div>
             })}
         </section>
@@ -97,7 +98,7 @@ fn ThinkingText(ids: StoredValue<(RunId, PartId)>, is_growing: Memo<bool>) -> im
         let (run, id) = ids.get_value();
         part(store, &run, &id, |part| show(&part.body.text, is_growing.get()));
     };
-    let class = if store.is_bare {
+    let class = if store.reading.is_bare {
         "think-text all"
     } else if is_growing.get_untracked() {
         "think-text live"

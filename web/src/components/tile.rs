@@ -35,14 +35,15 @@ pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>)
     let tile = Memo::new(move |_| {
         store.track_fleet();
         id.with_value(|id| {
-            store.model(|model| {
+            store.reading.model(|model| {
                 let row = model.fleet()?.get(id)?.clone();
                 Some(Shown { row, lines: model.ticker(id) })
             })
         })
     });
     let is_subscribed = Memo::new(move |_| {
-        store.live.get() && store.conversation.with(|open| id.with_value(|id| open.as_ref() == Some(id)))
+        store.reading.live.get()
+            && store.reading.conversation.with(|open| id.with_value(|id| open.as_ref() == Some(id)))
     });
     let live = live_lines(store, is_subscribed);
     let clock = slow_clock(store);
@@ -103,7 +104,7 @@ fn live_lines(store: Store, is_subscribed: Memo<bool>) -> RwSignal<Vec<String>> 
             return;
         }
         let look = move || {
-            let newest = store.view(wall::lines);
+            let newest = store.reading.view(wall::lines);
             if lines.try_with_untracked(|lines| *lines != newest) == Some(true) {
                 lines.set(newest);
             }
@@ -121,7 +122,7 @@ fn live_lines(store: Store, is_subscribed: Memo<bool>) -> RwSignal<Vec<String>> 
 fn elapsed(store: Store, row: &ConversationRow) -> String {
     match (row.state, row.ended_at) {
         (Some(RunStatus::Running), _) => {
-            let now = store.present.get();
+            let now = store.reading.present.get();
             match fleet::silent(row, now) {
                 Some(ms) if row.stalled => format!("stalled {}", format::age(ms)),
                 Some(ms) => format!("silent {}", format::age(ms)),
@@ -129,7 +130,7 @@ fn elapsed(store: Store, row: &ConversationRow) -> String {
             }
         }
         (_, Some(end)) => {
-            let ago = format::age(store.present.get().saturating_sub(end));
+            let ago = format::age(store.reading.present.get().saturating_sub(end));
             if ago == "now" { ago } else { format!("{ago} ago") }
         }
         _ => String::new(),
@@ -142,10 +143,10 @@ fn Call(call: RowCall, tile: Memo<Option<Shown>>) -> impl IntoView {
     let store = use_store();
     let RowCall { name, since } = call;
     let time = move || {
-        let (now, is_current) = (store.present.get(), store.is_current());
+        let (now, is_current) = (store.reading.present.get(), store.is_current());
         tile.with(|it| it.as_ref().map(|it| fleet::lasts(&it.row, since, now, is_current)))
     };
-    let class = move || if fleet::is_stuck(since, store.present.get()) { "slow" } else { "run" };
+    let class = move || if fleet::is_stuck(since, store.reading.present.get()) { "slow" } else { "run" };
     view! { <span class=class>{icon("#ring", "")} <span class="n">{name.to_string()}</span> {time}</span> }
 }
 
@@ -176,8 +177,8 @@ fn Counts(tile: Memo<Option<Shown>>) -> impl IntoView {
 /// Tokens in the last second.
 fn rate(store: Store) -> impl IntoView {
     move || {
-        store.now.track();
-        let rate = store.model(|model| model.rate(browser::now_ms()));
+        store.reading.now.track();
+        let rate = store.reading.model(|model| model.rate(browser::now_ms()));
         rate.map(|n| view! { <span>{format!("{n} tok/s")}</span> })
     }
 }

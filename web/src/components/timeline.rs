@@ -81,8 +81,8 @@ impl Chart {
 
     /// Looks again at what there is.
     fn read(self) {
-        let only = self.store.only.get_untracked();
-        self.rows.set(self.store.view(|view| timeline::rows(view, only.as_ref())));
+        let only = self.store.reading.only.get_untracked();
+        self.rows.set(self.store.reading.view(|view| timeline::rows(view, only.as_ref())));
         self.beat.update(|beat| *beat = beat.wrapping_add(1));
     }
 
@@ -91,7 +91,7 @@ impl Chart {
         let now = self.store.moment();
         let extent = self.store.extent(now).unwrap_or(Extent { from: now, to: now.saturating_add(1) });
         let squeeze = if self.is_squeezed.get_untracked() {
-            self.store.view(|view| Squeeze::of(view, now))
+            self.store.reading.view(|view| Squeeze::of(view, now))
         } else {
             Squeeze::none(extent.from)
         };
@@ -159,7 +159,7 @@ fn Open() -> impl IntoView {
     let chart = Chart::new(store);
     let seen = StoredValue::new(None::<(u64, u32)>);
     let beat = move || {
-        let stand = (store.seq.get_untracked(), store.recordings.get_untracked());
+        let stand = (store.reading.seq.get_untracked(), store.reading.recordings.get_untracked());
         if seen.get_value() != Some(stand) {
             seen.set_value(Some(stand));
             chart.read();
@@ -169,10 +169,10 @@ fn Open() -> impl IntoView {
     };
     Effect::new(move |_| {
         // Another conversation, agent or moment is looked at: not only at the next beat.
-        store.conversation.track();
-        store.recordings.track();
-        store.only.track();
-        store.replay.with(|replay| replay.as_ref().map(|replay| replay.at));
+        store.reading.conversation.track();
+        store.reading.recordings.track();
+        store.reading.only.track();
+        store.replay.told.with(|replay| replay.as_ref().map(|replay| replay.at));
         chart.root.track();
         chart.is_squeezed.track();
         seen.set_value(None);
@@ -205,7 +205,7 @@ fn Head(chart: Chart) -> impl IntoView {
     let count = move || format::counted(chart.rows.with(Vec::len), "row");
     let gaps = Memo::new(move |_| {
         chart.beat.track();
-        store.view(|view| Squeeze::of(view, store.moment()).gaps())
+        store.reading.view(|view| Squeeze::of(view, store.moment()).gaps())
     });
     let squeeze = move || {
         (gaps.get() > 0).then(|| {
@@ -231,7 +231,7 @@ fn Head(chart: Chart) -> impl IntoView {
             <span class="grow"></span>
             {squeeze}
             <button type="button" class="plain" data-t="replay-start" title="Replay (p)"
-                disabled=move || store.replay.with(Option::is_some)
+                disabled=move || store.replay.is_on()
                 on:click=move |_| store.start_replay(None)>{icon("#play", "")} "Replay"</button>
             <button type="button" class="plain" title="Everything (0)" data-t="timeline-fit"
                 disabled=move || chart.scale.with(|scale| scale.is_fit())

@@ -6,7 +6,7 @@ use model::{RunId, ToolCallId};
 use web_sys::KeyboardEvent;
 
 use super::body::Body;
-use super::card::{Head, preview_of, slow_word};
+use super::call::{Head, preview_of, slow_word};
 use super::elapsed::span_text;
 use super::icon::{icon, tool_icon};
 use crate::calls::Calls;
@@ -22,9 +22,10 @@ pub(super) fn row_id(run: &RunId, tool: &ToolCallId) -> String {
 fn agent_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<String>> {
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |_| {
-        let agent = store.tool(&run, &id, |tool| tool.agent.clone()).flatten()?;
-        let name =
-            store.view(|view| Some(view.runs.get(&run)?.agents.get(&agent)?.name.clone()?.to_string()));
+        let agent = store.reading.tool(&run, &id, |tool| tool.agent.clone()).flatten()?;
+        let name = store
+            .reading
+            .view(|view| Some(view.runs.get(&run)?.agents.get(&agent)?.name.clone()?.to_string()));
         Some(name.unwrap_or_else(|| agent.to_string()))
     })
 }
@@ -51,7 +52,7 @@ pub(super) fn ToolRow(
         calls.with(|calls| calls.get(&own).map_or((0, false), |call| (call.taken_ms, call.is_slow)))
     });
     let is_slow = move || taken.get().1;
-    let silent_since = store.silent_since(&run);
+    let silent_since = store.reading.silent_since(&run);
     let slow = slow_word(store, head, silent_since);
     let shape = move || match tool_icon(state.get(), store.is_current() && silent_since.get().is_none()) {
         (icon, "run spin") if is_slow() => (icon, "slow spin"),

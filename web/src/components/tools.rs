@@ -7,6 +7,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event};
 
+use super::call::Groups;
 use super::tool_row::ToolRow;
 use crate::agents;
 use crate::calls::{self, Calls, Filter, Sort, Wanted};
@@ -20,33 +21,17 @@ mod list;
 
 use list::{keep_newest_in_view, move_focus, place_of};
 
-/// The calls by tool, made once for all who ask how long a tool usually takes.
-#[derive(Clone, Copy)]
-pub(crate) struct Groups(pub(crate) Memo<Vec<Group>>);
-
-impl Groups {
-    /// Of the conversation that `store` shows.
-    pub(crate) fn of(store: Store) -> Self {
-        Self(Memo::new(move |_| {
-            store.conversation.track();
-            store.recordings.track();
-            store.track_tools();
-            store.view(|view| latency::groups(view, |_| true))
-        }))
-    }
-}
-
 /// The calls of `groups`; `every` tells what is usual. Looks at the ticker only while one runs.
 fn all_calls(store: Store, groups: Memo<Vec<Group>>, every: Memo<Vec<Group>>) -> Memo<Calls> {
     Memo::new(move |_| {
-        let any_runs = store.view(|view| {
+        let any_runs = store.reading.view(|view| {
             let open = view.runs.values().rev().take(16).flat_map(|run| run.open.iter());
             open.into_iter().any(|item| matches!(item, model::view::Item::Tool(_)))
         });
-        let now = if any_runs { store.now.get() } else { 0 };
+        let now = if any_runs { store.reading.now.get() } else { 0 };
         let wanted: HashSet<CallKey> =
             groups.with(|groups| groups.iter().flat_map(|group| group.calls.iter().cloned()).collect());
-        let mut calls = every.with(|every| store.view(|view| calls::calls(view, every, now)));
+        let mut calls = every.with(|every| store.reading.view(|view| calls::calls(view, every, now)));
         calls.retain(|key, _| wanted.contains(key));
         calls
     })
@@ -60,12 +45,12 @@ pub(super) fn Tools() -> impl IntoView {
     // Those of one agent and of the agents below it, where the reader asked for that.
     let inside = Memo::new(move |_| {
         every.track();
-        let only = store.only.get()?;
-        Some(store.view(|view| agents::calls_below(view, &only)))
+        let only = store.reading.only.get()?;
+        Some(store.reading.view(|view| agents::calls_below(view, &only)))
     });
     let groups = Memo::new(move |_| match inside.get() {
         None => every.get(),
-        Some(inside) => store.view(|view| latency::groups(view, |call| inside.contains(call))),
+        Some(inside) => store.reading.view(|view| latency::groups(view, |call| inside.contains(call))),
     });
     let wanted = RwSignal::new(Wanted::default());
     let calls = all_calls(store, groups, every);
@@ -210,6 +195,7 @@ fn ByAgent(calls: Memo<Calls>, wanted: RwSignal<Wanted>) -> impl IntoView {
             let name = match &agent {
                 None => "main agent".to_owned(),
                 Some(id) => store
+                    .reading
                     .view(|view| view.runs.get(&run)?.agents.get(id)?.name.as_deref().map(str::to_owned))
                     .unwrap_or_else(|| id.to_string()),
             };

@@ -49,15 +49,15 @@ fn executes(run: &RunView) -> bool {
 
 fn newest(store: Store) -> Memo<Option<Newest>> {
     let id = Memo::new(move |_| {
-        store.conversation.track();
-        store.recordings.track();
-        store.track_items();
-        store.view(|view| view.runs.keys().next_back().cloned())
+        store.reading.conversation.track();
+        store.reading.recordings.track();
+        store.reading.track_items();
+        store.reading.view(|view| view.runs.keys().next_back().cloned())
     });
     Memo::new(move |_| {
         let id = id.get()?;
-        store.track_rows(&id);
-        store.run(&id, |run| Newest {
+        store.reading.track_rows(&id);
+        store.reading.run(&id, |run| Newest {
             id: id.clone(),
             status: run.status,
             span: Span::of(run.started_at, run.ended_at),
@@ -74,13 +74,13 @@ pub(crate) fn title(store: Store) -> String {
         return "All conversations".to_owned();
     }
     store.track_fleet();
-    store.seq.track();
-    let name = match store.recording.get() {
+    store.reading.seq.track();
+    let name = match store.reading.recording.get() {
         Some(recording) => Some(recording.name),
-        None => store.conversation.get().map(|id| id.to_string()),
+        None => store.reading.conversation.get().map(|id| id.to_string()),
     };
     let Some(name) = name else { return String::new() };
-    store.view(model::View::headline).unwrap_or(name)
+    store.reading.view(model::View::headline).unwrap_or(name)
 }
 
 /// The bar at the top: the conversation's title and what can be done with it.
@@ -91,8 +91,8 @@ pub(crate) fn TopBar() -> impl IntoView {
     let title = Memo::new(move |_| title(store));
     let levels = Level::ALL.map(|level| {
         view! {
-            <button type="button" aria-pressed=move || (store.level.get() == level).to_string()
-                on:click=move |_| store.choose_level(level)>{level.word()}</button>
+            <button type="button" aria-pressed=move || (store.reading.level.get() == level).to_string()
+                on:click=move |_| store.reading.choose_level(level)>{level.word()}</button>
         }
     });
     view! {
@@ -110,9 +110,9 @@ pub(crate) fn TopBar() -> impl IntoView {
             })}
             {move || store.panel.wall.get().then(|| view! { <span class="grow"></span> })}
             <span class="seg of-conversation" role="group" aria-label="Detail">{levels}</span>
-            <button type="button" class="plain hide of-conversation" aria-pressed=move || store.following.get().to_string()
-                on:click=move |_| if store.following.get_untracked() { store.release() } else { store.follow() }>
-                {move || if store.following.get() { "Following" } else { "Follow" }} " " <kbd>"f"</kbd>
+            <button type="button" class="plain hide of-conversation" aria-pressed=move || store.reading.following.get().to_string()
+                on:click=move |_| if store.reading.following.get_untracked() { store.reading.release() } else { store.reading.follow() }>
+                {move || if store.reading.following.get() { "Following" } else { "Follow" }} " " <kbd>"f"</kbd>
             </button>
             <button type="button" class="icon of-conversation" aria-label="Timeline" title="Timeline (t)" data-t="timeline-toggle"
                 aria-pressed=move || (store.panel.drawer.get() != Drawer::Closed).to_string()
@@ -151,9 +151,10 @@ fn Watching() -> impl IntoView {
 fn Progress() -> impl IntoView {
     let store = use_store();
     let part = Memo::new(move |_| {
-        store.seq.track();
-        let is_catching_up = !store.live.get() && store.link.status.with(|status| *status == Status::Up);
-        is_catching_up.then(|| store.model(crate::model::Model::caught_up)).flatten()
+        store.reading.seq.track();
+        let is_catching_up =
+            !store.reading.live.get() && store.link.status.with(|status| *status == Status::Up);
+        is_catching_up.then(|| store.reading.model(crate::model::Model::caught_up)).flatten()
     });
     move || {
         part.get().map(|part| {
@@ -179,9 +180,9 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
             run.as_ref()
                 .is_some_and(|run| run.status == RunStatus::Running && !run.calls && run.stalled.is_none())
         });
-        let now = store.now.get();
-        let is_live = may_be && asks.get().is_none() && store.replay.with(Option::is_none);
-        let newest = store.model(crate::model::Model::event_at).filter(|_| is_live)?;
+        let now = store.reading.now.get();
+        let is_live = may_be && asks.get().is_none() && !store.replay.is_on();
+        let newest = store.reading.model(crate::model::Model::event_at).filter(|_| is_live)?;
         fleet::silence(newest, now).map(format::age)
     });
     let shape = Signal::derive(move || match () {
@@ -231,21 +232,21 @@ fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
     let id = Memo::new(move |_| newest.with(|run| run.as_ref().map(|run| run.id.clone())));
     let steps = Memo::new(move |_| {
         let id = id.get()?;
-        store.track_rows(&id);
-        store.view(|view| view.runs.get(&id).map(|run| Flow::of(run).steps))
+        store.reading.track_rows(&id);
+        store.reading.view(|view| view.runs.get(&id).map(|run| Flow::of(run).steps))
     });
     let text = move || {
         newest.track();
-        id.with(|id| id.as_ref().map(|id| store.track(&ViewChange::Run(id.clone()))));
+        id.with(|id| id.as_ref().map(|id| store.reading.track(&ViewChange::Run(id.clone()))));
         let steps = steps.get().filter(|n| *n > 0).map(|n| format::counted(n, "step"));
-        let usage = store.view(spent);
+        let usage = store.reading.view(spent);
         let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
         let tokens = (tokens > 0).then(|| format!("{} tokens", format::count(tokens)));
         let cost = usage.cost.map(format::cost);
-        let is_running = store.running.get();
+        let is_running = store.reading.running.get();
         let rate = is_running.then(|| {
-            store.now.track();
-            store.model(|model| model.rate(browser::now_ms()))
+            store.reading.now.track();
+            store.reading.model(|model| model.rate(browser::now_ms()))
         });
         let rate = rate.flatten().map(|n| format!("{n} tok/s"));
         [steps, tokens, cost, rate].into_iter().flatten().collect::<Vec<_>>().join(" · ")

@@ -28,12 +28,12 @@ pub(crate) fn Transcript() -> impl IntoView {
     let spacer = NodeRef::<html::Div>::new();
     Effect::new(move |_| {
         if let (Some(window), Some(content), Some(spacer)) = (window.get(), content.get(), spacer.get()) {
-            let told = move |is_on| store.set_following(is_on);
+            let told = move |is_on| store.reading.set_following(is_on);
             let scroller = Scroller::of(window.into(), content.into(), spacer.into(), told);
-            store.scroller.set_value(scroller);
+            store.reading.scroller.set_value(scroller);
         }
     });
-    let name = move || match store.conversation.get() {
+    let name = move || match store.reading.conversation.get() {
         Some(id) => format!("Conversation {id}"),
         None => "Conversation".to_owned(),
     };
@@ -44,9 +44,9 @@ pub(crate) fn Transcript() -> impl IntoView {
             <div class="said">
             <div class="scroll" id="transcript" node_ref=window data-t="transcript" role="log" aria-live="off"
                 aria-label=name tabindex="0"
-                aria-busy=move || store.running.get().to_string()
-                data-running=move || store.running.get().then_some("")
-                data-seq=move || store.seq.get().to_string()
+                aria-busy=move || store.reading.running.get().to_string()
+                data-running=move || store.reading.running.get().then_some("")
+                data-seq=move || store.reading.seq.get().to_string()
                 on:click=move |event| copy_code(&event, store)>
                 <div class="col" class:wide=move || store.panel.compared.with(Option::is_some) node_ref=content>{move || (!store.panel.wall.get()).then(|| view! { <Content /> })}</div>
                 <div class="spacer" node_ref=spacer></div>
@@ -65,12 +65,12 @@ pub(crate) fn Transcript() -> impl IntoView {
 #[component]
 fn Content() -> impl IntoView {
     let store = use_store();
-    let budget = RwSignal::new(window::rows(store.is_bare));
+    let budget = RwSignal::new(window::rows(store.reading.is_bare));
     let items = Memo::new(move |_| {
-        store.conversation.track();
-        store.recordings.track();
-        store.track_items();
-        store.view(pieces::pieces)
+        store.reading.conversation.track();
+        store.reading.recordings.track();
+        store.reading.track_items();
+        store.reading.view(pieces::pieces)
     });
     let anchor = anchor(store, items, budget);
     let place = first_shown(store, items, budget, anchor);
@@ -108,7 +108,7 @@ fn Content() -> impl IntoView {
                         budget.set(more);
                     } else {
                         let before = first.get_untracked();
-                        let at = items.with_untracked(|items| store.view(|view| {
+                        let at = items.with_untracked(|items| store.reading.view(|view| {
                             window::first(before, rows / 2, |at| weight(store, view, items, at, rows))
                         }));
                         anchor.set(Some(at));
@@ -132,13 +132,15 @@ fn Content() -> impl IntoView {
     };
     move || {
         // Two conversations may have items of the same name: nothing of one is kept for the other.
-        store.conversation.track();
-        store.recordings.track();
-        budget.set(window::rows(store.is_bare));
-        if let Some(agent) = store.only.get() {
+        store.reading.conversation.track();
+        store.reading.recordings.track();
+        budget.set(window::rows(store.reading.is_bare));
+        if let Some(agent) = store.reading.only.get() {
             return view! { <OnlyAgent agent=agent /> }.into_any();
         }
-        if let Some(other) = store.panel.compared.get().filter(|_| store.recording.with(Option::is_none)) {
+        if let Some(other) =
+            store.panel.compared.get().filter(|_| store.reading.recording.with(Option::is_none))
+        {
             return view! { <Compared other=other /> <Unheard said=said /> }.into_any();
         }
         if is_bare_of_words.get() { view! { <Empty /> }.into_any() } else { rows().into_any() }
@@ -156,7 +158,7 @@ fn weight(store: Store, view: &View, items: &[Piece], at: usize, budget: usize) 
                 _ => run.items.len(),
             };
             let row = |at: usize| run.items.get(from.saturating_add(at));
-            let weigh = |at| window::row_weight(run, row(at), |item| store.has_body(id, item));
+            let weigh = |at| window::row_weight(run, row(at), |item| store.reading.has_body(id, item));
             let count = end.saturating_sub(*from);
             let shown = (window::first(count, budget, weigh)..count).map(weigh);
             shown.sum::<usize>().clamp(1, budget.max(1))
@@ -169,7 +171,7 @@ fn weight(store: Store, view: &View, items: &[Piece], at: usize, budget: usize) 
 /// How many items from `first` on are on the page, where it does not show the newest.
 fn count_from(store: Store, items: Memo<Vec<Piece>>, first: usize, budget: usize) -> usize {
     items.with(|items| {
-        store.view(|view| {
+        store.reading.view(|view| {
             window::fitting(items.len(), first, budget, |at| weight(store, view, items, at, budget))
         })
     })
@@ -180,11 +182,13 @@ fn count_from(store: Store, items: Memo<Vec<Piece>>, first: usize, budget: usize
 fn anchor(store: Store, items: Memo<Vec<Piece>>, budget: RwSignal<usize>) -> RwSignal<Option<usize>> {
     let anchor = RwSignal::new(None::<usize>);
     Effect::new(move |_| {
-        let Some((run, wanted)) = store.wanted.get() else { return };
+        let Some((run, wanted)) = store.reading.wanted.get() else { return };
         let budget = budget.get_untracked();
         let at = items.with_untracked(|items| {
-            let at = store.view(|view| pieces::piece_of(items, &run, view.runs.get(&run)?, &wanted))?;
+            let at =
+                store.reading.view(|view| pieces::piece_of(items, &run, view.runs.get(&run)?, &wanted))?;
             let newest = store
+                .reading
                 .view(|view| window::first(items.len(), budget, |at| weight(store, view, items, at, budget)));
             Some((at < newest).then_some(at))
         });
@@ -193,7 +197,7 @@ fn anchor(store: Store, items: Memo<Vec<Piece>>, budget: RwSignal<usize>) -> RwS
         }
     });
     Effect::new(move |_| {
-        if store.following.get() {
+        if store.reading.following.get() {
             anchor.set(None);
         }
     });
@@ -214,10 +218,12 @@ fn first_shown(
             return (at, true);
         }
         let wanted = items.with(|items| {
-            store.view(|view| window::first(items.len(), budget, |at| weight(store, view, items, at, budget)))
+            store
+                .reading
+                .view(|view| window::first(items.len(), budget, |at| weight(store, view, items, at, budget)))
         });
         match was {
-            Some((was, false)) if !store.following.get_untracked() => (wanted.min(*was), false),
+            Some((was, false)) if !store.reading.following.get_untracked() => (wanted.min(*was), false),
             _ => (wanted, false),
         }
     })
@@ -225,8 +231,8 @@ fn first_shown(
 
 /// Keeps what can be seen where it is, while more comes above it.
 fn hold_first(_: &leptos::ev::MouseEvent, store: Store) {
-    store.release();
-    store.scroller.with_value(Scroller::hold_first);
+    store.reading.release();
+    store.reading.scroller.with_value(Scroller::hold_first);
 }
 
 /// Back to the end.
@@ -234,17 +240,17 @@ fn hold_first(_: &leptos::ev::MouseEvent, store: Store) {
 fn Jump() -> impl IntoView {
     let store = use_store();
     let label = move || {
-        if store.following.get() {
+        if store.reading.following.get() {
             return None;
         }
-        match store.unseen.get() {
-            0 => store.running.get().then(|| "↓ Latest".to_owned()),
+        match store.reading.unseen.get() {
+            0 => store.reading.running.get().then(|| "↓ Latest".to_owned()),
             n => Some(format!("↓ {n} new")),
         }
     };
     move || {
         label().map(|label| {
-            view! { <button type="button" class="jump num" on:click=move |_| store.follow()>{label}</button> }
+            view! { <button type="button" class="jump num" on:click=move |_| store.reading.follow()>{label}</button> }
         })
     }
 }

@@ -24,7 +24,11 @@ pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
     let id = StoredValue::new(id);
     let can_fork = move || store.is_present();
     let path = move || {
-        store.conversation.get().map(|conversation| id.with_value(|id| exports::turn_path(&conversation, id)))
+        store
+            .reading
+            .conversation
+            .get()
+            .map(|conversation| id.with_value(|id| exports::turn_path(&conversation, id)))
     };
     let can_ask = move || store.has_agents();
     let trouble = move || store.control.read(|control| control.trouble(&at).map(str::to_owned));
@@ -52,7 +56,7 @@ pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
 
 /// Copies the turn that begins with the message `id`.
 pub(crate) fn copy_turn(store: Store, id: &MessageId) {
-    store.copy(&store.view(|view| control::turn(view, id)), "Copied", |_| {});
+    store.copy(&store.reading.view(|view| control::turn(view, id)), "Copied", |_| {});
 }
 
 fn copy_link(store: Store, id: &MessageId) {
@@ -109,8 +113,8 @@ pub(super) fn GoOn(id: RunId) -> impl IntoView {
     let store = use_store();
     let its_id = id.clone();
     let until = Memo::new(move |_| {
-        store.track_rows(&its_id);
-        store.view(|view| {
+        store.reading.track_rows(&its_id);
+        store.reading.view(|view| {
             let run = view.runs.get(&its_id)?;
             let asked = || Some(run.ended_at?.saturating_add(run.error.as_ref()?.retry_after_ms?));
             ModelRetry::of(run).map(|retry| retry.at).or_else(asked)
@@ -118,20 +122,20 @@ pub(super) fn GoOn(id: RunId) -> impl IntoView {
     });
     let its_id = id.clone();
     let waits = Memo::new(move |_| {
-        until.get().is_some() && store.run(&its_id, RunView::is_running).unwrap_or_default()
+        until.get().is_some() && store.reading.run(&its_id, RunView::is_running).unwrap_or_default()
     });
     let its_id = id.clone();
     // Only the hub's own agents can be told not to wait.
     let is_led = Memo::new(move |_| {
-        let is_own = store.run(&its_id, control::is_own).unwrap_or_default();
+        let is_own = store.reading.run(&its_id, control::is_own).unwrap_or_default();
         is_own && waits.get() && store.has_agents() && store.is_ours(&its_id)
     });
     let its_id = id.clone();
     let can = Memo::new(move |_| is_led.get() || store.can_go_on(&its_id));
     // The button stays, with the focus on it.
-    let is_due = move || is_led.get() && until.get() <= Some(store.now.get());
+    let is_due = move || is_led.get() && until.get() <= Some(store.reading.now.get());
     let its_id = id.clone();
-    let word = Memo::new(move |_| match store.run(&its_id, |run| run.status).unwrap_or_default() {
+    let word = Memo::new(move |_| match store.reading.run(&its_id, |run| run.status).unwrap_or_default() {
         RunStatus::Running => "Now",
         RunStatus::Error => "Retry",
         _ => "Go on",
@@ -144,9 +148,10 @@ pub(super) fn GoOn(id: RunId) -> impl IntoView {
         move || at.with_value(|at| store.control.read(|control| control.trouble(at).map(str::to_owned)));
     let id = StoredValue::new(id);
     let left = move || {
-        let (until, now) = (until.get()?, store.now.get());
+        let (until, now) = (until.get()?, store.reading.now.get());
         if waits.get() {
-            let retry = id.with_value(|id| store.view(|view| view.runs.get(id).and_then(ModelRetry::of)));
+            let retry =
+                id.with_value(|id| store.reading.view(|view| view.runs.get(id).and_then(ModelRetry::of)));
             return retry.map(|retry| retry.words(now));
         }
         let left = until.saturating_sub(now);
@@ -181,14 +186,15 @@ pub(super) fn Origin() -> impl IntoView {
     let store = use_store();
     let from = Memo::new(move |_| {
         store.track_fleet();
-        store.conversation.track();
-        store.live.track();
-        let from = store.view(|view| Some(view.forked_from.as_ref()?.conversation.clone()))?;
-        let title = store.model(|model| model.fleet()?.get(&from).map(|row| fleet::title(row).to_owned()));
+        store.reading.conversation.track();
+        store.reading.live.track();
+        let from = store.reading.view(|view| Some(view.forked_from.as_ref()?.conversation.clone()))?;
+        let title =
+            store.reading.model(|model| model.fleet()?.get(&from).map(|row| fleet::title(row).to_owned()));
         title.map(|title| (from, title))
     });
     move || {
-        from.get().filter(|_| !store.is_beside && !store.is_bare).map(|(from, title)| {
+        from.get().filter(|_| !store.reading.is_beside && !store.reading.is_bare).map(|(from, title)| {
             let path = route::path_of(&from);
             let compare = move |_| store.compare_with(&from);
             view! {

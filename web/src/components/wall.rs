@@ -66,7 +66,7 @@ pub(crate) fn Wall() -> impl IntoView {
             on:focusout=move |event| if !stays(&event) { focused.set(false) }
             on:keydown=move |event| move_focus(&event)>
             <div class="wall-head">
-                <p class="meta num">{move || words(&list.get(), all.with(Vec::len), store.model(Model::total))}</p>
+                <p class="meta num">{move || words(&list.get(), all.with(Vec::len), store.reading.model(Model::total))}</p>
                 <span class="search"><FilterInput id="wall-filter" /></span>
                 <FilterTrouble />
                 <span class="grow"></span>

@@ -72,7 +72,7 @@ fn message(store: Store) -> Option<MessageId> {
         Some(Place::Part(run, id)) => Some((run, Item::Part(id))),
         _ => None,
     };
-    store.view(|view| {
+    store.reading.view(|view| {
         let pieces = pieces::pieces(view);
         let at = of.and_then(|(id, item)| {
             let run = view.runs.get(&id)?;

@@ -10,7 +10,7 @@ use crate::store::{Over, Sheet, Store};
 pub(super) fn press(store: Store, event: &KeyboardEvent) -> bool {
     let is_covered =
         store.panel.over.get_untracked() != Over::Nothing || store.panel.sheet.get_untracked() != Sheet::None;
-    if is_covered || store.replay.with_untracked(Option::is_none) {
+    if is_covered || store.replay.told.with_untracked(Option::is_none) {
         return false;
     }
     let focus = Focus::of(event);

@@ -15,7 +15,7 @@ use crate::route;
 impl Store {
     /// Asks the hub which agents it has.
     pub(super) fn ask_agents(self) {
-        if self.is_bare {
+        if self.reading.is_bare {
             return;
         }
         leptos::task::spawn_local(async move {
@@ -27,10 +27,10 @@ impl Store {
 
     /// Whether commands can be given: this is the present of a conversation of the hub. Tracks what it depends on.
     pub(crate) fn is_present(self) -> bool {
-        !self.is_bare
-            && !self.is_beside
-            && self.replay.with(Option::is_none)
-            && self.recording.with(Option::is_none)
+        !self.reading.is_bare
+            && !self.reading.is_beside
+            && !self.replay.is_on()
+            && self.reading.recording.with(Option::is_none)
     }
 
     /// Whether the hub's agents can be commanded.
@@ -40,20 +40,20 @@ impl Store {
 
     /// Gives a command about the conversation that is looked at.
     pub(crate) fn command(self, at: At, deed: CommandAction) {
-        if let Some(conversation) = self.conversation.get_untracked() {
+        if let Some(conversation) = self.reading.conversation.get_untracked() {
             self.command_in(conversation, at, deed);
         }
     }
 
     fn command_in(self, conversation: ConversationId, at: At, deed: CommandAction) {
         let id = format!("{:x}-{:x}", browser::now_ms(), browser::random());
-        let frame = self.view(|view| self.control.give(at, conversation, &id, deed, view));
+        let frame = self.reading.view(|view| self.control.give(at, conversation, &id, deed, view));
         self.link.send(frame.into_iter().collect());
     }
 
     /// Says something to an agent; where no conversation is open, in a new one.
     pub(crate) fn say(self, agent: &str, text: &str) {
-        let open = self.conversation.get_untracked();
+        let open = self.reading.conversation.get_untracked();
         let Some(conversation) = open.clone().or_else(|| control::name_for(text, browser::random())) else {
             return;
         };
@@ -64,26 +64,26 @@ impl Store {
         }
         let deed = CommandAction::Say { agent: agent.into(), text: text.to_owned() };
         self.command_in(conversation.clone(), At::Composer(conversation), deed);
-        self.follow();
+        self.reading.follow();
     }
 
     /// The agent that is to answer here.
     pub(crate) fn answers(self) -> Option<String> {
         self.control.track_choice();
-        self.track_items();
-        let here = self.conversation.get().map(|conversation| format!("agent.{conversation}"));
+        self.reading.track_items();
+        let here = self.reading.conversation.get().map(|conversation| format!("agent.{conversation}"));
         let chosen = here.and_then(|key| browser::setting(&key));
         self.control.agents.with(|agents| {
             let last = chosen.or_else(|| {
-                self.view(|view| view.runs.is_empty()).then(|| browser::setting("agent")).flatten()
+                self.reading.view(|view| view.runs.is_empty()).then(|| browser::setting("agent")).flatten()
             });
-            self.view(|view| control::answers(agents, last.as_deref(), view).map(str::to_owned))
+            self.reading.view(|view| control::answers(agents, last.as_deref(), view).map(str::to_owned))
         })
     }
 
     /// Chooses the agent that is to answer here.
     pub(crate) fn choose_agent(self, agent: &str) {
-        match self.conversation.get_untracked() {
+        match self.reading.conversation.get_untracked() {
             Some(conversation) => browser::keep_setting(&format!("agent.{conversation}"), agent),
             None => browser::keep_setting("agent", agent),
         }
@@ -92,11 +92,13 @@ impl Store {
 
     /// The run of an agent of this hub that goes on here.
     pub(crate) fn going(self) -> Option<RunId> {
-        self.running.track();
-        self.track_items();
+        self.reading.running.track();
+        self.reading.track_items();
         let is_here = self.has_agents();
-        let going =
-            self.control.agents.with(|agents| self.view(|view| control::going(view, agents).cloned()));
+        let going = self
+            .control
+            .agents
+            .with(|agents| self.reading.view(|view| control::going(view, agents).cloned()));
         going.filter(|_| is_here)
     }
 
@@ -116,7 +118,7 @@ impl Store {
     /// Whether the run is one that can be commanded. Tracks the agents.
     pub(crate) fn is_ours(self, run: &RunId) -> bool {
         self.control.agents.with(|agents| {
-            self.view(|view| view.runs.get(run).is_some_and(|run| control::is_ours(run, agents)))
+            self.reading.view(|view| view.runs.get(run).is_some_and(|run| control::is_ours(run, agents)))
         })
     }
 
@@ -124,14 +126,14 @@ impl Store {
     pub(crate) fn can_go_on(self, id: &RunId) -> bool {
         use model::event::ErrorFact;
         use model::event::RunStatus::{Cancelled, Error, Interrupted};
-        self.track_items();
+        self.reading.track_items();
         let is_permanent = |run: &RunView| run.error.as_ref().is_some_and(ErrorFact::is_permanent);
         let stopped = |run: &RunView| match run.status {
             Error => !is_permanent(run),
             status => matches!(status, Cancelled | Interrupted),
         };
-        let can = self.run(id, stopped).unwrap_or(false) && self.is_ours(id);
-        can && self.has_agents() && self.view(|view| view.runs.keys().next_back() == Some(id))
+        let can = self.reading.run(id, stopped).unwrap_or(false) && self.is_ours(id);
+        can && self.has_agents() && self.reading.view(|view| view.runs.keys().next_back() == Some(id))
     }
 
     /// Lets a run go on that broke off.
@@ -141,21 +143,21 @@ impl Store {
 
     /// Shows no conversation until there is a picture of one.
     pub(crate) fn show_nothing(self) {
-        self.model.update_value(|model| drop(model.open(None)));
-        self.seq.set(0);
+        self.reading.model.update_value(|model| drop(model.open(None)));
+        self.reading.seq.set(0);
         self.ask_painting();
     }
 
     /// Shows a picture of another conversation.
     pub(crate) fn show_picture(self, conversation: ConversationId, view: model::View) {
-        self.model.update_value(|model| model.picture(conversation, view));
+        self.reading.model.update_value(|model| model.picture(conversation, view));
         self.link.status.set(Status::Up);
         self.ask_painting();
     }
 
     /// Makes a conversation of what was said up to the end of the turn that begins with `message`.
     pub(crate) fn fork_after(self, message: &MessageId) {
-        let before = self.view(|view| control::turn_after(view, message));
+        let before = self.reading.view(|view| control::turn_after(view, message));
         let deed = CommandAction::Fork { at: None, before, into: None, agent: None, text: None };
         self.command(At::Message(message.clone()), deed);
     }

@@ -14,8 +14,8 @@ use crate::find::{Matcher, Place, Sought, Word};
 impl Store {
     /// What is looked for; nothing where too little is typed, else what is wrong with the pattern. Tracks both.
     pub(crate) fn matcher(self) -> Result<Option<Box<dyn Matcher>>, String> {
-        let query = self.query.get();
-        if self.is_pattern.get() {
+        let query = self.reading.query.get();
+        if self.reading.is_pattern.get() {
             return if query.is_empty() { Ok(None) } else { self.pattern(query) };
         }
         Ok(Word::new(&query).map(|word| Box::new(word) as Box<dyn Matcher>))
@@ -26,11 +26,11 @@ impl Store {
         if let Some(decoder) = Decoder::loaded() {
             return Ok(Some(Box::new(Pattern::new(decoder, source)?)));
         }
-        let why = self.patterns.get().err().unwrap_or_default();
+        let why = self.reading.patterns.get().err().unwrap_or_default();
         spawn_local(async move {
             let loaded = Decoder::load().await.map(drop);
-            if self.patterns.try_with_untracked(|known| *known != loaded) == Some(true) {
-                self.patterns.set(loaded);
+            if self.reading.patterns.try_with_untracked(|known| *known != loaded) == Some(true) {
+                self.reading.patterns.set(loaded);
             }
         });
         if why.is_empty() { Ok(None) } else { Err(why) }
@@ -58,7 +58,7 @@ impl Store {
     /// Shows a hit: opens what hides it, and brings the very word into view.
     pub(crate) fn reveal_hit(self, hit: Sought) {
         let (place, number) = (hit.place.clone(), hit.number);
-        self.sought.set(Some(hit));
+        self.reading.sought.set(Some(hit));
         self.reveal_text(&place);
         let id = match &place {
             Place::Message(message) => message_id(message),
@@ -70,7 +70,7 @@ impl Store {
             self.mark_hits();
             let Some(matcher) = untrack(|| self.matcher()).ok().flatten() else { return };
             if let Some(place) = highlight::bring(&id, matcher.as_ref(), number) {
-                self.scroller.with_value(|scroller| scroller.reach(place.top(), place.bottom()));
+                self.reading.scroller.with_value(|scroller| scroller.reach(place.top(), place.bottom()));
             }
         });
     }
@@ -78,21 +78,11 @@ impl Store {
     /// Shows a place, and in it what is looked for, if it is there.
     pub(crate) fn reveal_place(self, place: &Place) {
         let matcher = untrack(|| self.matcher()).ok().flatten();
-        let hit = matcher.and_then(|matcher| self.view(|view| Sought::first(view, place, matcher.as_ref())));
+        let hit = matcher
+            .and_then(|matcher| self.reading.view(|view| Sought::first(view, place, matcher.as_ref())));
         match hit {
             Some(hit) => self.reveal_hit(hit),
             None => self.reveal_text(place),
         }
-    }
-
-    /// Looks again when something that may hold hits is opened or drawn otherwise.
-    pub(crate) fn track_drawn(self) {
-        self.choice.track();
-        self.drawn.track();
-    }
-
-    /// Says that something is drawn that may hold hits.
-    pub(crate) fn tell_drawn(self) {
-        self.drawn.notify();
     }
 }

@@ -11,25 +11,27 @@ use crate::latency::CallKey;
 impl Store {
     /// What is written about a call. Tracks that.
     pub(crate) fn form(self, call: &CallKey) -> Form {
-        self.conversation.with(|here| self.control.form(here.as_ref(), call))
+        self.reading.conversation.with(|here| self.control.form(here.as_ref(), call))
     }
 
     /// Writes something about a call.
     pub(crate) fn write_form(self, call: &CallKey, form: Form) {
-        let here = self.conversation.get_untracked();
+        let here = self.reading.conversation.get_untracked();
         self.control.write_form(here.as_ref(), call, form);
     }
 
     /// Whether something is written in a run. Tracks that.
     pub(crate) fn is_written_in(self, run: &RunId) -> bool {
-        self.conversation.with(|here| self.control.is_written_in(here.as_ref(), run))
+        self.reading.conversation.with(|here| self.control.is_written_in(here.as_ref(), run))
     }
 
     /// What of a run stays on the page because something is written in it.
     pub(crate) fn kept(self, run: &RunId) -> Memo<Vec<Item>> {
         let run = run.clone();
         Memo::new(move |_| {
-            self.conversation.with(|here| self.view(|view| self.control.kept(here.as_ref(), &run, view)))
+            self.reading
+                .conversation
+                .with(|here| self.reading.view(|view| self.control.kept(here.as_ref(), &run, view)))
         })
     }
 }

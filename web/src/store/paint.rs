@@ -82,8 +82,8 @@ impl Word {
 impl Store {
     /// Asks for a painting before the next frame of the screen.
     pub(super) fn ask_painting(self) {
-        let is_live = self.model(Model::is_live);
-        let wait = self.painter.try_update_value(|painter| {
+        let is_live = self.reading.model(Model::is_live);
+        let wait = self.reading.painter.try_update_value(|painter| {
             let since = browser::now_ms().saturating_sub(painter.painted_at);
             if !is_live && since < CATCH_UP_MS {
                 return (!std::mem::replace(&mut painter.is_waiting, true)).then_some(CATCH_UP_MS);
@@ -96,7 +96,7 @@ impl Store {
         });
         if let Some(ms) = wait.flatten() {
             browser::after(i32::try_from(ms).unwrap_or(0), move || {
-                self.painter.update_value(|painter| {
+                self.reading.painter.update_value(|painter| {
                     painter.is_waiting = false;
                     painter.painted_at = 0;
                 });
@@ -107,31 +107,32 @@ impl Store {
 
     /// Tells everybody what changed.
     fn paint(self) {
-        let Some(touched) = self.model.try_update_value(Model::take_touched) else { return };
+        let Some(touched) = self.reading.model.try_update_value(Model::take_touched) else { return };
         if touched.fleet {
             self.fleet.notify();
         }
-        let conversation = self.model(|model| model.conversation().cloned());
-        let is_other = self.conversation.with_untracked(|shown| *shown != conversation);
+        let conversation = self.reading.model(|model| model.conversation().cloned());
+        let is_other = self.reading.conversation.with_untracked(|shown| *shown != conversation);
         if is_other {
-            self.painter.update_value(Painter::forget);
-            self.unseen.set(0);
+            self.reading.painter.update_value(Painter::forget);
+            self.reading.unseen.set(0);
             self.spoken.leave();
-            self.conversation.set(conversation);
-            self.follow();
+            self.reading.conversation.set(conversation);
+            self.reading.follow();
         }
-        let word = self.painter.try_update_value(|painter| self.look(painter, &touched)).unwrap_or_default();
+        let word =
+            self.reading.painter.try_update_value(|painter| self.look(painter, &touched)).unwrap_or_default();
         for signal in &word.signals {
             signal.notify();
         }
         if word.items || touched.replaced {
-            self.items.notify();
+            self.reading.items.notify();
         }
         if word.tools || touched.replaced {
-            self.tools.notify();
+            self.reading.tools.notify();
         }
-        if !self.following.get_untracked() && word.new_rows > 0 {
-            self.unseen.update(|n| *n = n.saturating_add(word.new_rows));
+        if !self.reading.following.get_untracked() && word.new_rows > 0 {
+            self.reading.unseen.update(|n| *n = n.saturating_add(word.new_rows));
         }
         if !self.panel.wall.get_untracked() {
             word.failures.into_iter().for_each(|words| self.spoken.tell(words));
@@ -143,7 +144,7 @@ impl Store {
 
     /// Shows the end of what was painted just now, where the view follows it.
     fn stay_at_end(self) {
-        self.scroller.with_value(Scroller::stick);
+        self.reading.scroller.with_value(Scroller::stick);
     }
 
     /// Which signals the changes concern.
@@ -151,7 +152,7 @@ impl Store {
         painter.painted_at = browser::now_ms();
         let mut word = Word::default();
         let mut told = Vec::new();
-        self.model(|model| {
+        self.reading.model(|model| {
             let view = model.view();
             let n_items = view.items.len();
             word.items = std::mem::replace(&mut painter.n_items, n_items) != n_items;
@@ -198,8 +199,8 @@ impl Store {
 
     /// Lets the rings stand still while there are too many of them.
     fn still_rings(self, is_list_new: bool) {
-        let stands = self.painter.try_update_value(|painter| {
-            let in_view = self.model(|model| {
+        let stands = self.reading.painter.try_update_value(|painter| {
+            let in_view = self.reading.model(|model| {
                 if is_list_new {
                     painter.n_listed = model.fleet().map_or(0, |rows| spinners::of_rows(rows.values()));
                 }
@@ -215,16 +216,16 @@ impl Store {
 
     /// Tells for a while that the link came back.
     fn tell_mark(self) {
-        let Some(mark) = self.model.try_update_value(Model::take_mark).flatten() else { return };
+        let Some(mark) = self.reading.model.try_update_value(Model::take_mark).flatten() else { return };
         let words = mark.words(&browser::time_of_day(browser::now_ms()));
         self.spoken.tell(words.clone());
-        self.model.update_value(|model| model.keep_mark(words.clone()));
+        self.reading.model.update_value(|model| model.keep_mark(words.clone()));
         self.link.tell_mark(words);
     }
 
     /// The few words that stand in signals of their own; the seq comes last.
     fn tell_words(self) {
-        let (seq, is_live, is_running, viewers) = self.model(|model| {
+        let (seq, is_live, is_running, viewers) = self.reading.model(|model| {
             let view = model.view();
             // Runs that go on are among the newest; to look at all of ten thousand would cost at each painting.
             let is_running = view.runs.values().rev().take(16).any(model::view::RunView::is_running);
@@ -232,9 +233,9 @@ impl Store {
         });
         self.tell_replay();
         set(self.link.viewers, viewers);
-        set(self.live, is_live);
-        set(self.running, is_running);
-        set(self.seq, seq);
+        set(self.reading.live, is_live);
+        set(self.reading.running, is_running);
+        set(self.reading.seq, seq);
     }
 }
 

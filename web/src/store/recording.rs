@@ -2,7 +2,8 @@
 
 use leptos::prelude::*;
 
-use super::{Painter, Store};
+use super::Store;
+use super::paint::Painter;
 use crate::model::Model;
 
 /// The recording that is looked at, as far as the page tells of it.
@@ -24,22 +25,23 @@ impl Store {
         self.forget_looks();
         let is_readable = opened.dialect.is_some() && opened.failure.is_none();
         let frames = self
+            .reading
             .model
             .try_update_value(|model| if is_readable { model.open_recording() } else { model.open(None) });
         self.link.send(frames.unwrap_or_default());
-        self.painter.update_value(Painter::forget);
-        self.unseen.set(0);
+        self.reading.painter.update_value(Painter::forget);
+        self.reading.unseen.set(0);
         self.spoken.leave();
-        self.recording.set(Some(opened));
-        self.recordings.update(|number| *number = number.wrapping_add(1));
-        self.follow();
+        self.reading.recording.set(Some(opened));
+        self.reading.recordings.update(|number| *number = number.wrapping_add(1));
+        self.reading.follow();
         self.ask_painting();
     }
 
     /// Takes the next events of the recording that is looked at, of which so much is `read`.
     pub(crate) fn read(self, lines: &str, read: u32) {
-        self.model.update_value(|model| model.read(lines));
-        self.recording.update(|opened| {
+        self.reading.model.update_value(|model| model.read(lines));
+        self.reading.recording.update(|opened| {
             if let Some(opened) = opened {
                 opened.read = read;
             }
@@ -49,8 +51,8 @@ impl Store {
 
     /// The recording is read to its end, or to where it failed.
     pub(crate) fn read_all(self, failure: Option<String>) {
-        self.model.update_value(Model::read_all);
-        self.recording.update(|opened| {
+        self.reading.model.update_value(Model::read_all);
+        self.reading.recording.update(|opened| {
             if let Some(opened) = opened {
                 (opened.read, opened.failure) = (1000, failure);
             }
@@ -60,14 +62,15 @@ impl Store {
 
     /// Whether the recording with the number `number` is still looked at.
     pub(crate) fn reads(self, number: u32) -> bool {
-        self.recordings.get_untracked() == number && self.recording.with_untracked(Option::is_some)
+        self.reading.recordings.get_untracked() == number
+            && self.reading.recording.with_untracked(Option::is_some)
     }
 
     /// Looks at no recording any more.
     pub(crate) fn close_recording(self) {
-        if self.recording.with_untracked(Option::is_some) {
-            self.recording.set(None);
-            self.recordings.update(|number| *number = number.wrapping_add(1));
+        if self.reading.recording.with_untracked(Option::is_some) {
+            self.reading.recording.set(None);
+            self.reading.recordings.update(|number| *number = number.wrapping_add(1));
             self.open(None);
         }
     }

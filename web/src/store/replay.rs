@@ -6,7 +6,7 @@ use super::Store;
 use crate::browser;
 use crate::link::Status;
 use crate::model::Model;
-use crate::replay::{Player, Replay};
+use crate::replay::{AfterEnd, End, Player, Replay, Running, Wanted};
 
 mod reading;
 
@@ -34,52 +34,89 @@ pub(crate) struct Replaying {
     pub(crate) failure: Option<String>,
 }
 
-/// How a replay is run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Running {
-    /// Counts replays: what belongs to an older one comes too late.
-    serial: u32,
-    /// Whether events are being read.
-    is_reading: bool,
-    /// What the reader wants to see as soon as it is there.
-    wanted: Option<Wanted>,
-    /// Whether the next step is under way.
-    is_stepping: bool,
-    /// Whether the reader holds the slider: time stands still until it is let go.
-    is_held: bool,
-    /// When the last step was, by the browser's clock.
-    stepped_at: u64,
+/// The store of the replay: which moment of the past is shown and how the replay goes on. A handle; copies are the same store.
+///
+/// Written by `Store` alone, which reads the past and lets its time pass. It knows nothing of the link, of panels and commands; the view
+/// at that moment is in the model of `reading`. What it decides is in [`crate::replay`], without a browser.
+#[derive(Clone, Copy)]
+pub(crate) struct ReplayStore {
+    running: StoredValue<Running, LocalStorage>,
+    /// What the page tells of the replay; none in the present.
+    pub(crate) told: RwSignal<Option<Replaying>>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wanted {
-    /// From the beginning, playing.
-    Start,
-    /// That moment.
-    At(u64),
-    /// The moment after the event with that number.
-    Event(usize),
+impl ReplayStore {
+    pub(super) fn new() -> Self {
+        Self { running: StoredValue::new_local(Running::default()), told: RwSignal::new(None) }
+    }
+
+    /// Whether the past is shown. Tracks that.
+    pub(crate) fn is_on(self) -> bool {
+        self.told.with(Option::is_some)
+    }
+
+    /// Whether the past is shown, without tracking it.
+    fn is_on_now(self) -> bool {
+        self.told.with_untracked(Option::is_some)
+    }
+
+    fn begin(self) {
+        self.told.set(Some(Replaying::default()));
+        self.running.update_value(Running::restart);
+    }
+
+    fn end(self) {
+        self.running.update_value(Running::restart);
+        self.told.set(None);
+    }
+
+    /// Changes how the replay is run; the default where the page is being left.
+    fn run<T: Default>(self, change: impl FnOnce(&mut Running) -> T) -> T {
+        self.running.try_update_value(change).unwrap_or_default()
+    }
+
+    fn is_reading(self) -> bool {
+        self.running.with_value(Running::is_reading)
+    }
+
+    fn is_current(self, serial: u32) -> bool {
+        self.running.with_value(|running| running.is_current(serial))
+    }
+
+    /// Says why the past cannot be read.
+    fn fail(self, why: String) {
+        self.told.update(|told| {
+            if let Some(told) = told {
+                told.failure = Some(why);
+            }
+        });
+    }
+
+    /// Tells how the replay stands; a failure that was said stays.
+    fn tell(self, mut told: Replaying) {
+        told.failure = self.told.with_untracked(|known| known.as_ref().and_then(|it| it.failure.clone()));
+        if self.told.with_untracked(|known| known.as_ref() != Some(&told)) {
+            self.told.set(Some(told));
+        }
+    }
 }
 
 impl Store {
     /// Goes back to the moment `at`, or to the beginning and plays from there.
     pub(crate) fn start_replay(self, at: Option<u64>) {
-        let is_new = self.replay.with_untracked(Option::is_none);
+        let is_new = !self.replay.is_on_now();
         let wanted = at.map_or(Wanted::Start, Wanted::At);
         if is_new {
-            if self.conversation.with_untracked(Option::is_none)
-                && self.recording.with_untracked(Option::is_none)
+            if self.reading.conversation.with_untracked(Option::is_none)
+                && self.reading.recording.with_untracked(Option::is_none)
             {
                 return;
             }
-            self.model.update_value(Model::begin_past);
-            self.replay.set(Some(Replaying::default()));
-            self.runner.update_value(|runner| {
-                *runner = Running { serial: runner.serial.wrapping_add(1), ..Running::default() };
-            });
-            self.follow();
+            self.reading.model.update_value(Model::begin_past);
+            self.replay.begin();
+            self.reading.follow();
         }
-        self.runner.update_value(|runner| runner.wanted = Some(wanted));
+        self.replay.run(|running| running.want(wanted));
         self.fulfil();
         if is_new {
             self.read_on();
@@ -88,54 +125,51 @@ impl Store {
 
     /// Back to the present.
     pub(crate) fn end_replay(self) {
-        if self.replay.with_untracked(Option::is_none) {
+        if !self.replay.is_on_now() {
             return;
         }
-        self.runner.update_value(|runner| {
-            *runner = Running { serial: runner.serial.wrapping_add(1), ..Running::default() };
-        });
-        self.model.update_value(Model::end_past);
-        self.replay.set(None);
+        self.replay.end();
+        self.reading.model.update_value(Model::end_past);
         self.set_now();
-        self.follow();
+        self.reading.follow();
         self.ask_painting();
     }
 
     /// The time that is shown.
     pub(crate) fn moment(self) -> u64 {
         let is_up = self.link.status.with_untracked(|status| *status == Status::Up);
-        let is_elsewhere =
-            self.model(|model| model.replay().is_some()) || self.recording.with_untracked(Option::is_some);
+        let is_elsewhere = self.reading.model(|model| model.replay().is_some())
+            || self.reading.recording.with_untracked(Option::is_some);
         if is_up || is_elsewhere {
-            self.model(|model| model.moment(browser::now_ms()))
+            self.reading.model(|model| model.moment(browser::now_ms()))
         } else {
             // Without a link nobody knows how time went on at the hub: it stands still.
-            self.now.get_untracked()
+            self.reading.now.get_untracked()
         }
     }
 
     /// From when to when everything lasts, at the moment `now`.
     pub(crate) fn extent(self, now: u64) -> Option<crate::timeline::Extent> {
-        self.model(|model| model.extent(now))
+        self.reading.model(|model| model.extent(now))
     }
 
     /// Tells the clock of the page.
     pub(crate) fn set_now(self) {
         if self.link.status.with_untracked(|status| *status == Status::Up) {
-            let present = self.model(|model| model.hub_time(browser::now_ms()));
-            if self.present.get_untracked() != present {
-                self.present.set(present);
+            let present = self.reading.model(|model| model.hub_time(browser::now_ms()));
+            if self.reading.present.get_untracked() != present {
+                self.reading.present.set(present);
             }
         }
         let now = self.moment();
-        if self.now.get_untracked() != now {
-            self.now.set(now);
+        if self.reading.now.get_untracked() != now {
+            self.reading.now.set(now);
         }
     }
 
     /// Plays or pauses. At the end it plays from the beginning.
     pub(crate) fn toggle_playing(self) {
-        self.runner.update_value(|runner| runner.is_held = false);
+        self.replay.run(Running::release);
         self.in_replay(|replay, changed| {
             replay.player.is_playing = !replay.player.is_playing;
             replay.player.is_playing && replay.is_at_end() && replay.seek_event(1, changed)
@@ -159,16 +193,13 @@ impl Store {
     /// Goes to the moment after the event with the number `to`, and stays there until [`Self::release_replay`]: the
     /// slider is dragged. It replaces whatever was wanted before and is not read yet.
     pub(crate) fn hold_replay_at(self, to: usize) {
-        self.runner.update_value(|runner| {
-            (runner.wanted, runner.is_held) = (Some(Wanted::Event(to)), true);
-        });
+        self.replay.run(|running| running.hold_at(to));
         self.fulfil();
     }
 
     /// The slider is let go: a replay that played goes on from there.
     pub(crate) fn release_replay(self) {
-        let was_held = self.runner.try_update_value(|runner| std::mem::take(&mut runner.is_held));
-        if was_held == Some(true) {
+        if self.replay.run(Running::release) {
             self.step_soon();
         }
     }
@@ -191,21 +222,21 @@ impl Store {
 
     /// Changes what of the past is shown, once some of it is.
     fn in_replay(self, change: impl FnOnce(&mut Replay, &mut dyn FnMut(model::fold::ViewChange)) -> bool) {
-        if self.model(|model| model.replay().is_none()) {
+        if self.reading.model(|model| model.replay().is_none()) {
             return;
         }
-        self.model.update_value(|model| model.in_past(change));
+        self.reading.model.update_value(|model| model.in_past(change));
         self.tell_replay();
         self.ask_painting();
     }
 
     /// Tells the bar how the replay stands.
     pub(super) fn tell_replay(self) {
-        if self.replay.with_untracked(Option::is_none) {
+        if !self.replay.is_on_now() {
             return;
         }
-        let is_reading = self.runner.with_value(|runner| runner.is_reading);
-        let told = self.model(|model| {
+        let is_reading = self.replay.is_reading();
+        let told = self.reading.model(|model| {
             let read = model.read_past()?;
             let shown = model.replay();
             let ahead = model.present_seq().saturating_sub(read.history.seq());
@@ -220,35 +251,22 @@ impl Store {
                 failure: None,
             })
         });
-        let Some(mut told) = told else { return };
-        told.failure = self.replay.with_untracked(|known| known.as_ref().and_then(|it| it.failure.clone()));
-        if self.replay.with_untracked(|known| known.as_ref() != Some(&told)) {
-            self.replay.set(Some(told));
-        }
-        if self.model(|model| model.replay().is_some()) {
+        let Some(told) = told else { return };
+        self.replay.tell(told);
+        if self.reading.model(|model| model.replay().is_some()) {
             self.set_now();
         }
     }
 
     /// Shows what the reader wants, if it is read already.
     fn fulfil(self) {
-        let (wanted, is_reading) = self.runner.with_value(|runner| (runner.wanted, runner.is_reading));
-        let known = self.model(|model| {
+        let known = self.reading.model(|model| {
             let history = &model.read_past()?.history;
             Some((history.len(), history.end().unwrap_or(0)))
         });
-        let (Some(wanted), Some((len, end))) = (wanted, known) else { return };
-        let is_there = match wanted {
-            _ if len == 0 => false,
-            Wanted::Start => true,
-            Wanted::At(at) => end >= at || !is_reading,
-            Wanted::Event(to) => len >= to || !is_reading,
-        };
-        if !is_there {
-            return;
-        }
-        self.runner.update_value(|runner| runner.wanted = None);
-        self.model.update_value(|model| {
+        let Some((len, end)) = known else { return };
+        let Some(wanted) = self.replay.run(|running| running.take_wanted(len, end)) else { return };
+        self.reading.model.update_value(|model| {
             model.in_past(|replay, changed| match wanted {
                 Wanted::Start => {
                     replay.player.is_playing = true;
@@ -265,32 +283,21 @@ impl Store {
 
     /// Lets time pass, for as long as the replay plays.
     fn step_soon(self) {
-        let is_playing = self.model(|model| model.replay().is_some_and(|replay| replay.player.is_playing));
-        let serial = self.runner.try_update_value(|runner| {
-            if !is_playing || runner.is_stepping || runner.is_held {
-                return None;
-            }
-            (runner.is_stepping, runner.stepped_at) = (true, browser::now_ms());
-            Some(runner.serial)
-        });
-        if let Some(serial) = serial.flatten() {
+        let is_playing =
+            self.reading.model(|model| model.replay().is_some_and(|replay| replay.player.is_playing));
+        if !is_playing {
+            return;
+        }
+        if let Some(serial) = self.replay.run(|running| running.begin_step(browser::now_ms())) {
             browser::after(STEP_MS, move || self.step(serial));
         }
     }
 
     fn step(self, serial: u32) {
-        let now = browser::now_ms();
-        let elapsed = self.runner.try_update_value(|runner| {
-            if runner.serial != serial {
-                return None;
-            }
-            runner.is_stepping = false;
-            // A page that was hidden does not catch up on what it did not show.
-            (!runner.is_held).then(|| now.saturating_sub(runner.stepped_at).min(500))
-        });
-        let Some(elapsed) = elapsed.flatten() else { return };
+        let elapsed = self.replay.run(|running| running.end_step(serial, browser::now_ms()));
+        let Some(elapsed) = elapsed else { return };
         self.in_replay(|replay, changed| replay.play(elapsed, changed));
-        if self.model(|model| model.replay().is_some_and(Replay::is_at_end)) {
+        if self.reading.model(|model| model.replay().is_some_and(Replay::is_at_end)) {
             self.reach_end();
         }
         self.step_soon();
@@ -298,20 +305,24 @@ impl Store {
 
     /// Everything that is known has been played: there may be more by now, or this is the present.
     fn reach_end(self) {
-        let is_reading = self.runner.with_value(|runner| runner.is_reading);
-        let behind = self.replay.with_untracked(|replay| replay.as_ref().map_or(0, |replay| replay.behind));
-        let is_cut = self.replay.with_untracked(|replay| replay.as_ref().is_some_and(|replay| replay.is_cut));
-        let is_playing = self.model(|model| model.replay().is_some_and(|replay| replay.player.is_playing));
-        if is_reading || !is_playing {
-        } else if behind > 0 && !is_cut {
-            self.read_on();
-        } else if self.model(Model::present_runs) && !is_cut {
-            self.end_replay();
-        } else {
-            self.in_replay(|replay, _| {
+        let (behind, is_cut) = self
+            .replay
+            .told
+            .with_untracked(|told| told.as_ref().map_or((0, false), |told| (told.behind, told.is_cut)));
+        let end = self.reading.model(|model| End {
+            is_playing: model.replay().is_some_and(|replay| replay.player.is_playing),
+            behind,
+            is_cut,
+            is_running: model.present_runs(),
+        });
+        match self.replay.running.with_value(|running| running.after_end(end)) {
+            AfterEnd::Stay => {}
+            AfterEnd::ReadOn => self.read_on(),
+            AfterEnd::Present => self.end_replay(),
+            AfterEnd::Pause => self.in_replay(|replay, _| {
                 replay.player.is_playing = false;
                 false
-            });
+            }),
         }
     }
 }

@@ -9,38 +9,29 @@ use crate::browser;
 use crate::find::Place;
 use crate::flow;
 use crate::latency::CallKey;
-use crate::open::Fold;
 use crate::route::{self, Looks};
 use crate::timeline::{Drawer, Key};
 
 impl Store {
     /// The address of what is looked at, with `place` in view; nothing where no conversation is.
     pub(crate) fn link(self, place: Option<Place>) -> Option<String> {
-        let conversation = self.conversation.get_untracked()?;
+        let conversation = self.reading.conversation.get_untracked()?;
         let looks = Looks {
-            level: Some(self.level.get_untracked()),
+            level: Some(self.reading.level.get_untracked()),
             place,
             find: self.finding(),
-            is_pattern: self.is_pattern.get_untracked(),
+            is_pattern: self.reading.is_pattern.get_untracked(),
             timeline: Some(self.panel.drawer.get_untracked()).filter(|drawer| *drawer != Drawer::Closed),
             compare: self.panel.compared.get_untracked(),
-            moment: self.replay.with_untracked(|replay| replay.as_ref().and_then(|replay| replay.clock)),
+            moment: self.replay.told.with_untracked(|replay| replay.as_ref().and_then(|replay| replay.clock)),
         };
         Some(browser::origin() + &route::link(&conversation, &looks))
-    }
-
-    /// Whether the content of `item` is on the page where its row is.
-    pub(crate) fn has_body(self, run: &RunId, item: &Item) -> bool {
-        match item {
-            Item::Tool(id) => self.is_open(&card_id(run, id), Fold::Card { failed: false }),
-            _ => false,
-        }
     }
 
     /// Opens everything that hides a call and brings it into view.
     pub(crate) fn reveal(self, call: &CallKey) {
         let (run, tool) = call;
-        let agent = self.view(|view| view.runs.get(run)?.tools.get(tool)?.agent.clone());
+        let agent = self.reading.view(|view| view.runs.get(run)?.tools.get(tool)?.agent.clone());
         self.reveal_in(run, agent.as_ref(), Item::Tool(tool.clone()), card_id(run, tool));
     }
 
@@ -48,17 +39,17 @@ impl Store {
     pub(crate) fn reveal_text(self, place: &Place) {
         match place {
             Place::Tool(run, tool) => {
-                self.choose(&card_id(run, tool), true);
+                self.reading.choose(&card_id(run, tool), true);
                 self.reveal(&(run.clone(), tool.clone()));
             }
             Place::Part(run, part) => {
-                let agent = self.view(|view| view.runs.get(run)?.parts.get(part)?.agent.clone());
-                self.choose(&thinking_key(run, part), true);
+                let agent = self.reading.view(|view| view.runs.get(run)?.parts.get(part)?.agent.clone());
+                self.reading.choose(&thinking_key(run, part), true);
                 self.reveal_in(run, agent.as_ref(), Item::Part(part.clone()), part_id(run, part));
             }
             Place::Message(message) => {
                 let id = message_id(message);
-                self.choose(&id, true);
+                self.reading.choose(&id, true);
                 self.bring(id);
             }
         }
@@ -70,7 +61,7 @@ impl Store {
             Key::Tool(run, tool) => self.reveal(&(run.clone(), tool.clone())),
             Key::Part(run, part) => self.reveal_text(&Place::Part(run.clone(), part.clone())),
             Key::Agent(run, agent) => {
-                let parent = self.view(|view| view.runs.get(run)?.agents.get(agent)?.parent.clone());
+                let parent = self.reading.view(|view| view.runs.get(run)?.agents.get(agent)?.parent.clone());
                 self.reveal_in(run, parent.as_ref(), Item::Agent(agent.clone()), agent_key(run, agent));
             }
             Key::Run(run) => self.bring(run_id(run)),
@@ -78,21 +69,21 @@ impl Store {
     }
 
     fn reveal_in(self, run: &RunId, agent: Option<&AgentId>, item: Item, id: String) {
-        self.choose(&steps_key(run), true);
-        let lanes = self.view(|view| Some(flow::lanes_to(view.runs.get(run)?, agent?)));
+        self.reading.choose(&steps_key(run), true);
+        let lanes = self.reading.view(|view| Some(flow::lanes_to(view.runs.get(run)?, agent?)));
         let mut wanted = vec![item];
         for agent in lanes.unwrap_or_default() {
-            self.choose(&agent_key(run, &agent), true);
+            self.reading.choose(&agent_key(run, &agent), true);
             wanted.push(Item::Agent(agent));
         }
-        self.wanted.set(Some((run.clone(), wanted)));
+        self.reading.wanted.set(Some((run.clone(), wanted)));
         self.bring(id);
     }
 
     fn bring(self, id: String) {
         self.panel.sheet.set(Sheet::None);
-        self.release();
-        browser::before_paint(move || self.scroller.with_value(|scroller| scroller.reveal(&id)));
+        self.reading.release();
+        browser::before_paint(move || self.reading.scroller.with_value(|scroller| scroller.reveal(&id)));
     }
 }
 

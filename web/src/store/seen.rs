@@ -21,17 +21,19 @@ impl Store {
     /// Notes once a second what is seen, for as long as the page lives.
     pub(crate) fn note_seen(self) {
         Effect::new(move |_| {
-            self.now.track();
-            let is_looked_at = self.live.get() && !self.panel.wall.get() && !browser::document().hidden();
-            if !is_looked_at || self.replay.with(Option::is_some) || self.recording.with(Option::is_some) {
+            self.reading.now.track();
+            let is_looked_at =
+                self.reading.live.get() && !self.panel.wall.get() && !browser::document().hidden();
+            if !is_looked_at || self.replay.is_on() || self.reading.recording.with(Option::is_some) {
                 return;
             }
             let looked = self
+                .reading
                 .model(|model| Some((model.conversation()?.clone(), model.position()?, model.event_at()?)));
             let Some((conversation, position, at)) = looked else { return };
-            let mut seen = self.seen.get_untracked();
+            let mut seen = self.reading.seen.get_untracked();
             if seen.see(&conversation, &position, at) {
-                self.seen.set(seen);
+                self.reading.seen.set(seen);
             }
         });
         browser::every(KEEP_MS, move || self.keep_seen());
@@ -40,20 +42,20 @@ impl Store {
 
     /// Takes a page of older conversations; why not, where that is none.
     pub(crate) fn take_older(self, answer: &str) -> Result<(), String> {
-        let is_taken = self.model.try_update_value(|model| model.take_older(answer)).unwrap_or(false);
+        let is_taken = self.reading.model.try_update_value(|model| model.take_older(answer)).unwrap_or(false);
         self.ask_painting();
         if is_taken { Ok(()) } else { Err("The hub's answer is no list.".to_owned()) }
     }
 
     fn keep_seen(self) {
         let other = kept();
-        let mut seen = self.seen.get_untracked();
+        let mut seen = self.reading.seen.get_untracked();
         seen.join(other.clone());
         if seen != other {
             browser::keep_setting(SETTING, &seen.text());
         }
-        if self.seen.with_untracked(|own| *own != seen) {
-            self.seen.set(seen);
+        if self.reading.seen.with_untracked(|own| *own != seen) {
+            self.reading.seen.set(seen);
         }
     }
 }

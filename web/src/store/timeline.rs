@@ -40,18 +40,18 @@ impl Store {
     /// Keeps what is looked at in the address, for as long as the page lives.
     pub(crate) fn keep_looks_in_address(self) {
         Effect::new(move |_| {
-            self.conversation.track();
+            self.reading.conversation.track();
             self.panel.drawer.track();
-            self.level.track();
+            self.reading.level.track();
             self.write_address(&["level", "timeline"]);
         });
         Effect::new(move |_| {
             self.panel.tab.track();
-            self.is_pattern.track();
-            let query = self.query.get();
+            self.reading.is_pattern.track();
+            let query = self.reading.query.get();
             // Browsers take no more than a few changes of the address a second.
             browser::after(TYPED_MS, move || {
-                if self.query.with_untracked(|now| *now == query) {
+                if self.reading.query.with_untracked(|now| *now == query) {
                     self.write_address(&KEPT);
                 }
             });
@@ -60,21 +60,21 @@ impl Store {
 
     /// Writes what is looked at into the address in the place of `names`, which leave it where nothing is to be said.
     pub(crate) fn write_address(self, names: &[&str]) {
-        if self.is_bare || self.panel.wall.get_untracked() {
+        if self.reading.is_bare || self.panel.wall.get_untracked() {
             return;
         }
         let location = browser::window().location();
         let (path, query) = (location.pathname().unwrap_or_default(), location.search().unwrap_or_default());
         let is_kept = |name: &str| names.contains(&name);
         let is_conversation = route::conversation_of(&path).is_some();
-        let level = self.level.get_untracked();
+        let level = self.reading.level.get_untracked();
         let own = browser::setting("level").and_then(|word| Level::parse(&word)).unwrap_or_default();
         let is_plain = level == Level::default() && own == level;
         let drawer = self.panel.drawer.get_untracked();
         let looks = Looks {
             level: (is_kept("level") && is_conversation && !is_plain).then_some(level),
             find: self.finding().filter(|_| is_kept("find") && is_conversation),
-            is_pattern: self.is_pattern.get_untracked(),
+            is_pattern: self.reading.is_pattern.get_untracked(),
             timeline: (is_kept("timeline") && drawer != Drawer::Closed).then_some(drawer),
             ..Looks::default()
         };
@@ -86,16 +86,16 @@ impl Store {
 
     /// What is looked for; nothing while nobody does.
     pub(super) fn finding(self) -> Option<String> {
-        let query = self.query.get_untracked();
+        let query = self.reading.query.get_untracked();
         let is_finding = self.panel.tab.get_untracked() == Tab::Find && !query.trim().is_empty();
         is_finding.then(|| query.trim().to_owned())
     }
 
     /// Reduces transcript, tools and timeline to a sub-agent, or shows everything again.
     pub(crate) fn look_only_at(self, agent: Option<AgentKey>) {
-        self.only.set(agent);
+        self.reading.only.set(agent);
         self.panel.sheet.set(Sheet::None);
-        self.follow();
+        self.reading.follow();
     }
 
     /// Shows a sub-agent in the panel.
@@ -107,11 +107,11 @@ impl Store {
     /// Another conversation is looked at: nothing of the way in which this one was counts for it.
     pub(super) fn forget_looks(self) {
         self.end_replay();
-        if self.sought.with_untracked(Option::is_some) {
-            self.sought.set(None);
+        if self.reading.sought.with_untracked(Option::is_some) {
+            self.reading.sought.set(None);
         }
-        if self.only.with_untracked(Option::is_some) {
-            self.only.set(None);
+        if self.reading.only.with_untracked(Option::is_some) {
+            self.reading.only.set(None);
         }
         if self.panel.agent.with_untracked(Option::is_some) {
             self.panel.agent.set(None);

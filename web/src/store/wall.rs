@@ -13,9 +13,9 @@ impl Store {
             return;
         }
         if is_on {
-            self.recording.set(None);
+            self.reading.recording.set(None);
         }
-        self.panel.show_wall(is_on, || self.model(|model| model.conversation().cloned()));
+        self.panel.show_wall(is_on, || self.reading.model(|model| model.conversation().cloned()));
     }
 
     /// Goes to the wall, or back to where the reader was before.

@@ -27,7 +27,9 @@ fn lines_as_they_were_written_follow_one_another() {
     assert_eq!(first_fault(&all), None);
     assert_eq!(first_fault(&all[4..]), None, "older lines are not kept for ever");
     let mut check = AuditCheck::default();
-    all.iter().for_each(|line| drop(check.take(line).unwrap()));
+    for line in &all {
+        check.take(line).unwrap();
+    }
     assert_eq!((check.head().n, check.entries()), (9, 9));
     let (_, next) = check.head().next(Audited::new(Deed::Start, ""), 0);
     assert_eq!(next.n, 10);
@@ -60,7 +62,7 @@ fn a_line_that_was_changed_put_in_taken_out_or_moved_is_found() {
 #[test]
 fn i7_an_entry_is_bounded_whatever_strangers_send() {
     let long = "x".repeat(100_000);
-    let what = Audited::new(Deed::Refused, &long).about(&long).from(&long).with(long.clone()).failed(&long);
+    let what = Audited::new(Deed::Refused, &long).about(&long).with(long.clone()).failed(&long);
     let (line, _) = AuditHead::default().next(what, u64::MAX);
     assert!(line.len() < 6 * TEXT_CHARS_MAX + 400, "{}", line.len());
     let (line, _) =

@@ -1,12 +1,12 @@
-//! Failures of models, by one name each wherever they come from.
+//! Failures of models and agents, each with one name whatever vendor it comes from.
 
 use dialects::by_status;
 use model::event::ErrorFact;
 
-/// What a failure is called that says that the conversation is longer than the model takes.
+/// The code of the failure that the conversation is longer than the model takes.
 pub(crate) const CONTEXT_LIMIT: &str = "context_limit";
 
-/// Words by which vendors say that: in codes, and where there is none in messages.
+/// Words by which vendors say this: in codes, or in messages if there is no code for it.
 const TOO_LONG: [&str; 9] = [
     "context_length_exceeded",
     "exceed_context_size",
@@ -19,7 +19,7 @@ const TOO_LONG: [&str; 9] = [
     "input is too long",
 ];
 
-/// A failure by this name, of which is known whether it may pass.
+/// A failure with this code. `retryable` says whether the same request may succeed later.
 pub(crate) fn failure(code: &str, message: &str, retryable: bool) -> ErrorFact {
     ErrorFact {
         code: code.into(),
@@ -29,8 +29,8 @@ pub(crate) fn failure(code: &str, message: &str, retryable: bool) -> ErrorFact {
     }
 }
 
-/// The failure with what the status of the answer says about it, and with the one name for what all vendors call
-/// differently.
+/// Completes a failure by what the status of the answer says, and gives the one failure that all vendors name
+/// differently its common code.
 pub(super) fn named(mut fact: ErrorFact, status: u16) -> ErrorFact {
     fact.retryable = by_status(status, fact.retryable);
     let says = |words: &str| fact.code.contains(words) || fact.message.to_lowercase().contains(words);

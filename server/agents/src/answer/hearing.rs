@@ -1,4 +1,4 @@
-//! An answer that is heard as it comes, and the verdict on it when it is over.
+//! Reading an answer as it comes, and the verdict when it is over.
 
 use std::time::Duration;
 
@@ -13,43 +13,45 @@ use super::failure::{failure, named, of_status};
 use crate::streams::Tap;
 use event_log::clock;
 
-/// How long the rest of an answer may take that is of no interest, before its connection is cut.
+/// How long the rest of a refusal may take before its connection is closed.
 const REST: Duration = Duration::from_secs(5);
 
 /// How much of the beginning of an answer is kept, in bytes.
 const BEGINNING_BYTES: usize = 16 << 10;
 
-/// One answer of a model or agent while it is read. Dropping it hangs up.
+/// One answer of a model or agent while it is read. Dropping it closes the connection.
 #[derive(Debug)]
 pub(crate) struct Hearing {
-    /// Who answers, for people: `model`, `agent`.
+    /// Who answers, for error texts: `model` or `agent`.
     who: &'static str,
     body: ResponseBody,
-    /// Nothing once the answer is over.
+    /// `None` once the answer is over.
     decoder: Option<Box<dyn Decode>>,
     status: u16,
     retry_after_ms: Option<u64>,
+    /// When to stop waiting; only for refusals.
     until: Option<Instant>,
-    /// Why the answer broke off, where it did.
+    /// Why the connection broke off, if it did.
     cut: Option<String>,
+    /// The first bytes of the answer.
     beginning: Vec<u8>,
-    /// Where it goes besides.
+    /// Gets a copy of the bytes, if anybody wants one.
     tap: Option<Tap>,
 }
 
-/// What was heard of an answer.
+/// What the reader of an answer has noticed.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
-    /// Something was said that belongs to an answer.
+    /// Whether anything was said that belongs to an answer.
     pub(crate) has_begun: bool,
-    /// It was said how the answer ended.
+    /// Whether the answer said how it ended.
     pub(crate) has_ended: bool,
-    /// The answer itself says that it failed.
+    /// The error that the answer itself reports.
     pub(crate) failure: Option<ErrorFact>,
 }
 
 impl Hearing {
-    /// An answer of `who`, which `decoder` understands.
+    /// Reads an answer of `who`, which `decoder` understands.
     pub(crate) fn new(who: &'static str, answer: Response<ResponseBody>, decoder: Box<dyn Decode>) -> Self {
         let status = answer.status().as_u16();
         let retry_after_ms = retry_after_ms(answer.headers(), clock::now_ms());
@@ -67,23 +69,23 @@ impl Hearing {
         }
     }
 
-    /// The same, passed on besides as it comes.
+    /// Passes the bytes on to `tap` as well, as they come.
     pub(crate) fn tapped(mut self, tap: Option<Tap>) -> Self {
         self.tap = tap;
         self
     }
 
-    /// Whether it is no answer, but says why there is none.
+    /// Whether the status says that this is a refusal instead of an answer.
     pub(crate) fn is_refused(&self) -> bool {
         self.until.is_some()
     }
 
-    /// How it begins, as it came.
+    /// The first bytes of the answer, undecoded.
     pub(crate) fn beginning(&self) -> &[u8] {
         &self.beginning
     }
 
-    /// What was said next; nothing when the answer is over.
+    /// The next decoded events; `None` when the answer is over.
     pub(crate) async fn next(&mut self) -> Option<Decoded> {
         let decoder = self.decoder.as_mut()?;
         let frame = match self.until {
@@ -110,12 +112,12 @@ impl Hearing {
         Some(out)
     }
 
-    /// Whether it was a whole answer; else what went wrong.
+    /// Decides whether the answer was complete, and if not, what went wrong.
     pub(crate) fn verdict(self, heard: Heard) -> Result<(), ErrorFact> {
         let (who, status, is_refused) = (self.who, self.status, self.is_refused());
         let refusal = || failure_in(is_refused.then_some(self.beginning.as_slice())?);
         let said = heard.failure.or_else(refusal).map(|said| {
-            // Where only words were said, the status is the name.
+            // If the refusal has only a message, its status is the code.
             let is_nameless = is_refused && said.code == "error";
             if is_nameless { ErrorFact { code: of_status(status, None).code, ..said } } else { said }
         });

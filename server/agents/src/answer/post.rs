@@ -1,4 +1,5 @@
-//! What all requests of the hub to others have in common: their heads, their keys, and what is said when nobody answers.
+//! What all requests of the hub to models and agents have in common: their heads, their keys, and the failure
+//! if there is no answer.
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -9,7 +10,8 @@ use upstream::{SendError, Upstream};
 
 use super::failure::failure;
 
-/// A request with `body`, which is of the type `media`, to what is at `path` behind the upstream's own. Wants a stream.
+/// Makes a POST request with `body` of the media type `media`, to `path` below the upstream's URL. It asks
+/// for a stream.
 pub(crate) fn post(
     upstream: &Upstream,
     path: &str,
@@ -23,7 +25,8 @@ pub(crate) fn post(
     request.body(Full::new(Bytes::from(body))).map_err(|error| wrong(&error.to_string()))
 }
 
-/// Puts the key that is in the environment variable into the header `name`. False where the variable is not set.
+/// Puts the key in the environment variable into the header `name`. False if the variable is not set; fails
+/// if the key cannot be sent.
 pub(crate) fn put_key<B>(
     request: &mut Request<B>,
     name: HeaderName,
@@ -33,7 +36,7 @@ pub(crate) fn put_key<B>(
     let key = key.trim();
     let value = if name == AUTHORIZATION { format!("Bearer {key}") } else { key.to_owned() };
     let value = HeaderValue::from_str(&value);
-    // Neither the trace nor the log may quote it.
+    // A sensitive value is printed by neither the trace nor the log.
     let mut value =
         value.map_err(|_secret| failure("no_key", &format!("the key in {variable} is none"), false))?;
     value.set_sensitive(true);
@@ -41,13 +44,13 @@ pub(crate) fn put_key<B>(
     Ok(true)
 }
 
-/// The failure of a request that must have the key in that variable, and has none.
+/// The failure of a request that needs the key in a variable that is not set.
 pub(crate) fn no_key(who: &str, variable: &str) -> ErrorFact {
     let what = format!("the environment variable {variable} with the key of the {who} is not set");
     failure("no_key", &what, false)
 }
 
-/// The failure of a request to `who` that nobody answered.
+/// The failure of a request to `who` that got no answer.
 pub(crate) fn unanswered(who: &str, upstream: &Upstream, fault: &SendError) -> ErrorFact {
     let place = upstream.place();
     match fault {

@@ -19,37 +19,38 @@ use crate::call::Call;
 use crate::driver::RunParts;
 use crate::settings::{RemoteConfig, RemoteKind};
 
-/// Who answers.
+/// Who answers, in error texts.
 const WHO: &str = "agent";
 
-/// A request to an agent in another server and its answer. Owned by the task of the run; dropping it hangs up on the
-/// agent.
+/// A request to an agent in another server and its answer. Owned by a task of its own, which the run aborts
+/// to close the connection.
 #[derive(Debug)]
 pub(super) struct AgentCall {
     call: Call,
     config: Arc<RemoteConfig>,
     asked: Asked,
-    /// Takes what the agent says into the run.
+    /// Turns the answer into events of the run.
     tale: RunTranslator,
     inbox: mpsc::Sender<Note>,
 }
 
-/// What comes of a call.
+/// What a call reports to its run.
 #[derive(Debug)]
 pub(crate) enum Note {
-    /// The agent took the request.
+    /// The agent has accepted the request.
     Taken,
-    /// By this name it knows the run.
+    /// The agent's name for the run.
     Named(String),
-    /// It says something.
+    /// New events of the run.
     Events(Vec<Event>),
-    /// Nothing more comes, and this is asked of a person before it goes on.
+    /// The last note: how the run ends, what the agent asks a person before it goes on, and the failure if
+    /// there was one.
     Over(RunEnd, Vec<Told>, Option<ErrorFact>),
 }
 
 impl AgentCall {
-    /// Of a run: what it is `asked`, and what takes its answer into the run. `ticket` is reached when the log has all that the
-    /// agent is told; what comes of it goes to `inbox`.
+    /// Makes a call for a run: its request, and the translator of the answer. `ticket` is reached when the
+    /// log has everything that the agent is told; notes go to `inbox`.
     pub(super) fn new(
         parts: &RunParts,
         config: &Arc<RemoteConfig>,
@@ -61,14 +62,15 @@ impl AgentCall {
         Self { call, config: Arc::clone(config), asked, tale, inbox }
     }
 
-    /// Asks, and hands over what is said. The last note says that nothing more comes.
+    /// Sends the request and reports the answer. The last note is always [`Note::Over`].
     pub(super) async fn run(mut self) {
         let failure = self.talk().await.err();
-        // Nobody listens to an agent that was hung up on.
+        // The run may be gone; then nobody reads the note.
         let (end, asks) = self.tale.end();
         drop(self.inbox.send(Note::Over(end, asks, failure)).await);
     }
 
+    /// Sends the request and reads the answer.
     async fn talk(&mut self) -> Result<(), ErrorFact> {
         self.call.kept().await?;
         let answer = self.call.send(request(&self.config, &self.asked)?).await?;
@@ -79,7 +81,7 @@ impl AgentCall {
         if let Some(decoder) = &mut decoder {
             decoder.feed(&self.asked.prelude, &mut known);
         }
-        // All of it was told by an answer before.
+        // All of this was told by an earlier answer, so it is not published again.
         drop(self.tale.tell(known));
         let mut hearing = self.call.hearing(answer, decoder)?;
         let mut is_named = hearing.is_refused();
@@ -104,12 +106,13 @@ impl AgentCall {
         hearing.verdict(self.tale.heard())
     }
 
+    /// Reports to the run; waits while its inbox is full.
     async fn note(&self, note: Note) {
         drop(self.inbox.send(note).await);
     }
 }
 
-/// The request as it goes out.
+/// The request with its headers and key.
 pub(super) fn request(config: &RemoteConfig, asked: &Asked) -> Result<Request<Full<Bytes>>, ErrorFact> {
     let mut request = post(&config.upstream, &asked.path, &asked.media, asked.body.clone())?;
     let name = match config.speaks {

@@ -1,4 +1,4 @@
-//! How agents elsewhere are asked, one kind after the other: where, in which form, and with what. Pure.
+//! Requests to agents elsewhere, one kind of agent after the other: path, media type and body. Pure.
 
 use compact_str::CompactString;
 use encode::reconstruct::{UnfinishedCalls, anthropic, openai};
@@ -16,41 +16,41 @@ mod goes_on;
 
 pub(super) use goes_on::{Asking, goes_on, requests};
 
-/// Most tokens of an answer: Anthropic's API wants a number.
+/// Most tokens of an answer, because Anthropic's API requires a number.
 const TOKENS_MAX: u64 = 8_192;
 
-/// The user that agents are told who want to know one.
+/// The user name for agents that require one.
 const USER: &str = "fanlight";
 
 /// What a request is made of.
 #[derive(Debug)]
 pub(super) struct Occasion<'a> {
     pub(super) config: &'a RemoteConfig,
-    /// The name of the agent here.
+    /// The name of the agent in the settings.
     pub(super) agent: &'a str,
     pub(super) conversation: &'a ConversationId,
     pub(super) run: &'a RunId,
-    /// What was said: without the run itself, unless that goes on.
+    /// The conversation: without the run itself, unless the run goes on.
     pub(super) view: &'a View,
     /// A name that no other request has.
     pub(super) fresh: &'a str,
-    /// Tools that whoever asked executes.
+    /// Tools that the caller executes.
     pub(super) tools: &'a [OfferedTool],
-    /// Who asked, and how the run is to go.
+    /// What the caller says besides the messages.
     pub(super) terms: &'a Terms,
 }
 
-/// A request to the server of an agent: its path, media type and body.
+/// A request to the server of an agent, before its headers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Asked {
-    /// Behind the path of the URL that was set.
+    /// The path below the URL in the settings.
     pub(super) path: String,
-    /// What the body is.
+    /// The media type of the body.
     pub(super) media: String,
     pub(super) body: Vec<u8>,
-    /// By what name the agent remembers what is said, where it does.
+    /// The agent's name for the session in which it keeps the history, if it does.
     pub(super) session: Option<String>,
-    /// What the decoder of the answer is told before it, in the agent's words.
+    /// Bytes in the agent's dialect that the decoder reads before the answer.
     pub(super) prelude: Vec<u8>,
 }
 
@@ -87,7 +87,7 @@ pub(super) fn asked(of: &Occasion<'_>) -> Asked {
     json_body(of, &body)
 }
 
-/// Where a run is stopped that the agent calls `theirs`, and with what; nothing where hanging up is all that can be done.
+/// The request that stops the run `theirs`; `None` if the only way is to close the connection.
 pub(super) fn cancelled(of: &RemoteConfig, session: Option<&str>, theirs: &str) -> Option<Asked> {
     let path = match of.speaks {
         RemoteKind::Agno => format!("{}/runs/{}/cancel", agno_path(of), word(theirs)),
@@ -97,7 +97,7 @@ pub(super) fn cancelled(of: &RemoteConfig, session: Option<&str>, theirs: &str) 
     Some(Asked { path, media: JSON.to_owned(), body: b"{}".to_vec(), session: None, prelude: Vec::new() })
 }
 
-/// What the agent calls the run, where the beginning of its answer says it.
+/// The agent's name for the run, if the beginning of its answer has it.
 pub(super) fn theirs(speaks: RemoteKind, beginning: &[u8]) -> Option<String> {
     if speaks != RemoteKind::Agno {
         return None;
@@ -110,18 +110,20 @@ pub(super) fn theirs(speaks: RemoteKind, beginning: &[u8]) -> Option<String> {
 
 const JSON: &str = "application/json";
 
+/// A request with a JSON body to the usual path.
 fn json_body(of: &Occasion<'_>, body: &Value) -> Asked {
     let path = of.config.path.clone();
     let body = body.to_string().into_bytes();
     Asked { path, media: JSON.to_owned(), body, session: None, prelude: Vec::new() }
 }
 
+/// The model in the settings; empty if none is set.
 fn model<'a>(of: &Occasion<'a>) -> &'a str {
     of.config.model.as_deref().unwrap_or_default()
 }
 
-/// The user and the chat that Ralph is told: those that the caller named; where it named none, those of the newest run of the
-/// conversation whose caller did, so that who goes on with it finds what the agent has made for them.
+/// The user and the chat for Ralph: those that the caller named, otherwise those of the newest run of the
+/// conversation whose caller named some, so that the agent finds what it has stored for them.
 fn whose(of: &Occasion<'_>) -> (CompactString, CompactString) {
     let named = |terms: &Terms| terms.user.is_some();
     let before = || of.view.runs.values().rev().map(Terms::of).find(named);
@@ -130,7 +132,7 @@ fn whose(of: &Occasion<'_>) -> (CompactString, CompactString) {
     (terms.user.unwrap_or_else(|| USER.into()), chat)
 }
 
-/// `AgentOS` takes forms, and keeps the history by the name of the session.
+/// A request to Agno's `AgentOS`, which takes forms and keeps the history of a session by its name.
 fn agno(of: &Occasion<'_>) -> Asked {
     let session = of.conversation.as_str();
     let message = words::news(of.view, of.agent, session).filter(|news| !news.is_empty());
@@ -139,7 +141,7 @@ fn agno(of: &Occasion<'_>) -> Asked {
     form(of, format!("{}/runs", agno_path(of.config)), &fields)
 }
 
-/// `agents/NAME`, unless the settings say that it is a team or a workflow.
+/// The path `agents/NAME`, unless the settings say that it is a team or a workflow.
 fn agno_path(config: &RemoteConfig) -> String {
     let name = config.model.as_deref().unwrap_or_default();
     let (kind, name) = match name.split_once('/') {
@@ -149,6 +151,7 @@ fn agno_path(config: &RemoteConfig) -> String {
     format!("/{kind}/{}", word(name))
 }
 
+/// A request with a form as its body.
 fn form(of: &Occasion<'_>, path: String, fields: &[(&str, &str)]) -> Asked {
     let boundary = format!("fanlight-{}", of.fresh);
     let field = |(name, value): &(&str, &str)| {
@@ -168,7 +171,7 @@ fn form(of: &Occasion<'_>, path: String, fields: &[(&str, &str)]) -> Asked {
     }
 }
 
-/// The server keeps the messages of a thread, and a thread has a UUID for a name.
+/// A request to LangGraph's server, which keeps the messages of a thread. A thread's name must be a UUID.
 fn langgraph(of: &Occasion<'_>) -> Asked {
     let thread = uuid_of(of.conversation.as_str());
     let news = words::news(of.view, of.agent, &thread).filter(|news| !news.is_empty());
@@ -178,7 +181,7 @@ fn langgraph(of: &Occasion<'_>) -> Asked {
     langgraph_with(of, &thread, ("input", json!({"messages": messages})), &[])
 }
 
-/// A run of a thread with `what` as its input, streamed in more modes than usual.
+/// A run of a thread with the input `what`, streamed in more modes than usual.
 fn langgraph_with(of: &Occasion<'_>, thread: &str, (name, what): (&str, Value), more: &[&str]) -> Asked {
     let modes = [more, &["messages-tuple", "updates", "custom"]].concat();
     let mut body = json!({
@@ -194,7 +197,7 @@ fn langgraph_with(of: &Occasion<'_>, thread: &str, (name, what): (&str, Value), 
     Asked { path, session: Some(thread.to_owned()), ..json_body(of, &body) }
 }
 
-/// A tool, with the schema of its arguments by the name `schema`.
+/// A tool with the schema of its arguments in the field `schema`.
 fn offered(tool: &OfferedTool, schema: &str) -> Value {
     let arguments =
         tool.schema.as_ref().map_or_else(|| json!({"type": "object", "properties": {}}), Json::to_value);
@@ -204,13 +207,14 @@ fn offered(tool: &OfferedTool, schema: &str) -> Value {
     told
 }
 
+/// Adds a field to an object.
 fn put(object: &mut Value, name: &str, value: Value) {
     if let Some(fields) = object.as_object_mut() {
         fields.insert(name.to_owned(), value);
     }
 }
 
-/// What a run behind AG-UI is begun with.
+/// The input of a run behind AG-UI.
 fn ag_ui_input(of: &Occasion<'_>, messages: &[Value], resume: Option<Vec<Value>>) -> Value {
     let tools: Vec<Value> = of.tools.iter().map(|tool| offered(tool, "parameters")).collect();
     let mut input = json!({
@@ -223,6 +227,7 @@ fn ag_ui_input(of: &Occasion<'_>, messages: &[Value], resume: Option<Vec<Value>>
     input
 }
 
+/// The body of a request to Forge.
 fn forge(of: &Occasion<'_>) -> Value {
     let mut messages = words::plain(of.view);
     let (mut user, mut system) = (String::new(), None);
@@ -246,6 +251,7 @@ fn forge(of: &Occasion<'_>) -> Value {
     fields.into()
 }
 
+/// The body of a request to Anthropic's API.
 fn anthropic(of: &Occasion<'_>) -> Value {
     let anthropic::AnthropicRequest { system, messages, .. } =
         anthropic::request(of.view, UnfinishedCalls::Answer);
@@ -264,15 +270,15 @@ fn anthropic(of: &Occasion<'_>) -> Value {
     fields.into()
 }
 
-/// What may stand in a path as it is.
+/// Characters that are percent-encoded in paths.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// A word as it may stand in a path.
+/// `text` percent-encoded for a path.
 fn word(text: &str) -> String {
     utf8_percent_encode(text, ESCAPED).to_string()
 }
 
-/// The UUID that only this name has.
+/// A UUID made from a hash of `name`.
 fn uuid_of(name: &str) -> String {
     let mut hasher = Sha256::new();
     hasher.update(b"fanlight conversation ");
@@ -280,7 +286,7 @@ fn uuid_of(name: &str) -> String {
     let digits: Vec<String> = hasher.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     let digits = digits.concat();
     let piece = |from: usize, to: usize| digits.get(from..to).unwrap_or_default().to_owned();
-    // Version 8: made in a way of one's own.
+    // Version 8: made in a custom way.
     format!("{}-{}-8{}-a{}-{}", piece(0, 8), piece(8, 12), piece(13, 16), piece(17, 20), piece(20, 32))
 }
 

@@ -1,5 +1,5 @@
-//! Agents elsewhere that pause for a person: what they ask, which calls stand for it here, and what was answered. All of it
-//! is in the log, so that a pause outlives the hub. Pure.
+//! Pauses: agents elsewhere that wait for a person. What they ask, which calls stand for the questions here,
+//! and what was answered. All of it is in the log, so that a pause survives the hub. Pure.
 //!
 //! ```text
 //! remote_pause ──▶ remote_answer, one for each call ──▶ remote_goes_on
@@ -18,39 +18,39 @@ use super::contract::{Asking, requests};
 use crate::run::Answer;
 use crate::settings::RemoteKind;
 
-/// The agent's own event that says what it waits for.
+/// The name of the hub's own event that says what the agent waits for.
 const PAUSE: &str = "remote_pause";
 
-/// The one that says what a person answered.
+/// The name of the hub's own event that says what a person has answered.
 const ANSWER: &str = "remote_answer";
 
-/// The one that says that the agent has taken the answers.
+/// The name of the hub's own event that says that the agent has taken the answers.
 const GOES_ON: &str = "remote_goes_on";
 
-/// By this name decoders tell what an agent asks, to the letter; the calls that it asks about come behind it.
+/// The name under which decoders report what an agent asks, unchanged; the calls that it concerns follow.
 pub(super) const INTERRUPT: &str = "interrupt";
 
-/// The name of a call that stands for a question which is about none.
+/// The name of a call that stands for a question without a call.
 const QUESTION: &str = "question";
 
-/// What an agent told that it asks.
+/// What an agent has said that it asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Told {
-    /// To the letter.
+    /// The question as the agent put it.
     pub(super) interrupt: Value,
-    /// The calls that it is about, in order.
+    /// The calls that it concerns, in order.
     pub(super) calls: Vec<Called>,
 }
 
-/// A call that waits.
+/// A call that waits for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Called {
-    /// Its id here.
+    /// Its id in the run.
     pub(super) tool: ToolCallId,
-    /// What the agent calls it.
+    /// Its id at the agent.
     pub(super) given: CompactString,
     pub(super) name: CompactString,
-    /// There is none: it stands for the question itself, and ends with the answer.
+    /// Whether it is no call of a tool, but stands for the question itself and ends with the answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_question: bool,
 }
@@ -62,29 +62,29 @@ pub(super) struct Ask {
     pub(super) calls: Vec<Called>,
 }
 
-/// What an agent waits for.
+/// Everything that an agent waits for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Pause {
-    /// What the agent calls the run, where it said so.
+    /// The agent's name for the run, if it has said one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) theirs: Option<String>,
     pub(super) asks: Vec<Ask>,
 }
 
-/// What a person said about a call.
+/// A person's answer about a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Answered {
     pub(super) tool: ToolCallId,
     pub(super) approved: bool,
-    /// Other arguments, where they were changed; to a question the answer.
+    /// Changed arguments; for a question, the answer to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) arguments: Option<Value>,
-    /// In the person's words.
+    /// The person's reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) why: Option<String>,
 }
 
-/// A pause, and how far it is answered.
+/// A pause and its answers so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct PauseState {
     pub(super) pause: Pause,
@@ -92,8 +92,9 @@ pub(super) struct PauseState {
 }
 
 impl Pause {
-    /// Of what an agent of that kind told, with calls of their own for questions that are about none, and the events that
-    /// say so. Nothing where a person has nothing to answer. `known` has the arguments of the calls.
+    /// Makes a pause of what an agent of that kind has asked, with calls of their own for questions without a
+    /// call; the events that say so are added to `out`. `None` if a person has nothing to answer. `known` has
+    /// the arguments of the calls.
     pub(super) fn of(
         speaks: RemoteKind,
         told: Vec<Told>,
@@ -111,7 +112,7 @@ impl Pause {
                 } else if request.is_question {
                     made += 1;
                     let tool = ToolCallId::new(&format_compact!("{QUESTION}-{fresh}-{made}"));
-                    // There is no tool of that name behind it, but the agent is answered by it.
+                    // No tool of that name exists; the answer to the agent refers to it.
                     let name = request.name.unwrap_or_else(|| QUESTION.into());
                     let text = request.text.or_else(|| (name != QUESTION).then(|| name.to_string()));
                     out.extend(opened(run, &tool, request.arguments, text));
@@ -137,8 +138,8 @@ impl Pause {
 }
 
 impl PauseState {
-    /// That of a run as its conversation has it; nothing where its agent waits for nobody, or has taken the answers, and
-    /// nothing of a run that others may write into.
+    /// Reads the pause of a run from the conversation. `None` if the agent waits for nobody or has taken the
+    /// answers, and for runs that others may write to.
     pub(super) fn of(run: &RunView) -> Option<Self> {
         if !run.own {
             return None;
@@ -165,17 +166,18 @@ impl PauseState {
         standing
     }
 
-    /// Whether nothing is left to answer.
+    /// Whether every call has an answer.
     pub(super) fn is_answered(&self) -> bool {
         self.pause.calls().all(|call| self.answer(call).is_some())
     }
 
-    /// What was said about a call.
+    /// The answer about a call, if there is one.
     pub(super) fn answer(&self, call: &Called) -> Option<&Answered> {
         self.answers.iter().find(|answer| answer.tool == call.tool)
     }
 
-    /// A person answers. Returns what is to be told of it; nothing where it was not asked, or is answered.
+    /// Takes a person's answer. Returns the events that say so; none if the call was not asked about or has
+    /// an answer.
     pub(super) fn take(&mut self, run: &RunId, tool: &ToolCallId, answer: Answer) -> Vec<Event> {
         let Some(call) = self.pause.calls().find(|call| call.tool == *tool).cloned() else {
             return Vec::new();
@@ -185,7 +187,7 @@ impl PauseState {
         }
         let answered = match answer {
             Answer::Yes { arguments } => {
-                // Whoever writes no JSON means the text.
+                // An answer that is not JSON is taken as text.
                 let value = |text: String| serde_json::from_str(&text).unwrap_or(Value::String(text));
                 Answered { tool: tool.clone(), approved: true, arguments: arguments.map(value), why: None }
             }
@@ -215,8 +217,8 @@ impl PauseState {
     }
 }
 
-/// Where among `calls` the one is that is asked about: of those with the same name the one with the same arguments, where
-/// one has them, else the first.
+/// The index among `calls` of the one that a request concerns. Of several with the same name, it is the one
+/// with the same arguments, otherwise the first.
 fn meant(request: &Asking, calls: &[Called], known: &RunView) -> Option<usize> {
     let is_it = |call: &Called| request.is_about(call.given.as_str(), call.name.as_str());
     let is_same = |call: &Called| {
@@ -228,7 +230,7 @@ fn meant(request: &Asking, calls: &[Called], known: &RunView) -> Option<usize> {
     same.or_else(|| calls.iter().position(is_it))
 }
 
-/// Whether a view keeps all of what is told, so that it can be read back.
+/// Whether a view keeps all of these events, so that the pause can be read back.
 pub(super) fn are_kept(told: &[Event]) -> bool {
     told.iter().all(|event| match &event.kind {
         Kind::Custom { name, value } if name.starts_with(BOOKKEEPING_PREFIX) => {
@@ -238,16 +240,17 @@ pub(super) fn are_kept(told: &[Event]) -> bool {
     })
 }
 
-/// That the agent has taken the answers.
+/// The event that says that the agent has taken the answers.
 pub(super) fn goes_on(run: &RunId) -> Event {
     custom(run, GOES_ON, Json::of(&json!({})))
 }
 
+/// One of the hub's own events.
 fn custom(run: &RunId, name: &str, value: Json) -> Event {
     Event::new(run, Kind::Custom { name: name.into(), value })
 }
 
-/// A call that stands for a question.
+/// The events of a call that stands for a question.
 fn opened(run: &RunId, tool: &ToolCallId, arguments: Value, text: Option<String>) -> [Event; 3] {
     let start = ToolStart { tool: tool.clone(), name: QUESTION.into(), server: false, given_id: None };
     let arguments = if arguments.is_object() { arguments } else { json!({"value": arguments}) };

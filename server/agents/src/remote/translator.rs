@@ -1,5 +1,5 @@
-//! What an agent elsewhere tells, made part of a run of the hub: one run however often it is asked in it, with ids that no
-//! other answer in it has, and without what the hub knows already. Pure.
+//! Turns the answers of an agent elsewhere into events of a run of the hub: one run however often the agent
+//! is asked in it, with ids that no other answer in it has, and without what the hub knows already. Pure.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,31 +14,36 @@ use super::pause::{Called, INTERRUPT, PauseState, Told};
 use crate::answer::Heard;
 use crate::ids::Ids;
 
-/// Translates the events of one answer into events of the run. A run that asks its agent again makes another one.
+/// Translates the events of one answer into events of the run. Each request of a run has its own translator.
 #[derive(Debug)]
 pub(super) struct RunTranslator {
     run: RunId,
+    /// The ids of calls.
     calls: Ids,
+    /// The ids of sub-agents that the run has used.
     taken: HashSet<AgentId>,
-    /// What the answer calls its sub-agents, and what the run does.
+    /// The answer's ids of sub-agents, with their ids in the run.
     agents: HashMap<AgentId, AgentId>,
+    /// The newest error of the main agent, until it is clear whether it ended the answer.
     failure: Option<ErrorFact>,
+    /// How the answer ended, if it said so.
     end: Option<RunEnd>,
+    /// Whether anything was said that belongs to an answer.
     has_begun: bool,
-    /// Calls of an answer before this one that it goes on with.
+    /// Calls of an earlier answer with which this one goes on.
     carried: HashSet<ToolCallId>,
-    /// Those of them to which a person did not agree: that is what came of them, whatever the agent makes of it.
+    /// Those of them to which a person did not agree. That is their result, whatever the agent makes of it.
     rejected: HashSet<ToolCallId>,
-    /// What the answer calls its calls and their tools.
+    /// The answer's ids of calls and their tools, by id in the run.
     names: HashMap<ToolCallId, Called>,
-    /// What it asks of a person.
+    /// What the agent asks a person.
     asks: Vec<Told>,
-    /// Calls that wait and were told of before what is asked: those of a member come before the pause of its team.
+    /// Calls that wait and came before their question: those of a team's member come before the team's pause.
     waiting: Vec<Called>,
 }
 
 impl RunTranslator {
-    /// Of `run`, in which `before` was told by other answers.
+    /// Translates an answer in `run`, in which `before` was told by earlier answers.
     pub(super) fn new(run: RunId, before: Option<&RunView>) -> Self {
         let mut calls = Ids::default();
         calls.taken(before.into_iter().flat_map(|run| run.tools.keys()));
@@ -59,7 +64,7 @@ impl RunTranslator {
         }
     }
 
-    /// The answer goes on with the calls of `run` that are open, and with those that waited and are answered.
+    /// Lets the answer go on with the open calls of `run`, and with those that waited and are answered.
     pub(super) fn carrying(mut self, run: Option<&RunView>, standing: &PauseState) -> Self {
         let open = run.into_iter().flat_map(|run| &run.tools).filter(|(_, tool)| !tool.state.is_final());
         let open = open.map(|(tool, call)| {
@@ -76,7 +81,7 @@ impl RunTranslator {
         self
     }
 
-    /// What of `said` is new, as events of the run.
+    /// The events of the run that are new in `said`.
     pub(super) fn tell(&mut self, said: Decoded) -> Vec<Event> {
         let mut told = Vec::with_capacity(said.envelopes.len());
         for envelope in said.envelopes {
@@ -86,8 +91,9 @@ impl RunTranslator {
         told
     }
 
-    /// The failure that did not end the answer, for that goes on with `next`: Forge says first that it has no tools, and
-    /// answers without them. Whether the run failed is then said by its end alone.
+    /// Returns an error that did not end the answer, because the answer goes on with `next`: Forge first
+    /// reports that it has no tools and then answers without them. Whether the run failed is then said by its
+    /// end alone.
     fn outlived(&mut self, next: &Kind) -> Option<Event> {
         let goes_on = match next {
             Kind::RunEnd(end) => end.status == RunStatus::Complete,
@@ -102,6 +108,7 @@ impl RunTranslator {
         Some(Event::new(&self.run, Kind::Error(fact)))
     }
 
+    /// Translates one event; `None` if it is not published.
     fn event(&mut self, event: Event) -> Option<Event> {
         let Event { mut kind, agent, .. } = event;
         let given = if let Kind::ToolStart(start) = &kind { Some(start.tool.clone()) } else { None };
@@ -112,7 +119,7 @@ impl RunTranslator {
         let is_main = agent.is_none();
         let agent = agent.map(|agent| self.own(agent));
         match &mut kind {
-            // The run is there, and ends when the answer does.
+            // The run exists already, and ends when the answer does.
             Kind::RunStart(start) => {
                 let (model, title) = (start.model.take(), start.title.take());
                 if model.is_none() && title.is_none() {
@@ -124,18 +131,18 @@ impl RunTranslator {
                 self.end = Some(std::mem::take(end));
                 return None;
             }
-            // Told when the answer is over, or goes on. One that was followed by another did not end it.
+            // Published when the answer is over or goes on. An error that another one follows did not end it.
             Kind::Error(fact) if is_main => kind = Kind::Error(self.failure.replace(fact.clone())?),
-            // What was said before is in the conversation.
+            // Earlier messages are in the conversation already.
             Kind::Message(_) => return None,
-            // Told once it is over that nothing but this is missing.
+            // Kept until the answer is over, when all calls are known.
             Kind::Custom { name, value } if name == INTERRUPT && is_main => {
                 let calls = std::mem::take(&mut self.waiting);
                 self.asks.push(Told { interrupt: value.to_value(), calls });
                 self.has_begun = true;
                 return None;
             }
-            // What the hub reads back as its own must not come from elsewhere.
+            // The hub acts on its own events, so they must not come from elsewhere.
             Kind::Custom { name, .. } if name.starts_with(BOOKKEEPING_PREFIX) => {
                 *name = format_compact!("agent_{name}");
             }
@@ -150,7 +157,8 @@ impl RunTranslator {
         Some(Event { kind, run: self.run.clone(), agent })
     }
 
-    /// Whether this is known of a call that the answer goes on with. Else the call is remembered, which it calls `given`.
+    /// Whether the event repeats what is known of a call with which the answer goes on. Otherwise remembers
+    /// the call, whose id in the answer is `given`.
     fn is_told(&mut self, kind: &Kind, given: Option<ToolCallId>) -> bool {
         use ToolState::{Pending, Writing};
         match kind {
@@ -172,7 +180,7 @@ impl RunTranslator {
         }
     }
 
-    /// The name that a sub-agent has in the run.
+    /// The id of a sub-agent in the run.
     fn own(&mut self, given: AgentId) -> AgentId {
         let Self { taken, agents, .. } = self;
         let own = agents.entry(given.clone()).or_insert_with(|| {
@@ -183,13 +191,13 @@ impl RunTranslator {
         own.clone()
     }
 
-    /// What was heard of the answer.
+    /// What was noticed of the answer so far.
     pub(super) fn heard(&self) -> Heard {
         let has_ended = self.end.as_ref().is_some_and(|end| end.status != RunStatus::Interrupted);
         Heard { has_begun: self.has_begun, has_ended, failure: self.failure.clone() }
     }
 
-    /// How the run ends, where nothing else went wrong, and what is asked of a person before it goes on.
+    /// How the run ends if nothing else went wrong, and what the agent asks a person before it goes on.
     pub(super) fn end(self) -> (RunEnd, Vec<Told>) {
         (self.end.unwrap_or_default(), self.asks)
     }

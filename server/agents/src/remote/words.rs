@@ -1,4 +1,5 @@
-//! A conversation in the words of those who are asked: whole, or what is new since they answered last. Pure.
+//! A conversation in the forms that agents elsewhere take: the whole history, or what is new since they last
+//! answered. Pure.
 
 use encode::reconstruct::history::{HistoryCall, HistoryPiece};
 use encode::reconstruct::{UnfinishedCalls, history};
@@ -7,10 +8,10 @@ use model::flow::{ConversationSection, turns};
 use model::view::{NoteBody, RunView};
 use serde_json::{Map, Value, json};
 
-/// The agent's own event that says by what name an agent elsewhere remembers the conversation.
+/// The name of the hub's own event with the agent's name for the session in which it keeps the conversation.
 pub(super) const SESSION: &str = "remote_session";
 
-/// Who said it, by the three names that everybody knows.
+/// The role of a message as one of the three names that all APIs know.
 pub(super) fn role(role: &str) -> &'static str {
     match role {
         "system" | "developer" => "system",
@@ -19,7 +20,7 @@ pub(super) fn role(role: &str) -> &'static str {
     }
 }
 
-/// Messages of texts alone. What one speaker said in a row is one message.
+/// Messages with text alone. Consecutive texts of the assistant are one message.
 pub(super) fn plain(view: &View) -> Vec<Plain> {
     let mut messages: Vec<Plain> = Vec::new();
     for said in history(view, UnfinishedCalls::Answer).0 {
@@ -39,14 +40,14 @@ pub(super) fn plain(view: &View) -> Vec<Plain> {
     messages
 }
 
-/// A message of a text alone.
+/// A message with text alone.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub(super) struct Plain {
     pub(super) role: &'static str,
     pub(super) content: String,
 }
 
-/// What people said since `agent` answered last in `session`; nothing where it never did.
+/// What people have said since `agent` last answered in `session`; `None` if it never has.
 pub(super) fn news(view: &View, agent: &str, session: &str) -> Option<Vec<String>> {
     let mut said = Vec::new();
     let mut is_known = false;
@@ -67,7 +68,7 @@ pub(super) fn news(view: &View, agent: &str, session: &str) -> Option<Vec<String
     is_known.then_some(said)
 }
 
-/// Whether the run was taken by the agent elsewhere, in that session of it.
+/// Whether the agent has accepted the run in that session.
 fn is_of(run: &RunView, session: &str) -> bool {
     run.own
         && run.notes.iter().any(|note| match &note.body {
@@ -78,7 +79,7 @@ fn is_of(run: &RunView, session: &str) -> bool {
         })
 }
 
-/// Everything as one text, for those who take no more than that and know nothing of what was said before.
+/// The whole conversation as one text, for agents that take no more than that and keep no history.
 pub(super) fn transcript(view: &View) -> String {
     let mut messages = plain(view);
     let news = messages.iter().rposition(|message| message.role != "user").map_or(0, |last| last + 1);
@@ -92,7 +93,8 @@ pub(super) fn transcript(view: &View) -> String {
     format!("What was said before:\n\n{before}\n\n{news}")
 }
 
-/// The messages of AG-UI. Their ids are their places behind `prefix`: nothing that was said goes away.
+/// The messages in AG-UI's form. Their ids are `prefix` and their index from 1, which is stable because
+/// nothing that was said goes away.
 pub fn ag_ui(view: &View, prefix: &str) -> Vec<Value> {
     let mut messages: Vec<Value> = Vec::new();
     let id = |messages: &Vec<Value>| format!("{prefix}{}", messages.len() + 1);
@@ -124,12 +126,14 @@ pub fn ag_ui(view: &View, prefix: &str) -> Vec<Value> {
     messages
 }
 
+/// A call in AG-UI's form.
 fn ag_ui_call(call: &HistoryCall) -> Value {
     let (name, arguments) = (call.name.as_str(), call.arguments.as_str());
     json!({"id": call.id, "type": "function", "function": {"name": name, "arguments": arguments}})
 }
 
-/// The messages of `useChat`. What the assistant said in a row is one message of several steps.
+/// The messages in the form of `useChat`. Consecutive texts and calls of the assistant are one message of
+/// several steps.
 pub(super) fn ai_sdk(view: &View) -> Vec<Value> {
     let mut messages: Vec<(&'static str, Vec<Value>)> = Vec::new();
     for said in history(view, UnfinishedCalls::Answer).0 {
@@ -156,6 +160,7 @@ pub(super) fn ai_sdk(view: &View) -> Vec<Value> {
         .collect()
 }
 
+/// A call in the form of `useChat`.
 fn ai_sdk_call(call: &HistoryCall) -> Value {
     let (kind, id, input) = (format!("tool-{}", call.name), &call.id, &call.arguments);
     let result = call.result.as_str();

@@ -1,4 +1,5 @@
-//! The agent loop, without clock and I/O: inputs come with the time, and what is to be done goes out as commands.
+//! The agent loop without clock and I/O: inputs come with the time, and what is to be done comes out as
+//! commands.
 
 use ::model::event::{
     ErrorFact, Message, PartEnd, RunEnd, RunStart, RunStatus, ToolProgress, ToolResult, ToolState,
@@ -14,14 +15,14 @@ use crate::settings::Plan;
 mod model;
 mod resume;
 
-/// What comes to an agent.
+/// An input of the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// The model said something: an event of its answer, decoded.
+    /// The model has said something: a decoded event of its answer.
     ModelEvent(Event),
-    /// The model's answer is over, or was never begun: with why, where it failed.
+    /// The model's answer is over, or did not begin: with the failure, if there was one.
     Silent(Option<ErrorFact>),
-    /// A call says how far it is.
+    /// A call reports its progress.
     Progress(ToolProgress),
     /// A call is over.
     Done(ToolResult),
@@ -31,56 +32,60 @@ pub(crate) enum Input {
     Again,
     /// A person stops the run.
     Stop,
-    /// Time went by.
+    /// Some time has passed.
     Time,
 }
 
-/// What an agent wants to be done.
+/// Something for the shell to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Command {
-    /// Keep this event.
+    /// Publish this event.
     Log(Event),
-    /// Ask the model, with the conversation as it stands now.
+    /// Ask the model, with the conversation as it is now.
     Ask(Ask),
-    /// Let go of the model's answer.
+    /// Stop reading the model's answer.
     HangUp,
     /// Execute a call.
     Execute(Execute),
-    /// Stop executing a call; what it gives back is of no interest any more.
+    /// Stop executing a call, whose result is no longer wanted.
     Abort(ToolCallId),
-    /// Nothing more will come.
+    /// The run is over.
     Over,
 }
 
-/// See [`Command::Ask`].
+/// Which request to the model to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ask {
-    /// Which answer of the run this is, from 1.
+    /// The number of the answer in the run, from 1.
     pub(crate) step: u32,
-    /// Which attempt at it, from 1.
+    /// The number of the attempt at it, from 1.
     pub(crate) attempt: u32,
 }
 
-/// How far an agent is.
+/// The phase of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Phase {
+    /// Nothing was done yet.
     Fresh,
-    /// The model was asked, and last heard of then.
+    /// The model is asked. Times here and below are in milliseconds since 1970.
     Asked {
+        /// When it last said something.
         heard: u64,
     },
-    /// The model has answered; the calls go on.
+    /// The model has answered; its calls go on.
     Answered,
-    /// The answer broke off. It is asked for again, not before that time and not before the calls are over.
+    /// The answer broke off. It is asked for again once the calls are over.
     Again {
+        /// Not before this time.
         at: u64,
     },
-    /// It failed for good, and ends when the calls are over.
+    /// The run has failed for good, and ends when the calls are over.
     Failed(ErrorFact),
     Over,
 }
 
-/// The state machine of one run. It decides and does nothing itself: each input returns the commands to carry out.
+/// The state machine of one run. It decides and does nothing itself: each input returns commands to carry
+/// out.
 #[derive(Debug)]
 pub(crate) struct Agent {
     plan: Plan,
@@ -88,22 +93,24 @@ pub(crate) struct Agent {
     phase: Phase,
     calls: Calls,
     ids: Ids,
+    /// The number of the present answer.
     step: u32,
+    /// The number of the attempt at it.
     attempt: u32,
-    /// Bytes of text in this answer.
+    /// How many bytes of text this answer has.
     said_bytes: usize,
-    /// Whether anything of this answer is kept already.
+    /// Whether anything of this answer was published.
     has_begun: bool,
-    /// Whether this answer calls for tools.
+    /// Whether this answer calls tools that the hub executes.
     has_called: bool,
-    /// Whether it calls for one that whoever asked for the run executes.
+    /// Whether this answer calls a tool that the caller executes.
     has_handed_over: bool,
-    /// What the model's own stream said went wrong.
+    /// The error that the model's stream has reported.
     failure: Option<ErrorFact>,
 }
 
 impl Agent {
-    /// Does `run` by `plan`. Begins with the first input.
+    /// Makes a state machine for `run` with the settings in `plan`. It begins with the first input.
     pub(crate) fn new(run: RunId, plan: Plan) -> Self {
         Self {
             plan,
@@ -121,22 +128,22 @@ impl Agent {
         }
     }
 
-    /// Whether nothing more will come.
+    /// Whether the run is over.
     pub(crate) fn is_over(&self) -> bool {
         self.phase == Phase::Over
     }
 
-    /// Whether it goes on only when a person has answered.
+    /// Whether the run goes on only after a person's answer.
     pub(crate) fn waits_for_consent(&self) -> bool {
         self.phase == Phase::Answered && self.calls.wait_for_consent()
     }
 
-    /// The calls about which a person is asked, with the arguments that they will be executed with.
+    /// The calls about which a person is asked, with the arguments with which they will be executed.
     pub(crate) fn asked_about(&self) -> impl Iterator<Item = (&ToolCallId, &str)> {
         self.calls.asked_about()
     }
 
-    /// Does nothing more: the run is as it is.
+    /// Does nothing more, and leaves the run as it is.
     pub(crate) fn leave(&mut self) {
         self.phase = Phase::Over;
     }
@@ -152,7 +159,8 @@ impl Agent {
         own.into_iter().chain(self.calls.due(&self.plan)).min()
     }
 
-    /// Takes what came at `now` (milliseconds since 1970). `random` is any random number.
+    /// Takes an input at the time `now` (milliseconds since 1970) and adds commands to `out`. `random` is a
+    /// random number, for the waits between attempts.
     pub(crate) fn take(&mut self, input: Input, now: u64, random: u64, out: &mut Vec<Command>) {
         if self.phase == Phase::Over {
             return;
@@ -184,30 +192,33 @@ impl Agent {
         self.go_on(now, out);
     }
 
-    /// That the run begins, or goes on.
+    /// The event that says that the run begins or goes on.
     fn start(&self) -> Kind {
         let (model, name) = (Some(self.plan.model.clone()), self.plan.name.clone());
         Kind::RunStart(RunStart { model, name, dialect: Some(RUNNER.into()), title: None })
     }
 
+    /// Publishes an event of the run.
     fn log(&self, kind: Kind, out: &mut Vec<Command>) {
         out.push(Command::Log(Event::new(&self.run, kind)));
     }
 
+    /// Publishes a new state of a call.
     fn change(&self, tool: ToolCallId, state: ToolState, out: &mut Vec<Command>) {
         let change = ToolStateChange { tool, state, queued_ms: None, exec_ms: None };
         self.log(Kind::ToolState(change), out);
     }
 
-    /// A call is over.
+    /// Publishes the result of a call.
     fn done(&mut self, mut result: ToolResult, now: u64, out: &mut Vec<Command>) {
-        // One that was given up may still answer.
+        // A call that was given up may still return a result.
         let Some(took) = self.calls.finish(&result.tool, now) else { return };
         result.queued_ms = result.queued_ms.or(took.queued_ms);
         result.exec_ms = result.exec_ms.or(took.exec_ms);
         self.log(Kind::ToolResult(result), out);
     }
 
+    /// Takes a person's answer about a call.
     fn consent(&mut self, tool: &ToolCallId, answer: Answer, now: u64, out: &mut Vec<Command>) {
         if !self.calls.awaits_consent(tool) {
             return;
@@ -231,15 +242,15 @@ impl Agent {
         }
     }
 
-    /// Why a call was rejected, as what a person says in the conversation: so everybody sees it, and the model is told with
-    /// its next request.
+    /// The reason for a rejection as a message of the person, so that all viewers see it and the model gets
+    /// it with its next request.
     fn reason(&self, tool: &ToolCallId, why: &str) -> Event {
         let message = MessageId::new(&format!("{}.{tool}.why", self.run));
         let message = Message { message, role: "user".into(), text: why.to_owned() };
         Event::new(&RunId::none(), Kind::Message(message))
     }
 
-    /// A person stops everything.
+    /// Stops the open calls, hangs up on the model and ends the run as cancelled.
     fn stop(&mut self, out: &mut Vec<Command>) {
         if matches!(self.phase, Phase::Asked { .. }) {
             out.push(Command::HangUp);
@@ -253,6 +264,7 @@ impl Agent {
         self.end(RunStatus::Cancelled, out);
     }
 
+    /// Ends calls and answers that have taken too long.
     fn time(&mut self, now: u64, random: u64, out: &mut Vec<Command>) {
         for tool in self.calls.overdue(&self.plan, now) {
             out.push(Command::Abort(tool.clone()));
@@ -268,7 +280,7 @@ impl Agent {
         }
     }
 
-    /// Does what comes next, once nothing is open.
+    /// Decides the next step once no call is open.
     fn go_on(&mut self, now: u64, out: &mut Vec<Command>) {
         if !self.calls.are_over() {
             return;
@@ -277,7 +289,7 @@ impl Agent {
             Phase::Answered if !self.has_called || self.has_handed_over => self.end(RunStatus::Complete, out),
             Phase::Answered if self.step >= self.plan.steps_max => {
                 let said = format!("the model has answered {} times and calls on", self.step);
-                // Told to go on, it has as many answers again.
+                // If a person resumes the run, the model may answer as many times again.
                 let fact = ErrorFact { retryable: None, ..failure("too_many_steps", &said, false) };
                 self.fail(fact, out);
             }
@@ -288,11 +300,13 @@ impl Agent {
         }
     }
 
+    /// Ends the run with an error.
     fn fail(&mut self, fact: ErrorFact, out: &mut Vec<Command>) {
         self.log(Kind::Error(fact), out);
         self.end(RunStatus::Error, out);
     }
 
+    /// Ends the run.
     fn end(&mut self, status: RunStatus, out: &mut Vec<Command>) {
         self.phase = Phase::Over;
         self.log(Kind::RunEnd(RunEnd { status, ..RunEnd::default() }), out);
@@ -300,6 +314,7 @@ impl Agent {
     }
 }
 
+/// A failure with this code.
 fn failure(code: &str, message: &str, retryable: bool) -> ErrorFact {
     ErrorFact {
         code: code.into(),

@@ -1,8 +1,8 @@
-//! The calls of a run that are not over: written, waiting for consent, for others or for their turn, executing.
+//! The open calls of a run: being written, waiting for consent, for others or for their turn, or executing.
 //!
-//! Calls are executed in batches: as soon as so many are written as the plan says, or when no other was written for as long as
-//! it says, or when the model has said all. Calls whose arguments name the same `item_id` go one after the other, in the order in which they were written; all
-//! others at the same time.
+//! Calls are executed in batches: once as many are written as the plan says, or no other was written for the
+//! time that it says, or the answer is complete. Calls whose arguments name the same `item_id` are executed
+//! one after another, in the order in which they were written; all others at the same time.
 
 use std::collections::HashSet;
 
@@ -20,49 +20,43 @@ pub(super) struct Took {
     pub(super) exec_ms: Option<u64>,
 }
 
-/// The open calls of one run, in the order in which the model wrote them.
+/// The open calls of one run, in the order in which the model wrote them. Part of the agent.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     open: IndexMap<ToolCallId, Call>,
-    /// All that were ever begun: none is begun twice.
+    /// All calls that were ever begun, so that none begins twice.
     begun: HashSet<ToolCallId>,
-    /// Whether the model has said all: nothing more is waited for.
+    /// Whether the answer is complete, so that no other call will come.
     all_written: bool,
 }
 
+/// A call that is open.
 #[derive(Debug)]
 struct Call {
     name: CompactString,
     arguments: String,
-    /// Calls with the same one go one after the other.
+    /// The `item_id` in its arguments: calls with the same one are executed one after another.
     item: Option<CompactString>,
     stage: Stage,
 }
 
+/// The stage of a call; times are in milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// The model still writes it.
+    /// The model is still writing it.
     Writing,
-    /// A person is asked.
-    Consent {
-        since: u64,
-    },
-    /// It waits for others to be executed with.
-    Ready {
-        since: u64,
-    },
-    /// Its batch is on; it waits for its turn.
-    Queued {
-        since: u64,
-    },
-    Executing {
-        queued_ms: u64,
-        since: u64,
-    },
+    /// A person is asked about it.
+    Consent { since: u64 },
+    /// It is written and waits for its batch.
+    Ready { since: u64 },
+    /// Its batch has begun, and it waits for its turn.
+    Queued { since: u64 },
+    /// It is being executed.
+    Executing { queued_ms: u64, since: u64 },
 }
 
 impl Calls {
-    /// The model begins to write a call. False where it did that before.
+    /// Notes that the model begins to write a call. False if it has begun before.
     pub(super) fn begin(&mut self, tool: &ToolCallId, name: &str) -> bool {
         let is_new = self.begun.insert(tool.clone());
         if is_new {
@@ -73,24 +67,25 @@ impl Calls {
         is_new
     }
 
-    /// Whether it was ever begun.
+    /// Whether the call was ever begun.
     pub(super) fn knows(&self, tool: &ToolCallId) -> bool {
         self.begun.contains(tool)
     }
 
-    /// A call that others execute.
+    /// Notes a call that others execute.
     pub(super) fn leave(&mut self, tool: &ToolCallId) {
         self.begun.insert(tool.clone());
     }
 
-    /// It writes more of the arguments.
+    /// Appends to the arguments of a call.
     pub(super) fn more(&mut self, tool: &ToolCallId, text: &str) {
         if let Some(call) = self.open.get_mut(tool).filter(|call| call.stage == Stage::Writing) {
             call.arguments.push_str(text);
         }
     }
 
-    /// A call is written. Returns whether a person must be asked; nothing for one that is not of this run's.
+    /// Notes that a call is written. Returns whether a person must be asked; `None` if it is not a call of
+    /// this run that is being written.
     pub(super) fn written(
         &mut self,
         tool: &ToolCallId,
@@ -112,7 +107,7 @@ impl Calls {
         Some(asks)
     }
 
-    /// A call that was written before this agent was there.
+    /// Adds a call that was written before the run was resumed.
     pub(super) fn inherit(&mut self, tool: &ToolCallId, name: &str, arguments: &str, asks: bool, now: u64) {
         self.begin(tool, name);
         if let Some(call) = self.open.get_mut(tool) {
@@ -122,17 +117,18 @@ impl Calls {
         }
     }
 
-    /// The model has said all that it will.
+    /// Notes that the answer is complete.
     pub(super) fn all_written(&mut self) {
         self.all_written = true;
     }
 
-    /// The model speaks again.
+    /// Notes that the next answer begins.
     pub(super) fn next_answer(&mut self) {
         self.all_written = false;
     }
 
-    /// The person agrees, perhaps with other arguments. False where nobody was asked. It is not held back for others.
+    /// Lets a call be executed to which a person agreed, perhaps with changed arguments. False if nobody was
+    /// asked. It does not wait for a batch.
     pub(super) fn consent(&mut self, tool: &ToolCallId, arguments: Option<&str>) -> bool {
         let Some(call) = self.open.get_mut(tool) else { return false };
         let Stage::Consent { since } = call.stage else { return false };
@@ -144,18 +140,18 @@ impl Calls {
         true
     }
 
-    /// Whether a person is asked about it.
+    /// Whether a person is asked about the call.
     pub(super) fn awaits_consent(&self, tool: &ToolCallId) -> bool {
         self.open.get(tool).is_some_and(|call| matches!(call.stage, Stage::Consent { .. }))
     }
 
-    /// Those about which a person is asked, with their arguments.
+    /// The calls about which a person is asked, with their arguments.
     pub(super) fn asked_about(&self) -> impl Iterator<Item = (&ToolCallId, &str)> {
         let asked = self.open.iter().filter(|(_, call)| matches!(call.stage, Stage::Consent { .. }));
         asked.map(|(tool, call)| (tool, call.arguments.as_str()))
     }
 
-    /// Whether a person is asked about some, and all others wait for that.
+    /// Whether a person is asked about some calls and no other can go on meanwhile.
     pub(super) fn wait_for_consent(&self) -> bool {
         let mut open = self.open.values();
         !self.open.is_empty()
@@ -163,7 +159,7 @@ impl Calls {
             && self.open.values().any(|call| matches!(call.stage, Stage::Consent { .. }))
     }
 
-    /// What is to be executed now.
+    /// Moves calls that can be executed now to that stage, and returns them.
     pub(super) fn dispatch(&mut self, plan: &Plan, now: u64) -> Vec<Execute> {
         if self.batch_at(plan).is_some_and(|at| at <= now) {
             for call in self.open.values_mut() {
@@ -181,7 +177,7 @@ impl Calls {
         let mut next = Vec::new();
         for (tool, call) in &mut self.open {
             let Stage::Queued { since } = call.stage else {
-                // Who was written earlier goes first, even while a person is asked about it.
+                // The call that was written first goes first, even while a person is asked about it.
                 if !matches!(call.stage, Stage::Executing { .. }) {
                     busy.extend(call.item.clone());
                 }
@@ -201,7 +197,7 @@ impl Calls {
         next
     }
 
-    /// When the calls that are ready are executed unless another one is written.
+    /// When the batch of written calls begins unless another call is written.
     fn batch_at(&self, plan: &Plan) -> Option<u64> {
         let ready = self.open.values().filter_map(|call| match call.stage {
             Stage::Ready { since } => Some(since),
@@ -214,7 +210,7 @@ impl Calls {
         Some(if at_once { newest } else { newest.saturating_add(plan.batch_ms) })
     }
 
-    /// A call is over. Returns how long it took; nothing for one that is not open (any more).
+    /// Removes a call that is over. Returns how long it took; `None` if it is not open.
     pub(super) fn finish(&mut self, tool: &ToolCallId, now: u64) -> Option<Took> {
         let call = self.open.shift_remove(tool)?;
         Some(match call.stage {
@@ -225,13 +221,13 @@ impl Calls {
         })
     }
 
-    /// Calls that have been executing for too long.
+    /// The calls that have been executing for too long.
     pub(super) fn overdue(&self, plan: &Plan, now: u64) -> Vec<ToolCallId> {
         let is_over = |call: &Call| matches!(call.stage, Stage::Executing { since, .. } if since.saturating_add(plan.call_ms) <= now);
         self.open.iter().filter(|(_, call)| is_over(call)).map(|(tool, _)| tool.clone()).collect()
     }
 
-    /// Calls that the model did not write to their end, and will not: they are forgotten.
+    /// Removes calls that the model did not finish writing, and returns them.
     pub(super) fn drop_unwritten(&mut self) -> Vec<ToolCallId> {
         let unwritten = self.open.iter().filter(|(_, call)| call.stage == Stage::Writing);
         let unwritten: Vec<_> = unwritten.map(|(tool, _)| tool.clone()).collect();
@@ -239,18 +235,18 @@ impl Calls {
         unwritten
     }
 
-    /// All that are open, with whether they execute; none is afterwards.
+    /// Removes all open calls, and returns each with whether it was executing.
     pub(super) fn drop_all(&mut self) -> Vec<(ToolCallId, bool)> {
         let executes = |call: &Call| matches!(call.stage, Stage::Executing { .. });
         std::mem::take(&mut self.open).into_iter().map(|(tool, call)| (tool, executes(&call))).collect()
     }
 
-    /// Whether nothing is open.
+    /// Whether no call is open.
     pub(super) fn are_over(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// When to look again.
+    /// When to look again, in milliseconds since 1970.
     pub(super) fn due(&self, plan: &Plan) -> Option<u64> {
         let ends = self.open.values().filter_map(|call| match call.stage {
             Stage::Executing { since, .. } => Some(since.saturating_add(plan.call_ms)),
@@ -260,7 +256,7 @@ impl Calls {
     }
 }
 
-/// What a call is about: a string or a number, as text.
+/// The `item_id` in a call's arguments: a string or a number, as text.
 fn item(arguments: &str) -> Option<CompactString> {
     #[derive(serde::Deserialize)]
     struct Item {

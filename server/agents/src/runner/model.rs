@@ -1,4 +1,4 @@
-//! Asking a model: one request made of the conversation as it stands, and what the model says as it comes.
+//! Asking a model: a request made from the conversation as it is, and the answer as it comes.
 
 use std::sync::Arc;
 
@@ -27,30 +27,31 @@ mod request;
 
 use request::Tools;
 
-/// Who answers.
+/// Who answers, in error texts.
 const WHO: &str = "model";
 
-/// A request to a model, and its answer.
+/// A request to a model and its answer. Owned by a task of its own, which the run aborts to close the
+/// connection.
 #[derive(Debug)]
 pub(super) struct ModelCall {
     call: Call,
     config: Arc<RunnerConfig>,
     conversation: ConversationId,
-    /// Tools that whoever asked for the run executes.
+    /// Tools that the caller executes.
     tools: Arc<[OfferedTool]>,
-    /// The model is to call no tools.
+    /// Whether the model may call no tools.
     without_tools: bool,
-    /// Tells the answer from others.
+    /// The number of the request, which distinguishes its answer from others.
     number: u64,
-    /// Takes what the model says.
+    /// Where notes go.
     inbox: mpsc::Sender<Note>,
-    /// Where its raw events go besides.
+    /// Sinks that get the raw events of the answer.
     streams: Streams,
 }
 
 impl ModelCall {
-    /// The request of this number in a run; `ticket` is reached when the log has all that the model is told. What the model says
-    /// goes to `inbox`, and as it came into `streams`.
+    /// Makes the request with this number in a run. `ticket` is reached when the log has everything that the
+    /// model is told. Notes go to `inbox`, raw events to `streams`.
     pub(super) fn new(
         parts: &RunParts,
         config: &Arc<RunnerConfig>,
@@ -59,7 +60,7 @@ impl ModelCall {
         streams: Streams,
     ) -> Self {
         Self {
-            // How long the model may say nothing is in the plan of its agent.
+            // The agent itself watches for how long the model is silent.
             call: Call::new(parts, WHO, &config.provider.upstream, ticket),
             config: Arc::clone(config),
             conversation: parts.place.conversation.clone(),
@@ -71,17 +72,18 @@ impl ModelCall {
         }
     }
 
-    /// Asks, and hands over what is said. The last note says that nothing more comes.
+    /// Sends the request and reports the answer. The last note is always [`Note::Silent`].
     pub(super) async fn run(self) {
         let failure = self.talk().await.err();
-        // Nobody listens to a model that was hung up on.
+        // The run may have given up this answer; then nobody reads the note.
         drop(self.inbox.send(Note::Silent(self.number, failure)).await);
     }
 
+    /// Sends the request and reads the answer.
     async fn talk(&self) -> Result<(), ErrorFact> {
         self.call.kept().await?;
         let api = self.config.provider.api;
-        // Only Anthropic's API is told of tools that may not be called.
+        // Only Anthropic's API needs to know tools that must not be called.
         let needs_none = self.without_tools && api != ModelApi::Anthropic;
         let servers: &[CompactString] = if needs_none { &[] } else { &self.config.tools };
         let offer = self.call.host().tools.offer(servers, api).await;
@@ -106,7 +108,7 @@ impl ModelCall {
         self.listen(self.call.hearing(answer, decoder)?.tapped(self.streams.tap())).await
     }
 
-    /// The tools `ours`, and those of whoever asked for the run. Where both have the same name, the latter's is meant.
+    /// The tools in `ours` and those of the caller. Of two with the same name, the caller's is used.
     fn offered(&self, ours: Vec<Value>) -> Vec<Value> {
         let api = self.config.provider.api;
         let name = |tool: &Value| {
@@ -122,6 +124,7 @@ impl ModelCall {
         ours.into_iter().filter(|tool| !is_theirs(tool)).chain(theirs).collect()
     }
 
+    /// Reads the answer to its end.
     async fn listen(&self, mut hearing: Hearing) -> Result<(), ErrorFact> {
         let mut heard = Heard::default();
         while let Some(out) = self.call.next(&mut hearing).await? {
@@ -131,7 +134,7 @@ impl ModelCall {
         hearing.verdict(heard)
     }
 
-    /// Hands over what was said. Of an answer that refuses only the reason counts.
+    /// Reports decoded events. Of a refusal, only its reason counts.
     async fn pass(&self, out: Decoded, heard: &mut Heard, is_refused: bool) {
         let mut events: Vec<Event> = Vec::with_capacity(out.envelopes.len());
         for envelope in out.envelopes {
@@ -153,6 +156,7 @@ impl ModelCall {
         }
     }
 
+    /// The request with its headers and key.
     fn request(&self, tools: Vec<Value>) -> Result<Request<Full<Bytes>>, ErrorFact> {
         let view = self.call.host().view(&self.conversation);
         let view = view.ok_or_else(|| failure("internal", "the conversation is gone", false))?;

@@ -1,4 +1,4 @@
-//! Carries out what an agent decides: keeps its events, asks its model, executes its calls.
+//! The shell: carries out what an agent decides. Publishes its events, asks its model, executes its calls.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -21,29 +21,30 @@ use crate::scribe::Scribe;
 use crate::settings::{Plan, RunnerConfig};
 use crate::streams::Streams;
 
-/// A run that the hub itself does: its agent, what it has asked and what it executes.
+/// A run that the hub itself does: its agent, its open request and the calls that are executing. Owned by the
+/// task of the run; dropping it ends all of them.
 #[derive(Debug)]
 pub(crate) struct Shell {
     parts: RunParts,
     config: Arc<RunnerConfig>,
     agent: Agent,
     scribe: Scribe,
-    /// Where the model's raw events go besides.
+    /// Sinks that get the raw events of the model.
     streams: Streams,
     inbox: mpsc::Receiver<Note>,
     notes: mpsc::Sender<Note>,
-    /// The calls that are executed. To drop one of these lets it be.
+    /// The calls that are executing. Dropping an entry stops the call.
     calls: HashMap<ToolCallId, DropGuard>,
-    /// The servers of which it was said that their tools are not there.
+    /// The servers of which it was already said that their tools cannot be used.
     missing: HashSet<CompactString>,
-    /// The request that is open.
+    /// The task of the open request.
     model: Option<AbortOnDropHandle<()>>,
-    /// How many requests there were.
+    /// How many requests were sent.
     asked: u64,
 }
 
 impl Shell {
-    /// A new run, whose beginning is in the conversation when this returns.
+    /// Begins a new run. Its beginning is in the conversation when this returns.
     pub(crate) fn begin(config: Arc<RunnerConfig>, parts: RunParts) -> Result<Self, PublishError> {
         let handed_over = parts.tools.iter().map(|tool| tool.name.clone()).collect();
         let plan = Plan { handed_over, ..config.plan.clone() };
@@ -53,7 +54,7 @@ impl Shell {
         Ok(shell)
     }
 
-    /// A run that is there already goes on as the conversation has it.
+    /// Resumes a run as the conversation has it.
     pub(crate) fn resume(config: Arc<RunnerConfig>, parts: RunParts) -> Result<Self, PublishError> {
         let (run, plan) = (parts.place.run.clone(), config.plan.clone());
         let agent = Agent::new(run.clone(), plan.clone());
@@ -61,7 +62,7 @@ impl Shell {
         let mut view = shell.scribe.look();
         let was_lost = view.as_ref().is_some_and(|view| view.loss.is_some());
         if was_lost {
-            // With this the hub opens again what only its own end had closed.
+            // This reopens a run that only the hub itself had ended.
             let (model, name) = (Some(plan.model.clone()), plan.name.clone());
             let start = Kind::RunStart(RunStart { model, name, dialect: Some(RUNNER.into()), title: None });
             shell.scribe.say(vec![Event::new(&run, start)])?;
@@ -95,7 +96,7 @@ impl Shell {
         }
     }
 
-    /// What a note is to the agent; nothing where it is of an answer that was hung up on.
+    /// Turns a note into inputs for the agent; none if it belongs to an answer that was given up.
     fn inputs(&mut self, note: Note) -> Vec<Input> {
         match note {
             Note::Events(number, events) if number == self.asked => {
@@ -111,7 +112,7 @@ impl Shell {
         }
     }
 
-    /// Gives the agent what came, and does what it wants then.
+    /// Gives the agent inputs and carries out its commands.
     fn give(&mut self, inputs: impl IntoIterator<Item = Input>) -> Result<(), PublishError> {
         let mut out = Vec::new();
         for input in inputs {
@@ -120,7 +121,7 @@ impl Shell {
         self.carry_out(out)
     }
 
-    /// Keeps what is to be kept, then does what is to be done: nothing is done of which the log does not know.
+    /// Publishes events first and then does the rest: nothing is done of which the log does not know.
     fn carry_out(&mut self, commands: Vec<Command>) -> Result<(), PublishError> {
         let mut events = Vec::new();
         let mut deeds = Vec::new();
@@ -130,7 +131,7 @@ impl Shell {
                 other => deeds.push(other),
             }
         }
-        // Before anybody can know that it is asked: what is remembered is what will be executed.
+        // Before anybody can know the question: what is noted is what will be executed.
         self.agent
             .asked_about()
             .for_each(|(tool, arguments)| self.parts.asked.remember_once(tool, arguments));
@@ -144,12 +145,13 @@ impl Shell {
                 Command::Log(_) | Command::Over => {}
             }
         }
-        // Whoever is told of it has what was kept already.
+        // After everything was published: whoever sees the change can read what led to it.
         let waits = self.agent.waits_for_consent();
         self.parts.waits.send_if_modified(|before| std::mem::replace(before, waits) != waits);
         Ok(())
     }
 
+    /// Asks the model, in a task of its own.
     fn ask(&mut self) {
         self.asked += 1;
         let (ticket, inbox) = (self.scribe.ticket(), self.notes.clone());
@@ -158,13 +160,13 @@ impl Shell {
         self.model = Some(AbortOnDropHandle::new(tokio::spawn(call.run())));
     }
 
-    /// Executes a call once the log has it.
+    /// Executes a call, in a task of its own, once the log has it.
     fn execute(&mut self, call: Execute) {
         let abort = CancellationToken::new();
         self.calls.insert(call.tool.clone(), abort.clone().drop_guard());
         let (host, config) = (Arc::clone(&self.parts.host), Arc::clone(&self.config));
         let (notes, ticket) = (self.notes.clone(), self.scribe.ticket());
-        // A model may call what it was not offered.
+        // A model may call a tool that it was not offered.
         let without_tools = self.parts.terms.without_tools;
         tokio::spawn(async move {
             let result = match host.kept(ticket).await {
@@ -173,7 +175,7 @@ impl Shell {
                 }
                 Ok(()) => {
                     let progress = notes.clone();
-                    // Only the newest counts: where too many wait, this one is not missed.
+                    // Only the newest progress counts, so one may be dropped if too many wait.
                     let told = move |it| drop(progress.try_send(Note::Progress(it)));
                     host.tools.execute(&config.tools, &call, Box::new(told), &abort).await
                 }
@@ -186,7 +188,7 @@ impl Shell {
         });
     }
 
-    /// Says, once for each, that the tools of these servers are not there.
+    /// Says, once for each server, that its tools cannot be used.
     fn say_missing(&mut self, servers: Vec<(CompactString, String)>) -> Result<(), PublishError> {
         let mut said = Vec::new();
         for (server, why) in servers {
@@ -198,7 +200,8 @@ impl Shell {
         self.scribe.say(said)
     }
 
-    /// The hub stops: the run is over for now, and all that was open is as it was when it goes on.
+    /// Ends the run for now because the hub stops. Everything that was open stays as it is until the run is
+    /// resumed.
     fn interrupt(&mut self) -> Result<(), PublishError> {
         self.model = None;
         self.calls.clear();
@@ -223,7 +226,8 @@ impl Source for Shell {
         &self.parts
     }
 
-    /// It has asked when it is made: what it says then is in the conversation before the turn counts as begun.
+    /// The first request was made in [`Shell::begin`], so that the beginning of the run is in the
+    /// conversation before the turn counts as begun.
     fn start(&mut self) -> Result<(), PublishError> {
         Ok(())
     }
@@ -231,7 +235,7 @@ impl Source for Shell {
     async fn note(&mut self) -> Note {
         match self.inbox.recv().await {
             Some(note) => note,
-            // It holds a sender itself.
+            // The shell holds a sender itself, so the channel is never closed.
             None => std::future::pending().await,
         }
     }

@@ -1,10 +1,11 @@
-//! Texts in the settings with places for what only the environment knows.
+//! Texts in the settings with placeholders that the environment fills.
 
-/// A text; `${NAME}` in it stands for what is in that variable of the environment, `${NAME:-other}` for `other` where it has
-/// nothing.
+/// A text in which `${NAME}` stands for the value of that environment variable, and `${NAME:-other}` for
+/// `other` if the variable is empty or not set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filled(Vec<TemplatePart>);
 
+/// A piece of such a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum TemplatePart {
     Text(String),
@@ -12,7 +13,7 @@ enum TemplatePart {
 }
 
 impl Filled {
-    /// The text; else what is wrong with it.
+    /// Parses a text. The error says what is wrong with it.
     pub fn new(text: &str) -> Result<Self, String> {
         let mut pieces = Vec::new();
         let mut rest = text;
@@ -33,12 +34,12 @@ impl Filled {
         Ok(Self(pieces))
     }
 
-    /// `text` to the letter, whatever it looks like.
+    /// Takes `text` as it is, without placeholders.
     pub(crate) fn literal(text: &str) -> Self {
         Self(vec![TemplatePart::Text(text.to_owned())])
     }
 
-    /// What of it stands there whatever the environment knows.
+    /// The parts that do not depend on the environment, defaults included.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|piece| match piece {
             TemplatePart::Text(text) => text.as_str(),
@@ -46,7 +47,7 @@ impl Filled {
         })
     }
 
-    /// The text with what the environment knows now; else the variable that is not set, in words.
+    /// Fills the text from the present environment. The error names a variable that is not set.
     pub(crate) fn filled(&self) -> Result<String, String> {
         let mut whole = String::new();
         for piece in &self.0 {

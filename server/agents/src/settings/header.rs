@@ -1,4 +1,4 @@
-//! Headers in the settings.
+//! Headers in the settings, checked.
 
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
@@ -21,13 +21,13 @@ const RESERVED: [&str; 10] = [
 /// A header whose value the environment fills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilledHeader {
-    /// Its name.
+    /// The name of the header.
     pub name: HeaderName,
     value: Filled,
 }
 
 impl FilledHeader {
-    /// The header `name` with `value`; else what is wrong with it.
+    /// Checks the header `name` with `value`. The error says what is wrong with it.
     pub fn new(name: &str, value: &str) -> Result<Self, String> {
         let of = |what: &str| format!("the header {name:?} {what}");
         let known = HeaderName::from_bytes(name.as_bytes()).map_err(|_odd| of("has a name that none has"))?;
@@ -41,17 +41,18 @@ impl FilledHeader {
         Ok(Self { name: known, value })
     }
 
-    /// The header that keys are usually in, with this key to the letter.
+    /// An `Authorization` header with this key.
     pub(crate) fn bearer(key: &str) -> Self {
         Self { name: AUTHORIZATION, value: Filled::literal(&format!("Bearer {key}")) }
     }
 
-    /// Whether it is the one that keys are usually in.
+    /// Whether it is the `Authorization` header.
     pub fn is_authorization(&self) -> bool {
         self.name == AUTHORIZATION
     }
 
-    /// Its value with what the environment knows now. Neither the trace nor the log may quote it.
+    /// Fills the value from the present environment. It is marked as sensitive, so that neither the trace nor
+    /// the log prints it.
     pub(crate) fn filled(&self) -> Result<HeaderValue, String> {
         let whole = self.value.filled().map_err(|why| format!("of its header {}: {why}", self.name))?;
         let value = HeaderValue::from_str(&whole);

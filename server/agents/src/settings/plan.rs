@@ -1,64 +1,65 @@
-//! How a run is to go: bounds, patience, what needs a person's consent.
+//! The bounds of a run, and what needs a person's consent.
 
 use compact_str::CompactString;
 use model::limits::PART_BYTES_MAX;
 
 use model::wildcard::matches;
 
-/// Calls that are executed together as soon as so many are written.
+/// How many written calls begin a batch at once.
 const BATCH_CALLS: usize = 5;
 
-/// How long the newest call that is written waits for another one, in milliseconds.
+/// How long the newest written call waits for another one, in milliseconds.
 const BATCH_MS: u64 = 100;
 
-/// Answers of the model in one run.
+/// Most answers of the model in one run.
 const STEPS_MAX: u32 = 50;
 
-/// Attempts at one answer.
+/// Most attempts at one answer.
 const ATTEMPTS_MAX: u32 = 5;
 
-/// Calls that are executed at the same time.
+/// Most calls that are executed at the same time.
 const CALLS_AT_ONCE: usize = 32;
 
 /// How long a call may take, in milliseconds.
 const CALL_MS: u64 = 120_000;
 
-/// How long a model may say nothing, in milliseconds.
+/// How long a model may be silent, in milliseconds.
 const SILENCE_MS: u64 = 120_000;
 
-/// The settings of one run. They stay as they were when it began, also over a restart.
+/// The settings of one run. They are taken when the run begins or is resumed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// The model that is asked.
+    /// The name of the model.
     pub model: CompactString,
     /// The name of the agent.
     pub name: Option<CompactString>,
-    /// Most answers of the model in the run; beyond, it fails as `too_many_steps`.
+    /// Most answers of the model in the run; beyond them it fails with `too_many_steps`.
     pub steps_max: u32,
     /// Most attempts at one answer.
     pub attempts_max: u32,
-    /// Most calls that are executed at the same time; the others wait.
+    /// Most calls that are executed at the same time; others wait.
     pub calls_at_once: usize,
-    /// Calls that are executed together as soon as so many are written.
+    /// How many written calls begin a batch at once.
     pub batch_calls: usize,
-    /// How long calls that are written wait for one more, in milliseconds: counted from the newest of them.
+    /// How long written calls wait for one more, in milliseconds from the newest of them.
     pub batch_ms: u64,
-    /// Most text of one answer that is kept, in bytes; the rest is left out.
+    /// Most bytes of text of one answer that are kept; the rest is dropped.
     pub text_bytes_max: usize,
     /// How long a call may take, in milliseconds.
     pub call_ms: u64,
-    /// How long a model may say nothing before it counts as lost, in milliseconds.
+    /// How long a model may be silent before it counts as lost, in milliseconds.
     pub silence_ms: u64,
-    /// Most tokens of an answer, where the model was told: says how much there is of one that broke off.
+    /// Most tokens of an answer, if the model is told. It shows how much there is of an answer that broke
+    /// off.
     pub tokens_max: Option<u64>,
-    /// Tools that are executed only with a person's consent: names with `*` for anything.
+    /// Tools that are executed only with a person's consent: names, in which `*` stands for any characters.
     pub needs_consent: Vec<CompactString>,
-    /// Tools that whoever asked for the run executes: a run that calls one of them ends with the call.
+    /// Tools that the caller executes: a run that calls one of them ends with the call.
     pub handed_over: Vec<CompactString>,
 }
 
 impl Plan {
-    /// With `model`, and the usual bounds.
+    /// The usual bounds, with `model`.
     pub fn new(model: &str) -> Self {
         Self {
             model: model.into(),

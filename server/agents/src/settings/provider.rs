@@ -1,8 +1,8 @@
-//! Where a model is, and how it is asked.
+//! The server of a model and how it is asked.
 
 use upstream::{Api, Upstream, UpstreamError};
 
-/// How a model is asked.
+/// The API of a model's server, as far as the hub's own loop uses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelApi {
     /// OpenAI's chat completions.
@@ -11,40 +11,41 @@ pub enum ModelApi {
     Anthropic,
 }
 
-/// The server of a model: its API, its address and the key for it. Read from the settings, once for each agent.
+/// The server of a model: its API, its address and its key. Read from the settings, once for each agent.
 #[derive(Debug, Clone)]
 pub struct Provider {
     /// How it is asked.
     pub api: ModelApi,
-    /// Where it is.
+    /// The server.
     pub upstream: Upstream,
-    /// What is put behind its path for a request.
+    /// The path below its URL for a request.
     pub path: &'static str,
-    /// The environment variable with its key.
+    /// The environment variable with its key, if there is one.
     pub key_env: Option<String>,
-    /// Whether there must be a key.
+    /// Whether a request without the key must fail.
     pub needs_key: bool,
 }
 
-/// Why a provider is none.
+/// Why a provider cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderError {
-    /// Nobody knows where it is.
+    /// The provider is unknown and has no URL.
     #[error("no provider is named {name:?}; there are {known}; others have a url")]
     Unknown {
-        /// The name.
+        /// The name in the settings.
         name: String,
-        /// Those that there are.
+        /// The names of known providers.
         known: String,
     },
-    /// Its URL is none.
+    /// The URL is invalid.
     #[error(transparent)]
     Url(#[from] UpstreamError),
 }
 
 impl Provider {
-    /// The provider `name`: one of the upstreams that are known or `named`; at `url` where that is given, as the vendor's own
-    /// SDKs take it. A key of the usual variable is only sent to the usual place.
+    /// The provider `name`: one of the upstreams that are known or in `named`, or one at `url`, which may be
+    /// written as for the vendor's own SDKs. The key in the vendor's usual variable is only sent to the
+    /// vendor's usual address.
     pub fn new(
         name: &str,
         url: Option<&str>,
@@ -80,17 +81,17 @@ impl Provider {
     }
 }
 
-/// What is behind the host for a request.
+/// The path below the host for a request.
 fn usual_path(api: Api) -> &'static str {
     match api {
         Api::OpenAi | Api::Ollama => "/v1/chat/completions",
         Api::Anthropic => "/v1/messages",
-        // Its copy of OpenAI's API.
+        // Gemini's copy of OpenAI's API.
         Api::Gemini => "/v1beta/openai/chat/completions",
     }
 }
 
-/// What is behind a base URL for a request; nothing where the URL is that of the request itself.
+/// The path below a base URL for a request; empty if the URL is that of the request itself.
 pub(super) fn path_behind(api: Api, url: &str) -> &'static str {
     let url = url.trim_end_matches('/');
     match api {

@@ -1,17 +1,17 @@
-//! Where raw events of a provider go besides, as a file that describes the provider says.
+//! Sinks of a provider's raw events, as a file that describes the provider sets them.
 
 use super::Filled;
 
 /// A sink of a provider's stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamSink {
-    /// Where to.
+    /// Where events go.
     pub target: StreamTarget,
-    /// Most events that wait for it; more are lost to it.
+    /// Most events that wait for it; beyond them, events are lost to it.
     pub events_max: usize,
 }
 
-/// See [`StreamSink`].
+/// Where the raw events of a provider go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamTarget {
     /// A file.
@@ -20,24 +20,24 @@ pub enum StreamTarget {
     Socket(StreamSocket),
 }
 
-/// A file with one event a line.
+/// A file with one event per line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamFile {
-    /// The file; `{thread_id}` in it stands for the conversation.
+    /// The path; `{thread_id}` in it stands for the name of the conversation.
     pub path: Filled,
-    /// The size at which it is renamed.
+    /// The size in bytes at which it is rotated; `None` for never.
     pub max_bytes: Option<u64>,
-    /// How many older ones are kept.
+    /// How many older files are kept.
     pub keep: usize,
 }
 
-/// A WebSocket that is sent one event a message.
+/// A WebSocket that gets one event per message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamSocket {
     /// Its address.
     pub url: Filled,
-    /// How often it is tried again to open it.
+    /// How many more attempts are made to open it.
     pub attempts: u32,
-    /// What comes while it is not open waits for it.
+    /// Whether events wait while it is not open; otherwise they are lost.
     pub waits: bool,
 }

@@ -1,6 +1,7 @@
-//! The sink into a file: one event a line. A file that is full is renamed, and the oldest removed.
+//! The sink into a file: one event per line. A full file is renamed, and the oldest is deleted.
 //!
-//! Runs that write into one file have one writer: a second one would not know that the first has renamed it.
+//! Runs that write to one file share one writer: a second one would not know that the first has renamed the
+//! file.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, create_dir_all};
@@ -16,24 +17,24 @@ use crate::rotate::rotate;
 use crate::run::RunAddress;
 use crate::settings::StreamFile;
 
-/// Events that are written at once.
+/// Most events that are written at once.
 const AT_ONCE: usize = 256;
 
-/// The writers that runs have, by the file.
+/// The writers in use, by path.
 type Writers = BTreeMap<PathBuf, Weak<Mutex<Writer>>>;
 
-/// Those of this process: so far reaches what is known of a file.
+/// The writers of this process.
 static WRITERS: parking_lot::Mutex<Writers> = parking_lot::Mutex::new(Writers::new());
 
-/// Writes into one file, for all runs that do.
+/// Writes to one file, for all runs that use it.
 #[derive(Debug)]
 struct Writer {
     path: PathBuf,
-    /// The file and its size, while it is open.
+    /// The file and its size in bytes, while it is open.
     open: Option<(File, u64)>,
 }
 
-/// Writes what comes, until nothing more does.
+/// Writes events until no more can come.
 pub(super) async fn run(
     target: &StreamFile,
     place: &RunAddress,
@@ -64,13 +65,13 @@ pub(super) async fn run(
         }
         events.clear();
     }
-    // Somebody may have moved the file away. Others go on with what is at the path now.
+    // The file may have been moved away. The next writer opens whatever is at the path then.
     writer.lock().await.open = None;
 }
 
-/// The one writer of the file. It goes with the last run that has it.
+/// The one writer of a file. It is dropped with the last run that uses it.
 fn writer_at(path: &Path) -> Arc<Mutex<Writer>> {
-    // One file may be named in two ways. What cannot be made absolute is no name of a file: to open it fails too.
+    // One file may be named in two ways. A path that cannot be made absolute cannot be opened either.
     let path = absolute(path).unwrap_or_else(|_no_name| path.to_owned());
     let mut writers = WRITERS.lock();
     writers.retain(|_, writer| writer.strong_count() > 0);
@@ -83,7 +84,8 @@ fn writer_at(path: &Path) -> Arc<Mutex<Writer>> {
 }
 
 impl Writer {
-    /// Writes whole lines. Where that fails the file is closed, and looked at anew when it is opened again.
+    /// Writes whole lines. After a failure the file is closed, and its end is checked when it is opened
+    /// again.
     fn write(&mut self, target: &StreamFile, lines: &[u8]) -> io::Result<()> {
         let is_full = |bytes: u64| target.max_bytes.is_some_and(|max| bytes >= max);
         let (mut file, mut bytes) = match self.open.take() {
@@ -100,7 +102,7 @@ impl Writer {
     }
 }
 
-/// Opens it at its end, where a line begins.
+/// Opens the file for appending, at the beginning of a line.
 fn append_to(path: &Path) -> io::Result<(File, u64)> {
     if let Some(folder) = path.parent() {
         create_dir_all(folder)?;
@@ -110,12 +112,12 @@ fn append_to(path: &Path) -> io::Result<(File, u64)> {
     if bytes == 0 || ends_a_line(path)? {
         return Ok((file, bytes));
     }
-    // A line was torn, by a write that failed or a hub that died. The next event is not to be lost with it.
+    // The last line was torn by a failed write or a crash. The next event must not be appended to it.
     file.write_all(b"\n")?;
     Ok((file, bytes.saturating_add(1)))
 }
 
-/// Whether the last line of a file that is not empty is whole.
+/// Whether the last line of a file that is not empty is complete.
 fn ends_a_line(path: &Path) -> io::Result<bool> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::End(-1))?;

@@ -1,5 +1,5 @@
-//! The sink into a WebSocket: one event a message. A socket that is lost is opened again; what comes meanwhile waits where
-//! that is wanted, else it is lost.
+//! The sink into a WebSocket: one event per message. A lost connection is opened again. Events that come
+//! meanwhile wait if the settings say so; otherwise they are lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,27 +15,27 @@ use upstream::{Api, RawConnection, Upstream, reason};
 use crate::host::Host;
 use crate::settings::StreamSocket;
 
-/// How long one try to open it, and to send or close, may take.
+/// How long one attempt to open, send or close may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The same once the hub drains, which must not take long.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Before another try; twice as long before each later one.
+/// The pause before the second attempt; each further pause is twice as long.
 const PAUSE: Duration = Duration::from_millis(250);
 
 type Socket = WebSocketStream<RawConnection>;
 
-/// Whoever is sent the events.
+/// The receiver of the events.
 struct Peer<'a> {
     host: &'a Arc<Host>,
     target: &'a StreamSocket,
-    /// With what only the environment knows: not to be shown.
+    /// The filled URL. It may contain secrets and must not be printed.
     url: String,
     socket: Option<Socket>,
 }
 
-/// Sends what comes, until nothing more does or it is given up.
+/// Sends events until no more can come or the receiver is given up.
 pub(super) async fn run(
     host: &Arc<Host>,
     target: &StreamSocket,
@@ -50,7 +50,7 @@ pub(super) async fn run(
     loop {
         let event = tokio::select! {
             event = inbox.recv() => event,
-            // What it says is of no interest; that it is gone, is.
+            // Its messages do not matter, but its end does.
             said = hear(&mut peer.socket) => {
                 if !said {
                     peer.socket = None;
@@ -62,7 +62,7 @@ pub(super) async fn run(
         match peer.deliver(&event).await {
             Ok(true) => {}
             Ok(false) => {
-                // It was lost on the way, and so is what came since.
+                // This event was lost, and so are those that came since.
                 lost.fetch_add(1, Ordering::Relaxed);
                 while inbox.try_recv().is_ok() {
                     lost.fetch_add(1, Ordering::Relaxed);
@@ -71,7 +71,7 @@ pub(super) async fn run(
             Err(why) => {
                 tracing::warn!(why, "a sink of the provider is given up");
                 lost.fetch_add(1, Ordering::Relaxed);
-                // What else the run says is lost too, and is counted before the sum is told.
+                // Events that still come are lost too, and are counted before the sum is logged.
                 while inbox.recv().await.is_some() {
                     lost.fetch_add(1, Ordering::Relaxed);
                 }
@@ -80,12 +80,12 @@ pub(super) async fn run(
         }
     }
     if let Some(mut socket) = peer.socket {
-        // Nobody is there who would mind.
+        // A failure to close does not matter any more.
         drop(in_time(host, socket.close(None)).await);
     }
 }
 
-/// Whether it is still there after it said something. Without one nothing is ever said.
+/// Whether the connection is still there after its next message. Never ready without a connection.
 async fn hear(socket: &mut Option<Socket>) -> bool {
     match socket {
         None => std::future::pending().await,
@@ -93,7 +93,7 @@ async fn hear(socket: &mut Option<Socket>) -> bool {
     }
 }
 
-/// What comes of it in time, which is short once the hub drains.
+/// The result of `work` in time, which is short once the hub drains.
 async fn in_time<T>(host: &Host, work: impl Future<Output = T>) -> Option<T> {
     let hurry = async {
         host.drain.cancelled().await;
@@ -106,10 +106,10 @@ async fn in_time<T>(host: &Host, work: impl Future<Output = T>) -> Option<T> {
 }
 
 impl Peer<'_> {
-    /// Whether the event was taken; it is lost where it was not and nothing waits. Fails, with the reason, when it was
-    /// tried often enough.
+    /// Delivers an event. False if it was lost because nothing waits. Fails with the reason when all attempts
+    /// have failed.
     async fn deliver(&mut self, event: &str) -> Result<bool, String> {
-        // A socket that was open before is no try: it may have been lost long ago.
+        // Sending over an open connection is no attempt: it may have been lost long ago.
         if self.socket.is_some() {
             if self.tell(event).await {
                 return Ok(true);
@@ -142,7 +142,7 @@ impl Peer<'_> {
         }
     }
 
-    /// Whether it took the event; else it is gone.
+    /// Sends the event. False if the connection is gone.
     async fn tell(&mut self, event: &str) -> bool {
         let Some(open) = &mut self.socket else { return false };
         let sent = in_time(self.host, open.send(Message::text(event))).await;
@@ -153,7 +153,7 @@ impl Peer<'_> {
         is_sent
     }
 
-    /// One try to open it; else why it is not.
+    /// Makes one attempt to open a connection. The error says why it failed.
     async fn open(&mut self) -> Result<(), String> {
         let opened = Box::pin(in_time(self.host, plug_in(self.host, &self.url))).await;
         self.socket = Some(opened.unwrap_or_else(|| Err(String::from("it does not answer")))?);
@@ -161,12 +161,13 @@ impl Peer<'_> {
     }
 }
 
+/// Opens a connection to `url`.
 async fn plug_in(host: &Arc<Host>, url: &str) -> Result<Socket, String> {
     let plain = url.strip_prefix("ws").filter(|rest| rest.starts_with("://") || rest.starts_with("s://"));
-    // The URL may hold a secret, and this is logged.
+    // The URL may contain a secret, and errors are logged.
     let plain = plain.ok_or("its URL begins neither with ws:// nor with wss://")?;
     let place = format!("http{plain}");
-    // Only the place counts here.
+    // Only the scheme and the host matter here.
     let origin = place.split(['?', '#']).next().unwrap_or_default();
     let upstream = Upstream::new("sink", origin, Api::OpenAi).map_err(|error| error.to_string())?;
     let plug = host.egress.connect(&upstream).await?;

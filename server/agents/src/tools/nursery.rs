@@ -1,5 +1,6 @@
-//! Starts the programs of tool servers. They die with the hub, however it dies: the hub is asked for that by the system, on
-//! Linux, which tells a program when the *thread* that started it is gone. So one thread starts them all and stays.
+//! Starts the programs of tool servers. They end with the hub, even if it crashes: on Linux the system is
+//! asked for that, and it tells a program when the *thread* that started it ends. So one thread starts them
+//! all and never ends.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -13,7 +14,7 @@ use tokio::sync::oneshot;
 /// The thread that starts programs.
 static STARTER: OnceLock<mpsc::Sender<Order>> = OnceLock::new();
 
-/// What programs are told of the hub's environment: the rest may hold keys that are not for them.
+/// Variables of the hub's environment that programs get. The others may contain keys that are not for them.
 const TOLD: [&str; 12] = [
     "HOME",
     "LANG",
@@ -29,14 +30,14 @@ const TOLD: [&str; 12] = [
     "USER",
 ];
 
-/// A program to be started.
+/// A program to be started, and where to send the result.
 struct Order {
     command: Command,
     runtime: Handle,
     done: oneshot::Sender<std::io::Result<Child>>,
 }
 
-/// Starts a program. What it says on stderr is in the hub's own.
+/// Starts a program. Its stderr is the hub's.
 pub(super) async fn start(
     launcher: &[OsString],
     words: &[String],
@@ -59,7 +60,7 @@ pub(super) async fn start(
     if let Some(directory) = directory {
         command.current_dir(directory);
     }
-    // A Ctrl-C in the terminal is for the hub, which ends it in its turn.
+    // A Ctrl-C in the terminal is for the hub, which then ends the program.
     #[cfg(unix)]
     command.process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).kill_on_drop(true);
@@ -72,13 +73,14 @@ pub(super) async fn start(
     started.map_err(|error| format!("{program} cannot be started: {error}"))
 }
 
+/// Starts the thread.
 fn starter() -> mpsc::Sender<Order> {
     let (orders, taken) = mpsc::channel::<Order>();
     let thread = std::thread::Builder::new().name(String::from("tool-servers"));
     let begun = thread.spawn(move || {
         for Order { mut command, runtime, done } in taken {
             let _inside = runtime.enter();
-            // Who asked may have given up; then the program ends here.
+            // If nobody waits for the program any more, dropping it ends it.
             drop(done.send(command.spawn()));
         }
     });

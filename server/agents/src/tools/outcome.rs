@@ -1,4 +1,5 @@
-//! What a tool gave back, of every kind of content that the protocol has: texts for the model, files and pages beside them.
+//! The result of a tool, from all kinds of content that the protocol has: texts for the model, with files and
+//! pages beside them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -8,21 +9,21 @@ use model::{Json, ToolCallId};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value, json};
 
-/// The scheme of resources that a tool made for the person alone, to be looked at and not to be read by the model.
+/// The scheme of resources that a tool made for people to look at, not for the model to read.
 const FOR_PERSONS: &str = "ui://";
 
-/// What stands beside the texts of a result.
+/// What comes beside the texts of a result.
 struct Beside {
     files: Vec<Value>,
-    /// Pages of HTML, or the addresses of pages.
+    /// Pages of HTML, or addresses of pages.
     embeds: Vec<Value>,
-    /// Bytes that files and pages may still have together.
+    /// How many more bytes files and pages may have together.
     room: usize,
 }
 
-/// The result of a call. Its output is a text where there is one, a list of texts where there are several, and what is
-/// structured where there is nothing else. Images, sounds, pages and other files stand beside it; their places in the list say
-/// what they are.
+/// Makes the result of a call. Its output is a text if there is only one, a list of texts if there are
+/// several, and the structured content if there is nothing else. Images, sounds, pages and other files come
+/// beside it; in the list, short texts say what they are.
 pub(super) fn outcome(tool: ToolCallId, result: CallToolResult) -> ToolResult {
     let mut texts = Vec::new();
     let mut beside = Beside { files: Vec::new(), embeds: Vec::new(), room: TOOL_FILES_BYTES_MAX };
@@ -45,7 +46,7 @@ pub(super) fn outcome(tool: ToolCallId, result: CallToolResult) -> ToolResult {
 }
 
 impl Beside {
-    /// What the model is told of a piece. What is no text is put beside.
+    /// The text that the model gets for a piece of content. What is not text is put beside it.
     fn text(&mut self, block: ContentBlock) -> String {
         match block {
             ContentBlock::Text(it) => it.text,
@@ -62,6 +63,7 @@ impl Beside {
         }
     }
 
+    /// The text for a resource.
     fn resource(&mut self, resource: ResourceContents) -> String {
         match resource {
             ResourceContents::TextResourceContents { uri, mime_type, text, .. } => {
@@ -82,7 +84,8 @@ impl Beside {
         }
     }
 
-    /// Puts a page beside; what the model is told of it: `text`, unless the page was made for the person.
+    /// Puts a page beside. Returns what the model is told of it: `text`, unless the page was made for the
+    /// person.
     fn page(&mut self, uri: &str, page: Page, text: &str) -> String {
         let Page(page) = page;
         let bytes = page.len();
@@ -98,6 +101,7 @@ impl Beside {
         format!("[{uri}]\n{text}")
     }
 
+    /// Puts a file beside, if there is room. Returns what the model is told of it.
     fn keep(&mut self, kind: &str, mime: &str, data: &str, name: Option<&str>) -> String {
         let place = name.map(|name| format!(" {name}")).unwrap_or_default();
         let bytes = data.len() / 4 * 3;
@@ -115,7 +119,8 @@ impl Beside {
 struct Page(String);
 
 impl Page {
-    /// The page that a resource of this media type is, if it is one: HTML, or a list of addresses, of which the first counts.
+    /// The page in a resource of this media type, if it is one: HTML, or a list of addresses, of which the
+    /// first counts.
     fn of(mime: Option<&str>, text: &str) -> Option<Self> {
         let mime = mime?.split(';').next()?.trim().to_ascii_lowercase();
         match mime.as_str() {

@@ -1,5 +1,5 @@
-//! Streamable HTTP to a server with tools, over the hub's own way out: its TLS, its roots, and the certificates that the
-//! settings add. What is wrong with a server is said in words of its own.
+//! Streamable HTTP to a tool server, over the hub's own connections: its TLS, its root certificates, and
+//! those that the settings add. Failures are put into words that name the cause.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -31,18 +31,18 @@ mod gauge;
 
 use answer::{complaint, events, is, media, refused, session, whole};
 
-/// How often one request is sent on to another place.
+/// How many redirects one request follows.
 const MOVES_MAX: usize = 4;
 
-/// The HTTP client of one tool server.
+/// The HTTP client of one tool server. Clones share the newest failure.
 #[derive(Debug, Clone)]
 pub(super) struct OverHttp {
     way: Way,
-    /// What was wrong last.
+    /// The newest failure, in words.
     fault: Arc<Mutex<Option<String>>>,
 }
 
-/// A request that nobody answered as wanted.
+/// The failure of a request that got no usable answer, in words.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Unanswered(String);
@@ -58,7 +58,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// The headers that are in every request.
+    /// Makes a request with the headers that all requests have.
     fn new(
         method: Method,
         uri: Arc<str>,
@@ -79,6 +79,7 @@ impl Asked {
         Ok(asked)
     }
 
+    /// Adds a header.
     fn put(&mut self, name: &str, value: &str) -> Result<(), Failure> {
         let name =
             HeaderName::from_bytes(name.as_bytes()).map_err(|_odd| unanswered("a header has no name"))?;
@@ -89,6 +90,7 @@ impl Asked {
         Ok(())
     }
 
+    /// The request for this address.
     fn at(&self, uri: &Uri) -> Request<Full<Bytes>> {
         let mut request = Request::new(Full::new(self.body.clone()));
         *request.method_mut() = self.method.clone();
@@ -98,11 +100,12 @@ impl Asked {
     }
 }
 
+/// A failure with these words.
 fn unanswered(why: &str) -> Failure {
     StreamableHttpError::Client(Unanswered(why.to_owned()))
 }
 
-/// What went wrong on the way to a server or back, in words.
+/// The words for a failure of a request or its answer.
 pub(super) fn why(error: &(dyn Error + Send + Sync + 'static)) -> String {
     match error.downcast_ref::<Failure>() {
         Some(StreamableHttpError::Client(Unanswered(why))) => why.clone(),
@@ -112,17 +115,17 @@ pub(super) fn why(error: &(dyn Error + Send + Sync + 'static)) -> String {
 }
 
 impl OverHttp {
-    /// To a server that is reached on that way.
+    /// Makes a client that sends over `way`.
     pub(super) fn new(way: Way) -> Self {
         Self { way, fault: Arc::default() }
     }
 
-    /// Where it is kept what was wrong last, in words.
+    /// Where the newest failure is stored, in words.
     pub(super) fn faults(&self) -> Arc<Mutex<Option<String>>> {
         Arc::clone(&self.fault)
     }
 
-    /// Keeps what is wrong.
+    /// Stores a failure, and passes it on.
     fn noted<T>(&self, came: Result<T, Failure>) -> Result<T, Failure> {
         if let Err(StreamableHttpError::Client(Unanswered(why))) = &came {
             *self.fault.lock() = Some(why.clone());
@@ -130,6 +133,7 @@ impl OverHttp {
         came
     }
 
+    /// Sends a request, and follows redirects to other paths of the same server.
     async fn send(&self, asked: Asked) -> Result<Response<ResponseBody>, Failure> {
         let mut uri: Uri = asked.uri.parse().map_err(|_odd| unanswered("its URL is none"))?;
         for _ in 0..MOVES_MAX {
@@ -146,6 +150,7 @@ impl OverHttp {
         Err(unanswered("it sends from one place to the next"))
     }
 
+    /// Opens a stream of events.
     async fn get(
         &self,
         asked: Asked,
@@ -160,6 +165,7 @@ impl OverHttp {
         }
     }
 
+    /// Sends a message and reads the answer: none, a stream of events, or one message.
     async fn post(
         &self,
         mut asked: Asked,
@@ -185,7 +191,7 @@ impl OverHttp {
             let events = events(response.into_body(), limits.max_sse_event_size);
             return Ok(StreamableHttpPostResponse::Sse(events, session));
         }
-        // Nobody waits for an answer to what is no request, whatever came.
+        // Nobody waits for the answer to a message that is not a request, whatever it is.
         let is_awaited = matches!(message, ClientJsonRpcMessage::Request(_));
         if !is(&response, JSON) {
             return if is_awaited {
@@ -244,7 +250,7 @@ impl StreamableHttpClient for OverHttp {
         let asked =
             Asked::new(Method::DELETE, uri, Some(&session_id), auth_header.as_deref(), custom_headers)?;
         let response = self.send(asked).await?;
-        // Who does not end sessions lets them lapse.
+        // Servers that do not end sessions on request let them expire.
         if response.status().is_success() || response.status() == StatusCode::METHOD_NOT_ALLOWED {
             return Ok(());
         }
@@ -290,7 +296,8 @@ impl StreamableHttpClient for OverHttp {
     }
 }
 
-/// Where a request goes that was sent on: to another path of the same server, else nowhere, since it may hold a key.
+/// The target of a redirect: another path of the same server. `None` for another server, because the request
+/// may contain a key.
 fn moved(from: &Uri, headers: &HeaderMap) -> Option<Uri> {
     let to: Uri = headers.get(LOCATION)?.to_str().ok()?.parse().ok()?;
     let is_same = |to: &Uri| to.scheme() == from.scheme() && to.authority() == from.authority();

@@ -1,4 +1,5 @@
-//! A session with one server: its program or its address, its tools, and who waits for its progress.
+//! A session with one server: its program or its address, its tools, and the receivers of its progress
+//! reports.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -30,23 +31,24 @@ use crate::settings::{FilledHeader, Reach, ToolServer};
 /// Most requests to one server at the same time.
 const REQUESTS_AT_ONCE: usize = 64;
 
-/// How often in a row a stream that broke off is asked for again.
+/// How many times in a row a broken stream is opened again.
 const RECONNECTS_MAX: usize = 6;
 
-/// An open MCP session with one server. Dropping it ends the session and, where there is one, the program.
+/// An open MCP session with one server. Dropping it ends the session and the program, if there is one.
 #[derive(Debug)]
 pub(super) struct Session {
     running: RunningService<RoleClient, Listener>,
     /// Its tools, as they were when the session began.
     pub(super) tools: Vec<Tool>,
-    /// Hears how far its calls are.
+    /// Receives the progress of its calls.
     pub(super) listener: Listener,
     /// Its program, which ends with the session.
     _program: Option<Child>,
 }
 
 impl Session {
-    /// Reaches a server. Takes as long as the server does.
+    /// Connects to a server and lists its tools. Takes as long as the server does; the caller limits the
+    /// time.
     pub(super) async fn begin(
         config: &ToolServer,
         launcher: &[OsString],
@@ -73,7 +75,7 @@ impl Session {
                 (listener.clone().serve(transport).await, None)
             }
         };
-        // What the way says is nearer to the cause than what became of it.
+        // The HTTP client's words are nearer to the cause than the library's.
         let fault = || faults.as_ref().and_then(|faults| faults.lock().take());
         let running = running
             .map_err(|error| fault().unwrap_or_else(|| format!("it does not speak the protocol: {error}")))?;
@@ -83,18 +85,18 @@ impl Session {
         Ok(Self { running, tools, listener, _program: program })
     }
 
-    /// Who is asked.
+    /// The other side, for sending requests.
     pub(super) fn peer(&self) -> &Peer<RoleClient> {
         self.running.peer()
     }
 
-    /// Whether it can be asked.
+    /// Whether requests can be sent.
     pub(super) fn is_open(&self) -> bool {
         !self.running.is_closed() && !self.peer().is_transport_closed()
     }
 }
 
-/// How a server is spoken to over HTTP.
+/// The settings for a server over HTTP.
 fn over_http(
     url: &str,
     key_env: Option<&str>,
@@ -104,7 +106,7 @@ fn over_http(
         .max_concurrent_requests(REQUESTS_AT_ONCE)
         .max_sse_event_size(TOOL_MESSAGE_BYTES_MAX)
         .max_json_response_size(TOOL_MESSAGE_BYTES_MAX);
-    // Calls have a time of their own; a stream that cannot be had back is not asked for until then.
+    // Calls have a time limit of their own; a stream that cannot be reopened is given up long before.
     let mut backoff = ExponentialBackoff::default();
     backoff.max_times = Some(RECONNECTS_MAX);
     config.retry_config = Arc::new(backoff);
@@ -123,21 +125,22 @@ fn over_http(
     Ok(config)
 }
 
-/// Most calls whose progress is kept although nobody listens yet.
+/// Most calls whose progress is kept although nobody receives it yet.
 const EARLY_MAX: usize = 64;
 
-/// Hears what a server says unasked: how far calls are. Nothing else is offered to servers.
+/// Receives what a server says without being asked: the progress of calls. Servers are offered nothing else.
+/// Clones share the receivers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Listener(Arc<Mutex<Listening>>);
 
-/// Is told how far a call is. Must not block.
+/// Called with the progress of a call. Must not block.
 pub(super) type OnProgress = Box<dyn Fn(ToolProgress) + Send + Sync>;
 
-/// Who is told how far one call is.
+/// The receiver of one call's progress.
 struct Hearer {
     tool: ToolCallId,
     told: OnProgress,
-    /// The highest progress so far.
+    /// The highest progress that was passed on.
     highest: f64,
 }
 
@@ -150,16 +153,16 @@ impl fmt::Debug for Hearer {
     }
 }
 
-/// Who is told how far which call is.
+/// The receivers of progress, by token.
 #[derive(Debug, Default)]
 struct Listening {
     told: HashMap<ProgressToken, Hearer>,
-    /// The newest progress of calls that nobody listens to: a server may speak before the call that it got is known here.
-    /// Bounded by [`EARLY_MAX`]; the oldest goes first.
+    /// The newest progress of calls without a receiver, because a server may report before the token of a
+    /// call is known here. Bounded by [`EARLY_MAX`]; the oldest goes first.
     early: IndexMap<ProgressToken, ProgressNotificationParam>,
 }
 
-/// Somebody who is told how far a call is, until this is dropped.
+/// A registered receiver. Dropping it unregisters the receiver.
 #[derive(Debug)]
 pub(super) struct Told {
     listener: Listener,
@@ -167,7 +170,7 @@ pub(super) struct Told {
 }
 
 impl Listener {
-    /// Tells `told` how far the call is that goes by `token`, also what the server said of it before.
+    /// Registers `told` for the call with this token. It also gets what the server has reported before.
     pub(super) fn listen(&self, token: ProgressToken, tool: ToolCallId, told: OnProgress) -> Told {
         let mut listening = self.0.lock();
         let mut hearer = Hearer { tool, told, highest: f64::NEG_INFINITY };
@@ -178,6 +181,7 @@ impl Listener {
         Told { listener: self.clone(), token }
     }
 
+    /// Passes a report to its receiver, or keeps it.
     fn hear(&self, said: ProgressNotificationParam) {
         let mut listening = self.0.lock();
         if let Some(hearer) = listening.told.get_mut(&said.progress_token) {
@@ -195,8 +199,8 @@ impl Listener {
 }
 
 impl Hearer {
-    /// Passes on what was said, unless more progress was said before: rmcp handles each notification in a task of its own, so
-    /// they arrive here in any order. A server's progress never falls, as its protocol says.
+    /// Passes on a report, unless a higher one was passed on before: rmcp handles each notification in a task
+    /// of its own, so they arrive in any order. According to the protocol, a server's progress never falls.
     fn hear(&mut self, said: ProgressNotificationParam) {
         let ProgressNotificationParam { progress: current, total, message, .. } = said;
         if current < self.highest {

@@ -1,5 +1,6 @@
-//! The files of access control in the data folder, for their owner alone: `tokens.json`, which `fanlight token` writes and the hub reads,
-//! and `shares.json`, which the hub writes. Each is replaced as a whole, so that nobody reads half of one.
+//! The files of access control in the data folder, readable for their owner alone: `tokens.json`, which
+//! `fanlight token` writes and the hub reads, and `shares.json`, which the hub writes. Each is replaced as a
+//! whole, so nobody reads half of one.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -9,42 +10,44 @@ use std::time::SystemTime;
 use access::{SECRET_BYTES, Secret, SecretKind, Share, Shares, TokenError, Tokens};
 use rustls::crypto::ring;
 
-/// Largest file that is read, in bytes: every token with all its grants fits.
+/// The largest file that is read, in bytes. A file with every token that is allowed, and all their grants, is
+/// smaller.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// Why a file of access control was not read or written.
+/// Why a file of access control cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The system did not do it.
+    /// The operating system refused.
     #[error("{path}: {error}")]
     Io {
         /// The file.
         path: String,
-        /// Why.
+        /// The error of the operating system.
         error: io::Error,
     },
-    /// It holds something else.
+    /// The file is not a valid list of tokens.
     #[error("{path}: {error}")]
     Tokens {
         /// The file.
         path: String,
-        /// Why.
+        /// What is wrong with it.
         error: TokenError,
     },
-    /// It holds something else.
+    /// The file is not a valid list of links.
     #[error("{path}: {error}")]
     Json {
         /// The file.
         path: String,
-        /// Why.
+        /// What is wrong with it.
         error: serde_json::Error,
     },
 }
 
-/// Bytes of the operating system's generator.
+/// Random bytes from the operating system's generator.
 ///
 /// # Panics
-/// When the system has none to give: without them there are no secrets.
+///
+/// If the system has none: without them there are no secrets.
 pub fn random() -> [u8; SECRET_BYTES] {
     let mut bytes = [0; SECRET_BYTES];
     let filled = ring::default_provider().secure_random.fill(&mut bytes);
@@ -52,33 +55,34 @@ pub fn random() -> [u8; SECRET_BYTES] {
     bytes
 }
 
-/// The file of tokens.
+/// The file of tokens. Several processes may change it: changes wait for each other.
 #[derive(Debug, Clone)]
 pub struct TokenStore {
     path: PathBuf,
 }
 
-/// What tells one state of a file from another.
+/// Modification time, length and inode of a file, to notice that it was replaced; `None` if there is none.
 pub(super) type Mark = Option<(SystemTime, u64, u64)>;
 
 impl TokenStore {
-    /// That of the data folder `folder`.
+    /// The file of tokens in the data folder `folder`.
     pub fn in_folder(folder: &Path) -> Self {
         Self { path: folder.join("tokens.json") }
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The tokens in it; none where there is no file.
+    /// Reads the tokens; none if there is no file.
     pub fn load(&self) -> Result<Tokens, StoreError> {
         let Some(text) = read(&self.path)? else { return Ok(Tokens::default()) };
         Tokens::read(&text).map_err(|error| StoreError::Tokens { path: shown(&self.path), error })
     }
 
-    /// Changes the tokens. Two that do so at the same time wait for each other.
+    /// Reads the tokens, changes them and writes them, under a lock between processes. Nothing is written if
+    /// `change` fails.
     pub fn change<T>(
         &self,
         change: impl FnOnce(&mut Tokens) -> Result<T, TokenError>,
@@ -96,14 +100,15 @@ impl TokenStore {
         Ok(changed)
     }
 
-    /// Makes a token: its secret, which nobody can read again.
+    /// Makes a token and stores its hash. Returns its secret, which cannot be read again. `now` is in
+    /// milliseconds since 1970.
     pub fn create(&self, new: access::NewToken<'_>, now: u64) -> Result<Secret, StoreError> {
         let secret = Secret::mint(SecretKind::Token, &random());
         self.change(|tokens| tokens.create(new, secret.hash(), now))?;
         Ok(secret)
     }
 
-    /// What tells this state of the file from another.
+    /// The present state of the file, for comparison with a later one.
     pub(super) fn mark(&self) -> Mark {
         let about = fs::metadata(&self.path).ok()?;
         #[cfg(unix)]
@@ -114,18 +119,19 @@ impl TokenStore {
     }
 }
 
-/// The file of links.
+/// The file of links. Only the hub writes it.
 #[derive(Debug)]
 pub(super) struct ShareStore {
     path: PathBuf,
 }
 
 impl ShareStore {
+    /// The file of links in the data folder `folder`.
     pub(super) fn in_folder(folder: &Path) -> Self {
         Self { path: folder.join("shares.json") }
     }
 
-    /// The links in it that are not over at `now`.
+    /// Reads the links that have not expired at `now`, in milliseconds since 1970.
     pub(super) fn load(&self, now: u64) -> Result<Shares, StoreError> {
         let Some(text) = read(&self.path)? else { return Ok(Shares::default()) };
         let all: Vec<Share> = serde_json::from_str(&text)
@@ -133,6 +139,7 @@ impl ShareStore {
         Ok(Shares::of(all, now))
     }
 
+    /// Writes all links.
     pub(super) fn save(&self, shares: &Shares) -> Result<(), StoreError> {
         let text = serde_json::to_string_pretty(shares.all());
         let text = text.map_err(|error| StoreError::Json { path: shown(&self.path), error })?;
@@ -140,11 +147,12 @@ impl ShareStore {
     }
 }
 
+/// The path as text for error messages.
 pub(super) fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// The text of the file; nothing where there is none.
+/// The text of a file; `None` if there is no file. Fails for files over [`FILE_BYTES_MAX`].
 fn read(path: &Path) -> Result<Option<String>, StoreError> {
     let wrong = |error| StoreError::Io { path: shown(path), error };
     match fs::metadata(path) {
@@ -159,7 +167,7 @@ fn read(path: &Path) -> Result<Option<String>, StoreError> {
     fs::read_to_string(path).map(Some).map_err(wrong)
 }
 
-/// Files that their owner alone may read.
+/// Options that make files which only their owner may read.
 pub(super) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -167,11 +175,11 @@ pub(super) fn private() -> OpenOptions {
     options
 }
 
-/// Puts `text` in place of what the file holds, all at once.
+/// Replaces the contents of a file at once. They are on the disk when this returns.
 fn replace(path: &Path, text: &str) -> Result<(), StoreError> {
     let fresh = path.with_extension("new");
     let write = || {
-        // What an attempt left behind may have other rights.
+        // A file that an earlier attempt left behind may have other permissions.
         match fs::remove_file(&fresh) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -181,7 +189,7 @@ fn replace(path: &Path, text: &str) -> Result<(), StoreError> {
         file.sync_all()?;
         fs::rename(&fresh, path)?;
         match path.parent() {
-            // So that the new name survives the loss of power.
+            // So that the new name survives a loss of power.
             Some(folder) => File::open(folder)?.sync_all(),
             None => Ok(()),
         }

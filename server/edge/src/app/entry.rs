@@ -1,4 +1,4 @@
-//! How connections come in: over TLS, plain from this machine or from a proxy that was named, or not at all.
+//! How connections come in: over TLS, in plain from this machine or from a named proxy, or not at all.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,15 +14,17 @@ use crate::http::access::Peer;
 use crate::http::patience::Patient;
 use crate::state::Shared;
 
-/// Connections whose TLS is not agreed on yet, at a time; one more is closed. Each takes some 100 KiB, for nobody who is known.
+/// Most connections at a time whose TLS is not agreed on yet; one more is closed. Each takes some 100 KiB,
+/// and its peer is not known yet.
 const HANDSHAKES_MAX: usize = 1_024;
 
-/// Bytes that wait in the hub between TLS and what speaks HTTP, in each direction.
+/// Bytes in each direction that the hub buffers between TLS and HTTP.
 const RELAY_BYTES: usize = 16 << 10;
 
+/// One permit for each handshake.
 static HANDSHAKES: Semaphore = Semaphore::const_new(HANDSHAKES_MAX);
 
-/// Serves a connection that came, where it may.
+/// Spawns a task that serves a new connection, or closes it if it is not allowed.
 pub(super) fn enter(shared: &Arc<Shared>, stream: TcpStream, from: SocketAddr, router: &Router) {
     let address = from.ip();
     if shared.tls.is_some() {
@@ -35,8 +37,8 @@ pub(super) fn enter(shared: &Arc<Shared>, stream: TcpStream, from: SocketAddr, r
     }
 }
 
-/// Agrees on TLS, and passes what is said in it between the peer and a connection inside this process: what writes frames to sockets
-/// writes to bare TCP.
+/// Agrees on TLS, then relays between the peer and a TCP connection inside this process, because frames are
+/// written to bare TCP sockets.
 async fn over_tls(shared: Arc<Shared>, stream: TcpStream, from: SocketAddr, router: Router) {
     let Some(tls) = &shared.tls else { return };
     let Ok(permit) = HANDSHAKES.try_acquire() else {
@@ -47,7 +49,7 @@ async fn over_tls(shared: Arc<Shared>, stream: TcpStream, from: SocketAddr, rout
         tracing::debug!(%error, "the connection stays as the kernel made it");
     }
     let acceptor = TlsAcceptor::from(tls.current());
-    // A peer that takes nothing is dead here as it is without TLS.
+    // A peer that takes no bytes counts as dead, as it does without TLS.
     let stream = Patient::new(stream, shared.config.reader_silent);
     let accepted = tokio::time::timeout(HEAD_TIMEOUT, acceptor.accept(stream)).await;
     drop(permit);
@@ -70,14 +72,14 @@ async fn over_tls(shared: Arc<Shared>, stream: TcpStream, from: SocketAddr, rout
     }
 }
 
-/// Both ends of a connection inside this process.
+/// Makes a TCP connection inside this process and returns both of its ends.
 async fn pair() -> io::Result<(TcpStream, TcpStream)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let between = TcpStream::connect(listener.local_addr()?).await?;
     between.set_nodelay(true)?;
     let own = between.local_addr()?;
     loop {
-        // Somebody else on this machine may have been faster.
+        // Another process on this machine may have connected first.
         let (inside, from) = listener.accept().await?;
         if from == own {
             return Ok((inside, between));

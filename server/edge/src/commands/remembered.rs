@@ -1,4 +1,4 @@
-//! The answers to the commands that were done last: a command that is repeated is not done twice.
+//! The answers to the newest commands, so that a repeated command is not carried out twice.
 
 use std::hash::{Hash as _, Hasher as _};
 
@@ -9,20 +9,22 @@ use model::command::Done;
 use model::limits::COMMANDS_REMEMBERED_MAX;
 use parking_lot::Mutex;
 
-/// How many conversations may be commanded at the same time.
+/// How many locks there are for commands that are being carried out.
 const AT_WORK: usize = 16;
 
-/// The answers to the commands that were done last.
+/// The answers to the newest commands, at most `COMMANDS_REMEMBERED_MAX`. Owned by the hub's state.
 #[derive(Debug, Default)]
 pub(crate) struct Remembered {
+    /// By conversation and id of the command, the oldest first.
     done: Mutex<IndexMap<(ConversationId, CompactString), Done>>,
-    /// Held while a command is carried out: the same one may come over two connections at once. Each stands for some of the
-    /// conversations.
+    /// Held while a command is carried out, because the same one may come over two connections at once. Each
+    /// lock stands for the conversations of one hash stripe.
     at_work: [tokio::sync::Mutex<()>; AT_WORK],
 }
 
 impl Remembered {
-    /// Waits until nobody else commands in `conversation`, or in one of those that share its turn.
+    /// Waits until no other command runs in `conversation` or in one that shares its lock. Drop the guard
+    /// when the command is done.
     pub(super) async fn turn(
         &self,
         conversation: &ConversationId,
@@ -33,12 +35,12 @@ impl Remembered {
         }
     }
 
-    /// What came of a command before, where it is remembered.
+    /// The answer to a command that was carried out before, if it is remembered.
     pub(super) fn get(&self, key: &(ConversationId, CompactString)) -> Option<Done> {
         self.done.lock().get(key).cloned()
     }
 
-    /// Remembers what came of a command.
+    /// Remembers the answer to a command.
     pub(super) fn put(&self, key: (ConversationId, CompactString), came: Done) {
         let mut done = self.done.lock();
         if done.len() >= COMMANDS_REMEMBERED_MAX {
@@ -48,6 +50,7 @@ impl Remembered {
     }
 }
 
+/// The index of the lock that stands for `conversation`.
 fn stripe(conversation: &ConversationId) -> usize {
     let mut hasher = fnv::FnvHasher::default();
     conversation.hash(&mut hasher);

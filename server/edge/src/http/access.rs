@@ -1,9 +1,10 @@
-//! Who asks, and whether they may: before any handler, each request is matched with its line in the table of the crate `access`. What
-//! counts is the route that the router has chosen and the parameters that the handler will be given, so no spelling of a path is allowed by
-//! one rule and served by another.
+//! Admission: who sends a request, and whether they may. Before any handler, each request is matched with its
+//! line in the table of the crate `access`. The check uses the route that the router has chosen and the
+//! parameters that the handler gets, so no spelling of a path is allowed by one rule and served by another.
 //!
-//! A program shows its token as `Authorization: Bearer`, a browser its session in a cookie. Calls through the proxy have the vendor's key
-//! in `Authorization`, so there the token is in `Fanlight-Token`, which stays here.
+//! A program sends its token as `Authorization: Bearer`, a browser its session in a cookie. In calls through
+//! the proxy `Authorization` has the vendor's key, so there the token is in `Fanlight-Token`, which is not
+//! passed on.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -34,18 +35,18 @@ use ending::Ending;
 pub(crate) use login::{form, log_in, log_out};
 pub(crate) use shares::{follow, share, shares, unshare};
 
-/// Carries the token of a call through the proxy.
+/// The header with the token of a call through the proxy.
 const TOKEN: HeaderName = HeaderName::from_static("fanlight-token");
 
-/// Where the proxy's routes begin.
+/// The beginning of the proxy's paths.
 const PROXY: &str = "/proxy/";
 
-/// How a connection came: an extension of every request.
+/// How a connection came in. Every request has it as an extension.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer {
-    /// Whose it is.
+    /// The address of the peer.
     pub(crate) address: IpAddr,
-    /// Whether the hub itself speaks TLS with it.
+    /// Whether the hub itself speaks TLS with the peer.
     pub(crate) is_tls: bool,
 }
 
@@ -55,16 +56,17 @@ impl Default for Peer {
     }
 }
 
-/// Whoever asks; everybody where access control is off. A handler that is given it has a route that wants somebody to be known.
+/// Whoever sends a request; everybody while access control is off. A handler that extracts it must have a
+/// route that needs a known caller.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller(pub(crate) Arc<Principal>);
 
-/// Whoever opens a socket, where the request says so.
+/// Whoever opens a socket, if the request says so.
 #[derive(Debug, Clone)]
 pub(crate) struct Greeting(pub(crate) Option<Admission>);
 
 impl Caller {
-    /// A problem where the caller has no `right` on `conversation`.
+    /// Fails with a problem if the caller does not have `right` on `conversation`.
     pub(crate) fn may(&self, right: Right, conversation: &str) -> Result<(), Problem> {
         if self.0.may(right, conversation) { Ok(()) } else { Err(Denial::Forbidden.into()) }
     }
@@ -93,12 +95,14 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     }
 }
 
+/// The caller that [`admit`] has found.
 fn of(parts: &Parts) -> Result<Caller, Problem> {
     let known = parts.extensions.get::<Caller>().cloned();
     known.ok_or_else(|| Problem::new(ErrorCode::Internal, "nobody was asked who they are"))
 }
 
-/// A problem where the caller may not publish what a call through the proxy says, to `named` or, where the call names none, anywhere.
+/// Fails with a problem if the caller may not publish what a call through the proxy records: to `named`, or
+/// anywhere if the call names no conversation.
 pub(crate) fn may_record(parts: &Parts, named: Option<&ConversationId>) -> Result<(), Problem> {
     let Caller(principal) = of(parts)?;
     let may = match named {
@@ -128,13 +132,13 @@ impl From<Denial> for Problem {
 /// What the route of a request needs and shows. `None` for a route or method without a line.
 fn line_of(path: Option<&MatchedPath>, method: &Method) -> Option<(Need, Shows)> {
     match path {
-        // The files of the page.
+        // No route matched: the files of the page.
         None => Some((Need::Known, Shows::Nothing)),
         Some(path) => routes::find(method.as_str(), path.as_str()),
     }
 }
 
-/// Marks the values that hold secrets, so that nothing that prints headers prints them.
+/// Marks header values with secrets as sensitive, so that nothing that prints headers prints them.
 fn hide(headers: &mut HeaderMap) {
     for name in [header::AUTHORIZATION, header::COOKIE, TOKEN] {
         if let header::Entry::Occupied(mut values) = headers.entry(name) {
@@ -143,7 +147,7 @@ fn hide(headers: &mut HeaderMap) {
     }
 }
 
-/// Lets a request through to its handler, or answers it.
+/// The middleware: passes a request on to its handler, or answers it.
 pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let path = parts.extensions.get::<MatchedPath>().cloned();
@@ -166,7 +170,8 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
     let shown = credential(&shared, &parts);
     let admission = match shown {
         Ok(found) => found.ok_or(Denial::Missing),
-        // Over a socket it is told in words that a page can hear; a program that showed a token hears it here.
+        // Over a socket the page is told in a frame, which it can read; a program that sent a token is told
+        // here.
         Err(denial) if is_open && !parts.headers.contains_key(header::AUTHORIZATION) => Err(denial),
         Err(denial) => return refused(&shared, &parts, None, denial),
     };
@@ -203,7 +208,7 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
 fn about(parts: &Parts, deed: Deed, who: Option<&Principal>, conversation: Option<&str>) -> Audited {
     let peer = parts.extensions.get::<Peer>().copied().unwrap_or_default();
     let path = parts.extensions.get::<MatchedPath>().map_or("a file of the page", MatchedPath::as_str);
-    let told = Audited::new(deed, who.map_or("", Principal::name)).from(peer.address);
+    let told = Audited::new(deed, who.map_or("", Principal::name)).at(peer.address);
     let told = told.with(format!("{} {path}", parts.method));
     match conversation {
         None => told,
@@ -211,7 +216,8 @@ fn about(parts: &Parts, deed: Deed, who: Option<&Principal>, conversation: Optio
     }
 }
 
-/// Has the request served for as long as `admission` holds: its body, the wait for its answer, and the answer's body.
+/// Serves a request for as long as `admission` holds: its body, the wait for the answer, and the answer's
+/// body.
 async fn served(shared: &Arc<Shared>, admission: Admission, request: Request, next: Next) -> Response {
     let over = || {
         let (shared, admission) = (Arc::clone(shared), admission.clone());
@@ -224,7 +230,7 @@ async fn served(shared: &Arc<Shared>, admission: Admission, request: Request, ne
         denial = over() => Problem::from(denial).into_response(),
     };
     let kind = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
-    // Streams in the dialects of others have no such event, and are cut.
+    // Only the hub's own event streams have an event for it; streams in other dialects are cut.
     let is_events = path == Some(true) && kind.is_some_and(|kind| kind.starts_with(b"text/event-stream"));
     response.map(|body| {
         let ending = Ending::wrap(body, over());
@@ -232,13 +238,13 @@ async fn served(shared: &Arc<Shared>, admission: Admission, request: Request, ne
     })
 }
 
-/// The conversation that the path names, as the handler will be given it.
+/// The conversation in the path, as the handler will get it.
 async fn conversation(parts: &mut Parts) -> Option<String> {
     let params = RawPathParams::from_request_parts(parts, &()).await.ok()?;
     params.iter().find(|(name, _)| *name == "conversation").map(|(_, value)| value.to_owned())
 }
 
-/// How the request came, as far as it is known for sure.
+/// Whether the request came over a secure channel, as far as that is certain.
 pub(crate) fn channel(shared: &Shared, parts: &Parts) -> Channel {
     let peer = parts.extensions.get::<Peer>().copied().unwrap_or_default();
     let mut said = parts.headers.get_all("x-forwarded-proto").iter();
@@ -251,7 +257,7 @@ pub(crate) fn channel(shared: &Shared, parts: &Parts) -> Channel {
     }
 }
 
-/// Who calls, by what the request shows; nothing where it shows nothing.
+/// Admits the sender of the request by what it shows; `None` if it shows nothing.
 fn credential(shared: &Shared, parts: &Parts) -> Result<Option<Admission>, Denial> {
     if parts.uri.path().starts_with(PROXY) {
         refuse_mistaken(parts)?;
@@ -264,7 +270,7 @@ fn credential(shared: &Shared, parts: &Parts) -> Result<Option<Admission>, Denia
         }
         return shared.gate.by_token(token.trim()).map(Some);
     }
-    // What a browser adds by itself counts for the hub's own page alone.
+    // Credentials that a browser adds by itself count only for the hub's own page.
     if guard::is_of_another_page(&parts.headers) {
         return Ok(None);
     }
@@ -275,16 +281,16 @@ fn credential(shared: &Shared, parts: &Parts) -> Result<Option<Admission>, Denia
     }
 }
 
-/// The one value of a header.
+/// The only value of a header; `None` if absent, an error if there are several.
 fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Denial> {
     let mut values = headers.get_all(name).iter();
     let value = values.next().map(|value| value.to_str().map_err(|_binary| Denial::Malformed)).transpose()?;
     if values.next().is_some() { Err(Denial::Malformed) } else { Ok(value) }
 }
 
-/// A call through the proxy that would give a secret of the hub to the upstream goes nowhere.
+/// Refuses a call through the proxy that would pass a secret of the hub on to the upstream.
 fn refuse_mistaken(parts: &Parts) -> Result<(), Denial> {
-    // A session stands in a cookie of the hub's name.
+    // A session is in a cookie with the hub's name.
     let ours = [SecretKind::Token.prefix(), "fanlight=fls_"];
     let has_ours = |text: &[u8]| {
         ours.iter().any(|ours| text.windows(ours.len()).any(|window| window == ours.as_bytes()))
@@ -295,7 +301,7 @@ fn refuse_mistaken(parts: &Parts) -> Result<(), Denial> {
     if in_headers || in_query { Err(Denial::Malformed) } else { Ok(()) }
 }
 
-/// What whoever is not let in is told: a person's browser where to log in, everybody else a problem.
+/// The answer to a sender that is not admitted, which the audit log notes: a login form for a person's browser, otherwise a problem.
 fn refused(shared: &Shared, parts: &Parts, who: Option<&Principal>, denial: Denial) -> Response {
     let path = parts.extensions.get::<MatchedPath>().map(MatchedPath::as_str);
     let is_page = matches!(path, Some("/" | "/c/{conversation}" | "/wall" | "/new"));
@@ -327,7 +333,7 @@ fn refused(shared: &Shared, parts: &Parts, who: Option<&Principal>, denial: Deni
     response
 }
 
-/// `GET /v1/access`: who asks, and what they may do.
+/// `GET /v1/access`: the caller's name and grants.
 pub(crate) async fn whoami(State(shared): State<Arc<Shared>>, Caller(principal): Caller) -> Response {
     let mut told = serde_json::json!({
         "on": shared.gate.is_on(),

@@ -1,4 +1,4 @@
-//! Bodies of requests that are read as a whole: within a number of bytes, and as long as bytes come.
+//! Request bodies that are read as a whole: bounded in bytes, and only as long as bytes keep coming.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -17,51 +17,52 @@ use super::problem::Problem;
 use super::spool::Spool;
 use crate::work::Work;
 
-/// How long a body may bring nothing.
+/// How long a body may bring no byte.
 pub(crate) const IDLE: Duration = Duration::from_millis(BODY_IDLE_MS);
 
-/// How long, and how much, a body that is over its limit is still read and thrown away. A client that writes all of its body
-/// before it reads gets the answer so, and not a connection that was reset.
+/// How long a body that is over its limit is still read and discarded. A client that writes its whole body
+/// before it reads gets the answer this way, and not a reset connection.
 const DISCARD: Duration = Duration::from_secs(2);
 
-/// A piece of a body with fewer bytes is copied to its neighbours: it would hold more than it is long.
+/// A piece of a body with fewer bytes is copied together with its neighbours, because its buffer may be much
+/// larger than the piece.
 const SMALL_PIECE_BYTES: usize = 4 << 10;
 
-/// Small pieces are put together until they are as long as this, in bytes.
+/// Small pieces are collected until they have this many bytes.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// See [`DISCARD`], in bytes.
+/// How much of such a body is discarded, in bytes.
 const DISCARD_BYTES_MAX: usize = 64 << 20;
 
-/// The body of `request`, which must not be compressed.
+/// Reads the body of `request`, at most `bytes_max` bytes. Fails if it is compressed.
 pub(crate) async fn plain(request: Request, bytes_max: usize) -> Result<Pieces, Problem> {
     params::plain(request.headers())?;
     pieces(request.into_body(), bytes_max).await
 }
 
-/// All of `body`, in one.
+/// Reads all of `body` into one buffer, at most `bytes_max` bytes.
 pub(crate) async fn whole(body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
     Ok(pieces(body, bytes_max).await?.join())
 }
 
-/// A body as it came. Joining it copies it, which takes milliseconds where it is large.
+/// A body in the pieces in which it came. Joining copies it, which takes milliseconds for a large one.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
-    /// Large ones, and small ones that were put together.
+    /// Large pieces, and small ones that were copied together, in order.
     joined: Vec<Bytes>,
-    /// Small ones that came since.
+    /// Small pieces that came after those.
     small: Vec<u8>,
-    /// Of all of them, in bytes.
+    /// The length of all pieces together.
     bytes: usize,
 }
 
 impl Pieces {
-    /// How many bytes it has.
+    /// The length in bytes.
     pub(crate) fn len(&self) -> usize {
         self.bytes
     }
 
-    /// All of it.
+    /// Copies all pieces into one buffer.
     pub(crate) fn join(mut self) -> Bytes {
         if self.joined.is_empty() {
             return Bytes::from(self.small);
@@ -70,12 +71,12 @@ impl Pieces {
         Bytes::from(self.joined.concat())
     }
 
-    /// Its parts, in order.
+    /// The pieces in order.
     fn parts(&self) -> impl Iterator<Item = &[u8]> {
         self.joined.iter().map(|part| &**part).chain([&*self.small])
     }
 
-    /// Puts all of it behind what is in `all`, part by part, so that little is in memory twice.
+    /// Appends all pieces to `all` and drops each after copying, so that little is in memory twice.
     fn append_to(self, all: &mut Vec<u8>) {
         for part in self.joined {
             all.extend_from_slice(&part);
@@ -83,6 +84,7 @@ impl Pieces {
         all.extend_from_slice(&self.small);
     }
 
+    /// Adds a piece.
     fn push(&mut self, piece: Bytes) {
         self.bytes += piece.len();
         if piece.len() >= SMALL_PIECE_BYTES {
@@ -96,6 +98,7 @@ impl Pieces {
         }
     }
 
+    /// Moves the collected small pieces to the others.
     fn put_together(&mut self) {
         if !self.small.is_empty() {
             self.joined.push(Bytes::from(std::mem::take(&mut self.small)));
@@ -103,7 +106,8 @@ impl Pieces {
     }
 }
 
-/// The body of `request`, which must not be compressed, in a file where it is large: who sends slowly holds no memory.
+/// Reads the body of `request` into a file if it is large, so that a slow sender holds no memory. Fails if it
+/// is compressed.
 pub(super) async fn spooled(request: Request, bytes_max: usize, work: &Arc<Work>) -> Result<Spool, Problem> {
     params::plain(request.headers())?;
     let mut spool = Spool::new(Arc::clone(work));
@@ -111,15 +115,16 @@ pub(super) async fn spooled(request: Request, bytes_max: usize, work: &Arc<Work>
     spool.rewound()
 }
 
-/// A body that waits for its turn. What is large lies in a file without a name meanwhile, so that many that wait hold no memory.
+/// A body that waits for its turn. A large one waits in an unnamed file, so that many of them hold no memory.
+/// Dropping it gives back its space on disk.
 #[derive(Debug)]
 pub(super) struct Waiting {
     work: Arc<Work>,
-    /// The beginning, where it is in a file.
+    /// The file with the beginning of the body, if it is large.
     file: Option<File>,
-    /// Bytes in the file.
+    /// How many bytes are in the file.
     filed: usize,
-    /// What is behind that.
+    /// The bytes after those.
     pieces: Pieces,
     /// Most bytes in memory, as long as files can be written.
     memory_max: usize,
@@ -130,31 +135,33 @@ impl Waiting {
         Self { work: Arc::clone(work), file: None, filed: 0, pieces: Pieces::default(), memory_max }
     }
 
-    /// How many bytes it has.
+    /// The length in bytes.
     pub(super) fn len(&self) -> usize {
         self.filed + self.pieces.len()
     }
 
-    /// All of it, in memory.
+    /// Reads all of it into memory.
     pub(super) fn join(mut self) -> Result<Bytes, Problem> {
         let pieces = std::mem::take(&mut self.pieces);
         let Some(mut file) = self.file.take() else { return Ok(pieces.join()) };
         let mut all = Vec::with_capacity(self.len() + pieces.len());
         file.rewind()?;
-        // What is behind these bytes was not written as a whole.
+        // Bytes after these were not written completely.
         file.take(self.filed as u64).read_to_end(&mut all)?;
         pieces.append_to(&mut all);
         Ok(Bytes::from(all))
     }
 
+    /// Adds a piece, and writes to the file what is over the bound.
     fn push(&mut self, piece: Bytes) {
         self.pieces.push(piece);
         if self.pieces.len() > self.memory_max && blocking(|| self.put_into_file()).is_err() {
-            // A disk that is full keeps nobody from publishing: from here on the body waits in memory.
+            // A full disk must keep nobody from publishing: from here on the body waits in memory.
             self.memory_max = usize::MAX;
         }
     }
 
+    /// Moves what is in memory to the file. Fails if the disk or the bound for waiting bodies is full.
     fn put_into_file(&mut self) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
@@ -181,7 +188,8 @@ impl Drop for Waiting {
     }
 }
 
-/// The body of `request`, which must not be compressed. Where it has more than `memory_max` bytes it waits in a file.
+/// Reads the body of `request`. If it has more than `memory_max` bytes it waits in a file. Fails if it is
+/// compressed.
 pub(super) async fn waiting(
     request: Request,
     bytes_max: usize,
@@ -198,7 +206,7 @@ pub(super) async fn waiting(
     Ok(all)
 }
 
-/// All of `body`, in memory.
+/// Reads all of `body` into memory.
 async fn pieces(body: Body, bytes_max: usize) -> Result<Pieces, Problem> {
     let mut all = Pieces::default();
     let keep = |bytes| {
@@ -209,8 +217,8 @@ async fn pieces(body: Body, bytes_max: usize) -> Result<Pieces, Problem> {
     Ok(all)
 }
 
-/// Gives all of `body` to `keep`, as it comes. A body over the limit, one that breaks off and one that brings nothing for too long
-/// are told apart.
+/// Passes all of `body` to `keep` as it comes. The problems distinguish a body over the limit, one that
+/// breaks off, and one that brings no byte for too long.
 async fn taken(
     mut body: Body,
     bytes_max: usize,
@@ -232,7 +240,8 @@ async fn taken(
     }
 }
 
-/// The body has more than `bytes_max` bytes. What is left of it is read and thrown away, within [`DISCARD`].
+/// The problem for a body of more than `bytes_max` bytes. The rest of it is read and discarded, within
+/// [`DISCARD`].
 async fn too_large(mut body: Body, bytes_max: usize) -> Problem {
     let discard = async {
         let mut bytes = 0_usize;
@@ -242,17 +251,17 @@ async fn too_large(mut body: Body, bytes_max: usize) -> Problem {
             bytes = bytes.saturating_add(frame.data_ref().map_or(0, Bytes::len));
         }
     };
-    // Whoever is slower than that may miss the answer, and nothing else.
+    // A client that is slower than that may miss the answer, but nothing else.
     drop(tokio::time::timeout(DISCARD, discard).await);
     Problem::new(ErrorCode::TooLarge, format!("the body has more than {bytes_max} bytes"))
 }
 
-/// The body broke off.
+/// The problem for a body that broke off.
 pub(crate) fn broken(error: &axum::Error) -> Problem {
     Problem::bad_request(format!("the body stopped half-way: {error}"))
 }
 
-/// The body brings nothing.
+/// The problem for a body that brings no bytes.
 pub(crate) fn idle() -> Problem {
     Problem::new(ErrorCode::BodyTimeout, format!("no byte of the body came for {} s", IDLE.as_secs()))
 }

@@ -1,4 +1,5 @@
-//! `POST /v1/conversations/{c}/commands`: what a person has done in a conversation. `GET /v1/agents`: by whom.
+//! `POST /v1/conversations/{c}/commands`: carries out a person's command. `GET /v1/agents`: the agents that
+//! can be asked.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::state::Shared;
 use agents::Refusal;
 use agents::{AgentRow, StartError};
 
-/// Carries out a command and answers with what became of it. A body that is no command is `bad_request`.
+/// Carries out a command and returns its answer. A body that is not a command is `bad_request`.
 pub(crate) async fn command(
     State(shared): State<Arc<Shared>>,
     Path(conversation): Path<String>,
@@ -33,13 +34,13 @@ pub(crate) async fn command(
     Ok(commands::carry_out(&shared, principal.name(), &conversation, command).await.map(Json)?)
 }
 
-/// The agents that can be asked.
+/// The answer to `GET /v1/agents`.
 #[derive(Debug, Serialize)]
 pub(crate) struct List {
     agents: Vec<AgentRow>,
 }
 
-/// `GET /v1/agents`.
+/// `GET /v1/agents`: the agents that can be asked.
 pub(crate) async fn agents(State(shared): State<Arc<Shared>>) -> Json<List> {
     Json(List { agents: shared.agents.rows() })
 }

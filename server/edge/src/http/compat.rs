@@ -1,14 +1,20 @@
-//! Served contracts: clients of other servers ask the hub's agents in their own words, and are answered in them. A door
-//! reads the request, asks the agent, and tells the caller that one run in the caller's dialect:
+//! The doors: clients of other servers ask the hub's agents in their own protocols and are answered in them.
+//! A door reads the request, starts the agent's run, and writes that one run to the caller in the caller's
+//! dialect:
 //!
 //! ```text
 //! request ── a door ──▶ Asked ── begin ──▶ Begun { conversation, run } ── answer ──▶ the run, encoded
 //!                                   └──▶ the agent's run goes on by itself; everybody else watches it
 //! ```
 //!
-//! Most callers keep the history themselves and send all of it each time. What of it is new, and in which conversation it is told,
-//! is found out in `exchange::continuation`; [`crate::threads`] remembers for it. A history that went another way than the conversation is told in
-//! a fork: what was said stays.
+//! Most callers keep the history themselves and send all of it each time. `exchange::continuation` finds out
+//! what of it is new and to which conversation it belongs; [`crate::threads`] keeps what it needs to know. If
+//! a history differs from the conversation at some point, the run goes into a fork that begins there: what
+//! was said stays.
+//!
+//! Reading order: this file, `begin` (the conversation, and the run), `answer` (the run as a stream),
+//! `attended` (callers that hang up), `history` and `caller` (what most requests have in common), then one
+//! file or folder for each door.
 
 use std::sync::Arc;
 
@@ -52,36 +58,37 @@ use begin::begin;
 use caller::caller;
 use history::history;
 
-/// Names the conversation of a request, and in the answer the one where it is told.
+/// The header that names the conversation of a request, and in the answer the conversation of the run.
 pub(super) const CONVERSATION: &str = "fanlight-conversation";
 
-/// What a caller wants.
+/// What a caller asks for, whatever the protocol.
 #[derive(Debug)]
 struct Asked {
-    /// The door at which it was asked: one of [`crate::DOORS`].
+    /// The door that was used: one of [`crate::DOORS`].
     door: &'static str,
-    /// The agent.
+    /// The name of the agent.
     agent: CompactString,
-    /// Where.
+    /// The conversation that the caller means.
     thread: Thread,
-    /// What was said, the newest last. From most callers it is all that was ever said.
+    /// The messages, the newest last. Most callers send the whole history.
     messages: Vec<Spoken>,
-    /// Whether it is surely all.
+    /// Whether `messages` are certainly the whole history.
     extent: Extent,
-    /// What calls gave back that the caller has executed.
+    /// The results of calls that the caller has executed.
     results: Vec<Given>,
-    /// The tools that the caller executes.
+    /// The tools that the caller can execute.
     tools: Vec<OfferedTool>,
-    /// How the caller calls the run.
+    /// The caller's own name for the run, if it has one.
     run: Option<RunId>,
-    /// What is said to calls that wait for consent: then their run goes on, and no other begins.
+    /// Answers to calls that wait for consent. With any of these the waiting run goes on, and no new one
+    /// begins.
     consents: Vec<Consent>,
-    /// Who asks, and how the run is to go.
+    /// Who asks, and how the run is to be done.
     terms: Terms,
 }
 
 impl Asked {
-    /// `messages` are said to `agent` at `door`, and no more is wanted.
+    /// Asks for a turn of `agent` after `messages`, with no tools, results or answers.
     fn new(door: &'static str, agent: CompactString, thread: Thread, messages: Vec<Spoken>) -> Self {
         Self {
             door,
@@ -98,23 +105,23 @@ impl Asked {
     }
 }
 
-/// What is said to a call that waits for consent.
+/// A caller's answer to a call that waits for consent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Consent {
     tool: ToolCallId,
     answer: Answer,
 }
 
-/// Which conversation a caller means.
+/// The conversation that a caller means.
 #[derive(Debug, Clone)]
 enum Thread {
-    /// This one.
+    /// The conversation of this name.
     Named(ConversationId),
-    /// The one in which this caller was answered what the request says was answered.
+    /// Not named: the conversation in which this caller was last given the history that the request contains.
     Told(Caller),
 }
 
-/// What a call gave back that the caller has executed.
+/// The result of a call that the caller has executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Given {
     tool: ToolCallId,
@@ -122,32 +129,34 @@ struct Given {
     is_error: bool,
 }
 
-/// A run that a caller has begun.
+/// A run that was begun, or goes on, for a caller.
 #[derive(Debug)]
 struct Begun {
     seat: Seat,
     started: Started,
-    /// It went on that had waited: its caller has what was told before.
+    /// Whether the run had waited for the caller and goes on: what came before is not told again.
     has_waited: bool,
-    /// What of the request the agent cannot be told.
+    /// What of the request the agent cannot take into account, by name.
     left_out: Vec<&'static str>,
-    /// The caller does not have all that was said before.
+    /// Whether the conversation contains messages that the caller does not have.
     has_gap: bool,
-    /// Told when the caller hangs up.
+    /// Dropped when the caller hangs up.
     attended: Attended,
 }
 
 impl Begun {
+    /// The conversation of the run.
     fn conversation(&self) -> &ConversationId {
         &self.started.place.conversation
     }
 
     fn run(&self) -> &RunId {
+        /// The id of the run.
         &self.started.place.run
     }
 }
 
-/// The doors that stand below `/compat`.
+/// The routes of the doors below `/compat`.
 pub(crate) fn routes() -> Router<Arc<Shared>> {
     Router::new()
         .route("/compat/bernard/v1/chat/completions", post(openai::bernard))
@@ -165,16 +174,17 @@ pub(crate) fn routes() -> Router<Arc<Shared>> {
         .route("/compat/ai-sdk/{agent}/{chat}/stream", get(ai_sdk::resume))
 }
 
-/// A conversation of its own.
+/// A fresh name for a conversation with `agent`.
 fn fresh(agent: &str) -> Result<ConversationId, Refusal> {
     named(&format!("{agent}-{}", clock::fresh_name()))
 }
 
+/// The conversation of this name, if the name is allowed.
 fn named(name: &str) -> Result<ConversationId, Refusal> {
     ConversationId::parse(name).map_err(|error| Refusal::new(ErrorCode::BadConversation, error.to_string()))
 }
 
-/// Waits until the run is over, and gives it.
+/// Waits until the run is over and returns its view. Fails when the hub drains.
 async fn over(begun: &Begun) -> Result<model::view::RunView, Refusal> {
     let conversation = &begun.seat.conversation;
     let drain = begun.seat.shared.drain.clone();
@@ -194,8 +204,9 @@ async fn over(begun: &Begun) -> Result<model::view::RunView, Refusal> {
     }
 }
 
-/// The agent behind a door whose clients name a model that need not be one: the agent of that name, else the one that is
-/// set for the door, else the one that is set for all ([`DEFAULT_DOOR`]), else the first in the order of the alphabet.
+/// The agent behind a door whose clients name a model that need not be an agent: the agent of that name,
+/// otherwise the one that is set for the door, otherwise the one for all doors ([`DEFAULT_DOOR`]), otherwise
+/// the first in alphabetical order.
 fn behind(shared: &Shared, door: &str, model: Option<&str>) -> Result<CompactString, Refusal> {
     let named = model.filter(|model| shared.agents.knows(model)).map(CompactString::new);
     let set = || [door, DEFAULT_DOOR].iter().find_map(|door| shared.config.compat.get(*door)?.agent.clone());
@@ -207,13 +218,13 @@ fn behind(shared: &Shared, door: &str, model: Option<&str>) -> Result<CompactStr
     })
 }
 
-/// What a request carries.
+/// Reads the body of a request, at most `REQUEST_BYTES_MAX` bytes, not compressed.
 async fn read(headers: &HeaderMap, request: Request) -> Result<Vec<u8>, Refusal> {
     params::plain(headers).map_err(Refusal::from)?;
     Ok(body::whole(request.into_body(), REQUEST_BYTES_MAX).await.map_err(Refusal::from)?.to_vec())
 }
 
-/// A request that is one JSON object.
+/// Parses a body that must be a JSON object.
 fn object(body: &[u8]) -> Result<Value, Refusal> {
     match serde_json::from_slice(body) {
         Ok(value @ Value::Object(_)) => Ok(value),
@@ -230,7 +241,8 @@ fn of_header(headers: &HeaderMap) -> Result<Option<ConversationId>, Refusal> {
     }
 }
 
-/// The conversation of a thread that its client has named, whatever its name looks like.
+/// The conversation for a thread name that a client has chosen. A name that is not allowed is replaced by its
+/// hash.
 fn of_thread(name: &str) -> ConversationId {
     let hashed = || format!("thread-{}", Fingerprint::name_of(&[name]));
     ConversationId::parse(name).or_else(|_odd| ConversationId::parse(&hashed())).expect("a plain short name")

@@ -1,4 +1,4 @@
-//! `GET /v1/conversations` and `GET /v1/conversations/{c}`: the list, and one conversation as it stands.
+//! `GET /v1/conversations` and `GET /v1/conversations/{c}`: the list, and the state of one conversation.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -25,15 +25,16 @@ use crate::state::Shared;
 use crate::work::{Guest, Task};
 use hub::Conversation;
 
-/// Rows in one answer, unless the request says less.
+/// Most rows in one answer, and how many there are if the request does not say.
 const ROWS_MAX: usize = 1_000;
 
-/// Longest wait of one request.
+/// The longest wait of one request.
 const WAIT_MAX: Duration = Duration::from_mins(1);
 
-/// Between two looks whether what is waited for has happened.
+/// The time between two looks at the view while a request waits.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
+/// The query parameters of the list.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ListQuery {
     limit: Option<usize>,
@@ -41,19 +42,19 @@ pub(crate) struct ListQuery {
     state: Option<RunStatus>,
 }
 
-/// One page of the list, the newest activity first.
+/// A page of the list, newest activity first.
 #[derive(Debug, Serialize)]
 pub(crate) struct List {
     conversations: Vec<ConversationRow>,
-    /// How many there are in all; absent for whoever may not see all.
+    /// How many conversations there are; absent for callers who may not see all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<u64>,
-    /// What to give as `after` for the next page; absent on the last.
+    /// The value of `after` for the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
-/// `GET /v1/conversations?limit&after&state`.
+/// `GET /v1/conversations?limit&after&state`: a page of the list.
 pub(crate) async fn list(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
@@ -75,7 +76,7 @@ pub(crate) async fn list(
     Ok(Json(List { conversations: listed.rows, total, next }))
 }
 
-/// A place in the list, as the answer before gave it.
+/// Parses a place in the list, as the previous page gave it.
 fn after(text: &str) -> Result<(u64, ConversationId), Problem> {
     let parsed = text.split_once(':').and_then(|(at, id)| Some((at.parse().ok()?, id)));
     let (at, id) = parsed.ok_or_else(|| {
@@ -84,12 +85,13 @@ fn after(text: &str) -> Result<(u64, ConversationId), Problem> {
     Ok((at, ConversationId::parse(id)?))
 }
 
+/// The query parameters for one conversation.
 #[derive(Debug, Deserialize)]
 pub(crate) struct OneQuery {
     summary: Option<String>,
 }
 
-/// `GET /v1/conversations/{c}`, `?summary` for the short form.
+/// `GET /v1/conversations/{c}`: the view, or with `?summary` its short form. 304 if the client has it.
 pub(crate) async fn one(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
@@ -108,7 +110,7 @@ pub(crate) async fn one(
             Some(_) => serde_json::to_writer(spool, &summary::summary(&view)),
             None => serde_json::to_writer(spool, &view),
         };
-        // Of JSON there is nothing to complain: only the writing can fail.
+        // JSON can always be made of a view: only the writing can fail.
         written.map_err(|error| Problem::from(std::io::Error::from(error)))?;
         Ok(view.seq)
     };
@@ -121,7 +123,8 @@ pub(crate) async fn one(
     Ok((headers, body).into_response())
 }
 
-/// The conversation, which must be there. Where it is not in memory it is loaded in its turn.
+/// Finds the conversation, which must exist. One that is not in memory is loaded when it is this request's
+/// turn.
 pub(crate) async fn find(shared: &Shared, name: &str) -> Result<Arc<Conversation>, Problem> {
     let id = params::conversation(name)?;
     let turn = turn(shared, Task::Small).await?;
@@ -132,7 +135,7 @@ pub(crate) async fn find(shared: &Shared, name: &str) -> Result<Arc<Conversation
     })
 }
 
-/// The answer to who knows it already: the request names the position at which the conversation stands.
+/// The answer 304, if the request names the position of the conversation's head.
 pub(crate) fn unchanged(
     conversation: &Conversation,
     caller: &Caller,
@@ -144,7 +147,7 @@ pub(crate) fn unchanged(
     is_known.then(|| (StatusCode::NOT_MODIFIED, [(header::ETAG, now)]).into_response())
 }
 
-/// What stands for the conversation's content at `seq`, as it is told to `caller`.
+/// The entity tag of a conversation's contents up to `seq`, as `caller` is told them.
 pub(crate) fn tag(conversation: &Conversation, caller: &Caller, seq: model::Seq) -> String {
     let role = caller.mask().map(|mask| {
         let mut hasher = DefaultHasher::new();
@@ -162,6 +165,7 @@ pub(crate) fn masked(mask: Option<&Mask>, view: View) -> View {
     }
 }
 
+/// The query parameters of a wait.
 #[derive(Debug, Deserialize)]
 pub(crate) struct WaitQuery {
     until: Option<String>,
@@ -169,18 +173,18 @@ pub(crate) struct WaitQuery {
     timeout_ms: Option<u64>,
 }
 
-/// What a wait came to.
+/// The result of a wait.
 #[derive(Debug, Serialize)]
 pub(crate) struct Waited {
     position: Position,
-    /// Whether it happened; else the time was up.
+    /// Whether the condition was met; otherwise the time was up.
     done: bool,
-    /// How the newest run stands.
+    /// The status of the newest run.
     state: Option<RunStatus>,
 }
 
-/// `GET /v1/conversations/{c}/wait?until=run.end`: answers once that has happened, in `run` or in the newest run. The
-/// conversation may come later.
+/// `GET /v1/conversations/{c}/wait?until=run.end`: answers when the condition is met, in `run` or in the
+/// newest run, or when the time is up. The conversation need not exist yet.
 pub(crate) async fn wait(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -207,7 +211,7 @@ pub(crate) async fn wait(
                 return;
             }
             moved.await;
-            // A look holds up those who append: a burst of them is looked at once.
+            // Looking holds up those who append, so a burst of appends is looked at once.
             tokio::time::sleep(LOOK_EVERY).await;
         }
     };
@@ -221,16 +225,17 @@ pub(crate) async fn wait(
     Ok(Json(Waited { position, done, state }))
 }
 
+/// The status of the newest run.
 fn state(view: &View) -> Option<RunStatus> {
     view.runs.last().map(|(_, run)| run.status)
 }
 
-/// A viewer without a socket of its own; leaves when it is dropped.
+/// A viewer without a socket. It keeps its conversation in memory, and leaves it when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Seat {
     /// The hub.
     pub(crate) shared: Arc<Shared>,
-    /// The conversation that is being viewed.
+    /// The conversation that is viewed.
     pub(crate) conversation: Arc<Conversation>,
 }
 

@@ -1,5 +1,5 @@
-//! `GET /v1/conversations/{c}/events`: live as server-sent events, or a page as NDJSON, by `Accept`; and `GET /v1/events`:
-//! several conversations, live.
+//! `GET /v1/conversations/{c}/events`: the events of a conversation, live as server-sent events or as a page
+//! of NDJSON, as `Accept` says. `GET /v1/events`: several conversations, live.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -24,16 +24,17 @@ use super::sse;
 use crate::state::Shared;
 use crate::work::{Guest, Task};
 
-/// Events in one page, unless the request says less.
+/// Most events in one page, and how many there are if the request does not say.
 const PAGE_MAX: usize = 10_000;
 
+/// The query parameters of both.
 #[derive(Debug, Deserialize)]
 pub(crate) struct EventsQuery {
     after: Option<String>,
     limit: Option<usize>,
 }
 
-/// Answers with one page of events as NDJSON where `Accept` names it, and with a live stream otherwise.
+/// Answers with a page of events as NDJSON if `Accept` names that, otherwise with a live stream.
 pub(crate) async fn events(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
@@ -54,7 +55,7 @@ pub(crate) async fn events(
     Ok(sse::stream(shared, (open, seats), (&lens, caller.mask()), vec![after]))
 }
 
-/// `GET /v1/events?conversation=A&conversation=B`: their events in one stream, `sub` being the number of the
+/// `GET /v1/events?conversation=A&conversation=B`: their events in one stream. `sub` is the index of the
 /// conversation in the query, from 0.
 pub(crate) async fn several(
     State(shared): State<Arc<Shared>>,
@@ -89,7 +90,7 @@ pub(crate) async fn several(
     Ok(sse::stream(shared, (open, seats), (&lens, caller.mask()), after))
 }
 
-/// A viewer of each of the conversations.
+/// Enters each of the conversations as a viewer.
 fn seats<'a>(shared: &Arc<Shared>, names: impl Iterator<Item = &'a str>) -> Result<Vec<Seat>, Problem> {
     if shared.is_draining() {
         return Err(Problem::shutting_down());
@@ -101,13 +102,14 @@ fn seats<'a>(shared: &Arc<Shared>, names: impl Iterator<Item = &'a str>) -> Resu
     seats.collect()
 }
 
+/// Parses a position.
 fn position(text: &str) -> Result<Position, Problem> {
     text.parse().map_err(|error: model::position::PositionError| {
         Problem::new(ErrorCode::BadPosition, error.to_string())
     })
 }
 
-/// Events, one a line; the position behind them stands in a header, whether or not all of them are shown.
+/// A page of events, one per line. The position after them is in a header, whether or not all of them are shown.
 async fn page(
     shared: &Arc<Shared>,
     caller: &Caller,
@@ -139,6 +141,7 @@ async fn page(
     Ok(ndjson(body, &Position { epoch: after.epoch, seq }))
 }
 
+/// An answer of NDJSON at a position.
 fn ndjson(body: Body, position: &Position) -> Response {
     let headers = [
         (header::CONTENT_TYPE.as_str(), "application/x-ndjson".to_owned()),

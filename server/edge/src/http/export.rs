@@ -1,6 +1,7 @@
-//! `GET /v1/conversations/{c}/export/{format}`: a conversation as a file, or one turn or run of it. Documents are made of the
-//! view, native events and dialects of the log, piece by piece: each is made in its turn and waits in a file for the reader, so an
-//! export takes bounded memory, whatever its size and however slow its reader.
+//! `GET /v1/conversations/{c}/export/{format}`: a conversation as a file, or one turn or run of it. Documents
+//! are made from the view; native events and dialects from the log, piece by piece. Each piece is made when
+//! it is this request's turn, and waits for the reader in a file. So an export takes bounded memory, however
+//! large it is and however slow its reader.
 
 use std::io::{self, Write as _};
 use std::sync::Arc;
@@ -29,19 +30,19 @@ use crate::state::Shared;
 use crate::work::{Guest, Open, Task, Turn};
 use hub::Conversation;
 
-/// Events that are read from the log at once.
+/// Most events that are read from the log at once.
 const PAGE: usize = 1_000;
 
-/// The names of the two formats that are the events themselves.
+/// The two formats that contain the events themselves.
 const NATIVE: [&str; 2] = [LINES, "native"];
 
-/// The one that holds nothing else.
+/// The format with nothing but the events.
 const LINES: &str = "jsonl";
 
-/// Should a browser show it after all: as a page of no origin that may do nothing.
+/// The policy in case a browser shows the file after all: a page without an origin that may do nothing.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 
-/// Answers with the conversation in the wanted format, 304 where the client has it, 404 for an unknown format.
+/// Answers with the conversation in the wanted format; 304 if the client has it, 404 for an unknown format.
 pub(crate) async fn export(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
@@ -77,7 +78,7 @@ pub(crate) async fn export(
     }
 }
 
-/// What a format is made of.
+/// What kind of thing a format is.
 enum Wanted {
     Document(&'static DocumentFormat),
     Events,
@@ -86,6 +87,7 @@ enum Wanted {
 }
 
 impl Wanted {
+    /// The format of that name.
     fn of(name: &str) -> Option<Self> {
         if NATIVE.contains(&name) {
             return Some(if name == LINES { Self::Events } else { Self::Native });
@@ -94,9 +96,10 @@ impl Wanted {
     }
 }
 
+/// The problem for an unknown format; it names all formats.
 fn unknown(wanted: &str) -> Problem {
     let documents = FORMATS.iter().map(|format| format.name);
-    // Where a dialect and a document have one name, the name is the document's.
+    // If a dialect and a document have the same name, it means the document.
     let dialects = ENCODINGS.iter().map(|encoding| encoding.name).filter(|name| format(name).is_none());
     let names: Vec<&str> = NATIVE.into_iter().chain(documents).chain(dialects).collect();
     let detail = format!("there is no format {wanted:?}; there are {}", names.join(", "));
@@ -123,7 +126,7 @@ impl Source {
     }
 }
 
-/// What `only` names of the view.
+/// The part of the view that `only` names; a problem if there is none.
 fn reduced(conversation: &Conversation, only: &DocumentScope) -> Result<View, Problem> {
     let mut view = conversation.view();
     if only.reduce(&mut view) {
@@ -133,7 +136,7 @@ fn reduced(conversation: &Conversation, only: &DocumentScope) -> Result<View, Pr
     Err(Problem::new(ErrorCode::NotFound, detail))
 }
 
-/// A document of the view.
+/// Makes a document from the view.
 async fn document_of(
     shared: Arc<Shared>,
     source: &Source,
@@ -154,7 +157,7 @@ async fn document_of(
     Ok(file(source, &only, format.content_type, format.extension, seq, body))
 }
 
-/// What can be imported again: the events, or the state where they are not all there.
+/// Exports what can be imported again: the events, or the state if the log does not have all of them.
 async fn native(shared: Arc<Shared>, source: Source) -> Result<Response, Problem> {
     let conversation = Arc::clone(&source.conversation);
     let (header, all) = (import::header(conversation.id()), DocumentScope::default());
@@ -175,38 +178,40 @@ async fn native(shared: Arc<Shared>, source: Source) -> Result<Response, Problem
     stream_of(shared, source, "application/x-ndjson", "native.jsonl", writer, all).await
 }
 
-/// Writes one event as a line of JSON.
+/// Appends an event as a line of JSON.
 fn line(out: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
     serde_json::to_writer(&mut *out, envelope)?;
     out.push(b'\n');
     Ok(())
 }
 
-/// What events become.
+/// How events are written to the file.
 enum Writer {
-    /// Themselves, one a line.
+    /// As they are, one per line.
     Lines,
-    /// The same for an import: below this line, and with whole results.
+    /// The same for an import: after this first line, and with whole results.
     Native(Vec<u8>),
-    /// A stream in a dialect.
+    /// As a stream in a dialect.
     Dialect(Box<dyn Encode>),
 }
 
-/// A file that is written while it is sent.
+/// A file that is made while it is sent.
 struct Sending {
     shared: Arc<Shared>,
     source: Source,
     writer: Writer,
-    /// What has the runs and messages that are wanted, where not all are.
+    /// The runs and messages that are wanted; `None` for all.
     part: Option<View>,
-    /// The last event that was written, and the last that will be.
+    /// The last event that was written.
     at: Seq,
+    /// The last event that will be written.
     head: Seq,
     is_over: bool,
-    /// Its place among the transfers.
+    /// Its place among the transfers that are open.
     _open: Open,
 }
 
+/// Exports events by `writer`, from the first to the present head.
 async fn stream_of(
     shared: Arc<Shared>,
     source: Source,
@@ -229,13 +234,13 @@ async fn stream_of(
     let part = only.name().map(|_| reduced(&conversation, &only)).transpose()?;
     let (head, from) = (conversation.head(), source.clone());
     let sending = Sending { shared, source: from, writer, part, at: 0, head, is_over: false, _open: open };
-    // What cannot even begin is a refusal, not a file that breaks off.
+    // If even the first piece cannot be made, the request is refused, instead of a file that breaks off.
     let (first, sending) = sending.next(turn).await?;
     let rest = stream::try_unfold(sending, |sending| async {
         if sending.is_over {
             return Ok(None);
         }
-        // However long it takes: the reader has the beginning.
+        // However long the turn takes: the reader already has the beginning.
         let turn = sending.shared.work.turn(Task::Piece).await;
         sending.next(turn).await.map(Some).map_err(|problem| io::Error::other(problem.told().1))
     });
@@ -249,11 +254,15 @@ impl Sending {
     fn write(&mut self, envelope: &Arc<Envelope>, out: &mut Vec<u8>) {
         match self.source.told(envelope) {
             None => self.write_told(envelope, out),
-            Some(told) => told.iter().for_each(|envelope| self.write_told(envelope, out)),
+            Some(told) => {
+                for envelope in &told {
+                    self.write_told(envelope, out);
+                }
+            }
         }
     }
 
-    /// Writes one event, when it is wanted. Its result is whole by then, so there may be megabytes of it.
+    /// Writes one event if it is wanted. With its whole result it may have megabytes.
     fn write_told(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
         if self.part.as_ref().is_some_and(|part| !is_of(part, &envelope.event)) {
             return;
@@ -266,11 +275,12 @@ impl Sending {
                 Ok(())
             }
         };
-        // Memory takes all bytes, and an event holds nothing that cannot be written.
+        // Writing to memory cannot fail, and an event contains nothing that cannot be written.
         drop(written);
     }
 
-    /// The next piece, of about [`PIECE_BYTES_TARGET`] or one event, in its turn.
+    /// Makes the next piece, of about [`PIECE_BYTES_TARGET`] bytes or of one event, when it is this request's
+    /// turn.
     async fn next(self, turn: Turn) -> Result<(Body, Self), Problem> {
         let work = Arc::clone(&self.shared.work);
         let left = usize::try_from(self.head.saturating_sub(self.at)).unwrap_or(usize::MAX);
@@ -282,7 +292,7 @@ impl Sending {
         Ok((spool.body(), sending))
     }
 
-    /// Writes what there is room for of `page`, which has the next events.
+    /// Writes as much of `page`, which begins with the next event, as fits into a piece.
     fn fill(mut self, spool: &mut Spool, page: &[Arc<Envelope>]) -> Result<Self, Problem> {
         let mut out = match &mut self.writer {
             Writer::Native(header) => std::mem::take(header),
@@ -311,7 +321,7 @@ impl Sending {
     }
 }
 
-/// The answer: a file with a name, as it stands at `seq`.
+/// The answer: a file with a name, in the state of `seq`.
 fn file(
     Source { conversation, caller }: &Source,
     only: &DocumentScope,
@@ -332,7 +342,7 @@ fn file(
         (header::CONTENT_SECURITY_POLICY, POLICY.to_owned()),
     ];
     for (header, text) in texts {
-        // Made of ASCII letters above, so it can be a header.
+        // All of these are ASCII, so they can be headers.
         if let Ok(value) = HeaderValue::try_from(text) {
             headers.insert(header, value);
         }
@@ -340,7 +350,7 @@ fn file(
     response
 }
 
-/// To be saved as `name`: in plain letters for old readers, exactly for the others.
+/// The header that makes a browser save the file as `name`: in ASCII for old browsers, exactly for others.
 fn disposition(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let mut plain: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();

@@ -1,12 +1,13 @@
-//! Who may call: the hub listens on this machine only, and a page of another origin in a browser on this machine must
-//! not reach it. `Host` must name this machine, so that a foreign name that was made to point here (DNS rebinding) is
-//! refused; `Origin`, where a browser sends it, must be the hub's own. Pages of origins that were set may call the served
-//! contracts, and nothing else: a chat page on another port is no stranger when its user says so.
+//! The guard: which origins may call. The hub must not be reached by a page of another origin in a browser on
+//! this machine. `Host` must name this machine or a host in the settings, so that a foreign name that was
+//! made to point here (DNS rebinding) is refused. `Origin`, if a browser sends it, must be the hub's own.
+//! Pages of origins in the settings may call the doors and nothing else.
 //!
-//! A page of another origin cannot read what a `GET` brings, but the work would be done all the same: an `<img>` for each of a
-//! thousand searches. So what works (everything under [`WORKS`]) is refused to such a page, whatever the method. The browser
-//! says who asks in `Sec-Fetch-Site`, which no page can write, or in `Origin`. Two ways stay open from elsewhere: the page itself
-//! may be opened, and a link to what works (an export) may be followed by a person's own click. Programs send neither header.
+//! A page of another origin cannot read what a `GET` returns, but the work would be done all the same, for
+//! example a thousand searches by a thousand `<img>`. So every path under [`WORKS`] is refused to such a
+//! page, whatever the method. The browser says who asks in `Sec-Fetch-Site`, which no page can set, or in
+//! `Origin`. Two ways stay open from elsewhere: the page itself may be opened, and a person may follow a link
+//! to an export by a click. Programs send neither header.
 
 use std::sync::Arc;
 
@@ -20,15 +21,16 @@ use super::passed::Passed;
 use super::problem::Problem;
 use crate::state::Shared;
 
-/// What the page may do: nothing but run itself and talk to this hub. [`policy`] adds the two documents that it may frame.
+/// The page's policy: it may run its own scripts and talk to this hub. [`policy`] adds the two documents that
+/// it may frame.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
     connect-src 'self'; img-src 'self' data:; font-src 'none'; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'";
 
-/// What does work for those who ask: all paths that begin so. The others answer with files and constants.
+/// The beginnings of all paths whose requests cause work. The others are answered with files and constants.
 const WORKS: [&str; 4] = ["/v1/", "/compat/", "/proxy/", "/metrics"];
 
-/// On every answer, so that no path can be forgotten; the policy too.
+/// Headers on every answer, so that no path can be forgotten. The policy is added to them.
 const HEADERS: [(HeaderName, &str); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
@@ -36,11 +38,12 @@ const HEADERS: [(HeaderName, &str); 4] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// What a page of another origin may read of the head of an answer.
+/// Headers of an answer that a page of an origin in the settings may read.
 const EXPOSED: &str = "content-location, fanlight-conversation, fanlight-run, fanlight-left-out, location, retry-after, \
     x-request-id, x-vercel-ai-ui-message-stream";
 
-/// Lets a request through or refuses it, and puts the page's rules on the answer, unless it is an upstream's.
+/// The middleware: passes a request on or refuses it, and adds the security headers to the answer, unless it
+/// comes from an upstream.
 pub(crate) async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let guest = guest(&shared.config.origins, &request);
     let host = request.headers().get(header::HOST).cloned();
@@ -63,9 +66,11 @@ pub(crate) async fn guard(State(shared): State<Arc<Shared>>, request: Request, n
     response
 }
 
-/// The page's policy, where it was asked for at `host`. Of frames it names the empty document for images and the one for
-/// scripts of embeds alone: what a tool wrote as HTML has the page's policy and more, and neither a frame in it nor a link may go to any other address of the hub.
-/// A source must be a name with dots and letters; at a host that is none, an address of IPv6 for one, no frame is let in.
+/// The page's policy if it was requested at `host`. The only frames that it allows are the empty document for
+/// images and the one for embedded pages: HTML that a tool has written is under the page's policy and
+/// stricter ones, and neither a frame in it nor a link may lead to any other address of the hub. A source in
+/// a policy must be a name of letters, digits and dots; for other hosts, such as IPv6 addresses, no frame is
+/// allowed.
 fn policy(host: Option<&HeaderValue>) -> HeaderValue {
     let source = host.and_then(|host| host.to_str().ok()).filter(|host| is_source(host));
     let policy =
@@ -73,7 +78,8 @@ fn policy(host: Option<&HeaderValue>) -> HeaderValue {
     policy.unwrap_or(HeaderValue::from_static(POLICY))
 }
 
-/// Whether `host` (with or without a port) can stand in a policy (Content Security Policy, 2.3.1: `host-source`).
+/// Whether `host`, with or without a port, can be a source in a policy (Content Security Policy, 2.3.1:
+/// `host-source`).
 fn is_source(host: &str) -> bool {
     let (name, port) = host.split_once(':').unwrap_or((host, "0"));
     let is_label = |label: &str| {
@@ -82,7 +88,7 @@ fn is_source(host: &str) -> bool {
     name.split('.').all(is_label) && !port.is_empty() && port.bytes().all(|sign| sign.is_ascii_digit())
 }
 
-/// The origin of the request, where its pages may call what is asked for.
+/// The origin of the request, if it is in the settings and the path is a door.
 fn guest(origins: &[String], request: &Request) -> Option<HeaderValue> {
     let path = request.uri().path();
     let is_door = path == "/v1/chat/completions"
@@ -94,13 +100,13 @@ fn guest(origins: &[String], request: &Request) -> Option<HeaderValue> {
     origins.iter().any(is_known).then(|| origin.clone())
 }
 
-/// Whether a browser asks what it may do.
+/// Whether the request is a browser's preflight.
 fn asks_beforehand(request: &Request) -> bool {
     *request.method() == Method::OPTIONS
         && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// Tells a browser that the page may call, and read what comes.
+/// Adds the headers that tell a browser that the page may call and read the answer.
 fn welcome(origin: HeaderValue, headers: &mut HeaderMap) {
     let told = [
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, PATCH, DELETE, OPTIONS"),
@@ -116,13 +122,14 @@ fn welcome(origin: HeaderValue, headers: &mut HeaderMap) {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
 }
 
+/// Checks `Host`, `Origin` and who asks; the problem says which of them is wrong.
 fn check(hosts: &[String], is_guest: bool, request: &Request) -> Result<(), Problem> {
     let refuse = |what: &str| Err(Problem::new(ErrorCode::ForbiddenOrigin, what.to_owned()));
     let Ok(host) = named_host(request) else {
         return refuse("the Host of the request is no name and port, or comes twice");
     };
     let target = request.uri().authority().map(axum::http::uri::Authority::as_str);
-    // A request without `Host` comes from no browser.
+    // Every browser sends `Host`, so a request without it comes from a program.
     if [host, target].into_iter().flatten().any(|host| !is_ours(hosts, host)) {
         return refuse("the Host of the request is not one that this hub serves");
     }
@@ -145,27 +152,27 @@ fn check(hosts: &[String], is_guest: bool, request: &Request) -> Result<(), Prob
     Ok(())
 }
 
-/// The `Host` of a request; an error for one that is no text or that comes twice.
+/// The `Host` of a request; an error if it is not ASCII or comes twice.
 fn named_host(request: &Request) -> Result<Option<&str>, ()> {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let host = hosts.next().map(|host| host.to_str().map_err(|_no_ascii| ())).transpose()?;
     if hosts.next().is_some() { Err(()) } else { Ok(host) }
 }
 
-/// Whether a page that is not the hub's own asks, as far as the browser says.
+/// Whether a page of another origin sends the request, as far as the browser says.
 pub(crate) fn is_of_another_page(headers: &HeaderMap) -> bool {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     headers.get(header::ORIGIN).is_some_and(|origin| !is_same(origin, host)) || is_from_elsewhere(headers)
 }
 
-/// Whether the browser says that a page of another origin asks: `cross-site`, or `same-site`, which on this machine is any
-/// other port. `none` is a person who typed the address.
+/// Whether the browser says that a page of another origin asks: `cross-site`, or `same-site`, which on this
+/// machine is any other port. `none` means that a person typed the address.
 fn is_from_elsewhere(headers: &HeaderMap) -> bool {
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     site.is_some_and(|site| !matches!(site, b"same-origin" | b"none"))
 }
 
-/// Whether a person follows a link to this, in the window itself: no frame, no picture, no script.
+/// Whether a person follows a link to this path in a window: no frame, no picture, no script.
 fn is_followed_link(request: &Request) -> bool {
     let said = |name: &str, value: &str| request.headers().get(name).is_some_and(|said| said == value);
     *request.method() == Method::GET
@@ -174,14 +181,15 @@ fn is_followed_link(request: &Request) -> bool {
         && said("sec-fetch-user", "?1")
 }
 
-/// Whether `origin` has the same name and port as the request went to; and that name is one of ours, which is seen to
-/// elsewhere.
+/// Whether `origin` has the name and port at which the request was sent. That the name is the hub's own is
+/// checked elsewhere.
 pub(crate) fn is_same(origin: &HeaderValue, host: Option<&str>) -> bool {
     let authority = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok());
     authority.as_ref().and_then(Uri::authority).map(axum::http::uri::Authority::as_str) == host
 }
 
-/// Whether `host` names this machine: a name or an address, and a port or none. Anything else in it, and it names nothing.
+/// Whether `host` names this machine, or is in `hosts`: a name or an address, with or without a port.
+/// Everything else is refused.
 fn is_ours(hosts: &[String], host: &str) -> bool {
     let is_port = |port: &str| {
         port.is_empty() || port.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok())

@@ -1,4 +1,4 @@
-//! Is it alive, is it ready, how is it in numbers.
+//! Health: whether the hub is alive, whether it is ready, and its metrics.
 
 use std::sync::Arc;
 
@@ -18,14 +18,15 @@ pub(crate) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// `GET /readyz`: it takes work and keeps what it takes; not while it drains, its log cannot write
-/// or lacks what came, and not in a life that began with less than was acked.
+/// `GET /readyz`: whether the hub takes work and stores it. Not while it drains, nor while its log cannot
+/// write or lacks events, nor after a start that found less than was acknowledged.
 pub(crate) async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
     if shared.is_draining() {
         return Problem::shutting_down().into_response();
     }
     let log = shared.hub.log();
-    // One after the other: who borrows progress while it waits for the queue keeps the writer from letting the queue go.
+    // One after the other: holding the borrow while waiting for the queue's lock would block the writer,
+    // which holds that lock.
     let health = log.progress().borrow().health.clone();
     if let Health::Failing(fault) = &health {
         return failing(fault, clock::now_ms()).into_response();
@@ -40,7 +41,7 @@ pub(crate) async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
     "ready\n".into_response()
 }
 
-/// What the log had acked is not there.
+/// The problem for a log that lacks what it had acknowledged.
 fn lost(missing: &Missing) -> Problem {
     let Missing { commits, from, to } = missing;
     let detail = format!(
@@ -51,7 +52,7 @@ fn lost(missing: &Missing) -> Problem {
     Problem::new(ErrorCode::LogFailed, detail)
 }
 
-/// What the queue could not hold is not kept yet.
+/// The problem for a log whose queue could not hold all events.
 fn holed(figures: &Figures) -> Problem {
     let Figures { left_out, holed, .. } = figures;
     let detail = format!(
@@ -61,7 +62,7 @@ fn holed(figures: &Figures) -> Problem {
     Problem::new(ErrorCode::LogFailed, detail)
 }
 
-/// What is wrong with the log, and what is not.
+/// The problem for a log that cannot write; it says what still works.
 fn failing(fault: &Fault, now: u64) -> Problem {
     let seconds = now.saturating_sub(fault.since) / 1000;
     let code = if fault.code == "disk_full" { ErrorCode::DiskFull } else { ErrorCode::DiskFailing };
@@ -73,7 +74,7 @@ fn failing(fault: &Fault, now: u64) -> Problem {
     Problem::new(code, detail)
 }
 
-/// `GET /metrics`: the hub in numbers.
+/// `GET /metrics`: the metrics in Prometheus's text format.
 pub(crate) async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
     (kind, metrics::text(&shared)).into_response()

@@ -1,5 +1,5 @@
-//! `PUT /v1/conversations/{c}/events`: a conversation as `export --format native` wrote it. It is read as a whole before
-//! anything is taken; a bad line is named, and then nothing is.
+//! `PUT /v1/conversations/{c}/events`: imports a conversation that `export --format native` has written. The
+//! file is read to its end before anything is stored. If a line is wrong it is named, and nothing is stored.
 
 use std::io::BufRead;
 use std::sync::Arc;
@@ -22,13 +22,13 @@ use crate::state::Shared;
 use crate::work::{Guest, Task};
 use hub::{History, ImportError};
 
-/// The version of the format.
+/// The version of the file format that this hub writes and reads.
 const VERSION: u32 = 1;
 
-/// What the first line says the file is.
+/// The name of the format in the first line.
 const FORMAT: &str = "native";
 
-/// The first line.
+/// The first line of a file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Header {
     fanlight: String,
@@ -36,7 +36,7 @@ struct Header {
     conversation: ConversationId,
 }
 
-/// The second line, where the log does not begin with the first event.
+/// The second line, if the log does not have the first events: the state that the events continue.
 #[derive(Debug, Serialize, Deserialize)]
 struct Begin<'a> {
     #[serde(borrow)]
@@ -44,27 +44,29 @@ struct Begin<'a> {
     at: u64,
 }
 
-/// The first line of the file of `conversation`.
+/// Makes the first line of a file of `conversation`.
 pub(super) fn header(conversation: &ConversationId) -> Vec<u8> {
     let header = Header { fanlight: FORMAT.to_owned(), version: VERSION, conversation: conversation.clone() };
     line(&header)
 }
 
-/// The line of a state.
+/// Makes the line with a state and its time.
 pub(super) fn begin(view: &View, at: u64) -> Vec<u8> {
     let state =
         String::from_utf8(snapshot::encode(view)).ok().and_then(|json| RawValue::from_string(json).ok());
     state.map(|state| line(&Begin { state: &state, at })).unwrap_or_default()
 }
 
+/// A value as a line of JSON.
 fn line(value: &impl Serialize) -> Vec<u8> {
-    // Names, numbers and JSON: this cannot fail to be written.
+    // Names, numbers and JSON can always be written.
     let mut line = serde_json::to_vec(value).unwrap_or_default();
     line.push(b'\n');
     line
 }
 
-/// Replaces the conversation by the one in the body, or takes nothing of it. A body over `IMPORT_BYTES_MAX` is refused.
+/// Makes the conversation from the file in the body, or nothing. A body over `IMPORT_BYTES_MAX` is refused,
+/// and so is a conversation that has events.
 pub(crate) async fn import(
     State(shared): State<Arc<Shared>>,
     Path(conversation): Path<String>,
@@ -78,14 +80,14 @@ pub(crate) async fn import(
     let _open = place(&shared, Guest::Transfer)?;
     let mut body = body::spooled(request, IMPORT_BYTES_MAX, &shared.work).await?;
     let turn = turn(&shared, Task::of_bytes(usize::try_from(body.len()).unwrap_or(usize::MAX))).await?;
-    // Some seconds for the largest files: too long for a thread that serves sockets. It is seen to its end though its client may
-    // leave meanwhile, and the turn is taken until then.
+    // Reading takes some seconds for the largest files, which is too long for a thread that serves sockets.
+    // It is finished even if its client leaves meanwhile, and holds its turn until then.
     let work = shared.work.run(move || (read(body.reader()), turn));
     let (history, turn) = work.await.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))?;
     let imported = shared.hub.import(&conversation, history?).await?;
     drop(turn);
     shared.fanout.stir(&conversation);
-    // The log has promised all that it can by now, which is no less.
+    // The import has waited for the highest durability that the log offers.
     Ok(Json(Taken::of(imported.position, imported.events, imported.anomalies, durability)))
 }
 
@@ -95,7 +97,7 @@ impl From<ImportError> for Problem {
     }
 }
 
-/// All of the file, or what is wrong with it and where.
+/// Reads the whole file; the problem names the line that is wrong.
 fn read(body: impl BufRead) -> Result<History, Problem> {
     let mut history = History::default();
     let mut seq: Seq = 0;
@@ -132,12 +134,13 @@ fn read(body: impl BufRead) -> Result<History, Problem> {
     }
 }
 
-/// Refuses what is larger than any number that is taken from outside.
+/// Refuses a number that is larger than any that is taken from outside.
 fn bounded(field: &'static str, number: u64) -> Result<(), String> {
     let error = EventError::Number { field, number };
     if number > NUMBER_MAX { Err(error.to_string()) } else { Ok(()) }
 }
 
+/// Checks the first line.
 fn check(text: &str) -> Result<(), String> {
     let header: Header = serde_json::from_str(text)
         .map_err(|error| format!("this is not how an export of the format native begins: {error}"))?;
@@ -148,6 +151,7 @@ fn check(text: &str) -> Result<(), String> {
     }
 }
 
+/// Reads one event, which must have the seq `expected`.
 fn event(text: &str, expected: Seq) -> Result<Envelope, String> {
     let envelope = Envelope::received(text).map_err(|error| error.to_string())?;
     if envelope.seq != expected {

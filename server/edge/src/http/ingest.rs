@@ -1,5 +1,5 @@
-//! `POST /v1/ingest/{dialect}/{conversation}`: a stream in a foreign dialect. Events are taken while the body arrives;
-//! a body that stops half-way leaves what came, and its run is interrupted.
+//! `POST /v1/ingest/{dialect}/{conversation}`: a stream in a foreign dialect. Events are published while the
+//! body arrives. A body that breaks off leaves what came, and its run is interrupted.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::state::Shared;
 use event_log::clock;
 use hub::{Attendant, Publication};
 
-/// What came of a body.
+/// The answer to a body that was read to its end.
 #[derive(Debug, Serialize)]
 pub(crate) struct Taken {
     position: Position,
@@ -34,8 +34,8 @@ pub(crate) struct Taken {
     durability: Durability,
 }
 
-/// Decodes the body while it arrives and publishes its events. Answers when the body has ended and its events are as
-/// durable as was asked.
+/// Decodes the body while it arrives and publishes its events. Answers when the body has ended and its events
+/// have the durability that was asked for.
 pub(crate) async fn ingest(
     State(shared): State<Arc<Shared>>,
     Path((dialect, conversation)): Path<(String, String)>,
@@ -63,23 +63,24 @@ pub(crate) async fn ingest(
     let attendant = Attendant::new(&shared.hub);
     let ticket = Ticket::default();
     let stream = Stream { shared, conversation, decoder, attendant, taken: None, durability, ticket };
-    // A task of its own: when the connection breaks, this request is dropped, and the run must still be closed.
+    // A task of its own: if the connection breaks, this request is dropped, and the run must still be ended.
     let done = tasks.spawn(stream.run(request.into_body())).await;
     done.map_err(|_panicked| Problem::new(ErrorCode::Internal, "the stream could not be read"))?.map(Json)
 }
 
-/// Whether `name` stands in the query, with any value or none.
+/// Whether `name` is a parameter of the query, with any value or none.
 fn has_flag(query: Option<&str>, name: &str) -> bool {
     let mut pairs = query.unwrap_or_default().split('&');
     pairs.any(|pair| pair.split('=').next() == Some(name))
 }
 
+/// The run that the headers name, or a fresh one.
 fn options(headers: &HeaderMap) -> Result<DecodeOptions, Problem> {
     let named = params::text(headers, params::RUN)?.filter(|run| !run.is_empty());
     let fresh = clock::fresh_name();
     Ok(match named {
         Some(run) => {
-            // Several bodies may go on with one run: their parts must not share ids.
+            // Several bodies may continue one run, so each gives its parts other ids.
             DecodeOptions {
                 run: RunId::new(run),
                 part_prefix: format!("{fresh}.").into(),
@@ -91,7 +92,7 @@ fn options(headers: &HeaderMap) -> Result<DecodeOptions, Problem> {
     })
 }
 
-/// A body on its way into a conversation.
+/// A body that is being read into a conversation. The attendant in it attends the run until the body ends.
 #[derive(Debug)]
 struct Stream {
     shared: Arc<Shared>,
@@ -100,7 +101,7 @@ struct Stream {
     attendant: Attendant,
     taken: Option<Taken>,
     durability: Durability,
-    /// Reached when the log has all of it.
+    /// Reached when the log has everything that was published so far.
     ticket: Ticket,
 }
 
@@ -112,6 +113,7 @@ enum End {
 }
 
 impl Stream {
+    /// Reads the body to its end, ends the run, and waits for the durability.
     async fn run(mut self, body: Body) -> Result<Taken, Problem> {
         let end = self.read(body).await?;
         let mut out = Decoded::default();
@@ -125,14 +127,15 @@ impl Stream {
         }
     }
 
+    /// Publishes the events of the body as they come.
     async fn read(&mut self, mut body: Body) -> Result<End, Problem> {
         let drain = self.shared.drain.clone();
         let mut is_silent = true;
         loop {
-            // Dropping the frame that is waited for loses nothing: the body is not read again after a drain.
+            // Cancelling the wait for a frame loses nothing: after a drain the body is not read any more.
             let frame = tokio::select! {
                 frame = body.frame() => frame,
-                // An agent may think for an hour between two words; who has nothing to say to begin with has no business here.
+                // An agent may think for an hour between two events, but a body must begin in time.
                 () = tokio::time::sleep(body::IDLE), if is_silent => return Err(body::idle()),
                 () = drain.cancelled() => return Ok(End::Draining),
             };
@@ -148,6 +151,7 @@ impl Stream {
         }
     }
 
+    /// Decodes some bytes and publishes their events.
     fn feed(&mut self, bytes: Bytes) -> Result<(), Problem> {
         let mut out = Decoded::default();
         self.decoder.feed(&bytes, &mut out);
@@ -155,8 +159,9 @@ impl Stream {
         if out.envelopes.is_empty() { Ok(()) } else { self.publish(out) }
     }
 
+    /// Publishes decoded events.
     fn publish(&mut self, decoded: Decoded) -> Result<(), Problem> {
-        // Nobody waits for a piece: the whole body is waited for, at the level that was asked for.
+        // Single pieces are not waited for: the whole body is, at the level that was asked for.
         let publication = Publication {
             level: Durability::Memory,
             speaker: self.attendant.speaks_in(&self.conversation),

@@ -1,4 +1,5 @@
-//! `POST /v1/conversations/{c}/events`: native events, a JSON array or NDJSON. Taken as a whole or refused as a whole.
+//! `POST /v1/conversations/{c}/events`: native events, as a JSON array or NDJSON, taken or refused as a
+//! whole.
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ use super::problem::Problem;
 use crate::state::Shared;
 use hub::{Appended, Claim, Publication};
 
-/// What came of the request.
+/// The answer to events that were taken, or had been before.
 #[derive(Debug, Serialize)]
 pub(crate) struct Taken {
     position: Position,
@@ -33,14 +34,14 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    /// Of what was new.
+    /// The answer for events that were new.
     pub(super) fn of(position: Position, events: u64, anomalies: u64, durability: Durability) -> Self {
         Self { position, events, anomalies, duplicate: false, durability }
     }
 }
 
-/// Publishes the events of the body, at most [`EVENTS_BODY_BYTES_MAX`] and [`EVENTS_PER_PUBLISH_MAX`], and answers when
-/// they are as durable as was asked.
+/// Publishes the events of the body, at most [`EVENTS_BODY_BYTES_MAX`] bytes and [`EVENTS_PER_PUBLISH_MAX`]
+/// events. Answers when they have the durability that was asked for.
 pub(crate) async fn publish(
     State(shared): State<Arc<Shared>>,
     Path(conversation): Path<String>,
@@ -57,7 +58,7 @@ pub(crate) async fn publish(
     let appended = if arrived.body.len() <= LARGE_BODY_BYTES {
         arrived.publish()?
     } else {
-        // Some ten milliseconds for a large one: too long for a thread that serves sockets.
+        // A large body takes some ten milliseconds, which is too long for a thread that serves sockets.
         let turns = turns(arrived.body.len());
         let turn = Arc::clone(&shared.work.bodies).acquire_many_owned(turns).await;
         let turn = turn.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))?;
@@ -78,13 +79,13 @@ pub(crate) async fn publish(
     }))
 }
 
-/// The number of turns that a body of `bytes` takes, at least one and at most all.
+/// How many turns a body of `bytes` bytes takes: at least one and at most all.
 fn turns(bytes: usize) -> u32 {
     let turns = bytes.div_ceil(BODY_BYTES_OF_A_TURN).clamp(1, LARGE_BODIES_AT_ONCE_MAX);
     u32::try_from(turns).unwrap_or(1)
 }
 
-/// A body that is there, and where its events go.
+/// A body that has arrived, and where its events go.
 struct Arrived {
     shared: Arc<Shared>,
     conversation: ConversationId,
@@ -94,6 +95,7 @@ struct Arrived {
 }
 
 impl Arrived {
+    /// Parses the events and publishes them.
     fn publish(self) -> Result<Appended, Problem> {
         let body = self.body.join()?;
         let text = std::str::from_utf8(&body)
@@ -107,6 +109,7 @@ impl Arrived {
     }
 }
 
+/// Parses a JSON array or lines of JSON.
 fn parse(text: &str) -> Result<Vec<Envelope>, Problem> {
     if text.trim_start().starts_with('[') {
         let items: Vec<&RawValue> = serde_json::from_str(text)
@@ -116,7 +119,7 @@ fn parse(text: &str) -> Result<Vec<Envelope>, Problem> {
     collect(text.lines().map(str::trim).filter(|line| !line.is_empty()), "line", 1)
 }
 
-/// Reads all or none; a bad one is named by its `place` and number, of which the first is `first`.
+/// Parses all events or none; a wrong one is named by `place` and its number, counted from `first`.
 fn collect<'a>(
     items: impl Iterator<Item = &'a str>,
     place: &str,

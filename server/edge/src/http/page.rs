@@ -1,6 +1,6 @@
-//! The page, from inside the binary: `/`, `/c/{conversation}`, and its files. Names of files carry a hash of their
-//! content, so browsers keep them for ever; the page itself is asked for each time. The build has packed each file (brotli,
-//! gzip); nothing is compressed here.
+//! The page, which is part of the binary: `/`, `/c/{conversation}`, and its files. The names of files contain
+//! a hash of their contents, so browsers may keep them for ever; the page itself is requested each time. Each
+//! file was compressed when the page was built (brotli, gzip); nothing is compressed here.
 
 use std::borrow::Cow;
 
@@ -12,25 +12,26 @@ use rust_embed::{EmbeddedFile, RustEmbed};
 
 use super::problem::Problem;
 
+/// The files of the built page.
 #[derive(RustEmbed)]
 #[folder = "../../dist"]
 struct Dist;
 
-/// Shown where the hub was built without the page.
+/// The answer if the hub was built without the page.
 const NO_PAGE: &str = "<!doctype html><title>Fanlight</title><p>This hub was built without its page. Run \
     <code>cargo xtask build</code>, or use the <a href=/v1/conversations>interface</a>.";
 
-/// What images from elsewhere are put into, one each: empty, and styled so that they fit.
+/// The document into which the page puts an image from elsewhere: empty, with styles that make the image fit.
 const IMAGE: &str = "<!doctype html><title>Image</title><style>\
     body{margin:0;font:13px sans-serif;overflow:hidden}img{display:block;max-width:100%;max-height:320px}</style>";
 
-/// What may be in it: images, from everywhere; the hash is that of its styles. Only the page may hold it, and nothing is
-/// loaded until the page, after a click, puts something in.
+/// Its policy: images from everywhere; the hash is that of its styles. Only the page may frame it, and
+/// nothing is loaded before the page puts an image in, after a click.
 const IMAGE_POLICY: &str = "default-src 'none'; img-src http: https:; \
     style-src 'sha256-CEh66Zd9Ve02ZgHCdii2wXLMP2mMaw89CFyQVVicE5k='; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'self'; sandbox allow-same-origin";
 
-/// `GET /image`: see [`IMAGE`].
+/// `GET /image`: [`IMAGE`].
 pub(crate) async fn image() -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
@@ -40,22 +41,23 @@ pub(crate) async fn image() -> Response {
     (headers, IMAGE).into_response()
 }
 
-/// What a page that came with a result is put into, where its scripts are to run: it takes that page from the page that holds
-/// it, once, and writes it in its own place. Nobody else is listened to.
+/// The document in which an HTML page from a tool's result runs with its scripts. It receives that page once
+/// from the page that frames it, and replaces itself with it. It listens to nobody else.
 const EMBED: &str = "<!doctype html><title>Embed</title><script>\
     addEventListener('message', function take(said) {\
     if (said.source !== parent || parent === self) return;\
     removeEventListener('message', take);\
     document.open(); document.write(said.data); document.close() })</script>";
 
-/// What may be in it: scripts and styles that stand in it, and what they make themselves. It has no origin, so nothing of the
-/// hub is its own, and it asks nobody for anything; where it goes, the policy of the page that holds it says.
+/// Its policy: inline scripts and styles, and what they make themselves. It has no origin, so it can use
+/// nothing of the hub, and it can request nothing. Where it may navigate to is limited by the policy of the
+/// page that frames it.
 const EMBED_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
     img-src data: blob:; media-src data:; font-src data:; base-uri 'none'; form-action 'none'; webrtc 'block'; \
     frame-ancestors 'self'; sandbox allow-scripts";
 
-/// `GET /embed`: see [`EMBED`]. The last two are for what browsers do before they ask a policy: to connect to where a script
-/// goes or says that it will go, and to look up names.
+/// `GET /embed`: [`EMBED`]. The last two headers concern what browsers do before they apply a policy:
+/// connecting in advance to the targets of links and scripts, and looking up names.
 pub(crate) async fn embed() -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
@@ -67,7 +69,7 @@ pub(crate) async fn embed() -> Response {
     (headers, EMBED).into_response()
 }
 
-/// `GET /` and `GET /c/{conversation}`: which conversation it is, the page finds out by itself.
+/// `GET /` and `GET /c/{conversation}`: the page, which reads the conversation from its address.
 pub(crate) async fn index(headers: HeaderMap) -> Response {
     match Dist::get("index.html") {
         Some(file) => send("index.html", file, &headers, "no-cache"),
@@ -75,14 +77,14 @@ pub(crate) async fn index(headers: HeaderMap) -> Response {
     }
 }
 
-/// Any other path: a file of the page, or nothing.
+/// Any other path: a file of the page; the page with status 404 for a browser; otherwise a problem.
 pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
     match Dist::get(path) {
         Some(file) if method == Method::GET || method == Method::HEAD => {
             send(path, file, &headers, kept(path))
         }
-        // Somebody has typed an address: the page says what there is.
+        // Somebody has typed an address: the page shows what there is.
         None if method == Method::GET && wants_page(&headers) => {
             let mut response = index(headers).await;
             *response.status_mut() = StatusCode::NOT_FOUND;
@@ -92,13 +94,13 @@ pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Respon
     }
 }
 
-/// Whether a browser asks for a page, as it does for an address that somebody has typed.
+/// Whether a browser asks for a page, as it does for an address that was typed.
 fn wants_page(headers: &HeaderMap) -> bool {
     let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     accepted.split(',').any(|kind| kind.trim().starts_with("text/html"))
 }
 
-/// How long a browser may keep a file: for ever when its name changes with its content.
+/// How long a browser may keep a file: for ever if its name changes with its contents.
 fn kept(path: &str) -> &'static str {
     let hashed = path
         .split(['-', '.', '_'])
@@ -106,14 +108,14 @@ fn kept(path: &str) -> &'static str {
     if hashed { "public, max-age=31536000, immutable" } else { "no-cache" }
 }
 
-/// Sends the file, in the smallest of the forms that the browser takes and that the build has left beside it.
+/// Sends a file in the smallest form that the browser accepts and the build has made.
 pub(super) fn send(path: &str, plain: EmbeddedFile, request: &HeaderMap, cache: &'static str) -> Response {
     let text = |name| request.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let packed = packings(text(header::ACCEPT_ENCODING))
         .find_map(|packing| Some((packing, Dist::get(&format!("{path}.{}", packing.ending()))?)));
     let kind = plain.metadata.mimetype().to_owned();
     let (packing, file) = packed.map_or((None, plain), |(packing, file)| (Some(packing), file));
-    // Each form has a tag of its own, since its bytes are others.
+    // Each form has a tag of its own, because its bytes are different.
     let tag = format!("\"{}\"", hex(&file.metadata.sha256_hash()));
     let common = [(header::CACHE_CONTROL, cache), (header::VARY, "accept-encoding")];
     if is_known(text(header::IF_NONE_MATCH), &tag) {
@@ -131,14 +133,14 @@ pub(super) fn send(path: &str, plain: EmbeddedFile, request: &HeaderMap, cache: 
     response
 }
 
-/// Whether `tags`, of an `If-None-Match`, holds `tag`. Proxies that pack anew weaken tags.
+/// Whether `tags`, from an `If-None-Match`, contains `tag`. Proxies that compress again make tags weak.
 fn is_known(tags: &str, tag: &str) -> bool {
     tags.split(',')
         .map(|known| known.trim().trim_start_matches("W/"))
         .any(|known| known == tag || known == "*")
 }
 
-/// A form in which files travel.
+/// A compression of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Packing {
     Brotli,
@@ -146,7 +148,7 @@ enum Packing {
 }
 
 impl Packing {
-    /// All, the smallest first.
+    /// All compressions, the smallest result first.
     const ALL: [Self; 2] = [Self::Brotli, Self::Gzip];
 
     /// Its name in headers.
@@ -157,7 +159,7 @@ impl Packing {
         }
     }
 
-    /// How the names of packed files end.
+    /// The ending of the names of compressed files.
     fn ending(self) -> &'static str {
         match self {
             Self::Brotli => "br",
@@ -166,8 +168,8 @@ impl Packing {
     }
 }
 
-/// The forms that an `Accept-Encoding` takes, the smallest first: what it does not name it does not take, and what it
-/// names with the weight 0 neither.
+/// The compressions that an `Accept-Encoding` accepts, the smallest result first. What it does not name, or
+/// names with the weight 0, is not accepted.
 fn packings(accepted: &str) -> impl Iterator<Item = Packing> {
     let weight = |wanted: &str| {
         accepted.split(',').find_map(|offer| {
@@ -182,7 +184,7 @@ fn packings(accepted: &str) -> impl Iterator<Item = Packing> {
         .filter(move |packing| weight(packing.word()).or(any).is_some_and(|weight| weight > 0.0))
 }
 
-/// The first 64 bits: enough to tell builds apart.
+/// The first 64 bits of a hash, which are enough to tell builds apart.
 fn hex(hash: &[u8; 32]) -> String {
     let first = hash.first_chunk().copied().unwrap_or_default();
     format!("{:016x}", u64::from_be_bytes(first))

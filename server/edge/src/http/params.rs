@@ -1,4 +1,4 @@
-//! What requests carry beside their bodies: names in the path, headers of our own.
+//! What requests contain besides their bodies: parameters in the path and the query, and headers of the hub.
 
 use axum::extract::{FromRequestParts, OptionalFromRequestParts};
 use axum::http::HeaderMap;
@@ -12,14 +12,14 @@ use serde::de::DeserializeOwned;
 use super::problem::Problem;
 use hub::{Claim, Numbers};
 
-/// Names what the answer must mean.
+/// The header that names the durability for which the answer waits.
 pub(crate) const DURABILITY: &str = "fanlight-durability";
-/// Goes on with a run of that id.
+/// The header that names the run that a body continues.
 pub(crate) const RUN: &str = "fanlight-run";
-/// For exactly-once.
+/// The header with publisher, epoch and numbers, for exactly-once.
 pub(crate) const PUBLISHER: &str = "fanlight-publisher";
 
-/// What stands in the path, or a problem that says what is wrong with it.
+/// The parameters in the path, or a problem that says what is wrong with them.
 pub(crate) struct Path<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
@@ -32,7 +32,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
     }
 }
 
-/// Nothing where the route has no parameter.
+/// `None` if the route has no parameter.
 impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> OptionalFromRequestParts<S> for Path<T> {
     type Rejection = Problem;
 
@@ -45,7 +45,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> OptionalFromRequestPa
     }
 }
 
-/// What stands in the query, or a problem that says what is wrong with it.
+/// The parameters in the query, or a problem that says what is wrong with them.
 pub(crate) struct Query<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
@@ -57,12 +57,12 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// The conversation named in a path.
+/// Parses the name of a conversation.
 pub(crate) fn conversation(name: &str) -> Result<ConversationId, Problem> {
     Ok(ConversationId::parse(name)?)
 }
 
-/// A header as text, when it is there.
+/// A header as text; `None` if absent, a problem if it is not ASCII.
 pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Problem> {
     let Some(value) = headers.get(name) else { return Ok(None) };
     let text =
@@ -70,10 +70,11 @@ pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a 
     Ok(Some(text))
 }
 
-/// The level that the request asks for, if it may be had. Without the header the best that the log offers will do.
+/// The durability that the request asks for. A problem if the log does not offer it. Without the header it is
+/// `stored`, or less if the log offers less.
 pub(crate) fn durability(headers: &HeaderMap, offered: Durability) -> Result<Durability, Problem> {
     let asked = match text(headers, DURABILITY)? {
-        // To wait for the disk itself is for those who ask for it.
+        // Waiting for a sync of the disk is for those who ask for it.
         None => return Ok(offered.min(Durability::Stored)),
         Some("memory") => Durability::Memory,
         Some("stored") => Durability::Stored,
@@ -91,7 +92,7 @@ pub(crate) fn durability(headers: &HeaderMap, offered: Durability) -> Result<Dur
     Ok(asked)
 }
 
-/// A problem when the body is compressed: what it says could only be guessed.
+/// A problem if the body is compressed, because compressed bodies are not decoded.
 pub(crate) fn plain(headers: &HeaderMap) -> Result<(), Problem> {
     let encoding = text(headers, CONTENT_ENCODING.as_str())?.unwrap_or_default();
     if matches!(encoding, "" | "identity") {
@@ -101,7 +102,8 @@ pub(crate) fn plain(headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::new(ErrorCode::UnsupportedEncoding, detail))
 }
 
-/// The publisher's claim: `id/epoch/seq`, or `id/epoch/first-last` where events are numbered.
+/// Parses the publisher's claim: `id/epoch/seq`, or `id/epoch/first-last` if its events are numbered one by
+/// one.
 pub(crate) fn claim(headers: &HeaderMap) -> Result<Option<Claim>, Problem> {
     let Some(value) = text(headers, PUBLISHER)? else { return Ok(None) };
     let parsed = || {
@@ -122,7 +124,7 @@ pub(crate) fn claim(headers: &HeaderMap) -> Result<Option<Claim>, Problem> {
     })
 }
 
-/// A problem when the claim numbers another count of events than the `count` that there are.
+/// A problem if the claim does not number exactly `count` events.
 pub(crate) fn numbered(claim: Option<&Claim>, count: usize) -> Result<(), Problem> {
     match claim.map(|claim| claim.numbers) {
         Some(Numbers::Events { first, last }) if !are_numbered(first, last, count) => {

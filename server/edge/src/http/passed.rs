@@ -1,5 +1,5 @@
-//! What marks an answer as an upstream's own.
+//! The mark of answers that come from an upstream.
 
-/// Marks an answer that is not the hub's own: nothing is added to it on its way.
+/// An extension of answers that come from an upstream: no headers are added to them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Passed;

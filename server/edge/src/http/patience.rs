@@ -1,7 +1,7 @@
-//! A connection that is cut when its peer takes no byte for too long, although there are some for it: a dead peer, not
-//! a slow one (invariant I8). For every answer over HTTP; sockets look after themselves. What counts is what the kernel takes
-//! when it is asked: it calls a socket writable only once a good part of what waits is gone. And it is told in lumps what the peer
-//! took: see [`model::limits::READER_SILENT_MS`].
+//! Cuts a connection whose peer takes no byte for too long although bytes wait for it: a dead peer, not a
+//! slow one (invariant I8). For all HTTP answers; WebSockets do the same in `ws`. The kernel is asked
+//! directly whether it takes bytes, because it reports a socket as writable only once a good part of its
+//! buffer is free. It also learns only in lumps what the peer took: see [`model::limits::READER_SILENT_MS`].
 
 use std::future::Future as _;
 use std::io;
@@ -15,60 +15,64 @@ use futures_util::task::AtomicWaker;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// What who serves a request may know of its connection, and ask of it: an extension of every request.
+/// What the code that serves a request may know about its connection, and change. Every request has it as an
+/// extension; it lives as long as the connection or the last request.
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionInfo {
-    /// The peer may take as long as it likes.
+    /// Whether the peer may take as long as it likes.
     is_lenient: AtomicBool,
     /// How often everything was written out.
     flushes: AtomicU64,
-    /// Who waits for the next time.
+    /// Wakes the task that waits for the next time.
     flushed: AtomicWaker,
 }
 
 impl ConnectionInfo {
-    /// The peer may take nothing for as long as it likes: what it reads comes from elsewhere, and who sends it decides.
+    /// Sets whether the peer may take no byte for as long as it likes: for proxied answers, where the
+    /// upstream decides.
     pub(crate) fn be_lenient(&self, lenient: bool) {
         self.is_lenient.store(lenient, Ordering::Relaxed);
     }
 
-    /// How often everything that there was has been written out.
+    /// How often everything that waited has been written out.
     pub(crate) fn flushes(&self) -> u64 {
         self.flushes.load(Ordering::Acquire)
     }
 
-    /// Ready once that has happened again after the first `known` times.
+    /// Ready once everything was written out again after the first `known` times. One task can wait at a
+    /// time.
     pub(crate) fn flushes_after(&self, known: u64, context: &Context<'_>) -> Poll<()> {
         self.flushed.register(context.waker());
         if self.flushes() > known { Poll::Ready(()) } else { Poll::Pending }
     }
 }
 
-/// The stream of a connection with a limit on how long its peer may take nothing. A write after that fails, and the
-/// connection ends.
+/// The stream of a connection whose peer may take nothing only for a limited time. After that a write fails
+/// with `TimedOut`, and the connection ends.
 #[derive(Debug)]
 pub(crate) struct Patient<S> {
     stream: S,
     limit: Duration,
+    /// Shared with the requests on this connection.
     line: Arc<ConnectionInfo>,
-    /// Runs while the peer takes nothing.
+    /// Counts while the peer takes nothing.
     waiting: Option<Waiting>,
 }
 
-/// How long a peer has taken nothing.
+/// For how long a peer has taken nothing.
 #[derive(Debug)]
 struct Waiting {
     look: Pin<Box<Sleep>>,
-    /// Looks that saw nothing.
+    /// How many looks have found that nothing was taken.
     looks: u32,
 }
 
-/// How often it is looked whether a peer takes anything, before it counts as one that does not.
+/// How many looks in the limit: after as many without success the peer counts as dead.
 const LOOKS: u32 = 8;
 
-/// A stream whose kernel can be asked what it takes, whatever it said last.
+/// A stream whose kernel can be asked directly what it takes, whatever it reported last.
 pub(crate) trait Press {
-    /// How many of `bytes` are taken at once; `WouldBlock` where none are.
+    /// Writes as many of `bytes` as are taken at once; `WouldBlock` if none are.
     fn press(&self, bytes: &[u8]) -> io::Result<usize>;
 }
 
@@ -79,24 +83,25 @@ impl Press for tokio::net::TcpStream {
 }
 
 impl<S> Patient<S> {
-    /// Over `stream`, whose peer may take nothing for `limit`.
+    /// Wraps `stream`, whose peer may take nothing for `limit`.
     pub(crate) fn new(stream: S, limit: Duration) -> Self {
         Self { stream, limit, line: Arc::default(), waiting: None }
     }
 
-    /// What others may know of it.
+    /// The part that others may know of.
     pub(crate) fn line(&self) -> &Arc<ConnectionInfo> {
         &self.line
     }
 
-    /// The stream itself.
+    /// Unwraps the stream.
     pub(crate) fn into_inner(self) -> S {
         self.stream
     }
 }
 
 impl<S: Press> Patient<S> {
-    /// Looks at what became of a write of `bytes`, or of more that begins with them.
+    /// Decides what the result of a write of `bytes` means: success, still waiting, or a dead peer. `bytes`
+    /// may be only the first of several buffers.
     fn settle(
         &mut self,
         context: &mut Context<'_>,

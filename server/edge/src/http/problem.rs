@@ -1,4 +1,4 @@
-//! Failures as the client sees them: `application/problem+json` with a code from the one table.
+//! Failures as clients see them: `application/problem+json` with a code from the one table.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -13,28 +13,28 @@ use model::ids::ConversationIdError;
 use agents::Refusal;
 use hub::{OpenError, PublishError};
 
-/// A failure, and what the client may do about it.
+/// A failure, with a code that says what the client may do about it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Problem {
     code: ErrorCode,
     status: u16,
     title: &'static str,
     detail: String,
-    /// For a gap, the number that is expected.
+    /// For a gap: the number with which the next frame must begin.
     #[serde(skip_serializing_if = "Option::is_none")]
     expected: Option<u64>,
-    /// Whether the same request may be taken in a moment.
+    /// Whether the same request may succeed in a moment; the answer then has `Retry-After`.
     #[serde(skip)]
     passes: bool,
-    /// Whose clients are told.
+    /// The vendor whose clients are told, besides the hub's own form.
     #[serde(skip)]
     vendor: Option<Vendor>,
 }
 
-/// Whose words a failure is told in beside the hub's own.
+/// A vendor of model APIs, in whose form a failure is told too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Vendor {
-    /// OpenAI, and all that are compatible with it.
+    /// OpenAI and everything compatible with it.
     OpenAi,
     /// Anthropic.
     Anthropic,
@@ -45,7 +45,7 @@ pub(crate) enum Vendor {
 }
 
 impl Vendor {
-    /// The fields in which its clients look for what failed.
+    /// The fields in which clients of this vendor look for an error.
     fn fields(self, problem: &Problem) -> Value {
         let (code, detail) = (problem.code.as_str(), problem.detail.as_str());
         match self {
@@ -63,7 +63,7 @@ impl Vendor {
 }
 
 impl Problem {
-    /// `detail` says what and where, for a person.
+    /// Makes a problem; `detail` says for a person what is wrong and where.
     pub(crate) fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
         Self {
             code,
@@ -76,27 +76,27 @@ impl Problem {
         }
     }
 
-    /// The same, said also where the clients of `vendor` look for it: of what stands elsewhere they print the status alone.
+    /// Adds the form in which clients of `vendor` look for errors. Without it they print only the status.
     pub(crate) fn told_to(self, vendor: Vendor) -> Self {
         Self { vendor: Some(vendor), ..self }
     }
 
-    /// The hub does, or holds, as much as it may at a time.
+    /// A problem that passes: the hub does, or holds, as much as it may at a time.
     pub(crate) fn busy(detail: impl Into<String>) -> Self {
         Self { passes: true, ..Self::new(ErrorCode::TooMany, detail) }
     }
 
-    /// Its status, and what is said of it to a person.
+    /// Its status and its detail.
     pub(crate) fn told(self) -> (StatusCode, String) {
         (StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), self.detail)
     }
 
-    /// The request is not what it should be.
+    /// The request is wrong; `detail` says what and where.
     pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(ErrorCode::BadRequest, detail)
     }
 
-    /// The hub stops.
+    /// The hub is draining.
     pub(crate) fn shutting_down() -> Self {
         Self::new(ErrorCode::ShuttingDown, "the hub stops; come back in a moment")
     }
@@ -135,7 +135,7 @@ impl From<Problem> for Refusal {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        // Names, numbers and text: this cannot fail to be written.
+        // Names, numbers and text can always be written.
         let mut body = serde_json::to_value(&self).unwrap_or_default();
         let own = self.vendor.map(|vendor| vendor.fields(&self));
         if let (Value::Object(fields), Some(Value::Object(own))) = (&mut body, own) {

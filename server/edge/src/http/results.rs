@@ -17,10 +17,11 @@ use super::spool::{Spool, turn};
 use crate::state::Shared;
 use crate::work::Task;
 
-/// What has this name never changes. It may hold secrets: only the reader's own browser keeps it.
+/// Caching: a hash never stands for other contents. The result may contain secrets, so only the reader's own
+/// browser may keep it.
 const CACHE: &str = "private, max-age=31536000, immutable";
 
-/// Answers with the bytes of a result by its hash, 304 where the client has them, 404 where nothing has that hash.
+/// Answers with the result that has this hash; 304 if the client has it, `gone` if the log does not have it.
 pub(crate) async fn result(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
@@ -28,7 +29,7 @@ pub(crate) async fn result(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let conversation = find(&shared, &name).await?;
-    // Older logs have names of 16.
+    // In older logs hashes have 16 digits.
     if !matches!(hash.len(), 16 | 32) || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(Problem::bad_request(format!(
             "{hash:?} is no hash: 32 hex digits are, or 16 in older logs"

@@ -1,4 +1,4 @@
-//! `GET /schema/{name}.json`: the JSON Schemas of what travels, as they stand in `schema/`.
+//! `GET /schema/{name}.json`: the JSON Schemas of the wire, as they are in `schema/`.
 
 use axum::extract::Path;
 use axum::http::HeaderMap;
@@ -9,11 +9,12 @@ use rust_embed::RustEmbed;
 use super::page;
 use super::problem::Problem;
 
+/// The files of `schema/`.
 #[derive(RustEmbed)]
 #[folder = "../../schema"]
 struct Schemas;
 
-/// Answers with one schema, or with 404 and the names of those that there are.
+/// Answers with one schema, or with 404 and the names of all.
 pub(crate) async fn schema(Path(name): Path<String>, headers: HeaderMap) -> Response {
     let Some(file) = Schemas::get(&name) else {
         let known = Schemas::iter().collect::<Vec<_>>().join(", ");
@@ -21,6 +22,6 @@ pub(crate) async fn schema(Path(name): Path<String>, headers: HeaderMap) -> Resp
             Problem::new(ErrorCode::NotFound, format!("no schema is named {name:?}; there are {known}"));
         return problem.into_response();
     };
-    // Beside the page's own files, of which none is called so.
+    // The path cannot be that of a file of the page, so no compressed form is found for it.
     page::send(&format!("schema/{name}"), file, &headers, "no-cache")
 }

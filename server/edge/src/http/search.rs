@@ -1,5 +1,5 @@
-//! `GET /v1/search` and `GET /v1/tools`: what the log can be asked across all conversations. Both may take long, so few of them
-//! go on at a time, each for a bounded time, and one whose client has left is ended.
+//! `GET /v1/search` and `GET /v1/tools`: questions to the log across all conversations. Both may take long,
+//! so only a few run at a time, each for a bounded time, and a question whose client has left is cancelled.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,12 +21,13 @@ use super::spool::place;
 use crate::state::Shared;
 use crate::work::{Guest, Task};
 
-/// Hits in one answer, unless the request says less.
+/// How many hits an answer has if the request does not say.
 const HITS: usize = 50;
 
-/// How long one search may take, and how long another one waits for it.
+/// How long one search may take, and how long it may wait for its turn.
 const TIME: Duration = Duration::from_millis(SEARCH_MS);
 
+/// The query parameters of a search.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Params {
     q: String,
@@ -36,20 +37,20 @@ pub(crate) struct Params {
     limit: Option<usize>,
 }
 
-/// What was found, the newest first.
+/// What a search found, newest first.
 #[derive(Debug, Serialize)]
 pub(crate) struct Found {
     hits: Vec<Hit>,
-    /// What to give as `before` for older ones; absent where there are none.
+    /// The value of `before` for older hits; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<u64>,
-    /// The time was up before everything was searched: `next` goes on from there. Absent otherwise.
+    /// Whether the time was up before everything was searched: `next` continues then. Absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     partial: bool,
 }
 
 impl Found {
-    /// The first `limit` of what was found; one more than that says that there are more.
+    /// Takes the first `limit` hits; one more than that means that there are more.
     fn of(found: Finds, limit: usize) -> Self {
         let Finds { mut hits, stopped_at } = found;
         let more = hits.len() > limit;
@@ -59,7 +60,7 @@ impl Found {
     }
 }
 
-/// `GET /v1/search?q&conversation&kind&before&limit`.
+/// `GET /v1/search?q&conversation&kind&before&limit`: hits that the caller may see.
 pub(crate) async fn search(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
@@ -84,7 +85,8 @@ pub(crate) async fn search(
     Ok(Json(Found::of(found, limit)))
 }
 
-/// What the query finds where the caller may see it. Goes on where too much of what was found is kept back, until the time is up.
+/// Searches, and keeps the hits that the caller may see. Goes on while too many are hidden, until `stop` is
+/// called.
 fn seen(log: &dyn EventLog, query: &SearchQuery, caller: &Caller, stop: &Stop) -> Result<Finds, LogError> {
     if caller.0.may_everywhere(Right::View) && caller.mask().is_none() {
         return log.search(query, stop);
@@ -119,7 +121,8 @@ fn shows(mask: &Mask, hit: &Hit) -> bool {
     }
 }
 
-/// What `ask` finds, in its turn. It is stopped when its time is up, and when this is dropped: the client has left then.
+/// Runs `ask` when it is its turn. It is cancelled when its time is up, and when this future is dropped
+/// because the client has left.
 async fn asked<T: Send + 'static>(
     shared: &Shared,
     ask: impl FnOnce(&Stop) -> Result<T, LogError> + Send + 'static,
@@ -131,7 +134,8 @@ async fn asked<T: Send + 'static>(
     };
     let stop = StopOnDrop(Arc::default());
     let asked = Arc::clone(&stop.0);
-    // A thread of its own: a task that is blocked does not see that its client has left. The turn ends with the search.
+    // On a thread of its own: a blocked task would not notice that its client has left. The turn ends with
+    // the search.
     let asking = shared.work.run(move || {
         let found = ask(&asked);
         drop(turn);
@@ -147,7 +151,7 @@ async fn asked<T: Send + 'static>(
     Ok(found.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))??)
 }
 
-/// The tools that were called, by name.
+/// The answer to `GET /v1/tools`: the tools that were called, by name.
 #[derive(Debug, Serialize)]
 pub(crate) struct Tools {
     tools: Vec<ToolFigures>,
@@ -157,7 +161,7 @@ pub(crate) struct Tools {
 /// it is not told.
 pub(crate) async fn tools(State(shared): State<Arc<Shared>>, caller: Caller) -> Result<Json<Tools>, Problem> {
     let log = Arc::clone(&shared);
-    // Bounded by the number of tools that have figures of their own.
+    // The answer is bounded, because only a limited number of tools have figures of their own.
     let mut tools = asked(&shared, move |_stop| log.hub.log().tools()).await?;
     if let Some(mask) = caller.mask() {
         tools.retain(|tool| !mask.hides_tool(&tool.name));

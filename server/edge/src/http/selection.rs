@@ -1,5 +1,5 @@
-//! What a request wants to see of a conversation, from its query: `level`, `kinds` (words with commas between), `root`
-//! and `depth` of agents.
+//! The query parameters that select what a reader gets of a conversation: `level`, `kinds` (separated by
+//! commas), and `root` and `depth` of agents.
 
 use model::AgentId;
 use model::lens::{Agents, Kinds, Lens};
@@ -10,6 +10,7 @@ use super::problem::Problem;
 /// The query parameters that select what a reader gets. Without any of them it gets everything.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct ViewSelection {
+    /// The level of detail.
     pub(crate) level: Option<String>,
     pub(crate) kinds: Option<String>,
     pub(crate) root: Option<String>,
@@ -17,7 +18,7 @@ pub(crate) struct ViewSelection {
 }
 
 impl ViewSelection {
-    /// The lens that the request describes.
+    /// The lens that the parameters describe, or a problem that names the wrong one.
     pub(crate) fn lens(&self) -> Result<Lens, Problem> {
         let wrong = |error: &dyn std::fmt::Display| Problem::bad_request(error.to_string());
         let level = self.level.as_deref().map(str::parse).transpose().map_err(|error| wrong(&error))?;

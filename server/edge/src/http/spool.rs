@@ -1,6 +1,6 @@
-//! Answers that are made as a whole and sent as slowly as their readers take them. What is larger than [`SPOOL_MEMORY_BYTES`] lies
-//! in a file meanwhile, which has no name and goes with its reader: so memory is held only while an answer is made, and few are
-//! made at a time.
+//! Answers that are made as a whole and sent as slowly as their readers take them. An answer over
+//! [`SPOOL_MEMORY_BYTES`] waits in an unnamed file, which is deleted with its reader. So memory is held only
+//! while an answer is made, and few are made at a time.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek as _, Write};
@@ -16,10 +16,11 @@ use super::problem::Problem;
 use crate::state::Shared;
 use crate::work::{Guest, Open, TURN, Task, Turn, Work};
 
-/// Bytes that are read from a file at once.
+/// How many bytes are read from a file at once.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Somebody's turn to make an answer, and the place of the request until that is made.
+/// A turn to make an answer, and the place that the request holds until it is made. Dropping it gives both
+/// back.
 #[derive(Debug)]
 pub(super) struct Making {
     work: Arc<Work>,
@@ -27,7 +28,7 @@ pub(super) struct Making {
     turn: Turn,
 }
 
-/// Waits for a turn.
+/// Waits for a turn; a problem if there is no place to wait or the wait takes too long.
 pub(super) async fn turn(shared: &Shared, task: Task) -> Result<Making, Problem> {
     let open = place(shared, Guest::Request)?;
     let work = Arc::clone(&shared.work);
@@ -35,15 +36,17 @@ pub(super) async fn turn(shared: &Shared, task: Task) -> Result<Making, Problem>
     Ok(Making { work, open, turn })
 }
 
+/// The problem for a wait that took too long.
 fn busy() -> Problem {
     Problem::busy(format!("the hub did other work for {} s; try again in a moment", TURN.as_secs()))
 }
 
-/// A place for one more who is open.
+/// Takes a place among the open requests, transfers or streams; a problem if all are taken.
 pub(super) fn place(shared: &Shared, guest: Guest) -> Result<Open, Problem> {
     place_in(&shared.work, guest)
 }
 
+/// Does the same without the hub's state.
 fn place_in(work: &Work, guest: Guest) -> Result<Open, Problem> {
     let most = match guest {
         Guest::Request => format!("{REQUESTS_WAITING_MAX} requests wait for their turn"),
@@ -55,12 +58,13 @@ fn place_in(work: &Work, guest: Guest) -> Result<Open, Problem> {
 }
 
 impl Making {
-    /// Only the turn, for what is made piece by piece.
+    /// Keeps only the turn, for answers that are made piece by piece.
     pub(super) fn turn(self) -> Turn {
         self.turn
     }
 
-    /// Makes it, beside the threads that serve sockets. What `make` gives back comes with the body.
+    /// Makes an answer on a thread beside those that serve sockets. Returns the result of `make` and the
+    /// body.
     pub(super) async fn spooled<T: Send + 'static>(
         self,
         make: impl FnOnce(&mut Spool) -> Result<T, Problem> + Send + 'static,
@@ -75,7 +79,7 @@ impl Making {
     }
 }
 
-/// Makes an answer in its turn.
+/// Waits for a turn and makes an answer.
 pub(super) async fn spooled<T: Send + 'static>(
     shared: &Shared,
     task: Task,
@@ -84,7 +88,7 @@ pub(super) async fn spooled<T: Send + 'static>(
     turn(shared, task).await?.spooled(make).await
 }
 
-/// What `make` writes while it is its turn, to be read from its beginning.
+/// Runs `make`, which holds `turn`, and returns what it wrote, ready to be read from the beginning.
 pub(super) async fn written<T: Send + 'static>(
     work: Arc<Work>,
     turn: Turn,
@@ -100,7 +104,8 @@ pub(super) async fn written<T: Send + 'static>(
     making.await.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))?
 }
 
-/// A piece of a stream until its reader takes it: in a file where it is large. Where there is no room for that, the stream breaks off.
+/// Keeps a piece of a stream until its reader takes it, in a file if it is large. If the file cannot be
+/// written the stream breaks off.
 pub(super) async fn waiting(work: Arc<Work>, piece: Bytes) -> Body {
     if piece.len() <= SPOOL_MEMORY_BYTES {
         return Body::from(piece);
@@ -116,20 +121,22 @@ pub(super) async fn waiting(work: Arc<Work>, piece: Bytes) -> Body {
     }
 }
 
-/// What of an answer was written. It is written into as into a file.
+/// A buffer that is written like a file. Beyond [`SPOOL_MEMORY_BYTES`] it becomes a file. Dropping it gives
+/// back its space on disk.
 #[derive(Debug)]
 pub(super) struct Spool {
     work: Arc<Work>,
     memory: Vec<u8>,
-    /// All of it, once it is more than stays in memory.
+    /// Everything that was written, once it is more than stays in memory.
     file: Option<File>,
-    /// Bytes in the file.
+    /// How many bytes are in the file.
     spooled: u64,
-    /// The place of the answer, where it has one.
+    /// The place that the answer holds while it is sent, if it needs one.
     open: Option<Open>,
 }
 
 impl Spool {
+    /// An empty buffer.
     pub(super) fn new(work: Arc<Work>) -> Self {
         Self { work, memory: Vec::new(), file: None, spooled: 0, open: None }
     }
@@ -139,7 +146,7 @@ impl Spool {
         self.spooled.saturating_add(self.memory.len() as u64)
     }
 
-    /// What was written, to be read here; after [`Spool::rewound`].
+    /// Reads what was written. Call [`Spool::rewound`] before.
     pub(super) fn reader(&mut self) -> Box<dyn BufRead + '_> {
         match &mut self.file {
             Some(file) => Box::new(BufReader::new(file)),
@@ -147,7 +154,8 @@ impl Spool {
         }
     }
 
-    /// Moves what is in memory into the file.
+    /// Moves what is in memory to the file. Fails if the disk, or the hub's bound for waiting answers, is
+    /// full.
     fn spill(&mut self) -> io::Result<()> {
         let bytes = self.memory.len() as u64;
         if !self.work.spool(bytes) {
@@ -163,7 +171,7 @@ impl Spool {
         Ok(())
     }
 
-    /// At its beginning, to be read.
+    /// Ends the writing and goes back to the beginning.
     pub(super) fn rewound(mut self) -> Result<Self, Problem> {
         if self.file.is_some() {
             let rewound = self.spill().and_then(|()| self.file.as_mut().map_or(Ok(()), File::rewind));
@@ -173,7 +181,7 @@ impl Spool {
         Ok(self)
     }
 
-    /// What was written, as its reader takes it, after [`Spool::rewound`].
+    /// A body that reads what was written as its reader takes it. Call [`Spool::rewound`] before.
     pub(super) fn body(mut self) -> Body {
         let Some(file) = self.file.take() else { return Body::from(std::mem::take(&mut self.memory)) };
         let reading = (tokio::fs::File::from_std(file), self);
@@ -206,7 +214,7 @@ impl Drop for Spool {
     }
 }
 
-/// An answer could not be put into a file.
+/// An answer that cannot be written to a file.
 impl From<io::Error> for Problem {
     fn from(error: io::Error) -> Self {
         let place = std::env::temp_dir();

@@ -1,8 +1,9 @@
-//! Conversations as server-sent events: the same frames as on the WebSocket, each with the place of the whole stream as
-//! `id`. Several conversations may share one stream, since browsers open six connections to a hub and no more.
+//! Conversations as server-sent events: the same frames as on the WebSocket. The `id` of an event is the
+//! position of the whole stream. Several conversations may share one stream, because browsers open at most
+//! six connections to a host.
 //!
-//! The reader is a cursor here too. A frame is made only when the connection asks for the next, so a slow reader finds
-//! everything that came meanwhile in one frame, or the snapshot.
+//! Here too the reader is a cursor. A frame is made only when the connection asks for the next one, so a slow
+//! reader gets everything that came meanwhile in one frame, or the snapshot.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -27,21 +28,23 @@ pub(super) use place::positions;
 
 use super::conversations::Seat;
 
-/// Between two comments on a silent stream.
+/// The time between two comments on a silent stream.
 const COMMENT_EVERY: Duration = Duration::from_secs(15);
 
-/// A reader of some conversations.
+/// The reader of one stream. Dropping it ends its views of the conversations.
 #[derive(Debug)]
 struct Reader {
     shared: Arc<Shared>,
+    /// Its position in each conversation, in the order of the request.
     places: Vec<StreamPosition>,
-    /// What is ready to be sent.
+    /// Bytes that are to be sent next.
     ready: VecDeque<Bytes>,
-    /// Its place among the streams.
+    /// Its place among the open streams.
     _open: Open,
 }
 
-/// The answer that never ends; `after` says for each seat where the client stands, as far as it said so.
+/// Answers with a stream that ends only with its client or the hub. `after` has the position of the client in
+/// each conversation, as far as it said one.
 pub(super) fn stream(
     shared: Arc<Shared>,
     (open, seats): (Open, Vec<Seat>),
@@ -62,14 +65,14 @@ pub(super) fn stream(
     let headers = [
         (header::CONTENT_TYPE.as_str(), "text/event-stream"),
         (header::CACHE_CONTROL.as_str(), "no-store"),
-        // nginx would collect events until a buffer is full.
+        // nginx would otherwise hold events back until a buffer is full.
         ("x-accel-buffering", "no"),
     ];
     (headers, Body::from_stream(pieces)).into_response()
 }
 
 impl Reader {
-    /// The next piece of the stream; nothing when the hub stops.
+    /// The next piece of the stream; `None` when the hub drains.
     async fn piece(&mut self) -> Option<Bytes> {
         loop {
             if let Some(piece) = self.ready.pop_front() {
@@ -92,7 +95,7 @@ impl Reader {
         }
     }
 
-    /// Takes what is new in any of the conversations; false when nothing is.
+    /// Takes what is new in any of the conversations; false if nothing is.
     fn advance(&mut self) -> bool {
         for number in 0..self.places.len() {
             let news = self.places.get_mut(number).map(StreamPosition::news).unwrap_or_default();
@@ -104,7 +107,7 @@ impl Reader {
         !self.ready.is_empty()
     }
 
-    /// Says something on a silent stream: where it is, or just that it is there.
+    /// Sends something on a silent stream: the head if the client does not know it, otherwise a comment.
     fn rest(&mut self) {
         for number in 0..self.places.len() {
             let Some(event) = self.places.get_mut(number).and_then(StreamPosition::cover) else { continue };

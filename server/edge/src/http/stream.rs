@@ -1,8 +1,9 @@
-//! `GET /v1/conversations/{c}/stream/{dialect}`: a conversation in the stream format of another client, live. Whoever
-//! joins is told what there is so far, in short, and then follows.
+//! `GET /v1/conversations/{c}/stream/{dialect}`: a conversation in the stream format of another client, live.
+//! A reader first gets a short form of what there is, and then follows.
 //!
-//! `POST` does the same for clients that can only post, at the same path or whatever such a client puts behind it: of what
-//! they ask only the modes are read, where the dialect has some; they are told the newest run and then the end.
+//! `POST` does the same for clients that can only post, at the same path or with whatever such a client
+//! appends to it. Of their request only the modes are read, if the dialect has any. They get the newest run
+//! and then the end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,20 +32,20 @@ pub(super) mod reader;
 
 use reader::{Reader, Wanted};
 
-/// Longest body that is looked at for modes, in bytes.
+/// The longest body that is searched for modes, in bytes.
 const BODY_BYTES_MAX: usize = 1 << 20;
 
-/// What the query says. A parameter may come several times.
+/// The query parameters as pairs, because one may come several times.
 type QueryPairs = Query<Vec<(String, String)>>;
 
-/// What stands in the path. A client of the dialect may put words of its own behind it.
+/// The parameters in the path. A client of the dialect may append segments of its own.
 #[derive(Debug, Deserialize)]
 pub(crate) struct StreamPath {
     conversation: String,
     dialect: String,
 }
 
-/// `GET`: all runs, without an end, unless the request says less.
+/// `GET`: all runs, without an end, unless the parameters say otherwise.
 pub(crate) async fn get(
     State(shared): State<Arc<Shared>>,
     reader: super::access::Caller,
@@ -57,8 +58,8 @@ pub(crate) async fn get(
     answer(shared, &place, asked, (None, open)).await
 }
 
-/// `POST`: the newest run to its end, unless the request says otherwise. Of the body only the modes count, for clients that
-/// say them there.
+/// `POST`: the newest run up to its end, unless the parameters say otherwise. Of the body only the modes
+/// count, for clients that name them there.
 pub(crate) async fn post(
     State(shared): State<Arc<Shared>>,
     reader: super::access::Caller,
@@ -76,8 +77,8 @@ pub(crate) async fn post(
     answer(shared, &place, asked, (None, open)).await
 }
 
-/// Waits until the run that is asked for by its name has begun: who names it may be earlier than its first event. One that
-/// does not begin is not waited for without an end.
+/// Waits until a run that is asked for by name has begun, because its reader may come before its first event.
+/// Fails if it does not begin in time.
 async fn begun(shared: &Arc<Shared>, place: &StreamPath, asked: &Asked) -> Result<(), Problem> {
     let Wanted::Run(run) = &asked.wanted else { return Ok(()) };
     let conversation = shared.hub.enter(&params::conversation(&place.conversation)?)?;
@@ -103,7 +104,7 @@ async fn begun(shared: &Arc<Shared>, place: &StreamPath, asked: &Asked) -> Resul
     }
 }
 
-/// What a request asks for.
+/// The parameters of a stream, parsed.
 #[derive(Debug)]
 struct Asked {
     wanted: Wanted,
@@ -114,6 +115,7 @@ struct Asked {
 }
 
 impl Asked {
+    /// Parses the parameters; `run` and `end` are the defaults.
     fn read(said: &[(String, String)], run: &str, end: Option<&str>) -> Result<Self, Problem> {
         let all = |name: &'static str| {
             said.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
@@ -127,7 +129,7 @@ impl Asked {
     }
 }
 
-/// The modes that a body asks for; none where it is not understood.
+/// The modes in a body; none if it is not understood.
 async fn modes_in(body: Body) -> Vec<CompactString> {
     let Ok(bytes) = body::whole(body, BODY_BYTES_MAX).await else { return Vec::new() };
     let body: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
@@ -140,6 +142,7 @@ async fn modes_in(body: Body) -> Vec<CompactString> {
     }
 }
 
+/// The runs that a parameter names.
 fn wanted(run: &str) -> Wanted {
     match run {
         "all" => Wanted::All,
@@ -149,6 +152,7 @@ fn wanted(run: &str) -> Wanted {
     }
 }
 
+/// Whether the stream ends with the run.
 fn until(what: Option<&str>) -> Result<bool, Problem> {
     match what {
         None => Ok(false),
@@ -157,6 +161,7 @@ fn until(what: Option<&str>) -> Result<bool, Problem> {
     }
 }
 
+/// Answers with the stream.
 async fn answer(
     shared: Arc<Shared>,
     place: &StreamPath,
@@ -190,7 +195,7 @@ async fn answer(
     let seat = Seat { shared: Arc::clone(&shared), conversation };
     let mut reader =
         Reader::new(seat, encoder, encoding, asked.wanted, asked.ends_with_run).with_mask(asked.mask);
-    // What there is already is made in its turn, as any other answer is.
+    // What is already there is written when it is this request's turn, like any other answer.
     let begin = move |spool: &mut Spool| Ok(reader.join(spool).map(|()| reader)?);
     let (reader, begin) = spooled(&shared, task, begin).await?;
     let rest = stream::unfold((reader, open), move |(mut reader, open)| {
@@ -205,8 +210,8 @@ async fn answer(
     Ok(with_headers(encoding, body.into_response()))
 }
 
-/// One run of `id` in `dialect`, from its beginning to its end, for whoever had asked for it and comes back. Doors serve nobody who has
-/// a role, so nothing is hidden.
+/// Streams one run of `id` in `dialect`, from its beginning to its end, to a client that had asked for it and
+/// comes back. Doors serve nobody who has a role, so nothing is hidden.
 pub(super) async fn run(
     shared: Arc<Shared>,
     id: &ConversationId,
@@ -219,12 +224,12 @@ pub(super) async fn run(
     answer(shared, &place, asked, (Some(Caller::default()), open)).await
 }
 
-/// `response` with all that an answer in this encoding says of itself.
+/// Adds the headers of this encoding to `response`.
 pub(super) fn with_headers(encoding: &EncoderSpec, mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(encoding.content_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // nginx would collect events until a buffer is full.
+    // nginx would otherwise hold events back until a buffer is full.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     for (name, value) in encoding.headers {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));

@@ -1,4 +1,4 @@
-//! `POST /v1/traces`: spans, as OpenTelemetry's exporters send them (OTLP over HTTP).
+//! `POST /v1/traces`: spans in the form of OpenTelemetry's exporters (OTLP over HTTP).
 
 use std::io::Read as _;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use super::params;
 use super::problem::Problem;
 use crate::state::Shared;
 
-/// Publishes the spans of the body, at most `EXPORT_BYTES_MAX`. Spans that are refused are counted in the answer, as
-/// OTLP wants it.
+/// Publishes the spans in the body, at most `EXPORT_BYTES_MAX` bytes. The answer counts the spans that were
+/// refused, as OTLP requires. Waits for the durability that was asked for.
 pub(crate) async fn take(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, Problem> {
     let encoding = encoding(request.headers())?;
     let is_packed = is_packed(request.headers())?;
@@ -49,6 +49,7 @@ pub(crate) async fn take(State(shared): State<Arc<Shared>>, request: Request) ->
     Ok(([(CONTENT_TYPE, kind)], answer).into_response())
 }
 
+/// The encoding that `Content-Type` names.
 fn encoding(headers: &HeaderMap) -> Result<OtlpEncoding, Problem> {
     let kind = params::text(headers, CONTENT_TYPE.as_str())?.unwrap_or_default();
     match kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
@@ -61,6 +62,7 @@ fn encoding(headers: &HeaderMap) -> Result<OtlpEncoding, Problem> {
     }
 }
 
+/// Whether the body is compressed with gzip; a problem for other compressions.
 fn is_packed(headers: &HeaderMap) -> Result<bool, Problem> {
     match params::text(headers, CONTENT_ENCODING.as_str())?.unwrap_or_default() {
         "" | "identity" | "none" => Ok(false),
@@ -72,9 +74,10 @@ fn is_packed(headers: &HeaderMap) -> Result<bool, Problem> {
     }
 }
 
+/// Decompresses a body, within the same limit.
 fn unpacked(body: &[u8]) -> Result<Vec<u8>, Problem> {
     let mut unpacked = Vec::new();
-    // One byte more than the limit shows that it was crossed.
+    // One byte more than the limit shows that the limit was exceeded.
     let mut packed = MultiGzDecoder::new(body).take(EXPORT_BYTES_MAX as u64 + 1);
     packed
         .read_to_end(&mut unpacked)
@@ -82,6 +85,7 @@ fn unpacked(body: &[u8]) -> Result<Vec<u8>, Problem> {
     if unpacked.len() > EXPORT_BYTES_MAX { Err(too_large()) } else { Ok(unpacked) }
 }
 
+/// The problem for a body over the limit.
 fn too_large() -> Problem {
     let detail =
         format!("the body is cut, or has more than {EXPORT_BYTES_MAX} bytes; export fewer spans at once");

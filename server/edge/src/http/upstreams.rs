@@ -1,4 +1,4 @@
-//! `GET /v1/upstreams`: where the proxy passes calls on to.
+//! `GET /v1/upstreams`: the upstreams of the proxy.
 
 use std::sync::Arc;
 
@@ -8,21 +8,22 @@ use serde::Serialize;
 
 use crate::state::Shared;
 
-/// The upstreams, by name.
+/// The answer: the upstreams, ordered by name.
 #[derive(Debug, Serialize)]
 pub(crate) struct List {
     upstreams: Vec<Row>,
 }
 
+/// An upstream, without its keys.
 #[derive(Debug, Serialize)]
 struct Row {
     name: String,
     api: &'static str,
-    /// Scheme and host.
+    /// Scheme and host of its address.
     url: String,
 }
 
-/// Answers with the name, the API and the address of each upstream, without keys.
+/// Answers with the name, the API and the address of each upstream.
 pub(crate) async fn upstreams(State(shared): State<Arc<Shared>>) -> Json<List> {
     let rows = shared.proxy.upstreams().map(|upstream| Row {
         name: upstream.name().to_owned(),

@@ -1,6 +1,6 @@
-//! The proxy is for programs. No page of another origin may use it, whatever its method, since an upstream may answer
-//! with headers that let the page read; and no browser may show what an upstream says as if the hub had said it, since
-//! it would stand in the hub's own origin.
+//! The proxy is for programs. A page of another origin must not use it, whatever the method, because an
+//! upstream may answer with headers that let the page read. And no browser may show what an upstream sends as
+//! a page, because it would be in the hub's own origin.
 
 use axum::http::header::{ACCEPT, HOST, ORIGIN};
 use axum::http::request::Parts;
@@ -10,7 +10,7 @@ use model::code::ErrorCode;
 use crate::http::guard;
 use crate::http::problem::Problem;
 
-/// A problem when a browser is on its way to open this as a page, or a page of another origin asks.
+/// A problem if a browser is about to show the answer as a page, or if a page of another origin asks.
 pub(super) fn refuse(parts: &Parts) -> Result<(), Problem> {
     let said = |name: &str| parts.headers.get(name).map(axum::http::HeaderValue::as_bytes);
     let foreign = said("sec-fetch-site").is_some_and(|site| site != b"same-origin")
@@ -29,6 +29,7 @@ pub(super) fn refuse(parts: &Parts) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Whether `Origin` is another one than the hub's.
 fn has_foreign_origin(headers: &HeaderMap) -> bool {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok());
     headers.get(ORIGIN).is_some_and(|origin| !guard::is_same(origin, host))

@@ -1,4 +1,4 @@
-//! One call on its way to the upstream, and the answer on its way back.
+//! One call: the request on its way to the upstream, and the answer on its way back.
 
 use std::sync::Arc;
 
@@ -29,19 +29,20 @@ use crate::proxy::calls::PROXIED;
 use crate::state::Shared;
 use event_log::clock;
 
-/// Names the conversation, in requests and in answers.
+/// The header that names the conversation, in requests and in answers.
 pub(super) const CONVERSATION: HeaderName = HeaderName::from_static("fanlight-conversation");
 
-/// Names the call of a tool that this agent works for.
+/// The header that names the tool call for which the calling agent works.
 const PARENT: &str = "fanlight-parent";
 
-/// How often the SDKs of several vendors have tried before.
+/// The header in which the SDKs of several vendors say how often they have tried before.
 const RETRIES: &str = "x-stainless-retry-count";
 
-/// What cannot stand in a header as it is.
+/// Characters that are percent-encoded in headers: control characters and the percent sign itself.
 const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
 
-/// See [`super`].
+/// Passes one call on and answers with what the upstream says. If there is no answer, the problem is in the
+/// form of the caller's vendor.
 pub(crate) async fn call(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let vendor = request.uri().path_and_query().and_then(|path| vendor_of(&shared, path.as_str()));
     let told = |problem: Problem| match vendor {
@@ -51,7 +52,8 @@ pub(crate) async fn call(State(shared): State<Arc<Shared>>, request: Request) ->
     forward(&shared, request).await.unwrap_or_else(told)
 }
 
-/// Whose client makes a call with this path: as the upstream speaks, and where there is none of that name as the path looks.
+/// The vendor whose client makes a call with this path: that of the upstream's API, or, if the upstream is
+/// unknown, the one that the path suggests.
 fn vendor_of(shared: &Shared, path: &str) -> Option<Vendor> {
     let target = Target::parse(path).ok()?;
     let known = shared.proxy.upstreams().find(|upstream| upstream.name() == target.upstream);
@@ -68,6 +70,7 @@ fn vendor_of(shared: &Shared, path: &str) -> Option<Vendor> {
     })
 }
 
+/// The vendor of an upstream's API.
 fn vendor(upstream: &Upstream) -> Vendor {
     match upstream.api() {
         upstream::Api::OpenAi => Vendor::OpenAi,
@@ -77,6 +80,7 @@ fn vendor(upstream: &Upstream) -> Vendor {
     }
 }
 
+/// Passes a call on; a problem if it is refused before it is sent.
 async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
     browser::refuse(&parts)?;
@@ -91,7 +95,7 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
         let detail = format!("the path of this call fits nowhere below {}", upstream.place());
         return Err(Problem::bad_request(detail));
     };
-    // Other protocols may be offered on the way, `h2c` for one; who offers them can do without.
+    // Other protocols may be offered, such as `h2c`; their clients can do without them.
     if parts.method == Method::GET && socket::is_wanted(&parts.headers) {
         let facts = facts(shared, upstream, &parts, &target, sender.key(), target::api_of_socket)?;
         let model = socket::model_in(target.rest);
@@ -106,7 +110,7 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
     *outgoing.method_mut() = parts.method;
     *outgoing.uri_mut() = uri;
     *outgoing.version_mut() = Version::HTTP_11;
-    // How the names of headers were written is among them.
+    // The extensions contain the case of the header names.
     *outgoing.extensions_mut() = parts.extensions;
     PROXIED.one();
     shared.proxy.lull.ends();
@@ -117,8 +121,8 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
     Ok(answer)
 }
 
-/// What the recorder is told of a call beside its bytes, with the key of the hub, `ours`, that goes along with it; nothing
-/// for calls that are only passed on.
+/// What the recorder needs to know of a call besides its bytes, including the hub's own key `ours` that is
+/// sent with it. `None` for calls that are only passed on.
 fn facts(
     shared: &Shared,
     upstream: &Upstream,
@@ -144,7 +148,7 @@ fn facts(
         upstream: upstream.name().into(),
         caller: shared.proxy.fingerprints.of(&parts.headers, query),
         conversation,
-        // Sessions name conversations.
+        // Sessions become names of conversations, so one that contains a key is not used.
         session: session.filter(|session| !secrets.are_in_name(session)),
         attempts_before: header(RETRIES).and_then(|count| count.parse().ok()),
         parent: header(PARENT),
@@ -153,7 +157,7 @@ fn facts(
     }))
 }
 
-/// The answer as it came, but for what belongs to the hop.
+/// Makes the answer for the caller: everything that came, except headers of the connection.
 fn pass(
     answer: axum::http::Response<ResponseBody>,
     recording: &mut Option<Started>,
@@ -178,13 +182,13 @@ fn pass(
     let mut response = Response::new(axum::body::Body::new(Answering::new(body, recorded, line)));
     *response.status_mut() = parts.status;
     *response.headers_mut() = headers;
-    // The words beside the status, and how the names of headers were written.
+    // The extensions contain the reason phrase and the case of the header names.
     *response.extensions_mut() = parts.extensions;
     response.extensions_mut().insert(Passed);
     response
 }
 
-/// What the caller is told where the upstream said nothing.
+/// The answer for a call to which the upstream gave none.
 pub(super) fn refuse(upstream: &Upstream, fault: SendError, recording: Option<Started>) -> Response {
     let (name, place) = (upstream.name(), upstream.place());
     let (code, detail) = match &fault {
@@ -205,7 +209,7 @@ pub(super) fn refuse(upstream: &Upstream, fault: SendError, recording: Option<St
     response
 }
 
-/// Names the conversation in the answer, where it is known by now: no answer waits for it.
+/// Names the conversation in a header of the answer if it is known already: no answer waits for that.
 fn tell(headers: &mut HeaderMap, started: &mut Started) {
     let Some(conversation) = started.conversation() else { return };
     let name = escaped(conversation);
@@ -214,7 +218,7 @@ fn tell(headers: &mut HeaderMap, started: &mut Started) {
     }
 }
 
-/// As it can stand in a header; what is no ASCII has percent signs.
+/// The name as a header value; what is not ASCII is percent-encoded.
 pub(super) fn escaped(conversation: &ConversationId) -> String {
     utf8_percent_encode(conversation.as_str(), ESCAPED).to_string()
 }

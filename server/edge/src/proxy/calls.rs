@@ -20,39 +20,51 @@ use super::tape::Budget;
 use crate::http::problem::Problem;
 use crate::rank::{Rank, Threads};
 
-/// Requests of this process that were passed on.
+/// How many requests this process has passed on.
 pub(crate) static PROXIED: Count = Count::new();
 
-/// Recordings of them that have a hole.
+/// How many of their recordings have a hole.
 pub(crate) static COPIES_LOST: Count = Count::new();
 
-/// What all calls share.
+/// The state that all calls share. One for each hub.
 #[derive(Debug)]
 pub(crate) struct Proxy {
+    /// The upstreams by name.
     upstreams: BTreeMap<CompactString, UpstreamEntry>,
+    /// How requests leave the hub.
     egress: Arc<Egress>,
+    /// Recognises callers by hashes of their keys.
     pub(super) fingerprints: Fingerprints,
+    /// Bounds the memory of all tapes.
     pub(super) budget: Arc<Budget>,
+    /// The order of the recordings.
     pub(super) order: Arc<Order>,
+    /// The threads that record.
     pub(super) recorders: Threads,
+    /// Makes recorders wait while calls are on their way out.
     pub(super) lull: QuietWait,
+    /// Decides to which conversation and run a call belongs.
     pub(super) joiner: Mutex<CallJoiner>,
+    /// Keeps the order of what the joiner says in each conversation.
     pub(super) floors: Floors,
+    /// Attends runs that wait for results of their callers.
     pub(super) waiting: Waiting,
+    /// Bounds the number of open WebSockets.
     pub(super) sockets: Sockets,
 }
 
-/// Recordings that wait for the disk at the same time before others wait for them.
+/// Most recordings that may block on the disk at the same time; others wait for them.
 const RECORDINGS_BLOCKED_MAX: usize = 16;
 
-/// The threads that record calls. What is read, joined and written of one call never keeps another one waiting for a core
-/// (I12). Half as many as there are cores: beside each call that is recorded there are its caller and its upstream.
+/// The threads that record calls. Reading, joining and writing of one call never takes a core from another
+/// call (I12). There are half as many as cores, because each recorded call also has its caller and its
+/// upstream to run.
 fn recorders() -> Threads {
     let threads = available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
     Threads::new("recorder", Rank::Recording, threads, RECORDINGS_BLOCKED_MAX)
 }
 
-/// An upstream, and what calls it once somebody does.
+/// An upstream, and its sender once it has been called.
 #[derive(Debug)]
 struct UpstreamEntry {
     upstream: Upstream,
@@ -60,7 +72,7 @@ struct UpstreamEntry {
 }
 
 impl Proxy {
-    /// To the upstreams that are known and those that are `named`, by way of `egress`.
+    /// Makes the state for the known upstreams and those in `named`, which are reached through `egress`.
     pub(crate) fn new(named: &[Upstream], egress: &Arc<Egress>) -> Self {
         let places = Upstream::all(named).into_iter();
         let places = places.map(|upstream| {
@@ -81,12 +93,12 @@ impl Proxy {
         }
     }
 
-    /// Where calls may go, by name.
+    /// The upstreams, ordered by name.
     pub(crate) fn upstreams(&self) -> impl Iterator<Item = &Upstream> {
         self.upstreams.values().map(|place| &place.upstream)
     }
 
-    /// The upstream `name`, and what calls it.
+    /// The upstream `name` and its sender, which is made for the first call. A problem if there is none.
     pub(super) fn find(&self, name: &str) -> Result<(&Upstream, &Sender<Asking>), Problem> {
         let Some(place) = self.upstreams.get(name) else {
             let known = self.upstreams.keys().map(CompactString::as_str).collect::<Vec<_>>().join(", ");
@@ -106,12 +118,12 @@ impl Proxy {
         }
     }
 
-    /// Bytes of calls that wait to be recorded.
+    /// How many bytes of calls wait to be recorded.
     pub(crate) fn held(&self) -> u64 {
         self.budget.held() as u64
     }
 
-    /// Calls that are being recorded.
+    /// How many calls are being recorded.
     pub(crate) fn recording(&self) -> u64 {
         self.order.running() as u64
     }

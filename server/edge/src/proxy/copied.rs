@@ -1,5 +1,6 @@
-//! Bodies that pass through, with a copy for the tape. Frames go on as they came: data, trailers, the error of a body that
-//! broke off. Nothing is read ahead of whoever takes it, so that a slow reader slows the sender down.
+//! Bodies that pass through, with a copy for the tape. Frames go on as they came: data, trailers, and the
+//! error of a body that broke off. Nothing is read ahead of the receiver, so a slow reader slows the sender
+//! down.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,10 +14,11 @@ use super::headers::strike_trailers;
 use super::tape::{Asked, End, Tape};
 use crate::http::patience::ConnectionInfo;
 
-/// What went wrong with a body.
+/// The error of a body.
 type Broken = Box<dyn std::error::Error + Send + Sync>;
 
-/// The body of a request, on its way to the upstream.
+/// The body of a request on its way to the upstream. Dropping it before its end tells the tape that the rest
+/// was not sent.
 #[derive(Debug)]
 pub(super) struct Asking {
     body: Body,
@@ -24,7 +26,7 @@ pub(super) struct Asking {
 }
 
 impl Asking {
-    /// `body`, copied onto `tape` where there is one.
+    /// Wraps `body`, which is copied to `tape` if there is one.
     pub(super) fn new(body: Body, tape: Option<Arc<Tape>>) -> Self {
         let asking = Self { body, tape };
         if asking.body.is_end_stream() {
@@ -33,6 +35,7 @@ impl Asking {
         asking
     }
 
+    /// Tells the tape how the request ended.
     fn over(&self, how: Asked) {
         if let Some(tape) = &self.tape {
             tape.asked(how);
@@ -79,12 +82,13 @@ impl HttpBody for Asking {
 
 impl Drop for Asking {
     fn drop(&mut self) {
-        // Nothing after its end, which was told: otherwise the upstream did not want the rest.
+        // Has no effect after the end, which was told before. Otherwise the upstream did not want the rest.
         self.over(Asked::Broken);
     }
 }
 
-/// The body of an answer, on its way to the caller.
+/// The body of an answer on its way to the caller. Dropping it before its end tells the tape that the caller
+/// hung up.
 #[derive(Debug)]
 pub(super) struct Answering {
     body: ResponseBody,
@@ -93,25 +97,26 @@ pub(super) struct Answering {
     cut: Option<Cut>,
 }
 
-/// A break that the caller is still to be told, once it has all that came before.
+/// An error of the upstream's body that the caller gets once it has everything before it.
 #[derive(Debug)]
 struct Cut {
     error: hyper::Error,
-    /// How often everything had been written out when it came.
+    /// How often everything had been written out when the error came.
     flushes: u64,
 }
 
-/// A tape that is told the end of the call, whatever happens.
+/// A tape that always learns of the end of its call: dropping this tells it that the caller hung up, unless
+/// another end was told before.
 #[derive(Debug)]
 pub(super) struct Recorded(Arc<Tape>);
 
 impl Recorded {
-    /// Of this call.
+    /// Wraps the tape of a call.
     pub(super) fn new(tape: Arc<Tape>) -> Self {
         Self(tape)
     }
 
-    /// The copy of the call that is being recorded.
+    /// The tape of the call.
     pub(super) fn tape(&self) -> Arc<Tape> {
         Arc::clone(&self.0)
     }
@@ -119,13 +124,13 @@ impl Recorded {
 
 impl Drop for Recorded {
     fn drop(&mut self) {
-        // Whatever else ended it has been told before.
+        // Has no effect if another end was told before.
         self.0.end(End::HungUp);
     }
 }
 
 impl Answering {
-    /// `body`, copied onto `tape` where there is one, for a caller at the end of `line`.
+    /// Wraps `body`, which is copied to `tape` if there is one. `line` is the caller's connection.
     pub(super) fn new(body: ResponseBody, tape: Option<Recorded>, line: Option<Arc<ConnectionInfo>>) -> Self {
         let answering = Self { body, tape, line, cut: None };
         if answering.body.is_end_stream() {
@@ -134,14 +139,15 @@ impl Answering {
         answering
     }
 
+    /// Tells the tape how the answer ended.
     fn over(&self, end: End) {
         if let Some(recorded) = &self.tape {
             recorded.0.end(end);
         }
     }
 
-    /// The connection is broken off as the upstream's was, but only once the caller has what came before: what is not
-    /// written out yet would be lost with it.
+    /// Breaks the connection off as the upstream did, but only once everything before it has been written
+    /// out: otherwise that would be lost.
     fn poll_cut(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         if let (Some(line), Some(cut)) = (&self.line, &self.cut)
             && line.flushes_after(cut.flushes, context).is_pending()

@@ -1,5 +1,5 @@
-//! Headers on their way through: what is about this hop stays here, everything else goes on in its order. Keys go on and
-//! are known here by a fingerprint alone.
+//! Headers on their way through. What concerns one connection stays here; everything else goes on in its
+//! order. Keys go on, and only a fingerprint of them is known here.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
@@ -8,7 +8,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-/// What belongs to one connection (RFC 9110, 7.6.1), and what was meant for this proxy.
+/// Headers that concern one connection (RFC 9110, 7.6.1) or are meant for this proxy.
 const OF_THE_HOP: [HeaderName; 7] = [
     CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -27,17 +27,18 @@ pub(super) const KEYS: [HeaderName; 4] = [
     HeaderName::from_static("api-key"),
 ];
 
-/// What the names of headers and of parts of a query have in them that may carry a key of some other kind.
+/// Words in names of headers and query parameters whose values may be keys.
 const SECRET: [&str; 8] = ["key", "token", "auth", "secret", "password", "credential", "cookie", "signature"];
 
-/// Whether what goes by that name may be a key.
+/// Whether a header or parameter of this name may contain a key.
 pub(super) fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     SECRET.iter().any(|word| name.contains(word))
 }
 
-/// Whole words in the names of parts of a query that carry a key, a signature or a code which stands for one. Headers have
-/// such words in names that carry none (`x-claude-code-session-id`).
+/// Whole words in names of query parameters that contain a key, a signature or a code that stands for one.
+/// For headers they are not used, because there such words occur in harmless names
+/// (`x-claude-code-session-id`).
 const SECRET_IN_QUERIES: [&str; 16] = [
     "sig",
     "sign",
@@ -57,16 +58,16 @@ const SECRET_IN_QUERIES: [&str; 16] = [
     "bearer",
 ];
 
-/// A run of letters and digits of this length in a query is taken for a key, whatever its name.
+/// From this length on, letters and digits in a row in a query are taken for a key, whatever its name.
 const RANDOM_BYTES: usize = 16;
 
-/// Whether the part `name` of a query, which says `value`, may be a key.
+/// Whether the query parameter `name` with this value may be a key.
 pub(super) fn is_secret_in_query(name: &str, value: &[u8]) -> bool {
     let is_word = |word: &str| SECRET_IN_QUERIES.iter().any(|secret| word.eq_ignore_ascii_case(secret));
     is_secret(name) || name.split(|c: char| !c.is_ascii_alphanumeric()).any(is_word) || is_random(value)
 }
 
-/// Whether nobody would write this by hand: many letters and digits in a row, and both.
+/// Whether `value` looks random: many letters and digits in a row, and both of them.
 fn is_random(value: &[u8]) -> bool {
     value.split(|byte| !byte.is_ascii_alphanumeric()).any(|run| {
         run.len() >= RANDOM_BYTES
@@ -75,33 +76,34 @@ fn is_random(value: &[u8]) -> bool {
     })
 }
 
-/// What keys are called in queries.
+/// The names under which keys are sent in queries.
 pub(super) const IN_QUERIES: [&str; 7] =
     ["key", "api_key", "api-key", "apikey", "access_token", "token", "code"];
 
-/// What the headers begin with that are orders to a web server: nginx, Apache and its like, lighttpd, `LiteSpeed`, Perlbal.
+/// Beginnings of headers that are orders to a web server: nginx, Apache and its relatives, lighttpd,
+/// `LiteSpeed`, Perlbal.
 const ORDERS: [&str; 5] = ["x-accel-", "x-sendfile", "x-lighttpd-send-", "x-litespeed-", "x-reproxy-"];
 
-/// What the hub's own headers begin with.
+/// The beginning of the hub's own headers.
 const OURS: &str = "fanlight-";
 
-/// Those of a request that the upstream is to see.
+/// The headers of a request that the upstream gets.
 pub(super) fn outgoing(headers: &HeaderMap) -> HeaderMap {
     let mut passed = passing(headers, |name| *name != HOST && !name.as_str().starts_with(OURS));
-    // To take trailers is the one wish of a hop that holds for the whole way.
+    // Accepting trailers is the only wish of a connection that holds for the whole way.
     if headers.get_all(TE).iter().any(|te| te.to_str().is_ok_and(wants_trailers)) {
         passed.insert(TE, HeaderValue::from_static("trailers"));
     }
     passed
 }
 
-/// Those of an answer that the caller is to see. Without those that begin with `Fanlight-`, which the hub alone writes,
-/// and without orders to a server in front of the hub.
+/// The headers of an answer that the caller gets: without those that begin with `Fanlight-`, which only the
+/// hub writes, and without orders to a server in front of the hub.
 pub(super) fn incoming(headers: &HeaderMap) -> HeaderMap {
     passing(headers, |name| !name.as_str().starts_with(OURS) && !is_order(name))
 }
 
-/// Takes out of the trailers of a request or an answer what its headers may not have either.
+/// Removes from trailers what the headers may not contain either.
 pub(super) fn strike_trailers(trailers: &mut HeaderMap) {
     let is_struck = |name: &HeaderName| name.as_str().starts_with(OURS) || is_order(name);
     if trailers.keys().any(is_struck) {
@@ -109,19 +111,22 @@ pub(super) fn strike_trailers(trailers: &mut HeaderMap) {
     }
 }
 
-/// Whether this header of an answer tells a web server in front of the hub to answer with something else, a file of its
-/// own for one, or to treat the answer otherwise. Meant for the server that the upstream's operator put there, never for
-/// ours. `X-Accel-Buffering` passes: it only says that pieces go on as they come, which is what the proxy does.
+/// Whether this header of an answer tells a web server in front of the hub to answer with something else,
+/// such as a file, or to treat the answer differently. It is meant for the server of the upstream's operator,
+/// never for ours. `X-Accel-Buffering` passes: it only asks not to hold pieces back, which the proxy does not
+/// do anyway.
 fn is_order(name: &HeaderName) -> bool {
     let name = name.as_str();
     name != "x-accel-buffering" && ORDERS.iter().any(|order| name.starts_with(order))
 }
 
+/// Whether a `TE` header accepts trailers.
 fn wants_trailers(te: &str) -> bool {
     te.split(',').any(|wish| wish.trim().eq_ignore_ascii_case("trailers"))
 }
 
-/// Built anew: taking headers out of a map would change the order of the others.
+/// The headers that go on. The map is built anew, because removing headers from one would change the order of
+/// the others.
 fn passing(headers: &HeaderMap, wanted: impl Fn(&HeaderName) -> bool) -> HeaderMap {
     let named = named_by_connection(headers);
     let mut passed = HeaderMap::with_capacity(headers.len());
@@ -129,7 +134,8 @@ fn passing(headers: &HeaderMap, wanted: impl Fn(&HeaderName) -> bool) -> HeaderM
         let of_the_hop = OF_THE_HOP.contains(name) || *name == TE || named.contains(name);
         if !of_the_hop && wanted(name) {
             let mut value = value.clone();
-            // So that nothing that prints headers prints these, and HTTP/2 keeps them in no table.
+            // So that nothing that prints headers prints these values, and HTTP/2 does not put them into its
+            // table.
             value.set_sensitive(is_secret(name.as_str()));
             passed.append(name, value);
         }
@@ -137,13 +143,13 @@ fn passing(headers: &HeaderMap, wanted: impl Fn(&HeaderName) -> bool) -> HeaderM
     passed
 }
 
-/// Headers that `Connection` says are of this hop.
+/// The headers that `Connection` names as belonging to one connection.
 fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
     let values = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok()).collect()
 }
 
-/// The keys in `headers`, one behind the other; empty for a call without any.
+/// The keys in `headers`, one after the other, each with a separator; empty for a call without keys.
 pub(crate) fn keys(headers: &HeaderMap) -> Vec<u8> {
     let mut keys = Vec::new();
     for name in &KEYS {
@@ -155,12 +161,12 @@ pub(crate) fn keys(headers: &HeaderMap) -> Vec<u8> {
     keys
 }
 
-/// Knows keys again without keeping them: a hash whose own key is made at random and dies with the process.
+/// Recognises keys without storing them: a hash with a random key of its own, which is lost with the process.
 #[derive(Debug, Default)]
 pub(super) struct Fingerprints(RandomState);
 
 impl Fingerprints {
-    /// Of the keys that a call carries; the same for two calls with the same.
+    /// The fingerprint of the keys of a call; equal for two calls with the same keys.
     pub(super) fn of(&self, headers: &HeaderMap, query: Option<&str>) -> u64 {
         let mut hasher = self.0.build_hasher();
         for name in &KEYS {

@@ -1,6 +1,7 @@
-//! Reads what is packed (gzip, deflate, br, zstd) as it comes, for the copy alone: what the caller gets stays packed.
+//! Decompresses (gzip, deflate, br, zstd) as bytes come, for the copy alone: the caller gets the compressed
+//! bytes.
 //!
-//! Hostile input is stopped: what one step gives is bounded, and so is what a stream may ask to be remembered.
+//! Hostile input is bounded: in what one step yields, and in how much a stream may ask to be remembered.
 
 use std::io::{self, Write};
 
@@ -9,18 +10,18 @@ use axum::http::header::CONTENT_ENCODING;
 use brotli_decompressor::DecompressorWriter;
 use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
-/// Most bytes that one step may give.
+/// Most bytes that one step may yield.
 const STEP_BYTES_MAX: usize = 64 << 20;
 
-/// How far back zstd may refer, as a power of two: what RFC 9659 allows senders.
+/// The largest window of zstd, as a power of two: what RFC 9659 allows senders.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
-/// How a body is packed.
+/// How a body is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
     /// RFC 1952.
     Gzip,
-    /// RFC 1950, or without its frame, as some servers send it.
+    /// RFC 1950, or without its frame, which some servers send.
     Deflate,
     /// RFC 7932.
     Brotli,
@@ -28,7 +29,8 @@ pub(super) enum Encoding {
     Zstd,
 }
 
-/// What `Content-Encoding` says, in the order in which it was done; nothing where there is one that is not known.
+/// The compressions that `Content-Encoding` names, in the order in which they were applied; `None` if one is
+/// unknown.
 pub(super) fn encodings(headers: &HeaderMap) -> Option<Vec<Encoding>> {
     let mut found = Vec::new();
     for value in headers.get_all(CONTENT_ENCODING) {
@@ -43,11 +45,11 @@ pub(super) fn encodings(headers: &HeaderMap) -> Option<Vec<Encoding>> {
             }
         }
     }
-    // More than two is nobody's honest answer, and each multiplies.
+    // No honest answer has more than two, and each multiplies the size.
     (found.len() <= 2).then_some(found)
 }
 
-/// What is unpacked, until it is taken.
+/// Decompressed bytes until they are taken, bounded by [`STEP_BYTES_MAX`].
 #[derive(Debug, Default)]
 struct Tray(Vec<u8>);
 
@@ -65,19 +67,20 @@ impl Write for Tray {
     }
 }
 
+/// One compression that is being undone.
 enum Layer {
     Gzip(MultiGzDecoder<Tray>),
     Zlib(ZlibDecoder<Tray>),
     Raw(DeflateDecoder<Tray>),
     Brotli(Box<DecompressorWriter<Tray>>),
     Zstd(zstd::stream::write::Decoder<'static, Tray>),
-    /// Deflate, before its first byte.
+    /// Deflate, before its first byte says whether it has a frame.
     Undecided,
 }
 
-/// Unpacks a body.
+/// Decompresses one body.
 pub(super) struct Inflate {
-    /// The outermost first.
+    /// The compressions, the last applied first.
     layers: Vec<Layer>,
 }
 
@@ -88,13 +91,13 @@ impl std::fmt::Debug for Inflate {
 }
 
 impl Inflate {
-    /// For a body that was packed so, in this order.
+    /// Decompresses a body to which `encodings` were applied in this order.
     pub(super) fn new(encodings: &[Encoding]) -> io::Result<Self> {
         let layers = encodings.iter().rev().map(|encoding| Layer::new(*encoding));
         Ok(Self { layers: layers.collect::<io::Result<_>>()? })
     }
 
-    /// What can be read with `bytes` more.
+    /// Returns what can be read once `bytes` have come. Fails for damaged input and beyond the bounds.
     pub(super) fn feed(&mut self, bytes: Vec<u8>) -> io::Result<Vec<u8>> {
         let mut bytes = bytes;
         for layer in &mut self.layers {
@@ -121,8 +124,8 @@ impl Layer {
     fn feed(&mut self, bytes: &[u8]) -> io::Result<Vec<u8>> {
         if matches!(self, Self::Undecided) {
             let Some(first) = bytes.first() else { return Ok(Vec::new()) };
-            // A zlib header names deflate in the low half of its first byte; a raw stream of a web server does not begin
-            // with that.
+            // The low half of a zlib header's first byte is 8. A raw stream as web servers send it does not
+            // begin with that.
             *self = if first & 0x0f == 8 {
                 Self::Zlib(ZlibDecoder::new(Tray::default()))
             } else {
@@ -141,7 +144,7 @@ impl Layer {
     }
 }
 
-/// What `decoder` gives for `bytes`.
+/// Writes `bytes` to `decoder` and returns what it yields.
 fn write<D: Write>(decoder: &mut D, bytes: &[u8], tray: impl Fn(&mut D) -> &mut Tray) -> io::Result<Vec<u8>> {
     decoder.write_all(bytes)?;
     decoder.flush()?;

@@ -1,5 +1,6 @@
-//! Which recordings run, and the order among them: one is placed only after older ones of the same caller have read what
-//! was there before it. And who waits for results, so that nobody takes a run for lost whose tools are at work.
+//! Which recordings run, and in which order: a call is placed only after the recorders of older calls of the
+//! same caller have read what was there before it. Also which runs wait for results, so that none is taken
+//! for lost while its caller executes tools.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -13,27 +14,32 @@ use tokio::sync::Notify;
 use super::tape::Tape;
 use hub::Attendant;
 
-/// Most runs that are kept from being taken for lost at once; beyond, the one that waited longest is left to the hub.
+/// Most runs that are attended while they wait. Beyond them, the one that has waited longest is no longer
+/// attended.
 const WAITING_MAX: usize = 10_000;
 
-/// The recordings under way, oldest first. One for the proxy.
+/// The recordings that run, by number, the oldest first. One for the proxy.
 #[derive(Debug, Default)]
 pub(super) struct Order {
     running: Mutex<BTreeMap<u64, Arc<Running>>>,
+    /// The number of the next recording.
     next: AtomicU64,
+    /// Notified when a recording has read more or has ended.
     moved: Notify,
 }
 
+/// A recording that runs.
+/// The fingerprint of the caller's keys.
 #[derive(Debug)]
 struct Running {
     caller: u64,
     tape: Arc<Tape>,
-    /// How far its recorder has read.
+    /// The position on the tape up to which its recorder has read.
     read: AtomicU64,
 }
 
 impl Order {
-    /// One more recording, of `caller`.
+    /// Adds a recording of `caller`.
     pub(super) fn enter(self: &Arc<Self>, caller: u64, tape: &Arc<Tape>) -> Turn {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let running = Arc::new(Running { caller, tape: Arc::clone(tape), read: AtomicU64::new(0) });
@@ -41,26 +47,26 @@ impl Order {
         Turn { order: Arc::clone(self), number, running }
     }
 
-    /// How many run.
+    /// How many recordings run.
     pub(super) fn running(&self) -> usize {
         self.running.lock().len()
     }
 
-    /// What recordings before `number` of `caller` have to read still, each up to where its call stands now.
+    /// The older recordings of `caller`, each with the position up to which its call has come now.
     fn ahead(&self, number: u64, caller: u64) -> Vec<(u64, u64)> {
         let running = self.running.lock();
         let older = running.range(..number).filter(|(_, it)| it.caller == caller);
         older.filter_map(|(number, it)| Some((*number, it.tape.position()?))).collect()
     }
 
-    /// Whether the recording `number` has read up to `position`, or is done.
+    /// Whether the recording `number` has read up to `position` or has ended.
     fn has_read(&self, number: u64, position: u64) -> bool {
         let running = self.running.lock();
         running.get(&number).is_none_or(|it| it.read.load(Ordering::Acquire) >= position)
     }
 }
 
-/// The place of one recording among the others, until it is dropped.
+/// The place of a recording in the order. Dropping it ends the place, and those that wait for it go on.
 #[derive(Debug)]
 pub(super) struct Turn {
     order: Arc<Order>,
@@ -69,8 +75,8 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// Ready when older recordings have read what is there now. Those are never kept waiting by this one, so that all
-    /// come to their end.
+    /// Waits until older recordings have read what is there now. They never wait for this one, so all of them
+    /// make progress.
     pub(super) async fn comes(&self) {
         let ahead = self.order.ahead(self.number, self.running.caller);
         for (number, position) in ahead {
@@ -86,7 +92,7 @@ impl Turn {
         }
     }
 
-    /// It has read up to `position`.
+    /// Notes that the recorder has read up to `position`.
     pub(super) fn has_read(&self, position: u64) {
         self.running.read.store(position, Ordering::Release);
         self.order.moved.notify_waiters();
@@ -100,11 +106,12 @@ impl Drop for Turn {
     }
 }
 
-/// How many conversations may be spoken in at once.
+/// How many locks there are for the order in conversations.
 const FLOORS: usize = 64;
 
-/// Who has the word in a conversation: what the joiner says of it is published in the order in which it was said, without
-/// keeping others waiting for the joiner. Taken while the joiner is held, which is let go then.
+/// Locks that keep the order of events in each conversation: what the joiner says is published in the order
+/// in which it was said, without holding the joiner meanwhile. Such a lock is taken while the joiner is held,
+/// and the joiner is released then.
 #[derive(Debug)]
 pub(super) struct Floors([Mutex<()>; FLOORS]);
 
@@ -115,7 +122,7 @@ impl Default for Floors {
 }
 
 impl Floors {
-    /// The word in `conversation`, once nobody else has it; some conversations share one.
+    /// Waits for the lock of `conversation`; several conversations may share one.
     pub(super) fn take(&self, conversation: &ConversationId) -> Option<MutexGuard<'_, ()>> {
         let mut hasher = DefaultHasher::new();
         conversation.as_str().hash(&mut hasher);
@@ -124,14 +131,16 @@ impl Floors {
     }
 }
 
-/// Runs whose calls are executed by their caller now: nothing is heard of them, and yet they are well.
+/// Runs whose calls are being executed by their callers: they are silent, but not lost. Holding an attendant
+/// for each keeps the hub from taking it for lost.
 #[derive(Debug)]
 pub(super) struct Waiting<A = Attendant>(Mutex<Waits<A>>);
 
+/// The runs that wait, bounded by [`WAITING_MAX`].
 #[derive(Debug)]
 struct Waits<A> {
     by_run: BTreeMap<(ConversationId, RunId), (u64, A)>,
-    /// In the order in which they began.
+    /// The runs in the order in which they began to wait.
     by_age: BTreeMap<u64, (ConversationId, RunId)>,
     next: u64,
 }
@@ -143,7 +152,7 @@ impl<A> Default for Waiting<A> {
 }
 
 impl<A> Waiting<A> {
-    /// `run` waits from now on.
+    /// Attends `run` from now on.
     pub(super) fn begin(&self, conversation: ConversationId, run: RunId, attendant: A) {
         let place = (conversation, run);
         let mut waiting = self.0.lock();
@@ -153,19 +162,20 @@ impl<A> Waiting<A> {
         waiting.by_age.insert(number, place.clone());
         waiting.by_run.insert(place, (number, attendant));
         let oldest = if waiting.by_run.len() > WAITING_MAX { waiting.remove_oldest() } else { None };
-        // Attendants look for their conversations when they go.
+        // Outside the lock: an attendant looks for its conversation when it is dropped.
         drop(waiting);
         drop((before, oldest));
     }
 
-    /// A call goes on with `run`, and has `ended` another one of its loop.
+    /// Notes that a call continues `run` and has `ended` another run of its agent loop: neither waits any
+    /// longer.
     pub(super) fn go_on(&self, conversation: &ConversationId, run: &RunId, ended: Option<&RunId>) {
         for run in ended.into_iter().chain([run]) {
             self.end(conversation, run);
         }
     }
 
-    /// It waits no longer.
+    /// Stops attending a run.
     pub(super) fn end(&self, conversation: &ConversationId, run: &RunId) {
         let gone = self.0.lock().remove(&(conversation.clone(), run.clone()));
         drop(gone);

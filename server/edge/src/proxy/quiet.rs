@@ -1,18 +1,18 @@
-//! When recorders let calls go first. Between a call's first byte on its way out and the first one of its answer, the
-//! caller, the hub and an upstream on the same machine want the cores, for a moment. What is recorded can wait that long:
-//! nobody sees it later by so little.
+//! When recorders give way to calls. Between the first byte of a call on its way out and the first one of its
+//! answer, the caller, the hub and an upstream on the same machine need the cores for a moment. Recording can
+//! wait that long, because nobody notices so short a delay.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a call goes first. An upstream on the same machine has answered by then.
+/// How long recorders give way. An upstream on the same machine has answered by then.
 const FIRST: Duration = Duration::from_millis(2);
 
-/// The calls of all callers, seen from those that record.
+/// The time of the newest call of any caller. Shared by calls and recorders.
 #[derive(Debug)]
 pub(super) struct QuietWait {
     since: Instant,
-    /// When the newest call was sent on, in microseconds after `since`.
+    /// When the newest call was sent, in microseconds after `since`.
     called: AtomicU64,
 }
 
@@ -23,14 +23,14 @@ impl Default for QuietWait {
 }
 
 impl QuietWait {
-    /// A call is sent on.
+    /// Notes that a call is being sent.
     pub(super) fn ends(&self) {
-        // The newest counts; that another one is a little newer does not matter.
+        // Only the newest counts; a race between two that are almost simultaneous does not matter.
         self.called.store(self.micros(), Ordering::Relaxed);
     }
 
-    /// Waits until the newest call, whoever's it is, has gone first, but not for one that comes meanwhile: where calls follow
-    /// each other without a pause, what they say is recorded in between.
+    /// Waits until the newest call has had its time, but not for calls that come meanwhile: if calls follow
+    /// each other without a pause, recording happens in between.
     pub(super) async fn begins(&self) {
         let left = self.left(self.micros());
         if !left.is_zero() {
@@ -38,12 +38,13 @@ impl QuietWait {
         }
     }
 
-    /// How long it is from `now` until the newest call has gone first.
+    /// How long the newest call still has at `now`, in microseconds after `since`.
     fn left(&self, now: u64) -> Duration {
         let gone = now.saturating_sub(self.called.load(Ordering::Relaxed));
         FIRST.saturating_sub(Duration::from_micros(gone))
     }
 
+    /// The time since the start, in microseconds.
     fn micros(&self) -> u64 {
         u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX)
     }

@@ -1,9 +1,9 @@
-//! The other side of the tape: reads what was asked and answered, and takes it into conversations. Runs beside the call;
-//! whatever goes wrong here leaves the call alone.
+//! The recorder of a call: reads the tape and turns it into events. It runs beside the call, and whatever
+//! goes wrong here does not affect the call.
 //!
-//! The order of calls matters: what one call answered must be known before the next one that builds on it is placed. A
-//! caller sends the next one only after it got the answer before, so the recorder of a call first lets those of older
-//! calls read what was there at that moment.
+//! The order of calls matters: the answer of one call must be known before the next one that builds on it is
+//! placed. A caller sends the next one only after it has the answer, so the recorder of a call first waits
+//! until those of older calls have read what was on their tapes at that moment.
 
 use std::sync::Arc;
 
@@ -27,26 +27,29 @@ mod hearing;
 pub(super) use facts::Facts;
 use hearing::{Hearing, ending};
 
-/// Bytes that are read in one go; then others have their turn.
+/// How many bytes are read before other tasks get their turn.
 const STEP_BYTES: usize = 8 << 10;
 
-/// Bytes that are read until calls go first again.
+/// How many bytes are read before the recorder gives way to calls again.
 const STRETCH_BYTES: usize = 64 << 10;
 
-/// What is longer than this is read, and searched for keys, where it keeps no other call waiting, in bytes.
+/// Texts of more bytes than this are parsed, and searched for keys, on a thread that may block.
 const LONG_BYTES: usize = 256 << 10;
 
-/// A recording that has begun, as the call sees it.
+/// A recording that has begun, as the call sees it. Dropping it tells the tape that the caller hung up,
+/// unless the call has ended.
 #[derive(Debug)]
 pub(super) struct Started {
-    /// The tape, told the end of the call when this is dropped.
+    /// The tape.
     pub(super) recorded: Recorded,
+    /// The conversation, once it is known.
     known: Option<ConversationId>,
+    /// Where the recorder tells it.
     told: oneshot::Receiver<ConversationId>,
 }
 
 impl Started {
-    /// The conversation, where it is known by now.
+    /// The conversation of the call, if the recorder has placed it by now.
     pub(super) fn conversation(&mut self) -> Option<&ConversationId> {
         if self.known.is_none() {
             self.known = self.told.try_recv().ok();
@@ -55,7 +58,7 @@ impl Started {
     }
 }
 
-/// Begins to record a call.
+/// Begins to record a call. The recorder is a task of its own, on the recording threads.
 pub(super) fn start(shared: &Arc<Shared>, facts: Facts) -> Started {
     let tape = Arc::new(Tape::new(&shared.proxy.budget));
     let (tell, told) = oneshot::channel();
@@ -76,7 +79,7 @@ pub(super) fn start(shared: &Arc<Shared>, facts: Facts) -> Started {
     Started { recorded: Recorded::new(tape), known, told }
 }
 
-/// Turns one recorded call into events. Runs in a task of its own, which ends with the call or soon after.
+/// Turns one call into events. It runs as a task that ends with the call or soon after.
 #[derive(Debug)]
 struct Recording {
     shared: Arc<Shared>,
@@ -84,11 +87,14 @@ struct Recording {
     facts: Facts,
     turn: Turn,
     striker: Striker,
+    /// Attends the run while the call goes on.
     attendant: Attendant,
+    /// Tells the call its conversation; `None` once it has.
     tell: Option<oneshot::Sender<ConversationId>>,
 }
 
 impl Recording {
+    /// Reads the tape to its end.
     async fn run(mut self) {
         let (body, asked, mut held) = self.tape.request().await;
         self.shared.proxy.lull.begins().await;
@@ -113,13 +119,14 @@ impl Recording {
         }
     }
 
-    /// Finds the place of the call, and says what its request says.
+    /// Asks the joiner for the place of the call, and publishes what its request says.
     fn place(&mut self, request: &ModelRequest) -> AnswerReader {
         let shared = Arc::clone(&self.shared);
         let name = clock::fresh_name();
         let call = self.facts.call(&name);
         let before = shared.proxy.joiner.lock().unknown(&call, request);
-        // From the log, perhaps: nobody is to wait for that. One that cannot be read is as if there was none.
+        // This may read from the log, so no lock is held. A conversation that cannot be read counts as
+        // unknown.
         let before = before.and_then(|id| shared.hub.find(&id).ok().flatten());
         let said = RequestDigest::of(request);
         let mut joiner = shared.proxy.joiner.lock();
@@ -127,7 +134,8 @@ impl Recording {
             before.look(|view| joiner.recall(before.id(), view, call.at));
         }
         let mut placement = joiner.place_asked(&call, request, said);
-        // Nothing of a call that is placed later may be said before.
+        // Taken before the joiner is released, so that nothing of a call that is placed later is published
+        // before.
         let floor = shared.proxy.floors.take(&placement.conversation);
         drop(joiner);
         if let Some(before) = before {
@@ -138,13 +146,13 @@ impl Recording {
         shared.proxy.waiting.go_on(&conversation, &run, ended.as_ref());
         drop(floor);
         if let Some(tell) = self.tell.take() {
-            // The caller may have gone.
+            // The call may have ended already.
             drop(tell.send(conversation));
         }
         answer
     }
 
-    /// Takes what was answered since the last time.
+    /// Decodes and publishes what was answered since the last reading.
     async fn hear(&mut self, hearing: &mut Hearing, reading: Reading) {
         room(self.shared.hub.log()).await;
         let mut out = Decoded::default();
@@ -169,13 +177,15 @@ impl Recording {
         self.publish(hearing.answer.conversation(), out);
     }
 
-    /// The answer is over for its caller, who goes on now; only its body is not.
+    /// Tells the joiner that the answer is over for its caller, who goes on now although the body has not
+    /// ended.
     fn settle(&mut self, hearing: &mut Hearing) {
         let mut out = Decoded::default();
         let heard = hearing.answer.settle(&mut out);
         self.conclude(heard, out);
     }
 
+    /// Ends the answer when the tape has.
     fn finish(mut self, mut hearing: Hearing, end: End) {
         let mut out = Decoded::default();
         hearing.feed_rest(&mut out);
@@ -186,7 +196,7 @@ impl Recording {
         }
     }
 
-    /// Says `out` and what becomes of the run after what was `heard`.
+    /// Publishes `out`, and what the joiner says of the run after what was `heard`.
     fn conclude(&mut self, heard: AnswerSummary, out: Decoded) {
         let shared = Arc::clone(&self.shared);
         let mut joiner = shared.proxy.joiner.lock();
@@ -199,11 +209,12 @@ impl Recording {
             let attendant = std::mem::replace(&mut self.attendant, Attendant::new(&shared.hub));
             shared.proxy.waiting.begin(placed.conversation, placed.run, attendant);
         } else {
-            // An attempt that another one took the place of may have said otherwise.
+            // A run that an earlier attempt left waiting waits no longer.
             shared.proxy.waiting.end(&placed.conversation, &placed.run);
         }
     }
 
+    /// Publishes events with this call's keys removed.
     fn publish(&mut self, conversation: &ConversationId, mut decoded: Decoded) {
         if said_bytes(&decoded) > LONG_BYTES {
             blocking(|| self.striker.strike(&mut decoded));
@@ -216,7 +227,7 @@ impl Recording {
     }
 }
 
-/// Appends, or says in the trace that it did not: the call is not to be harmed.
+/// Appends events. A failure is only logged, because the call must not be affected.
 fn publish(shared: &Shared, conversation: &ConversationId, publication: Publication) {
     if publication.events.is_empty() {
         return;
@@ -226,8 +237,8 @@ fn publish(shared: &Shared, conversation: &ConversationId, publication: Publicat
     }
 }
 
-/// Ends what waits too long for results, once a second. Does not end; a task of its own, since those that record hold the
-/// joiner in threads that step back.
+/// Ends runs that have waited too long for results, in each round of upkeep. Never returns. It is a task of
+/// its own, because recorders hold the joiner on threads of low priority.
 pub(crate) async fn keep_up(shared: Arc<Shared>) {
     loop {
         tokio::time::sleep(shared.config.upkeep).await;
@@ -239,14 +250,14 @@ pub(crate) async fn keep_up(shared: Arc<Shared>) {
     }
 }
 
-/// The hub stops: nobody will bring the results that are waited for.
+/// Ends all runs that wait for results, because the hub stops.
 pub(crate) fn close(shared: &Shared) {
     let mut joiner = shared.proxy.joiner.lock();
     let placed = joiner.close();
     say(shared, placed);
 }
 
-/// Publishes what the joiner says by itself. It must be held until then, so that nothing comes between.
+/// Publishes what the joiner says by itself. The caller must hold the joiner, so that nothing comes between.
 fn say(shared: &Shared, placed: Vec<exchange::PlacedEvents>) {
     for it in placed {
         let _floor = shared.proxy.floors.take(&it.conversation);

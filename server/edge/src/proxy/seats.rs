@@ -1,23 +1,24 @@
-//! The places of `WebSocket`s that pass through the proxy.
+//! The bound on `WebSocket`s through the proxy.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use model::limits::PROXY_SOCKETS_MAX;
 
-/// How many `WebSocket`s are open.
+/// Counts the open `WebSocket`s.
 #[derive(Debug, Default)]
 pub(super) struct Sockets(Arc<AtomicUsize>);
 
-/// The place of one, until it is dropped.
+/// The place of one `WebSocket`. Dropping it gives the place back.
 #[derive(Debug)]
 pub(super) struct Seat(Arc<AtomicUsize>);
 
 impl Sockets {
-    /// A place for one more; nothing when there are as many as may be.
+    /// Takes a place; `None` if there are as many as may be.
     pub(super) fn seat(&self) -> Option<Seat> {
         let seat = Seat(Arc::clone(&self.0));
-        // Counted before it is looked at, so that two do not take the last one; dropped, it is given back.
+        // Counted before the check, so that two cannot take the last place. If it does not fit, dropping it
+        // gives it back.
         (self.0.fetch_add(1, Ordering::Relaxed) < PROXY_SOCKETS_MAX).then_some(seat)
     }
 }

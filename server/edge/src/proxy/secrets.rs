@@ -1,8 +1,9 @@
-//! The keys of one call, to be struck out of all that is kept of it: upstreams and gateways repeat them, in errors mostly.
+//! The keys of one call, to be removed from everything that is recorded of it: upstreams and gateways repeat
+//! them, mostly in errors.
 //!
-//! A word that is sent as a key is struck everywhere. A word that only may be one (a cookie, a part of a header whose
-//! name has `auth` in it) is struck out of failures and oddities, and elsewhere too where it looks like a key: cookies
-//! have values such as `accepted`, which stand in sentences.
+//! A word that was sent as a key is removed everywhere. A word that only may be one (a cookie, a part of a
+//! header whose name contains `auth`) is removed from failures and anomalies, and elsewhere only if it looks
+//! like a key: cookies have values such as `accepted`, which occur in sentences.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,19 +21,19 @@ mod events;
 
 pub(super) use events::{Striker, said_bytes};
 
-/// What stands in place of a key.
+/// The text in the place of a key.
 const STRUCK: &str = "[key]";
 
-/// What stands before a key that is sent as the name of a protocol, to OpenAI.
+/// The prefix of a key that is sent as a WebSocket protocol name, to OpenAI.
 const KEY_AS_PROTOCOL: &str = "openai-insecure-api-key.";
 
-/// Shorter words are no keys, and stand in sentences.
+/// Shorter words are never taken for keys, because they occur in sentences. In bytes.
 const KEY_BYTES_MIN: usize = 8;
 
-/// A word of this length is taken for a key, be it of letters alone.
+/// A word of this length is taken for a key even if it has only letters. In bytes.
 const KEY_BYTES_TELLING: usize = 16;
 
-/// What local servers that want no key are given in place of one. Not struck out of conversations.
+/// What local servers that need no key are sent in its place. These are not removed from conversations.
 const PLACEHOLDERS: [&str; 8] = [
     "lm-studio",
     "llama.cpp",
@@ -44,41 +45,43 @@ const PLACEHOLDERS: [&str; 8] = [
     "undefined",
 ];
 
-/// The keys of one call in every spelling that is struck out. Kept as long as the call is recorded.
+/// The keys of one call in every spelling that is removed. Shared by the recording and its readers, and
+/// dropped with them.
 #[derive(Default)]
 pub(super) struct Secrets {
-    /// Each in all the ways in which it may be written, the longest first.
+    /// Every key in all its spellings, the longest first.
     written: Vec<Written>,
-    /// The bytes that these begin with, one bit each.
+    /// The first bytes of these, one bit for each, to skip most positions quickly.
     firsts: [u64; 4],
 }
 
-/// A key in one of the ways in which it may be written.
+/// A key in one spelling.
 #[derive(PartialEq, Eq)]
 struct Written {
     bytes: Vec<u8>,
-    /// It is struck out of conversations too, not of failures alone.
+    /// Whether it is removed from conversations too, and not only from failures.
     is_sure: bool,
 }
 
-/// Where a key is looked for.
+/// What kind of text is searched for keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Within {
-    /// In what is said about failures, and in what was odd.
+    /// Texts about failures and anomalies.
     Failures,
-    /// In what people, models and tools say.
+    /// Texts of people, models and tools.
     Words,
 }
 
-/// How sure it is that a word is a key.
+/// Where in a request a word was sent, which says how likely it is a key.
 #[derive(Debug, Clone, Copy)]
 enum Sent {
-    /// It was sent in the place of a key.
+    /// In the place of a key.
     AsKey,
-    /// It was sent where a key may be.
+    /// In a place where a key may be.
     Beside,
 }
 
+/// Whether `word` is removed from conversations too.
 impl Sent {
     fn is_sure(self, word: &[u8]) -> bool {
         match self {
@@ -92,14 +95,15 @@ impl Sent {
 }
 
 impl fmt::Debug for Secrets {
-    /// Without what they are.
+    /// Prints nothing of the keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Secrets").finish_non_exhaustive()
     }
 }
 
 impl Secrets {
-    /// Those of a call with these headers and this query, and `ours`, which the hub shows to a proxy with it.
+    /// Collects the keys of a call from its headers and its query, and `ours`, the hub's own credentials for
+    /// a proxy on the way.
     pub(super) fn of(headers: &HeaderMap, query: Option<&str>, ours: Option<&HeaderValue>) -> Self {
         let mut secrets = Self::default();
         for (name, value) in headers.iter().filter(|(name, _)| is_secret(name.as_str())) {
@@ -109,7 +113,7 @@ impl Secrets {
             }
             secrets.add_value(name, value);
         }
-        // Browsers can send no other header with a WebSocket: there are keys among the names of protocols.
+        // With a WebSocket browsers can send no other header, so keys may be among the names of protocols.
         for value in headers.get_all(SEC_WEBSOCKET_PROTOCOL) {
             for word in value.as_bytes().split(|byte| matches!(byte, b' ' | b',')) {
                 let key = word.strip_prefix(KEY_AS_PROTOCOL.as_bytes());
@@ -131,12 +135,13 @@ impl Secrets {
         secrets
     }
 
+    /// Sorts the spellings and removes doubles.
     fn sort(&mut self) {
         self.written.sort_by(|one, other| {
             let length = other.bytes.len().cmp(&one.bytes.len());
             length.then_with(|| one.bytes.cmp(&other.bytes)).then_with(|| other.is_sure.cmp(&one.is_sure))
         });
-        // Of two that are alike the one that is surer stands first.
+        // Of two equal spellings, the more certain one comes first.
         self.written.dedup_by(|later, first| later.bytes == first.bytes);
         for first in self.written.iter().filter_map(|written| written.bytes.first()) {
             if let Some(bits) = self.firsts.get_mut(usize::from(first >> 6)) {
@@ -145,16 +150,17 @@ impl Secrets {
         }
     }
 
-    /// Whether the call has none.
+    /// Whether the call has no keys.
     pub(super) fn is_empty(&self) -> bool {
         self.written.is_empty()
     }
 
-    /// Whether there is one in `text`, which is to name something.
+    /// Whether `text`, which is about to name something, contains a key.
     pub(super) fn are_in_name(&self, text: &str) -> bool {
         self.is_in(text.as_bytes(), Within::Words)
     }
 
+    /// Adds the words of a header value.
     fn add_value(&mut self, name: &HeaderName, value: &HeaderValue) {
         let is_key = KEYS.contains(name) || *name == PROXY_AUTHORIZATION;
         let sent = if is_key { Sent::AsKey } else { Sent::Beside };
@@ -162,7 +168,7 @@ impl Secrets {
         let has_scheme =
             matches!(*name, AUTHORIZATION | PROXY_AUTHORIZATION) && value.as_bytes().contains(&b' ');
         for (at, word) in words.enumerate() {
-            // `Negotiate` and the like stand in sentences.
+            // The scheme, such as `Negotiate`, occurs in sentences.
             let sent = if at == 0 && has_scheme { Sent::Beside } else { sent };
             self.add(word, sent);
             self.add_packed(word);
@@ -170,12 +176,14 @@ impl Secrets {
         self.add(value.as_bytes(), sent);
     }
 
+    /// Adds the value of one cookie.
     fn add_cookie(&mut self, cookie: &[u8]) {
         let value = cookie.iter().position(|byte| *byte == b'=').and_then(|at| cookie.get(at..));
         self.add(value.and_then(|value| value.get(1..)).unwrap_or(cookie).trim_ascii(), Sent::Beside);
     }
 
-    /// What `word` says where it is base64, as names with passwords are sent: the upstream sees that, and may repeat it.
+    /// Adds what `word` means in base64, the form in which user names and passwords are sent: the upstream
+    /// decodes it and may repeat it.
     fn add_packed(&mut self, word: &[u8]) {
         let word = word.trim_ascii_end();
         let plain = word.strip_suffix(b"==").or_else(|| word.strip_suffix(b"=")).unwrap_or(word);
@@ -194,6 +202,7 @@ impl Secrets {
         }
     }
 
+    /// Adds a key in all its spellings: as it is, in JSON, and percent-encoded.
     fn add(&mut self, secret: &[u8], sent: Sent) {
         if secret.len() < KEY_BYTES_MIN {
             return;
@@ -211,12 +220,12 @@ impl Secrets {
         }
     }
 
-    /// Strikes them out of what is said about a failure, or about what was odd.
+    /// Removes keys from a text about a failure or an anomaly.
     fn strike_failure(&self, text: &mut String) {
         if self.is_in(text.as_bytes(), Within::Failures) {
             *text = self.without(text, Within::Failures);
         }
-        // A quotation may have been cut off in the middle of one.
+        // A quotation may be cut off within a key.
         let quoted = text.trim_end_matches(['…', '.', '"', '\'']);
         let cut = quoted.len().saturating_sub(self.begun(quoted.as_bytes(), Within::Failures));
         if quoted.len().saturating_sub(cut) >= KEY_BYTES_MIN && text.is_char_boundary(cut) {
@@ -224,16 +233,17 @@ impl Secrets {
         }
     }
 
-    /// `text` without them.
+    /// `text` without the keys.
     fn without(&self, text: &str, within: Within) -> String {
         String::from_utf8_lossy(&self.struck(text.as_bytes(), within)).into_owned()
     }
 
-    /// Whether one is in `bytes`, or may begin at their end.
+    /// Whether a key is in `bytes`, or may begin at their end.
     fn may_be_in(&self, bytes: &[u8]) -> bool {
         self.is_in(bytes, Within::Words) || self.begun(bytes, Within::Words) > 0
     }
 
+    /// Whether a key is in `bytes`.
     fn is_in(&self, bytes: &[u8], within: Within) -> bool {
         let mut rest = bytes;
         while let Some((_, after)) = rest.split_first() {
@@ -245,7 +255,7 @@ impl Secrets {
         false
     }
 
-    /// The one that `bytes` begin with. Mostly told by the first byte, since bodies may be long.
+    /// The key with which `bytes` begin. Mostly decided by the first byte, because bodies may be long.
     fn at(&self, bytes: &[u8], within: Within) -> Option<&[u8]> {
         let first = bytes.first()?;
         let bits = self.firsts.get(usize::from(first >> 6))?;
@@ -255,11 +265,13 @@ impl Secrets {
         self.all(within).find(|written| bytes.starts_with(written))
     }
 
+    /// The spellings that are removed from this kind of text, the longest first.
     fn all(&self, within: Within) -> impl Iterator<Item = &[u8]> {
         let written = self.written.iter();
         written.filter(move |it| it.is_sure || within == Within::Failures).map(|it| it.bytes.as_slice())
     }
 
+    /// `bytes` without the keys.
     fn struck(&self, bytes: &[u8], within: Within) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len());
         let mut rest = bytes;
@@ -275,7 +287,7 @@ impl Secrets {
         out
     }
 
-    /// How many bytes at the end of `bytes` may be the beginning of one.
+    /// How many bytes at the end of `bytes` may be the beginning of a key.
     fn begun(&self, bytes: &[u8], within: Within) -> usize {
         let most = self.written.first().map_or(0, |longest| longest.bytes.len());
         let most = most.saturating_sub(1).min(bytes.len());
@@ -287,15 +299,15 @@ impl Secrets {
     }
 }
 
-/// Strikes the keys out of a body as it comes, however it is cut.
+/// Removes keys from a body as it comes, wherever it is cut.
 #[derive(Debug)]
 pub(super) struct Strike {
     secrets: Arc<Secrets>,
-    /// What may be the beginning of a key.
+    /// The end of the body so far, which may be the beginning of a key.
     held: Held,
 }
 
-/// Bytes that are not printed.
+/// Bytes that are never printed.
 #[derive(Default)]
 struct Held(Vec<u8>);
 
@@ -306,12 +318,12 @@ impl fmt::Debug for Held {
 }
 
 impl Strike {
-    /// Of these keys.
+    /// Removes these keys.
     pub(super) fn new(secrets: &Arc<Secrets>) -> Self {
         Self { secrets: Arc::clone(secrets), held: Held::default() }
     }
 
-    /// What may be known with `bytes` more.
+    /// Returns what is certain once `bytes` have come.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut whole = std::mem::take(&mut self.held.0);
         whole.extend_from_slice(bytes);
@@ -321,7 +333,7 @@ impl Strike {
         struck
     }
 
-    /// What is left at the end.
+    /// Returns what was held back, when nothing follows.
     pub(super) fn rest(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held.0)
     }

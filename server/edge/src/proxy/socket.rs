@@ -1,6 +1,6 @@
-//! `WebSocket`s through the proxy: the handshake is passed on as it is, and from then on bytes in both directions (I12):
-//! frames, pings, closes and halves of a close are the two sides' own. What is said in the words of the responses API is
-//! recorded from a copy.
+//! `WebSocket`s through the proxy: the handshake is passed on unchanged, and then the bytes of both
+//! directions (I12): frames, pings, closes and half-closes are the business of the two sides. If they speak
+//! the Responses API, a copy is recorded.
 //!
 //! ```text
 //! caller ──GET, Upgrade──▶ upstream      the answer goes back as it came; with 101:
@@ -46,10 +46,10 @@ use frames::Frames;
 use talk::Talk;
 use tap::{Between, Packing, Side, Tap, pair};
 
-/// Bytes that are read in one go.
+/// How many bytes are read at once.
 const READ: usize = 16 << 10;
 
-/// How often a connection is looked at whose answer is on its way while the hub stops.
+/// How often a connection with an answer on its way is checked while the hub drains.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// How long the two sides may take to close after the hub has closed.
@@ -60,19 +60,19 @@ pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
     headers.get(UPGRADE).is_some_and(|upgrade| upgrade.as_bytes().eq_ignore_ascii_case(b"websocket"))
 }
 
-/// A WebSocket that is asked for.
+/// A request for a WebSocket that is to be passed on.
 pub(super) struct Wanted<'a> {
     pub(super) shared: &'a Arc<Shared>,
     pub(super) upstream: &'a Upstream,
-    /// The model that the query names.
+    /// The model that the query names, if it does.
     pub(super) model: Option<String>,
     pub(super) parts: Parts,
     pub(super) uri: Uri,
-    /// What its recording is to know; nothing where what is said in it is not read.
+    /// What its recording needs to know; `None` if the connection is not recorded.
     pub(super) facts: Option<Facts>,
 }
 
-/// Passes the handshake on, and what comes after it.
+/// Passes the handshake on, and after it the bytes of both sides, in a task of their own.
 pub(super) async fn open(wanted: Wanted<'_>) -> Result<axum::response::Response, Problem> {
     let Wanted { shared, upstream, model, mut parts, uri, facts } = wanted;
     if shared.is_draining() {
@@ -101,7 +101,7 @@ pub(super) async fn open(wanted: Wanted<'_>) -> Result<axum::response::Response,
     let named = facts.as_ref().and_then(|facts| facts.conversation.clone());
     let tap = tap(shared, facts, model, packing);
     if let Some(line) = line {
-        // How long nothing is taken is a matter between the two sides.
+        // How long a peer takes nothing is the business of the two sides.
         line.be_lenient(true);
     }
     let drain = shared.drain.clone();
@@ -121,7 +121,7 @@ pub(super) async fn open(wanted: Wanted<'_>) -> Result<axum::response::Response,
     }))
 }
 
-/// The answer as it came, but for what belongs to the hop.
+/// The answer as it came, except headers of the connection, changed by `change`.
 fn passed(answer: Response<Body>, change: impl FnOnce(&mut HeaderMap)) -> axum::response::Response {
     let (mut parts, body) = answer.into_parts();
     parts.headers = headers::incoming(&parts.headers);
@@ -130,7 +130,7 @@ fn passed(answer: Response<Body>, change: impl FnOnce(&mut HeaderMap)) -> axum::
     Response::from_parts(parts, body)
 }
 
-/// Asks the upstream over a connection of its own.
+/// Sends the handshake to the upstream, over a new connection.
 async fn ask(
     shared: &Arc<Shared>,
     upstream: &Upstream,
@@ -152,7 +152,7 @@ async fn ask(
     shared.egress.upgrade(upstream, request).await
 }
 
-/// The copy for the recorder, where there is one.
+/// The copy for a recorder, which is started here; without facts nothing is copied.
 fn tap(shared: &Arc<Shared>, facts: Option<Facts>, model: Option<String>, packing: Option<Packing>) -> Tap {
     let Some(facts) = facts else { return Tap::none(&shared.proxy.budget) };
     let (tap, sink) = pair(&shared.proxy.budget);
@@ -168,7 +168,7 @@ pub(super) fn model_in(rest: &str) -> Option<String> {
     Some(percent_encoding::percent_decode_str(model).decode_utf8_lossy().into_owned())
 }
 
-/// Passes bytes in both directions until both sides are done.
+/// Passes bytes in both directions until both sides have ended or the hub drains.
 async fn relay(tap: Tap, caller: Upgraded, upstream: Upgraded, drain: &CancellationToken) {
     let (mut from_caller, to_caller) = tokio::io::split(TokioIo::new(caller));
     let (mut from_upstream, to_upstream) = tokio::io::split(TokioIo::new(upstream));
@@ -180,7 +180,7 @@ async fn relay(tap: Tap, caller: Upgraded, upstream: Upgraded, drain: &Cancellat
     match passed {
         Err(error) => tracing::debug!(%error, "a WebSocket broke off"),
         Ok(_) if drain.is_cancelled() => {
-            // What they still say would have the kernel forget what was said to them.
+            // If unread bytes were left, the kernel would drop what was written to the peers.
             let rest = async {
                 let (mut one, mut other) = (tokio::io::sink(), tokio::io::sink());
                 let ends = (
@@ -189,7 +189,7 @@ async fn relay(tap: Tap, caller: Upgraded, upstream: Upgraded, drain: &Cancellat
                 );
                 drop(tokio::join!(ends.0, ends.1));
             };
-            // Whoever takes longer is cut.
+            // A side that takes longer is cut off.
             drop(tokio::time::timeout(LINGER, rest).await);
         }
         Ok(_) => {}
@@ -200,21 +200,22 @@ async fn relay(tap: Tap, caller: Upgraded, upstream: Upgraded, drain: &Cancellat
 struct Both<'a> {
     tap: &'a Tap,
     drain: &'a CancellationToken,
-    /// Cancelled when one direction is over.
+    /// Cancelled when one direction has ended.
     half: CancellationToken,
 }
 
 /// What a direction does next.
 enum Next {
+    /// So many bytes came; 0 is the end.
     Read(usize),
-    /// The hub stops.
+    /// The hub drains.
     Drain,
-    /// The other direction was over long ago.
+    /// The other direction has ended too long ago.
     Half,
 }
 
 impl Both<'_> {
-    /// Passes on what `side` says, until it has ended or the hub stops.
+    /// Passes on what `side` sends, until it ends or the hub drains.
     async fn pass(
         &self,
         side: Side,
@@ -226,7 +227,7 @@ impl Both<'_> {
         loop {
             let between = self.tap.between();
             let next = tokio::select! {
-                // What came is passed on before the hub closes anything.
+                // Bytes that have come are passed on before the hub closes anything.
                 biased;
                 read = from.read(&mut buffer) => Next::Read(read?),
                 () = may_close(self.drain, between), if frames.is_between() => Next::Drain,
@@ -255,18 +256,18 @@ impl Both<'_> {
         }
         self.tap.over(side);
         self.half.cancel();
-        // Half of the connection is over; the other half is the other side's matter.
+        // This half of the connection has ended; the other half is the other side's business.
         to.shutdown().await
     }
 
-    /// Ready when the other direction has been over for as long as may be.
+    /// Ready when the other direction has ended for longer than is allowed.
     async fn is_half(&self) {
         self.half.cancelled().await;
         tokio::time::sleep(Duration::from_millis(PROXY_SOCKET_HALF_MS)).await;
     }
 }
 
-/// Ready when the hub stops and no answer is on its way.
+/// Ready when the hub drains and no answer is on its way.
 async fn may_close(drain: &CancellationToken, between: &Between) {
     drain.cancelled().await;
     while between.is_answering() {
@@ -274,12 +275,13 @@ async fn may_close(drain: &CancellationToken, between: &Between) {
     }
 }
 
-/// The frame with which the hub closes in place of `side`: to the caller "service restart", to the upstream "going away".
+/// The close frame that the hub sends in place of `side`: "service restart" to the caller, "going away" to
+/// the upstream.
 fn closing(side: Side) -> Vec<u8> {
     match side {
         Side::Upstream => [&[0x88, 2][..], &1012_u16.to_be_bytes()].concat(),
         Side::Caller => {
-            // Frames of a client are masked, each with a mask of its own.
+            // A client masks each frame with a fresh mask.
             let [a, b, c, d, ..] = RandomState::new().build_hasher().finish().to_be_bytes();
             let [high, low] = 1001_u16.to_be_bytes();
             vec![0x88, 0x82, a, b, c, d, high ^ a, low ^ b]

@@ -1,5 +1,6 @@
-//! The copy of a call: what was asked and answered, on its way from the call to the recorder. The call only ever adds
-//! to it, never waits and never fails; the recorder takes what is there. Bounded: beyond, the copy is lost, not the call.
+//! The tape: the copy of a call, its request and its answer, between the call and the recorder. The call only
+//! adds to it, never waits and never fails; the recorder takes what is there. It is bounded: beyond its
+//! bounds the copy is lost, not the call.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,99 +12,103 @@ use upstream::SendError;
 
 use super::inflate::Encoding;
 
-/// The copied bytes of one call, between the call that adds them and the recorder that takes them.
+/// The copied bytes of one call. Shared by the call and its recorder; dropping it gives its bytes back to the
+/// budget.
 #[derive(Debug)]
 pub(super) struct Tape {
     reel: Mutex<Reel>,
+    /// Notified when something was added.
     wake: Notify,
     budget: Arc<Budget>,
 }
 
-/// How much all tapes together hold, in bytes.
+/// How many bytes all tapes together hold, bounded by `PROXY_COPIES_BYTES_MAX`.
 #[derive(Debug, Default)]
 pub(super) struct Budget(AtomicUsize);
 
+/// The contents of a tape, behind its lock.
 #[derive(Default)]
 struct Reel {
     request: Vec<u8>,
     asked: Asked,
     head: Option<Head>,
-    /// What the recorder has not taken yet.
+    /// The bytes that the recorder has not taken yet.
     answer: Vec<u8>,
-    /// Bytes of the answer that were not kept. Once some were not, none are: what follows a hole cannot be read.
+    /// How many bytes of the answer were dropped. After the first, all are: what follows a hole cannot be
+    /// read.
     lost: u64,
     end: Option<End>,
-    /// How much was added about the answer: its bytes, and one for its head and for its end.
+    /// How much was added to the answer so far: one for each byte, one for its head and one for its end.
     position: u64,
 }
 
 impl std::fmt::Debug for Reel {
-    /// Without what was said.
+    /// Prints nothing of the contents.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Reel").field("asked", &self.asked).field("end", &self.end).finish_non_exhaustive()
     }
 }
 
-/// How far the request is.
+/// How far the request has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Asked {
     /// More is to come.
     #[default]
     Open,
-    /// All of it is there.
+    /// It is complete.
     Whole,
-    /// It is over the limit, and not kept.
+    /// It is over the limit and was dropped.
     TooLarge,
     /// The caller did not send all of it.
     Broken,
 }
 
-/// The beginning of an answer.
+/// The head of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Head {
     /// The HTTP status.
     pub(super) status: u16,
-    /// When to come back, in milliseconds, where it says so.
+    /// When to try again, in milliseconds, if it says so.
     pub(super) retry_after_ms: Option<u64>,
-    /// How the body is packed, the outermost last; nothing where that is not known here.
+    /// How the body is compressed, the last applied last; `None` if that is unknown here.
     pub(super) encodings: Option<Vec<Encoding>>,
 }
 
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum End {
-    /// The answer came to its end.
+    /// The answer is complete.
     Whole,
-    /// The upstream broke off in the middle of the answer, for this reason.
+    /// The upstream broke off within the answer, for this reason.
     Cut(String),
     /// The caller went away.
     HungUp,
-    /// There was no answer at all, for this reason.
+    /// There was no answer, for this reason.
     Nothing(SendError),
 }
 
-/// What the recorder is given at once.
+/// What the recorder takes at once.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
-    /// The answer's beginning, once it is there.
+    /// The head of the answer, in the first reading that has it.
     pub(super) head: Option<Head>,
-    /// The next bytes of it.
+    /// The next bytes of the answer.
     pub(super) answer: Vec<u8>,
-    /// How many after them were lost.
+    /// How many bytes after them were dropped.
     pub(super) lost: u64,
-    /// How it ended, once it has.
+    /// How the call ended, if it has.
     pub(super) end: Option<End>,
-    /// How far the answer is with this.
+    /// The position in the answer after this reading.
     pub(super) position: u64,
 }
 
 impl Tape {
-    /// An empty one.
+    /// Makes an empty tape within `budget`.
     pub(super) fn new(budget: &Arc<Budget>) -> Self {
         Self { reel: Mutex::default(), wake: Notify::new(), budget: Arc::clone(budget) }
     }
 
-    /// More of the request.
+    /// Adds bytes of the request.
     pub(super) fn ask(&self, bytes: &[u8]) {
         let mut reel = self.reel.lock();
         if reel.asked != Asked::Open {
@@ -119,7 +124,7 @@ impl Tape {
         reel.request.extend_from_slice(bytes);
     }
 
-    /// The request is over.
+    /// Ends the request; only the first call counts.
     pub(super) fn asked(&self, how: Asked) {
         let mut reel = self.reel.lock();
         if reel.asked == Asked::Open {
@@ -129,7 +134,7 @@ impl Tape {
         }
     }
 
-    /// The answer begins.
+    /// Begins the answer.
     pub(super) fn begin(&self, head: Head) {
         let mut reel = self.reel.lock();
         reel.head = Some(head);
@@ -138,7 +143,7 @@ impl Tape {
         self.wake.notify_one();
     }
 
-    /// More of the answer.
+    /// Adds bytes of the answer.
     pub(super) fn say(&self, bytes: &[u8]) {
         let mut reel = self.reel.lock();
         let waits = reel.answer.len().saturating_add(bytes.len());
@@ -152,11 +157,11 @@ impl Tape {
         self.wake.notify_one();
     }
 
-    /// The call is over. Only the first word about that counts.
+    /// Ends the call; only the first call counts.
     pub(super) fn end(&self, end: End) {
         let mut reel = self.reel.lock();
         if reel.asked == Asked::Open {
-            // Nobody waits for the rest of it.
+            // Nobody waits for the rest of the request any more.
             reel.asked = Asked::Broken;
         }
         if reel.end.is_none() {
@@ -167,13 +172,15 @@ impl Tape {
         self.wake.notify_one();
     }
 
-    /// How far the answer is; nothing while the request is not whole, since nothing of the answer is read before.
+    /// How far the answer has come; `None` while the request is not complete, because the answer is not read
+    /// before.
     pub(super) fn position(&self) -> Option<u64> {
         let reel = self.reel.lock();
         (reel.asked != Asked::Open).then_some(reel.position)
     }
 
-    /// The request, once all that will ever be there is. Its bytes count as held until what is given with them is dropped.
+    /// Waits for the end of the request and takes it. Its bytes count as held until the returned guard is
+    /// dropped.
     pub(super) async fn request(&self) -> (Vec<u8>, Asked, Held) {
         loop {
             {
@@ -188,7 +195,7 @@ impl Tape {
         }
     }
 
-    /// What there is since the last reading; waits until there is something.
+    /// Takes what has come since the last reading; waits until there is something.
     pub(super) async fn read(&self) -> Reading {
         loop {
             {
@@ -220,12 +227,12 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Holds `bytes` of `budget`; nothing when there are not so many.
+    /// Takes `bytes` from `budget`; `None` if there are not so many left.
     pub(super) fn take(budget: &Arc<Budget>, bytes: usize) -> Option<Self> {
         budget.take(bytes).then(|| Self { budget: Arc::clone(budget), bytes })
     }
 
-    /// Holds `bytes` in place of what it holds. False when there are not so many; then it holds what it did.
+    /// Changes how many bytes it holds. False if there are not so many left; it then holds as many as before.
     pub(super) fn resize(&mut self, bytes: usize) -> bool {
         let more = bytes.saturating_sub(self.bytes);
         if more > 0 && !self.budget.take(more) {
@@ -244,7 +251,7 @@ impl Drop for Held {
 }
 
 impl Budget {
-    /// Takes `bytes` of what may be held. False when there are not so many.
+    /// Takes `bytes`; false if there are not so many left.
     fn take(&self, bytes: usize) -> bool {
         let before = self.0.fetch_add(bytes, Ordering::Relaxed);
         let fits = before.saturating_add(bytes) <= PROXY_COPIES_BYTES_MAX;
@@ -254,11 +261,12 @@ impl Budget {
         fits
     }
 
+    /// Gives `bytes` back.
     fn give(&self, bytes: usize) {
         self.0.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// How much is held, in bytes.
+    /// How many bytes are held.
     pub(super) fn held(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }

@@ -1,4 +1,5 @@
-//! Threads of one rank. What takes a core for long runs on them, and so never keeps those that serve peers waiting for one.
+//! A pool of threads with one rank. Work that takes a core for long runs on such threads, so that it never
+//! keeps those that serve peers waiting.
 
 use std::future::Future;
 use std::sync::OnceLock;
@@ -11,43 +12,46 @@ use event_log::rank::step_back;
 
 use super::Rank;
 
-/// Some threads that stand where [`Rank`] says. They are started when they first have something to do.
+/// A pool of threads that have the rank [`Rank`]. They are started when they first have work. Dropping the
+/// pool does not wait for them.
 #[derive(Debug)]
 pub(crate) struct Threads {
-    /// Their name, as tools of the system show it.
+    /// Their name, as the system's tools show it.
     name: &'static str,
     rank: Rank,
-    /// How many there are for tasks.
+    /// How many threads there are for tasks.
     tasks: usize,
-    /// How many there are at most for closures.
+    /// Most threads for closures.
     closures: usize,
-    /// Nothing in it: no threads could be had.
+    /// `None` inside if no threads could be started.
     runtime: OnceLock<Option<Runtime>>,
 }
 
 impl Threads {
-    /// Threads that are not started yet: `tasks` of them for [`Threads::spawn`], at most `closures` for [`Threads::run`].
+    /// Makes a pool that is not started yet, with `tasks` threads for [`Threads::spawn`] and at most
+    /// `closures` for [`Threads::run`].
     pub(crate) const fn new(name: &'static str, rank: Rank, tasks: usize, closures: usize) -> Self {
         Self { name, rank, tasks, closures, runtime: OnceLock::new() }
     }
 
-    /// Runs `task` on them, counted among `tasks`.
+    /// Runs `task` in the pool; it is counted among `tasks`.
     pub(crate) fn spawn(&self, tasks: &TaskTracker, task: impl Future<Output = ()> + Send + 'static) {
         tasks.spawn_on(task, &self.handle());
     }
 
-    /// Runs `work` on one of them, as soon as one has nothing else to do. It is seen to its end whoever waits for it, unless the
-    /// hub ends.
+    /// Runs `work` in the pool as soon as a thread is free. It runs to its end even if nobody waits for it,
+    /// unless the hub ends.
     pub(crate) fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
         self.handle().spawn_blocking(work)
     }
 
-    /// Where they take work. Where no more threads can be had, that is among those of the caller.
+    /// The pool's runtime; that of the caller if no threads could be started.
     fn handle(&self) -> Handle {
         let runtime = self.runtime.get_or_init(|| self.start());
         runtime.as_ref().map_or_else(Handle::current, |runtime| runtime.handle().clone())
     }
 
+    /// Starts the threads.
     fn start(&self) -> Option<Runtime> {
         let rank = self.rank;
         let built = Builder::new_multi_thread()
@@ -63,8 +67,8 @@ impl Threads {
 }
 
 impl Drop for Threads {
-    /// By now the drain has waited for what they do; a runtime that is dropped the usual way waits, and may not be
-    /// dropped where other tasks run.
+    /// Ends the pool without waiting. The drain has waited for its work already; a runtime that is dropped in
+    /// the usual way waits, which is not allowed where other tasks run.
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take().flatten() {
             runtime.shutdown_background();

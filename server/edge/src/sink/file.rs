@@ -1,12 +1,12 @@
-//! The sink into a file: one line for each event, with its conversation and epoch. The file is renamed when it is full, and
-//! the oldest is removed.
+//! The sink into a file: one line of JSON for each event, with its conversation and epoch. A full file is
+//! renamed, and the oldest is deleted.
 //!
-//! Its places are in the file itself: each file begins with the places of all conversations that were known by then, so a
-//! hub that starts again reads the newest file and goes on behind it. What was said before the sink was set up is not
-//! passed on.
+//! The file itself keeps the positions: each file begins with the positions of all conversations that were
+//! known then. So a hub that starts again reads the newest file and continues it. Events from before the sink
+//! was set up are not passed on.
 //!
-//! In a new epoch a conversation goes on with its old events or is another one under the same name. The time of the last
-//! event that was written tells them apart; another one is written from its first event.
+//! In a new epoch a conversation either goes on with its old events or is a different one of the same name.
+//! The time of the last written event distinguishes them; a different one is written from its first event.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -23,13 +23,14 @@ use super::{FileTarget, Flush, Source};
 use agents::rotate;
 use hub::Conversation;
 
-/// Before another try when the disk did not take something.
+/// The pause before the next attempt after a failed write.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// Most conversations whose place is remembered. One that is forgotten would be written from its first event again.
+/// Most conversations whose position is remembered. One that is forgotten would be written from its first
+/// event again.
 const PLACES_MAX: usize = 100_000;
 
-/// A line of the file.
+/// A line with an event.
 #[derive(Serialize)]
 struct FileLine<'a> {
     conversation: &'a ConversationId,
@@ -38,36 +39,36 @@ struct FileLine<'a> {
     envelope: &'a Envelope,
 }
 
-/// At the beginning of a file: what comes next of a conversation comes after this.
+/// A line at the beginning of a file: the events of this conversation begin after this position.
 #[derive(Serialize)]
 struct Begin<'a> {
     conversation: &'a ConversationId,
     epoch: &'a Epoch,
     after: Seq,
-    /// When the event `after` was taken; absent where that is not known.
+    /// When the event `after` was taken, in milliseconds since 1970; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<u64>,
 }
 
-/// Instead of events that the hub does not have any more.
+/// A line in the place of events that the hub no longer has.
 #[derive(Serialize)]
 struct Hole<'a> {
     conversation: &'a ConversationId,
     epoch: &'a Epoch,
-    /// The first and the last seq that are missing.
+    /// The first and the last missing seq.
     missing: (Seq, Seq),
 }
 
-/// How far a conversation is written.
+/// The position up to which a conversation is written.
 #[derive(Debug, Clone)]
 struct Written {
     epoch: Epoch,
     seq: Seq,
-    /// When the event `seq` was taken, as far as that is known.
+    /// When the event `seq` was taken, in milliseconds since 1970, if known.
     at: Option<u64>,
 }
 
-/// The places that lines say.
+/// The position that a line of any kind states.
 #[derive(Deserialize)]
 struct FilePosition {
     conversation: ConversationId,
@@ -78,15 +79,16 @@ struct FilePosition {
     missing: Option<(Seq, Seq)>,
 }
 
-/// The file that is written, and how far each conversation is in it.
+/// The file that is written, and the position of each conversation in it. Owned by the task of the sink.
 pub(super) struct Files {
     target: FileTarget,
-    /// The open file and the bytes of its events.
+    /// The open file, and how many bytes of events it has; `None` before the first write and after a failure.
     open: Option<(File, u64)>,
+    /// The least recently added position comes first.
     places: IndexMap<ConversationId, Written>,
 }
 
-/// Writes what moves, until the hub drains; then what is there, once.
+/// Writes events as they come until the hub drains, and then once more what is left.
 pub(super) async fn run(source: Source, mut files: Files) {
     blocking(|| files.go_on(&source));
     let drain = source.drain.clone();
@@ -104,8 +106,9 @@ pub(super) async fn run(source: Source, mut files: Files) {
 }
 
 impl Files {
-    /// Makes the file where there is none: what was said before stays out, and all that is said from now on comes into it. So
-    /// nothing may be published before this has returned. Reads the list, and an event of each conversation.
+    /// Makes the file if it does not exist. Everything that was said before stays out of it, and everything
+    /// after comes into it, so nothing may be published before this returns. Reads the list and one event of
+    /// each conversation.
     pub(super) fn set_up(target: FileTarget, source: &Source) -> Self {
         let mut files = Self { target, open: None, places: IndexMap::new() };
         if files.target.path.exists() {
@@ -124,7 +127,7 @@ impl Files {
         files
     }
 
-    /// Goes on with a file that was there, behind the places that it says, and looks at everything there is.
+    /// Continues an existing file from the positions that it states, and looks at all conversations.
     fn go_on(&mut self, source: &Source) {
         if self.open.is_none() && self.places.is_empty() {
             self.read();
@@ -134,11 +137,11 @@ impl Files {
         }
     }
 
-    /// Reads the places that the file says.
+    /// Reads the positions in the file.
     fn read(&mut self) {
         let Ok(file) = File::open(&self.target.path) else { return };
         for line in BufReader::new(file).split(b'\n').map_while(Result::ok) {
-            // The last line may have been cut by a crash: it is written again.
+            // A crash may have cut the last line; that event is written again.
             let Ok(place) = serde_json::from_slice::<FilePosition>(&line) else { continue };
             let missing = place.missing.map(|(_, last)| last);
             if let Some(seq) = place.seq.or(place.after).or(missing) {
@@ -147,6 +150,7 @@ impl Files {
         }
     }
 
+    /// Remembers a position, in the place of the oldest one beyond the limit.
     fn remember(&mut self, id: ConversationId, written: Written) {
         if self.places.len() >= PLACES_MAX && !self.places.contains_key(&id) {
             self.places.shift_remove_index(0);
@@ -154,14 +158,14 @@ impl Files {
         self.places.insert(id, written);
     }
 
-    /// Writes what moved. False when something is left that could not be written.
+    /// Writes the events of conversations that moved. False if some could not be written.
     async fn round(&mut self, source: &Source) -> bool {
         let mut failed = Vec::new();
         for id in source.moved() {
             let Some(conversation) = source.find(&id) else { continue };
             if let Err(error) = self.follow(source, &conversation).await {
                 tracing::warn!(conversation = %id, path = %self.target.path.display(), %error, "a sink cannot write");
-                // What was begun is read again from the last whole line.
+                // The file is opened again, which cuts off what was begun.
                 self.open = None;
                 failed.push(id);
             }
@@ -172,6 +176,7 @@ impl Files {
         failed.is_empty()
     }
 
+    /// Writes everything that comes after the position of a conversation.
     async fn follow(&mut self, source: &Source, conversation: &Conversation) -> io::Result<()> {
         let (id, epoch) = (conversation.id(), conversation.epoch());
         loop {
@@ -200,6 +205,7 @@ impl Files {
         }
     }
 
+    /// Writes lines, to a new file if the present one is full.
     fn write(&mut self, lines: &[u8]) -> io::Result<()> {
         let (file, bytes) = match self.open.take() {
             Some((file, bytes)) if bytes < self.target.max_bytes => (file, bytes),
@@ -215,7 +221,8 @@ impl Files {
         Ok(())
     }
 
-    /// Opens the file to go on with it, without the line that a crash has cut. A new one begins with the places.
+    /// Opens the file to continue it and cuts off the line that a crash has left incomplete. A new file
+    /// begins with the positions.
     fn open(&self) -> io::Result<(File, u64)> {
         if let Some(folder) = self.target.path.parent() {
             fs::create_dir_all(folder)?;
@@ -235,13 +242,14 @@ impl Files {
         Ok((file, events))
     }
 
+    /// Renames the full file and opens a new one.
     fn rotate(&self) -> io::Result<(File, u64)> {
         rotate(&self.target.path, self.target.keep)?;
         self.open()
     }
 }
 
-/// Whether what was `written` is the beginning of the conversation as it is now.
+/// Whether `written` is a position in the conversation as it is now.
 fn goes_on(source: &Source, conversation: &Conversation, written: &Written) -> bool {
     let Written { epoch, seq, at } = written;
     if *seq > conversation.head() {
@@ -252,13 +260,13 @@ fn goes_on(source: &Source, conversation: &Conversation, written: &Written) -> b
     }
     match at {
         Some(at) => source.taken_at(conversation, *seq) == Some(*at),
-        // Behind a hole, or written by a version that did not say it: where events are stored, a new epoch goes on with
-        // the old ones.
+        // After a hole, or if an older version wrote the line without a time: with a log that stores events,
+        // a new epoch goes on with the old events.
         None => source.hub.log().durability() >= Durability::Stored,
     }
 }
 
-/// How many bytes of the file are whole lines, and how many of those are not its beginning.
+/// How many bytes of the file are whole lines, and how many of these are lines after its beginning.
 fn whole_bytes(path: &Path) -> io::Result<(u64, u64)> {
     let mut reader = BufReader::new(File::open(path)?);
     let (mut whole, mut events, mut line) = (0_u64, 0_u64, Vec::new());
@@ -274,6 +282,7 @@ fn whole_bytes(path: &Path) -> io::Result<(u64, u64)> {
     Ok((whole, events))
 }
 
+/// Appends `value` as a line of JSON.
 fn line(lines: &mut Vec<u8>, value: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *lines, value)?;
     lines.push(b'\n');

@@ -1,11 +1,11 @@
 //! The sink into another hub: each conversation goes on there under the same name, each event once.
 //!
-//! The events of a conversation are numbered in their order, so the other hub itself keeps the place: asked for a number
-//! that is far too high, it answers with the one that it expects. That is asked whenever the connection is new, since the
-//! other hub may be another one by then.
+//! The events of a conversation are numbered in their order, so the other hub itself keeps the position:
+//! asked for a number that is far too high, it answers with the number that it expects. It is asked after
+//! each new connection, because the other hub may be a different one by then.
 //!
-//! What came in from a hub sink does not go out by one: two hubs may follow each other. It has no number here; so the number
-//! of an event is how many of those before it go out.
+//! Events that came in from a hub sink do not go out through another, so two hubs may follow each other. They
+//! have no number; the number of an event is one more than the number of events before it that go out.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -23,47 +23,50 @@ use super::Source;
 use client::{HttpPublisher, HubAddress, PublishError, SessionError, SessionUpdate, ViewerSession};
 use hub::Conversation;
 
-/// How the names of publishers begin that are sinks of other hubs.
+/// The beginning of the names of publishers that are sinks of other hubs.
 const PUBLISHER_PREFIX: &str = "hub-sink:";
 
-/// A number that no conversation reaches.
+/// A number that no conversation reaches, because it is above the largest that is taken from outside.
 const BEYOND: u64 = 1 << 53;
 
-/// Before another try when the other hub is there and did not take something.
+/// The pause before the next attempt if the other hub did not take something but is still connected.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The same for a conversation that could not go on.
+/// The pause before the next attempt for a conversation that could not go on.
 const LATER: Duration = Duration::from_secs(30);
 
-/// Most conversations whose place is remembered; of others the other hub is asked again.
+/// Most conversations whose position is remembered; for others the other hub is asked again.
 const PLACES_MAX: usize = 100_000;
 
-/// Most bytes of events in one frame, by weight; what is heavier goes as the body of a request.
+/// The weight of events in one frame, in bytes. More than twice as much is sent as the body of an HTTP
+/// request.
 const FRAME_BYTES_TARGET: usize = INBOUND_FRAME_BYTES_MAX / 4;
 
-/// Where the other hub stands in a conversation.
+/// The position of the other hub in a conversation.
 #[derive(Debug, Clone)]
 struct HubPosition {
-    /// The epoch of the conversation here when that was found out. In another one it may have another history.
+    /// The epoch of the conversation here when the position was found. In another epoch it may have another
+    /// history.
     epoch: Epoch,
-    /// The name under which it is published; another history of the same conversation has another.
+    /// The publisher under which it is sent; another history of the same conversation has another publisher.
     publisher: PublisherId,
-    /// The last event that it has, or that does not go out.
+    /// The last event that the other hub has, or that does not go out.
     seq: Seq,
-    /// How many events it has.
+    /// How many events the other hub has.
     count: u64,
-    /// Whether it was asked on this connection.
+    /// Whether it was confirmed on the present connection.
     is_sure: bool,
 }
 
-/// Why nothing goes on for now.
+/// Why a conversation does not go on for now.
 #[derive(Debug)]
 enum Stop {
-    /// The connection is gone, or the hub drains: later, from where the other hub stands then.
+    /// The connection is lost or the other hub is draining. It goes on later, from the position that the
+    /// other hub then has.
     Lost,
-    /// This conversation cannot go on.
+    /// This conversation cannot go on, for this reason.
     Skip(String),
-    /// The other hub does not want this one back.
+    /// The other hub does not want this one to come back.
     Ended(SessionError),
 }
 
@@ -79,27 +82,33 @@ impl From<LogError> for Stop {
     }
 }
 
-/// What the other hub said to a frame.
+/// The answer of the other hub to a frame.
 enum Answer {
+    /// It took the events, or had taken them before.
     Taken,
+    /// It expects this number instead.
     Expected(u64),
 }
 
-/// Sends conversations to another hub. Owned by the task of the sink.
+/// The state of the sink. Owned by its task.
 struct HubSink {
     source: Source,
     session: ViewerSession,
     http: HttpPublisher,
     address: HubAddress,
+    /// Positions, the least recently added first.
     places: IndexMap<ConversationId, HubPosition>,
+    /// Conversations that may have something to send.
     due: IndexSet<ConversationId>,
-    /// Those that could not go on.
+    /// Conversations that could not go on and are tried later.
     later: IndexSet<ConversationId>,
+    /// Whether the other hub is connected.
     connected: bool,
+    /// The id of the next frame.
     next_id: u64,
 }
 
-/// Publishes what moves, until the hub drains or the other one does not want it back.
+/// Publishes events as they come, until the hub drains or the other hub does not want this one back.
 pub(super) async fn run(source: Source, address: HubAddress) {
     let drain = source.drain.clone();
     let due = source.all();
@@ -114,7 +123,7 @@ pub(super) async fn run(source: Source, address: HubAddress) {
         connected: false,
         next_id: 1,
     };
-    // What is in flight then was not acked, and is sent again by the next life of this hub.
+    // A frame in flight was not acknowledged; after a restart this hub sends it again.
     tokio::select! {
         ended = sink.follow() => {
             if let Err(error) = ended {
@@ -126,6 +135,7 @@ pub(super) async fn run(source: Source, address: HubAddress) {
 }
 
 impl HubSink {
+    /// Sends one step of one conversation after another, and waits when there is nothing to send.
     async fn follow(&mut self) -> Result<(), SessionError> {
         loop {
             if self.connected
@@ -133,7 +143,7 @@ impl HubSink {
             {
                 match self.one(&id).await {
                     Ok(is_done) => {
-                        // The others get their turn.
+                        // The other conversations get their turn first.
                         self.due.shift_remove(&id);
                         if !is_done {
                             self.due.insert(id);
@@ -151,7 +161,7 @@ impl HubSink {
                 self.due.extend(self.source.moved());
                 continue;
             }
-            // All may be given up: they wait.
+            // All three may be cancelled: they only wait.
             tokio::select! {
                 update = self.session.next() => self.hear(&update?),
                 () = self.source.follower.moved() => self.due.extend(self.source.moved()),
@@ -160,6 +170,7 @@ impl HubSink {
         }
     }
 
+    /// Takes an update of the connection.
     fn hear(&mut self, update: &SessionUpdate) {
         match update {
             SessionUpdate::Connected(_) => {
@@ -178,7 +189,7 @@ impl HubSink {
         }
     }
 
-    /// One step of a conversation. True when nothing is left of it.
+    /// Sends the next events of a conversation. True when nothing is left.
     async fn one(&mut self, id: &ConversationId) -> Result<bool, Stop> {
         let Some(conversation) = self.source.find(id) else { return Ok(true) };
         let place = match self.places.get(id) {
@@ -202,7 +213,7 @@ impl HubSink {
         if !events.is_empty()
             && let Answer::Expected(_) = self.send(id, &place, events).await?
         {
-            // It has forgotten, or somebody else speaks under this name: ask again.
+            // It has forgotten its position, or somebody else publishes under this name: it is asked again.
             self.places.shift_remove(id);
             return Ok(false);
         }
@@ -210,6 +221,7 @@ impl HubSink {
         Ok(seq >= conversation.head())
     }
 
+    /// Remembers a position, in the place of the oldest one beyond the limit.
     fn remember(&mut self, id: &ConversationId, place: HubPosition) {
         if self.places.len() >= PLACES_MAX && !self.places.contains_key(id) {
             self.places.shift_remove_index(0);
@@ -217,7 +229,8 @@ impl HubSink {
         self.places.insert(id.clone(), place);
     }
 
-    /// Asks the other hub where it stands, and finds that place here, unless it is the `known` one.
+    /// Asks the other hub for its position and finds that position here. It is not searched for if it is the
+    /// `known` one.
     async fn locate(
         &mut self,
         conversation: &Conversation,
@@ -236,7 +249,7 @@ impl HubSink {
         }
         while place.count < has {
             let envelopes = match self.source.read(conversation, place.seq).await {
-                // What is gone went out, as far as can be known.
+                // Events that this hub no longer has count as sent, as far as can be known.
                 Err(LogError::Gone { begins_after }) => {
                     (place.seq, place.count) = (begins_after, begins_after.min(has));
                     continue;
@@ -256,8 +269,8 @@ impl HubSink {
         Ok(place)
     }
 
-    /// The publisher's name for this history of the conversation: of its first event, when that is still there. A hub that
-    /// forgot begins another history under the same name of the conversation.
+    /// The name of the publisher for this history of the conversation, made from its first event if that is
+    /// still there. A hub that has forgotten a conversation begins another history under the same name.
     async fn name(&self, conversation: &Conversation) -> Result<PublisherId, LogError> {
         let first = match self.source.read(conversation, 0).await {
             Ok(envelopes) => envelopes.first().map(Arc::clone),
@@ -271,7 +284,7 @@ impl HubSink {
         Ok(PublisherId::new(&format!("{PUBLISHER_PREFIX}{history}")))
     }
 
-    /// Publishes the events behind `place`, and waits for what the other hub says.
+    /// Publishes the events after `place` and waits for the answer.
     async fn send(
         &mut self,
         id: &ConversationId,
@@ -304,7 +317,7 @@ impl HubSink {
         self.answer(number).await
     }
 
-    /// What the other hub says to the frame `number`.
+    /// Waits for the other hub's answer to the frame `number`.
     async fn answer(&mut self, number: u64) -> Result<Answer, Stop> {
         loop {
             match self.session.next().await? {
@@ -327,7 +340,7 @@ impl HubSink {
     }
 }
 
-/// What of `envelopes` goes out in one frame, and the last seq that is covered by it.
+/// The events of `envelopes` that go out in one frame, and the last seq that the frame covers.
 fn frame<'a>(
     envelopes: &'a [Arc<Envelope>],
     after: Seq,
@@ -348,7 +361,7 @@ fn frame<'a>(
     (seq, events)
 }
 
-/// Whether it did not come in from a hub sink.
+/// Whether an event goes out: it did not come in from a hub sink.
 fn goes_out(envelope: &Envelope) -> bool {
     let publisher = envelope.publisher.as_ref();
     publisher.is_none_or(|publisher| !publisher.as_str().starts_with(PUBLISHER_PREFIX))

@@ -1,5 +1,5 @@
-//! What clients say of their threads beside what is said in them: metadata, in memory alone. A thread that was created and
-//! in which nothing was said yet is nowhere else.
+//! Metadata that clients give their threads. It is kept in memory only, and is all that exists of a thread in
+//! which nothing was said yet.
 
 use indexmap::IndexMap;
 use model::ConversationId;
@@ -8,17 +8,17 @@ use serde_json::{Map, Value};
 
 use event_log::clock;
 
-/// Most threads whose metadata are remembered. The one that was touched longest ago goes first.
+/// Most threads with metadata. Beyond them, the one that was touched longest ago is forgotten.
 const ROWS_MAX: usize = 10_000;
 
-/// Longest metadata of a thread, as bytes of JSON.
+/// The longest metadata of a thread, in bytes of JSON.
 pub(crate) const METADATA_BYTES_MAX: usize = 64 << 10;
 
-/// The threads that clients have created or described.
+/// The threads that clients have created or described, the one touched longest ago first.
 #[derive(Debug, Default)]
 pub(crate) struct Rows(Mutex<IndexMap<ConversationId, Row>>);
 
-/// What is known of one.
+/// What is known of one thread; times are in milliseconds since 1970.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Row {
     pub(crate) metadata: Map<String, Value>,
@@ -27,11 +27,12 @@ pub(crate) struct Row {
 }
 
 impl Rows {
+    /// The metadata of a thread, if it was created or described.
     pub(crate) fn get(&self, thread: &ConversationId) -> Option<Row> {
         self.0.lock().get(thread).cloned()
     }
 
-    /// Adds to what is known of a thread.
+    /// Adds metadata to a thread, which is created if necessary.
     pub(crate) fn describe(&self, thread: &ConversationId, metadata: Map<String, Value>) -> Row {
         let (mut rows, now) = (self.0.lock(), clock::now_ms());
         let mut row = rows.shift_remove(thread).unwrap_or_else(|| Row { created_at: now, ..Row::default() });
@@ -44,12 +45,12 @@ impl Rows {
         row
     }
 
-    /// Forgets a thread.
+    /// Forgets the metadata of a thread.
     pub(crate) fn forget(&self, thread: &ConversationId) {
         self.0.lock().shift_remove(thread);
     }
 
-    /// All of them, the newest first.
+    /// All threads, the last touched first.
     pub(crate) fn all(&self) -> Vec<(ConversationId, Row)> {
         self.0.lock().iter().rev().map(|(id, row)| (id.clone(), row.clone())).collect()
     }

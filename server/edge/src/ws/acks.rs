@@ -1,4 +1,5 @@
-//! Acks that are owed: a publisher that asked for more than memory is answered when the log is there (invariant I9).
+//! Acks that are owed: a publisher that asked for more than memory gets its ack when the log has stored the
+//! events (invariant I9).
 
 use event_log::{EventLog, Progress, Ticket, settled};
 use model::code::ErrorCode;
@@ -6,7 +7,7 @@ use model::frame::{Ack, Durability, ServerFrame};
 use model::limits::ACKS_OWED_MAX;
 use tokio::sync::watch;
 
-/// An ack, and what it waits for.
+/// An ack and what it waits for.
 #[derive(Debug)]
 struct Owed {
     ticket: Ticket,
@@ -14,7 +15,8 @@ struct Owed {
     ack: Ack,
 }
 
-/// What one socket owes. Costs nothing for a socket that does not publish.
+/// The acks that one socket owes, at most `ACKS_OWED_MAX`. It takes no memory for a socket that does not
+/// publish.
 #[derive(Debug, Default)]
 pub(super) struct Acks {
     owed: Vec<Owed>,
@@ -29,18 +31,18 @@ impl Acks {
         self.owed.push(Owed { ticket, level: ack.durability, ack });
     }
 
-    /// Whether anything waits for the log: an ack, or the socket itself.
+    /// Whether anything waits for the log: an ack, or reading from the socket.
     pub(super) fn is_waiting(&self) -> bool {
         !self.owed.is_empty() || !self.has_room()
     }
 
-    /// Whether more may be published: few enough acks are owed, and the log's queue has room.
+    /// Whether more may be read from the socket: few enough acks are owed, and the log's queue has room.
     pub(super) fn has_room(&self) -> bool {
         let full = self.progress.as_ref().is_some_and(|progress| progress.borrow().full);
         self.owed.len() < ACKS_OWED_MAX && !full
     }
 
-    /// Ready when the log has come further. For a socket that never published: never.
+    /// Ready when the log has come further; never for a socket that has not published. May be cancelled.
     pub(super) async fn moved(&mut self) {
         let moved = match &mut self.progress {
             Some(progress) => progress.changed().await.is_ok(),
@@ -51,7 +53,7 @@ impl Acks {
         }
     }
 
-    /// The answers that can be given now, in order.
+    /// The acks and errors that can be sent now, in order.
     pub(super) fn settle(&mut self) -> Vec<ServerFrame> {
         let Some(progress) = &mut self.progress else { return Vec::new() };
         if self.owed.is_empty() {

@@ -1,4 +1,4 @@
-//! Who is at the other end of a socket, whether they may have a frame taken, and until when they are let in.
+//! Who is at the other end of a socket, which frames they may send, and until when they are admitted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::connection::Connection;
 use event_log::clock;
 
-/// What one may do over a socket.
+/// Rights that can be used over a socket; a client without any of them is closed.
 const OVER_SOCKETS: [Right; 3] = [Right::View, Right::Publish, Right::Control];
 
 /// The code of a denial, as clients are told it.
@@ -35,7 +35,8 @@ fn refused(who: &str, frame: &ClientFrame) -> Audited {
 }
 
 impl Connection {
-    /// Whether it is known who says hello, by its token or else by the request of the socket; else the socket is closed.
+    /// Admits the client by the token in its `hello`, otherwise by the request that opened the socket. If
+    /// that fails, the socket is closed and this is false.
     pub(super) fn is_let_in(&mut self, token: Option<&BearerToken>) -> bool {
         if let Some(token) = token.filter(|_| self.shared.gate.is_on()) {
             match self.shared.gate.by_token(token.reveal()) {
@@ -50,6 +51,7 @@ impl Connection {
         true
     }
 
+    /// Closes the socket because of `denial`.
     fn turned_away(&mut self, denial: Denial) -> bool {
         let code =
             if denial.is_about_credentials() { CloseCode::Unauthenticated } else { CloseCode::Forbidden };
@@ -60,7 +62,7 @@ impl Connection {
         false
     }
 
-    /// Whether the client may have this frame taken; else it is told so.
+    /// Whether the client may send this frame. If not, it is told so.
     pub(super) fn may_have_taken(&self, frame: &ClientFrame) -> bool {
         let Some(admission) = &self.admission else { return false };
         let Err(denial) = frames::allowed(&admission.principal, frame) else { return true };
@@ -79,7 +81,7 @@ impl Connection {
         false
     }
 
-    /// Which rows of the list the client is shown; nothing for all.
+    /// The rows of the list that the client may see; `None` for all.
     pub(super) fn seen_rows(&self) -> Option<SeenRows> {
         let principal = Arc::clone(&self.admission.as_ref()?.principal);
         crate::http::access::seen_rows(principal)
@@ -90,7 +92,8 @@ impl Connection {
         self.admission.as_ref()?.principal.mask().cloned()
     }
 
-    /// Closes the socket of whoever is not let in any more: revoked, logged out, expired. When to look again by the clock.
+    /// Closes the socket if its client is no longer admitted: revoked, logged out or expired. Otherwise
+    /// returns when the admission expires, if it does.
     pub(super) fn admitted_until(&mut self, now: Instant) -> Option<Instant> {
         let admission = self.admission.as_ref()?;
         let left = admission.expires.map(|at| at.saturating_sub(clock::now_ms()));

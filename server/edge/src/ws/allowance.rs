@@ -1,5 +1,5 @@
-//! How often something may be done: some times at once, and one more time for each span of time that goes by. A rate, whatever
-//! the sum over a long life.
+//! An allowance: something may be done a number of times at once, and once more for each span of time. It
+//! bounds the rate, not the sum over a long life.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use tokio::time::Instant;
 /// A token bucket: at most `max` uses at once, and one more after each `every`.
 #[derive(Debug)]
 pub(super) struct Allowance {
-    /// Most times that are saved up.
+    /// Most uses that are saved up.
     max: u32,
-    /// One more time comes with each of these.
+    /// One more use comes after each of these spans.
     every: Duration,
-    /// When all that may be saved up was or will be there.
+    /// When all uses that can be saved up were, or will be, available.
     full_at: Instant,
 }
 
 impl Allowance {
-    /// `max` times at once, and one more `every` so often. It begins with all of them at `now`.
+    /// Begins at `now` with all `max` uses available.
     pub(super) fn new(max: u32, every: Duration, now: Instant) -> Self {
         Self { max, every, full_at: now }
     }
 
-    /// Takes one time. False when none is left at `now`.
+    /// Takes one use. False if none is available at `now`.
     pub(super) fn take(&mut self, now: Instant) -> bool {
         let full_at = self.full_at.max(now) + self.every;
         let is_left = full_at.duration_since(now) <= self.every * self.max;

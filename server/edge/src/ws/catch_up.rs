@@ -1,6 +1,6 @@
-//! A subscription that is behind: at its start, and whenever its socket took less than what was said. It gets the
-//! snapshot or everything after its cursor, one frame whenever the socket has taken the last; when nothing is left its
-//! pump takes over.
+//! Catching up: a subscription that is behind, at its start and whenever its socket took less than there was.
+//! It gets the snapshot or everything after its cursor, one frame each time the socket has taken the last
+//! one. When nothing is left, its pump takes over.
 
 use std::sync::Arc;
 
@@ -14,36 +14,36 @@ use hub::wire;
 use hub::{Cursor, Slice};
 use hub::{Fanout, Far, Ladder, Sight, Snapshot, Stage, Subscription, SubscriptionTarget};
 
-/// A subscription that has not caught up yet, and what it is sent next.
+/// A subscription that is behind, and what it is sent next.
 #[derive(Debug)]
 pub(super) struct CatchUp {
     pub(super) subscription: Arc<Subscription>,
     cursor: Cursor,
-    /// The snapshot comes next.
+    /// Whether the snapshot comes next.
     snapshot: bool,
-    /// Why, although the client has something.
+    /// Why the snapshot comes although the client has a position.
     why: Option<SnapshotReason>,
-    /// `subbed` was not sent yet.
+    /// Whether `subbed` is still to be sent.
     greet: bool,
-    /// `live` is owed.
+    /// Whether `live` is still to be sent.
     live: bool,
-    /// When its pump gave it up.
+    /// When its pump parked it; `None` for a new subscription.
     parked_at: Option<Instant>,
-    /// How it is told, as far as the client knows.
+    /// The rung that the client was last told.
     told: Rung,
 }
 
-/// How far one step went.
+/// The result of one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// One frame is queued; there may be more.
+    /// A frame is queued, and there may be more.
     More,
-    /// Nothing is left: the pump has it.
+    /// Nothing is left, and the pump serves the subscription.
     Done,
 }
 
 impl CatchUp {
-    /// A new subscription, whose client has `have`.
+    /// Begins a new subscription. `have` is the position of the client, if it has one.
     pub(super) fn start(subscription: Arc<Subscription>, have: Option<&Position>) -> Self {
         let (why, tail) = match (&subscription.place, have) {
             (SubscriptionTarget::Conversation(stage, shard), Some(have)) => {
@@ -67,20 +67,20 @@ impl CatchUp {
         }
     }
 
-    /// A subscription whose client asked for the snapshot.
+    /// Begins a subscription whose client asked for the snapshot.
     pub(super) fn resync(subscription: Arc<Subscription>) -> Self {
         Self { why: Some(SnapshotReason::Requested), ..Self::start(subscription, None) }
     }
 
-    /// A subscription that its pump gave up at `cursor`.
+    /// Takes over a subscription that its pump parked at `cursor`.
     pub(super) fn parked(subscription: Arc<Subscription>, cursor: Cursor) -> Self {
         let parked_at = Some(Instant::now());
         let told = Rung::Immediate;
         Self { subscription, cursor, snapshot: false, why: None, greet: false, live: false, parked_at, told }
     }
 
-    /// Looks at the clock: a viewer whose socket takes nothing for a while is behind, though it cannot be told yet. When
-    /// to look again.
+    /// Counts the viewer as behind if its socket has taken nothing for long enough, although that cannot be
+    /// told yet. Returns when to check again.
     pub(super) fn look(&self, now: Instant, ladder: &Ladder) -> Option<Instant> {
         let behind_at = self.parked_at.filter(|_| self.told == Rung::Immediate)? + BEHIND_AFTER;
         if now < behind_at {
@@ -90,7 +90,7 @@ impl CatchUp {
         None
     }
 
-    /// Tells the client that it is on `rung` from here on.
+    /// Tells the client its rung if that has changed.
     fn stands(&mut self, stage: &Stage, ladder: &Ladder, rung: Rung) {
         if self.told == rung {
             return;
@@ -107,7 +107,8 @@ impl CatchUp {
         });
     }
 
-    /// Queues the next frame, or hands over to the pump. Call it only when the socket has taken everything so far.
+    /// Queues the next frame, or hands over to the pump. Call it only when the socket has taken everything
+    /// before.
     pub(super) fn step(&mut self, fanout: &Fanout) -> Step {
         let subscription = Arc::clone(&self.subscription);
         let SubscriptionTarget::Conversation(stage, shard) = &subscription.place else {
@@ -153,16 +154,19 @@ impl CatchUp {
         Step::More
     }
 
+    /// Queues a frame.
     fn queue(&self, frame: &ServerFrame) {
         self.subscription.outbox.queue([wire::text(frame)]);
     }
 
+    /// Queues `subbed`, which says how the subscription goes on.
     fn subbed(&self, stage: &Stage, mode: SubMode, why: Option<SnapshotReason>) {
         let epoch = stage.conversation.epoch().clone();
         let head = stage.conversation.head();
         self.queue(&ServerFrame::Subbed { sub: self.subscription.sub, epoch, mode, why, head });
     }
 
+    /// Queues the snapshot.
     fn snapshot(&mut self, stage: &Stage, sight: &Sight) {
         let conversation = &stage.conversation;
         let is_wrong = self.why == Some(SnapshotReason::Requested);
@@ -173,14 +177,14 @@ impl CatchUp {
             let more = number + 1 < pieces.len();
             self.subscription.outbox.queue(wire::snapshot(self.subscription.sub, epoch, seq, piece, more));
         }
-        // Ephemeral facts are in no snapshot: all that count come again.
+        // Snapshots contain no ephemeral facts, so all current ones are sent again.
         self.cursor = Cursor { seq, tick: 0 };
         self.snapshot = false;
         self.live = true;
     }
 }
 
-/// Why events after `have` will not do.
+/// Why the client cannot go on with the events after `have`; `None` if it can.
 fn unfit(stage: &Stage, sight: &Sight, have: &Position) -> Option<SnapshotReason> {
     if have.epoch != *stage.conversation.epoch() {
         return Some(SnapshotReason::EpochChanged);

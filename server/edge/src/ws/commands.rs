@@ -1,5 +1,5 @@
-//! Commands of one socket: carried out one after the other in a task of their own, so that nothing else waits for them. A socket
-//! that goes away takes none back that it has given.
+//! Commands of one socket. They are carried out one after another in a task of their own, so that nothing
+//! else on the socket waits for them. If the socket closes, commands that were given are still carried out.
 
 use std::sync::Arc;
 
@@ -16,14 +16,15 @@ use crate::state::Shared;
 use hub::Outbox;
 use hub::wire;
 
-/// What one socket has done. Costs nothing for a socket that commands nothing.
+/// The queue of commands of one socket, at most `COMMANDS_WAITING_MAX`. It takes no memory for a socket that
+/// sends none.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
     waiting: Option<Sender<(Arc<Principal>, ConversationId, Command)>>,
 }
 
 impl Commands {
-    /// Has `command` done as that of `who`; the answer goes into `outbox`.
+    /// Queues `command` of `who`; the answer is written to `outbox`. If too many wait, it is refused.
     pub(super) fn carry_out(
         &mut self,
         shared: &Arc<Shared>,
@@ -44,7 +45,7 @@ impl Commands {
     }
 }
 
-/// Carries out what comes, until the socket is gone and all of it is done.
+/// Carries out commands until the socket has closed and all are done.
 async fn work(
     shared: Arc<Shared>,
     outbox: Arc<Outbox>,

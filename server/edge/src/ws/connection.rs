@@ -1,4 +1,5 @@
-//! One socket and its task: reads frames, lets viewers that are behind catch up, keeps the heartbeat, closes in order.
+//! One socket and its task: reads frames, lets viewers that are behind catch up, keeps the heartbeat, and
+//! closes in order.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,86 +26,91 @@ use hub::Attendant;
 use hub::wire;
 use hub::{Outbox, Subscription, SubscriptionTarget, Transport};
 
-/// Bytes of answers that may wait before reading stops: a client that sends and never reads is its own problem.
+/// Reading stops while more bytes of answers than this wait, so that a client which sends and never reads
+/// holds no memory.
 const ANSWERS_BYTES_MAX: usize = 64 << 10;
 
-/// Frames that are read before others get their turn.
+/// Most frames that are read before other tasks get their turn.
 const FRAMES_AT_ONCE: usize = 64;
 
-/// How long a closed socket waits for the peer's own close.
+/// How long a socket that the hub has closed waits for the peer's close.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// How often it is looked whether a peer takes anything, before it counts as one that does not.
+/// How many times a peer is checked for progress before it counts as dead.
 const LOOKS: u32 = 8;
 
-/// Heartbeats that may stay unanswered.
+/// How many heartbeats may stay unanswered.
 const UNANSWERED_MAX: u32 = 2;
 
-/// The state of one WebSocket, owned by its task. Dropping it closes the socket and ends its subscriptions.
+/// The state of one WebSocket. Owned by its task, which ends its subscriptions when the socket closes.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) shared: Arc<Shared>,
     pub(super) outbox: Arc<Outbox>,
     socket: Arc<TcpStream>,
+    /// Its number among the hub's sockets.
     number: u64,
+    /// The reading end.
     inlet: Inlet,
     pub(super) subscriptions: Vec<Arc<Subscription>>,
-    /// Those that no pump serves now.
+    /// Subscriptions that no pump serves at present.
     pub(super) behind: Feed,
-    /// Who it is, as far as that is known.
+    /// Who the client is; `None` before that is known.
     pub(super) admission: Option<Admission>,
-    /// The changes of who is known to the hub that were looked at.
+    /// The number of changes of access control that the admission was last checked against.
     pub(super) changes: u64,
-    /// Whether `hello` came.
+    /// Whether `hello` has come.
     pub(super) greeted: bool,
+    /// When the socket was opened.
     opened: Instant,
     /// When the next heartbeat is due.
     heartbeat_at: Instant,
-    /// Heartbeats since the last answer.
+    /// How many heartbeats were sent since the last answer.
     pub(super) unanswered: u32,
-    /// Which subscriptions are dead.
+    /// Finds subscriptions whose client does not get what it is sent.
     pub(super) zombies: Zombies,
-    /// Snapshots that may be asked for.
+    /// Bounds how often snapshots may be asked for.
     pub(super) resyncs: Allowance,
-    /// Conversations that were published to and not yet shown to their viewers.
+    /// Conversations that were published to and whose viewers are not woken yet.
     pub(super) stirred: Vec<ConversationId>,
-    /// What it publishes to.
+    /// Attends the runs that this socket publishes to.
     pub(super) attendant: Attendant,
-    /// What publishers on this socket are owed.
+    /// Acks that wait for the log.
     pub(super) acks: Acks,
-    /// What it has done.
+    /// Commands that wait.
     pub(super) commands: Commands,
-    /// The turns of the log's health that the client knows of.
+    /// The number of changes of the log's health that the client knows of.
     pub(super) log_turns: u64,
     phase: Phase,
-    /// What comes in cannot be read as frames any more.
+    /// Whether what comes in can no longer be read as frames.
     garbled: bool,
-    /// Reading stopped although more may have come, so that others get their turn.
+    /// Whether reading stopped early to give other tasks their turn.
     unread: bool,
+    /// Progress of a peer that takes nothing.
     stuck: Stuck,
 }
 
-/// How long a peer has taken nothing.
+/// For how long a peer has taken nothing.
 #[derive(Debug)]
 struct Stuck {
-    /// Since when, as the outbox has it.
+    /// Since when, as the outbox says; `None` if it takes bytes.
     since: Option<Instant>,
     looked_at: Instant,
-    /// Looks at which it took nothing.
+    /// How many checks found no progress.
     looks: u32,
 }
 
-/// The life of a socket.
+/// The phases of a socket's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Open,
-    /// The close is queued; what the peer still says is read until then at the latest.
+    /// The close frame is queued. The peer's close is waited for until this time.
     Closing(Instant),
     Over,
 }
 
 impl Connection {
-    /// For a socket whose upgrade is done; `first` are the bytes that came with it.
+    /// Makes the state of a socket whose upgrade is done. `first` are bytes that came with the upgrade.
     pub(super) fn new(
         shared: Arc<Shared>,
         stream: TcpStream,
@@ -119,7 +125,7 @@ impl Connection {
         let opened = Instant::now();
         let heartbeat_at = opened + shared.config.heartbeat;
         Self {
-            // What changed since somebody was let in is looked at before anything else.
+            // Differs from every real number, so the admission is checked before anything else.
             changes: u64::MAX,
             admission,
             shared,
@@ -167,7 +173,7 @@ impl Connection {
             let writes = waiting > 0 || !self.behind.is_empty();
             let reads = waiting <= ANSWERS_BYTES_MAX && self.acks.has_room();
             let ahead = reads && (self.unread || self.inlet.has_ahead());
-            // All arms may be dropped at any time: they only wait.
+            // All arms may be cancelled: they only wait.
             tokio::select! {
                 () = tokio::task::yield_now(), if ahead || stopped => if ahead { self.read() },
                 readable = socket.readable(), if reads && !ahead => match readable {
@@ -184,6 +190,7 @@ impl Connection {
         self.shared.sockets.remove(self.number);
     }
 
+    /// Ends all subscriptions.
     fn leave(&mut self) {
         self.behind.clear();
         for subscription in std::mem::take(&mut self.subscriptions) {
@@ -191,22 +198,24 @@ impl Connection {
         }
     }
 
-    /// Reads what is there, up to a limit; then shows what was published by it, all at once.
+    /// Reads what is there, up to a bound, and then wakes the viewers of everything that was published, each
+    /// conversation once.
     fn read(&mut self) {
         self.inlet.begin_turn();
         self.read_frames();
         self.unread = self.inlet.is_cut_short();
         if !self.stirred.is_empty() {
-            // Acks first: with them waiting, a subscription on this very socket would count as behind.
+            // Acks go out first: if they waited, a subscription on this socket would count as behind.
             self.outbox.flush();
         }
         for conversation in self.stirred.drain(..) {
             self.shared.fanout.stir(&conversation);
         }
-        // An idle socket must not keep the room of its busiest moment.
+        // An idle socket must not keep the memory of its busiest moment.
         self.stirred.shrink_to(FRAMES_AT_ONCE);
     }
 
+    /// Reads and takes frames until there are no more, or the bound is reached.
     fn read_frames(&mut self) {
         if self.garbled {
             if self.inlet.discard() {
@@ -218,7 +227,7 @@ impl Connection {
             match self.inlet.next(&self.outbox) {
                 Inbound::Nothing => return,
                 Inbound::Closed => {
-                    // What waits is the answer to the peer's close; where ours came first, theirs was the answer.
+                    // The answer to the peer's close still waits. If ours was first, theirs was the answer.
                     if self.phase != Phase::Open {
                         self.outbox.end();
                     }
@@ -226,7 +235,7 @@ impl Connection {
                     return;
                 }
                 Inbound::Control => {}
-                // After our close only the peer's own is of interest.
+                // After our close, only the peer's close matters.
                 Inbound::Text(_) if self.phase != Phase::Open => {}
                 Inbound::Text(text) => self.take(&text),
                 Inbound::Idle => {
@@ -251,7 +260,7 @@ impl Connection {
         }
     }
 
-    /// Looks at the clock: greeting, heartbeat, progress. Says when to look again.
+    /// Checks all deadlines: greeting, admission, progress, heartbeat. Stores when to check again.
     fn deadlines(&mut self) {
         let now = Instant::now();
         let config = &self.shared.config;
@@ -284,8 +293,8 @@ impl Connection {
         self.outbox.attention_at.store(self.shared.sockets.millis(next), Ordering::Relaxed);
     }
 
-    /// Looks whether the peer takes anything of what waits; one that takes no byte at [`LOOKS`] looks within `no_progress` is
-    /// closed. When to look again.
+    /// Checks whether the peer takes any of the bytes that wait. One that takes none at [`LOOKS`] checks
+    /// within `no_progress` is closed. Returns when to check again.
     fn progress(&mut self, now: Instant, no_progress: Duration) -> Option<Instant> {
         let stuck = |outbox: &Outbox| outbox.stuck_since().filter(|_| outbox.waiting() > 0);
         let since = stuck(&self.outbox)?;
@@ -303,14 +312,17 @@ impl Connection {
             tracing::debug!(code = CloseCode::NoProgress.number(), "a socket took no byte for too long");
             self.outbox.forget_frames();
             self.close(CloseCode::NoProgress, "no byte was taken for too long");
-            // It hears why as soon as it takes what was begun; it is given as long again.
+            // The peer learns why as soon as it takes the frame that was begun; it has as long again for
+            // that.
             self.phase = Phase::Closing(now + no_progress);
         }
         Some(now + look)
     }
 
+    /// Sends a heartbeat with the heads of the conversations, or closes a socket that has not answered.
     fn heartbeat(&mut self, now: Instant) {
-        // A viewer whose socket was full may have the heartbeat still in front of it: being slow is no offence (I8).
+        // A viewer whose socket was full may not have read the heartbeat yet: it must not be closed for being
+        // slow (I8).
         let patience = self.shared.config.heartbeat * (UNANSWERED_MAX + 1);
         let slow = self.outbox.blocked_at().is_some_and(|at| now < at + patience);
         if self.unanswered >= UNANSWERED_MAX && !slow {
@@ -334,12 +346,12 @@ impl Connection {
         self.unanswered += 1;
     }
 
-    /// Queues a frame.
+    /// Queues a frame behind what waits.
     pub(super) fn queue(&self, frame: &ServerFrame) {
         self.outbox.queue([wire::text(frame)]);
     }
 
-    /// Says goodbye and closes.
+    /// Queues `bye` and a close frame, and ends all subscriptions.
     pub(super) fn close(&mut self, code: CloseCode, reason: &str) {
         if self.phase != Phase::Open {
             return;
@@ -356,7 +368,7 @@ impl Connection {
         self.phase = Phase::Closing(Instant::now() + LINGER);
     }
 
-    /// The subscription with this number.
+    /// The subscription with this number, if there is one.
     pub(super) fn subscription(&self, sub: SubscriptionId) -> Option<&Arc<Subscription>> {
         self.subscriptions.iter().find(|subscription| subscription.sub == sub)
     }

@@ -1,5 +1,5 @@
-//! The subscriptions of one socket that no pump serves: at their start, and whenever the socket took less than what was
-//! said. They go on one after another whenever the socket takes more.
+//! The feed: subscriptions of one socket that no pump serves, at their start and whenever the socket took
+//! less than there was. Whenever the socket takes more, they go on in turns.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::catch_up::{CatchUp, Step};
 use hub::{Fanout, Ladder, Outbox, Subscription};
 
-/// Frames that viewers who are behind are given before others get their turn.
+/// Most frames for viewers that are behind before other tasks get their turn.
 const STEPS_AT_ONCE: usize = 64;
 
 /// The subscriptions of one socket that are behind, in the order in which they are served.
@@ -20,39 +20,40 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    /// A new subscription, whose client has `have`.
+    /// Adds a new subscription. `have` is the position of the client, if it has one.
     pub(crate) fn start(&mut self, subscription: Arc<Subscription>, have: Option<&Position>) {
         self.behind.push(CatchUp::start(subscription, have));
     }
 
-    /// A subscription whose client asked for the snapshot.
+    /// Adds a subscription whose client asked for the snapshot.
     pub(super) fn resync(&mut self, subscription: Arc<Subscription>) {
         self.behind.push(CatchUp::resync(subscription));
     }
 
-    /// Looks at the clock: who is behind for a while counts as that. When to look again.
+    /// Counts viewers as behind whose socket has taken nothing for long enough. Returns when to check again.
     pub(super) fn look(&self, now: Instant, ladder: &Ladder) -> Option<Instant> {
         self.behind.iter().filter_map(|behind| behind.look(now, ladder)).min()
     }
 
-    /// Whether no pump serves the subscription with this number.
+    /// Whether the subscription with this number is behind.
     pub(super) fn has(&self, sub: SubscriptionId) -> bool {
         self.behind.iter().any(|behind| behind.subscription.sub == sub)
     }
 
-    /// Whether the pumps serve all.
+    /// Whether no subscription is behind.
     pub(super) fn is_empty(&self) -> bool {
         self.behind.is_empty()
     }
 
-    /// Forgets every subscription of the socket.
+    /// Drops all subscriptions.
     pub(super) fn clear(&mut self) {
         self.behind = Vec::new();
     }
 
-    /// Writes what waits; where the socket takes it all, those that are behind go on.
+    /// Writes what waits. If the socket takes all of it, subscriptions that are behind get their next frames,
+    /// in turns.
     ///
-    /// True when it stopped although the socket would take more, so that others get their turn.
+    /// True if it stopped early to give other tasks their turn.
     pub(crate) fn go_on(&mut self, outbox: &Outbox, fanout: &Fanout) -> bool {
         for (subscription, cursor) in outbox.take_parked() {
             if subscription.is_active() {
@@ -65,7 +66,7 @@ impl Feed {
             if !outbox.flush() {
                 return false;
             }
-            // In turns, so that a long catch-up does not keep the others waiting.
+            // In turns, so that a long catch-up does not delay the others.
             let Some(behind) = self.behind.get_mut(next) else {
                 if self.behind.is_empty() {
                     return false;

@@ -1,9 +1,10 @@
-//! The reading end of one socket. An idle socket holds almost no buffer: reads go through one large buffer of the
-//! thread, and only what is not used up at once is kept.
+//! The reading end of one socket. An idle socket holds almost no buffer: reads go through one large buffer
+//! per thread, and only bytes that are not used at once are kept.
 //!
-//! Whatever a peer sends, one turn of reading is bounded: each frame that was read is given back to the socket's task, which
-//! looks whether answers wait, and a turn ends after [`TURN_BYTES_MAX`] bytes even where they hold no frame that is whole. Frames
-//! may be empty, so that a turn of a peer that says nothing is [`WORDLESS_TURN_BYTES_MAX`] bytes long.
+//! One turn of reading is bounded, whatever a peer sends. Each frame is returned to the socket's task, which
+//! checks whether answers wait, and a turn ends after [`TURN_BYTES_MAX`] bytes even if they contain no whole
+//! frame. Frames may be empty, so the turn of a peer that sends no text is only [`WORDLESS_TURN_BYTES_MAX`]
+//! bytes long.
 
 use std::cell::RefCell;
 use std::io::{ErrorKind, Read, Write};
@@ -17,54 +18,56 @@ use tokio_tungstenite::tungstenite::{Error, error::CapacityError};
 
 use hub::Outbox;
 
-/// Bytes that one call of the kernel reads at most.
+/// Most bytes that one call of the kernel reads.
 const READ: usize = 64 << 10;
 
-/// Bytes that one turn reads before others get theirs.
+/// Most bytes that one turn reads.
 const TURN_BYTES_MAX: usize = 64 << 10;
 
-/// The same once a whole turn brought no text: bytes of empty frames take a hundred times as long as those of a large one.
+/// Most bytes of a turn after a whole turn without text: empty frames take a hundred times as long for each
+/// byte as a large frame.
 const WORDLESS_TURN_BYTES_MAX: usize = 8 << 10;
 
-/// What the protocol machine keeps for itself on an idle socket.
+/// How many bytes of buffer the WebSocket library keeps for an idle socket.
 const KEPT: usize = 256;
 
 thread_local! {
     static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; READ]);
 }
 
-/// A message that a client's socket received.
+/// The result of reading one frame.
 #[derive(Debug)]
 pub(super) enum Inbound {
     /// A text frame.
     Text(tokio_tungstenite::tungstenite::Utf8Bytes),
-    /// A ping, a pong or a close. What it asks for is done.
+    /// A ping, a pong or a close. Its answer is queued.
     Control,
-    /// Nothing for now.
+    /// No whole frame has come.
     Nothing,
-    /// A frame over the limit.
+    /// The frame is over the limit.
     TooLarge,
     /// [`INBOUND_BYTES_WITHOUT_TEXT_MAX`] bytes came without a text frame.
     Idle,
-    /// Something that is no frame of this protocol.
+    /// The bytes are not a frame of this protocol, for this reason.
     Bad(&'static str),
-    /// The peer closed, or is gone.
+    /// The peer has closed, or is gone.
     Closed,
 }
 
-/// Reads frames from one socket. Owned by the connection.
+/// Reads frames from one socket. Owned by its connection.
 #[derive(Debug)]
 pub(super) struct Inlet {
     socket: Arc<TcpStream>,
     context: WebSocketContext,
+    /// Bytes from the socket that are not used yet.
     ahead: Ahead,
-    /// Bytes that may still be used in this turn.
+    /// How many bytes may still be read in this turn.
     turn: usize,
-    /// Bytes that were used since the last text frame.
+    /// How many bytes were read since the last text frame.
     without_text: usize,
 }
 
-/// Bytes that were read and not used yet.
+/// Bytes that were read and are not used yet.
 #[derive(Debug, Default)]
 struct Ahead {
     bytes: Vec<u8>,
@@ -72,7 +75,7 @@ struct Ahead {
 }
 
 impl Inlet {
-    /// Of `socket`. Begins with `first`, which came with the upgrade.
+    /// Reads from `socket`, after the bytes in `first`, which came with the upgrade.
     pub(super) fn new(socket: Arc<TcpStream>, first: &[u8]) -> Self {
         let config = WebSocketConfig::default()
             .read_buffer_size(KEPT)
@@ -90,17 +93,17 @@ impl Inlet {
         self.turn = if is_wordless { WORDLESS_TURN_BYTES_MAX } else { TURN_BYTES_MAX };
     }
 
-    /// Whether the turn ended before the peer did.
+    /// Whether the turn ended by its bound.
     pub(super) fn is_cut_short(&self) -> bool {
         self.turn == 0
     }
 
-    /// Whether bytes wait here that the kernel does not know of any more.
+    /// Whether bytes wait here, of which the kernel no longer knows.
     pub(super) fn has_ahead(&self) -> bool {
         !self.ahead.bytes.is_empty()
     }
 
-    /// Throws away what comes, for a peer whose frames cannot be read any more. True once it has closed.
+    /// Discards what comes, for a peer whose frames can no longer be read. True once the peer has closed.
     pub(super) fn discard(&mut self) -> bool {
         self.ahead = Ahead::default();
         SCRATCH.with_borrow_mut(|scratch| {
@@ -115,7 +118,8 @@ impl Inlet {
         })
     }
 
-    /// The next frame, as far as it is there and the turn goes. Answers to pings and closes are queued in `outbox`.
+    /// Reads the next frame if it is there and within the turn. Answers to pings and closes are queued in
+    /// `outbox`.
     pub(super) fn next(&mut self, outbox: &Outbox) -> Inbound {
         let before = self.turn;
         let turn = &mut self.turn;
@@ -129,7 +133,7 @@ impl Inlet {
             }
             Ok(Message::Binary(_)) => Inbound::Bad("binary frames are not spoken here"),
             Ok(_) | Err(Error::Io(_)) if self.without_text > INBOUND_BYTES_WITHOUT_TEXT_MAX => Inbound::Idle,
-            // A close is answered by the next read, which then says that all is over.
+            // A close is answered by the next read, which then returns an error.
             Ok(_) => Inbound::Control,
             Err(Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => Inbound::Nothing,
             Err(Error::Capacity(CapacityError::MessageTooLong { .. })) => Inbound::TooLarge,
@@ -140,12 +144,12 @@ impl Inlet {
     }
 }
 
-/// The socket as the protocol machine sees it.
+/// The socket as the WebSocket library sees it.
 struct Half<'a> {
     socket: &'a TcpStream,
     outbox: &'a Outbox,
     ahead: &'a mut Ahead,
-    /// See [`Inlet::turn`].
+    /// The bytes that may still be read, see [`Inlet::turn`].
     turn: &'a mut usize,
 }
 
@@ -161,6 +165,7 @@ impl Read for Half<'_> {
 }
 
 impl Half<'_> {
+    /// Reads bytes that were kept, otherwise from the socket.
     fn read_on(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         if !self.ahead.bytes.is_empty() {
             return Ok(self.ahead.take(into));
@@ -182,6 +187,7 @@ impl Half<'_> {
 }
 
 impl Ahead {
+    /// Takes bytes that were kept.
     fn take(&mut self, into: &mut [u8]) -> usize {
         let left = self.bytes.get(self.used..).unwrap_or_default();
         let count = left.len().min(into.len());

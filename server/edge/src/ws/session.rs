@@ -1,4 +1,4 @@
-//! What a client's frame makes the hub do.
+//! Client frames: what the hub does for each.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use event_log::clock;
 use hub::{Claim, Numbers, Publication};
 use hub::{Subscription, SubscriptionTarget};
 
-/// What the hub offers beyond the core of the protocol.
+/// The features that the hub offers beyond the core of the protocol.
 const FEATURES: [&str; 4] = ["publish", "watch", "lens", "commands"];
 
 impl Connection {
@@ -66,6 +66,7 @@ impl Connection {
         }
     }
 
+    /// Answers `hello` with `welcome`, or closes the socket.
     fn hello(&mut self, versions: &[impl AsRef<str>], client: Option<&str>, token: Option<&BearerToken>) {
         if self.greeted {
             return self.refuse(None, ErrorCode::BadRequest, "hello came before".to_owned());
@@ -94,7 +95,7 @@ impl Connection {
         }
     }
 
-    /// Tells the client that the log has stopped writing, or writes again, when that is news.
+    /// Tells the client that the log has stopped or resumed writing, if it does not know.
     pub(super) fn tell_health(&mut self) {
         let turns = self.shared.log_turns.load(Ordering::Relaxed);
         if turns != self.log_turns && self.greeted {
@@ -103,6 +104,7 @@ impl Connection {
         }
     }
 
+    /// The present health of the log.
     fn health(&self) -> ServerFrame {
         match &self.shared.hub.log().progress().borrow().health {
             Health::Well => ServerFrame::Health { log: LogHealth::Well, since: None, detail: None },
@@ -115,11 +117,12 @@ impl Connection {
         }
     }
 
+    /// Queues an error.
     fn refuse(&self, sub: Option<SubscriptionId>, code: ErrorCode, message: String) {
         self.queue(&ServerFrame::Error { sub, id: None, code, message, expected: None });
     }
 
-    /// Whether the number `sub` is free, and there is room; else the client is told.
+    /// Whether the number `sub` is free and there is room for a subscription. If not, the client is told.
     fn is_free(&self, sub: SubscriptionId) -> bool {
         if self.subscription(sub).is_some() {
             self.refuse(Some(sub), ErrorCode::SubscriptionInUse, format!("subscription {sub} is in use"));
@@ -133,6 +136,7 @@ impl Connection {
         true
     }
 
+    /// Begins a subscription to a conversation.
     fn subscribe(
         &mut self,
         sub: SubscriptionId,
@@ -152,6 +156,7 @@ impl Connection {
         }
     }
 
+    /// Begins a subscription to the list.
     fn watch(&mut self, sub: SubscriptionId, limit: Option<u64>) {
         if !self.is_free(sub) {
             return;
@@ -163,13 +168,14 @@ impl Connection {
         self.subscriptions.push(subscription);
     }
 
+    /// Ends a subscription.
     fn unsubscribe(&mut self, sub: SubscriptionId) {
         if let Some(subscription) = self.remove(sub) {
             self.shared.fanout.leave(&subscription);
         }
     }
 
-    /// Takes the subscription out; the client is told when there is none.
+    /// Takes a subscription out of the list. If there is none of this number, the client is told.
     fn remove(&mut self, sub: SubscriptionId) -> Option<Arc<Subscription>> {
         let place = self.subscriptions.iter().position(|subscription| subscription.sub == sub);
         let Some(place) = place else {
@@ -179,7 +185,7 @@ impl Connection {
         Some(self.subscriptions.swap_remove(place))
     }
 
-    /// Begins the subscription anew, with the snapshot.
+    /// Begins the subscription anew with the snapshot. A client that asks too often is closed.
     fn resync(&mut self, sub: SubscriptionId) {
         if !self.resyncs.take(Instant::now()) {
             return self.close(CloseCode::InsufficientState, "too many resyncs in a short time");
@@ -187,7 +193,7 @@ impl Connection {
         self.renew(sub, Feed::resync);
     }
 
-    /// Tells again what did not arrive, from where the client says it is.
+    /// Sends again what did not arrive, from the position that the client has.
     fn revive(&mut self, at: &BTreeMap<SubscriptionId, Seq>) {
         let busy = self.outbox.waiting() > 0;
         let behind = &self.behind;
@@ -201,10 +207,10 @@ impl Connection {
         }
     }
 
-    /// Puts a new subscription in the place of `sub`, which `begin` begins.
+    /// Replaces the subscription `sub` by a new one, which `begin` begins.
     fn renew(&mut self, sub: SubscriptionId, begin: impl FnOnce(&mut Feed, Arc<Subscription>)) {
         let Some(old) = self.remove(sub) else { return };
-        // In before out, so that the conversation is not dropped between.
+        // The new one enters before the old one leaves, so that the conversation is not dropped in between.
         let new = match &old.place {
             SubscriptionTarget::Conversation(stage, shard) => {
                 let (id, mask) = (stage.conversation.id(), shard.sight.mask());
@@ -224,8 +230,8 @@ impl Connection {
         }
     }
 
-    /// A publisher that is lost leaves its runs as they are: it may come back on another socket. What happens to the runs
-    /// of one that does not is told in [`hub::orphans`].
+    /// Publishes the events of a frame. A socket that is lost leaves its runs as they are, because their
+    /// publisher may come back on another one; [`hub::orphans`] deals with those that do not.
     fn publish(&mut self, frame: Pub) {
         let id = frame.id;
         let numbers = Numbers::of(frame.pfirst, frame.pseq);

@@ -1,29 +1,30 @@
-//! Subscriptions that are dead although their socket lives: what was sent did not arrive. The client says at each
-//! heartbeat how far it is; one that stays where it was, behind what it must have been given before the last
-//! heartbeat, is told again from there.
+//! Zombies: subscriptions that are dead although their socket lives, because what was sent did not arrive. At
+//! each heartbeat the client says its positions. One that has not moved, and is behind what it must have got
+//! before the last heartbeat, is served again from there.
 
 use std::collections::BTreeMap;
 
 use model::Seq;
 use model::frame::SubscriptionId;
 
-/// What a client acknowledged at its last heartbeats, by subscription.
+/// The positions that a client has acknowledged at its last heartbeats.
 #[derive(Debug, Default)]
 pub(super) struct Zombies {
-    /// Where the conversations stood when the last heartbeat was sent.
+    /// The heads of the conversations when the last heartbeat was sent.
     told: Vec<(SubscriptionId, Seq)>,
-    /// Where clients stood at the answer before, and what they had been told by then.
+    /// For each subscription: the client's position at the previous answer, and the head that it had been
+    /// told by then.
     before: BTreeMap<SubscriptionId, (Seq, Seq)>,
 }
 
 impl Zombies {
-    /// A heartbeat is sent that says where conversations stand.
+    /// Notes that a heartbeat is sent with these heads.
     pub(super) fn sent(&mut self, heads: impl Iterator<Item = (SubscriptionId, Seq)>) {
         self.told = heads.collect();
     }
 
-    /// The client's answer to it. The subscriptions that are dead, and where the client stands; `is_fed` says whether
-    /// everything was handed to the socket at once for a subscription.
+    /// Takes the client's answer. Returns the dead subscriptions, each with the client's position. `is_fed`
+    /// says for a subscription whether everything was handed to the socket.
     pub(super) fn answered(
         &mut self,
         at: &BTreeMap<SubscriptionId, Seq>,
@@ -32,7 +33,7 @@ impl Zombies {
         let before = std::mem::take(&mut self.before);
         let mut dead = Vec::new();
         for (sub, told) in self.told.drain(..) {
-            // A client that does not say where it is cannot be helped.
+            // A client that does not say its position cannot be helped.
             let Some(&seq) = at.get(&sub).filter(|_| is_fed(sub)) else { continue };
             if before.get(&sub).is_some_and(|(stood, had)| *stood == seq && seq < *had) {
                 dead.push((sub, seq));

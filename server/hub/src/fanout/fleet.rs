@@ -1,4 +1,5 @@
-//! The list of conversations, pushed: all rows first, then those that changed, joined, at most twice a second.
+//! Pushes the list of conversations: first all rows, then the rows that changed, joined, twice a second at
+//! most.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -16,7 +17,7 @@ use super::{Ladder, Outbox, Sent, Subscription, SubscriptionTarget};
 use crate::hub::{Cursor, Hub, Listed, SeenRows};
 use crate::wire;
 
-/// Who views the list.
+/// The viewers of the list of conversations. Owned by [`Fanout`](super::Fanout).
 #[derive(Debug)]
 pub struct Fleet {
     hub: Arc<Hub>,
@@ -24,30 +25,34 @@ pub struct Fleet {
     viewers: Mutex<Viewers>,
 }
 
+/// The viewers by how far they are. Guarded by one lock, so that no change is sent between a viewer's first
+/// rows and its place among the members.
 #[derive(Debug, Default)]
 struct Viewers {
-    /// They have all rows, and are sent what changes.
+    /// They have got all rows and are sent changes.
     members: Vec<Arc<Subscription>>,
-    /// All rows are being read for them.
+    /// They wait until all rows have been read for them.
     beginners: Vec<Beginner>,
 }
 
-/// Who begins to view the list.
+/// A viewer for whom the rows are being read from the disk.
 #[derive(Debug)]
 struct Beginner {
     subscription: Arc<Subscription>,
-    /// What changed since its reading began.
+    /// The rows that changed since the reading began. They are sent after the first frame.
     missed: IndexMap<ConversationId, ConversationRow>,
-    /// Rows may be gone that were read.
+    /// Whether conversations were removed meanwhile, so that rows which were read may be gone.
     again: bool,
 }
 
 impl Fleet {
+    /// Makes an empty set of viewers for the list of `hub`; `ladder` counts them.
     pub(super) fn new(hub: Arc<Hub>, ladder: Arc<Ladder>) -> Self {
         Self { hub, ladder, viewers: Mutex::default() }
     }
 
-    /// Makes a subscription of the list, or of those rows of it that `seen` shows, which begins with up to `rows` rows. It gets nothing before [`Fleet::start`].
+    /// Makes a subscription to the list, or to those of its rows that `seen` allows. Its first frame has at
+    /// most `rows` rows and at most the limit of the protocol. It gets no frames before [`Fleet::start`].
     pub fn enter(
         &self,
         outbox: &Arc<Outbox>,
@@ -66,8 +71,9 @@ impl Fleet {
         })
     }
 
-    /// Queues all rows for `subscription`, and sends it what changes from here on. Waits for the disk; nobody else does so
-    /// meanwhile, and what changes until then follows the rows.
+    /// Reads all rows for `subscription`, queues them, and sends it changes from then on. The reading waits
+    /// for the disk and delays nobody else: what changes meanwhile follows the first frame. If the list
+    /// cannot be read, the viewer begins with an empty list and the cause is logged.
     pub fn start(&self, subscription: &Arc<Subscription>) {
         let SubscriptionTarget::Fleet { rows, seen } = &subscription.place else { return };
         if !self.begins(subscription) {
@@ -82,7 +88,8 @@ impl Fleet {
             tracing::warn!(%error, "the list cannot be read");
             Listed::default()
         });
-        // Under this lock no change goes out, so all rows come first and nothing falls between.
+        // No change goes out while this lock is held, so the first rows come before all changes and no change
+        // is lost.
         let mut viewers = self.viewers.lock();
         let Some(Beginner { subscription, missed, again }) = viewers.take_beginner(subscription) else {
             return;
@@ -96,10 +103,10 @@ impl Fleet {
             return outbox.park(Arc::clone(&subscription), Cursor::default());
         }
         if !missed.is_empty() {
-            // As they stand now: what was listed may be newer than what was missed.
+            // The current rows: what was listed may be newer than what was collected meanwhile.
             let now = missed.into_values().map(|row| self.hub.row(&row.conversation).unwrap_or(row));
             let now: Vec<_> = now.filter_map(|row| shown(seen.as_ref(), row)).collect();
-            // Whose rows are all of others' conversations hears nothing.
+            // A viewer that may see none of the changed rows is sent nothing.
             if !now.is_empty() {
                 outbox.queue([wire::fleet(subscription.sub, false, &now, total)]);
             }
@@ -107,7 +114,7 @@ impl Fleet {
         viewers.members.push(subscription);
     }
 
-    /// Collects from here on what changes for `subscription`; false where that is over.
+    /// Begins to collect changes for `subscription`; false if it has ended.
     fn begins(&self, subscription: &Arc<Subscription>) -> bool {
         let mut viewers = self.viewers.lock();
         let is_active = subscription.is_active();
@@ -118,6 +125,7 @@ impl Fleet {
         is_active
     }
 
+    /// Removes a viewer of the list. The subscription itself was ended before.
     pub(super) fn leave(&self, subscription: &Arc<Subscription>) {
         let mut viewers = self.viewers.lock();
         viewers.members.retain(|member| !Arc::ptr_eq(member, subscription));
@@ -126,7 +134,7 @@ impl Fleet {
         self.hub.watch(false);
     }
 
-    /// Lets everybody begin again with all rows, since some are gone.
+    /// Makes all viewers begin again with all rows, because some rows are gone.
     pub fn renew(&self) {
         let mut viewers = self.viewers.lock();
         for beginner in &mut viewers.beginners {
@@ -137,7 +145,7 @@ impl Fleet {
         }
     }
 
-    /// Sends changed rows to all, not more often than every `interval`.
+    /// Sends changed rows to all viewers, at most once in `interval`. Never returns; cancel it to stop.
     pub async fn run(&self, interval: Duration) {
         loop {
             self.hub.changed().await;
@@ -146,13 +154,16 @@ impl Fleet {
         }
     }
 
-    /// How many conversations a viewer is told that there are: all, or as many of those that it is shown as were found.
+    /// The total that a viewer is told: the number of all conversations, or, for a viewer that may see only
+    /// some, how many of those were found so far.
     fn total(&self, seen: Option<&SeenRows>, found: usize) -> u64 {
         let Some(seen) = seen else { return self.hub.total() };
         seen.are(found);
         seen.count()
     }
 
+    /// Sends the rows that changed to all viewers. Viewers that see all rows and use the same subscription
+    /// number share one frame.
     fn round(&self) {
         let mut viewers = self.viewers.lock();
         let rows = self.hub.take_changed();
@@ -179,7 +190,7 @@ impl Fleet {
             };
             match member.send(frame) {
                 Sent::Whole => return true,
-                // It gets all rows once its socket takes more.
+                // It gets all rows again once its socket takes more bytes.
                 Sent::Begun | Sent::Blocked => member.outbox.park(Arc::clone(member), Cursor::default()),
                 Sent::Over => member.outbox.wake.notify_one(),
             }
@@ -188,7 +199,7 @@ impl Fleet {
     }
 }
 
-/// Which rows a viewer of the list is shown; nothing for all.
+/// The rows that a viewer of the list may see; `None` for all.
 fn seen_by(member: &Subscription) -> Option<&SeenRows> {
     match &member.place {
         SubscriptionTarget::Fleet { seen, .. } => seen.as_ref(),
@@ -196,7 +207,7 @@ fn seen_by(member: &Subscription) -> Option<&SeenRows> {
     }
 }
 
-/// `row` as a viewer of the list is shown it.
+/// `row` as a viewer of the list may see it; nothing if it may not.
 fn shown(seen: Option<&SeenRows>, row: ConversationRow) -> Option<ConversationRow> {
     match seen {
         None => Some(row),
@@ -205,7 +216,7 @@ fn shown(seen: Option<&SeenRows>, row: ConversationRow) -> Option<ConversationRo
 }
 
 impl Viewers {
-    /// Takes out who begins with `subscription`; nothing where it has left.
+    /// Removes and returns the beginner of `subscription`; `None` if it has left.
     fn take_beginner(&mut self, subscription: &Arc<Subscription>) -> Option<Beginner> {
         let is_it = |beginner: &Beginner| Arc::ptr_eq(&beginner.subscription, subscription);
         let at = self.beginners.iter().position(is_it)?;

@@ -1,40 +1,41 @@
-//! How well viewers keep up. A viewer whose socket takes everything is told what happens as it happens; one whose socket
-//! does not is told less often, with what waited joined, or gets the state instead. It goes back up only when nothing
-//! waited for it any more.
+//! The ladder: how well viewers keep up. A viewer whose socket takes everything is sent events as they
+//! happen. One whose socket does not is sent less often, with the deltas that waited joined, or gets the
+//! snapshot instead. It returns to the first rung only when nothing waits for it any more.
 
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use model::frame::Rung;
 
-/// How long a socket must take nothing before its viewer counts as behind. Shorter stops are what any network has; to
-/// speak of them would only add to the load.
+/// A viewer counts as behind once its socket has taken nothing for this long. Shorter pauses happen on any
+/// network, and a frame that reports one would only add to the load.
 pub const BEHIND_AFTER: Duration = Duration::from_millis(100);
 
-/// How many viewers stand on each rung.
+/// Counts how many viewers are on each rung. Shared by all subscriptions of a hub.
 #[derive(Debug, Default)]
 pub struct Ladder {
     counts: [AtomicUsize; 3],
 }
 
-/// See [`Ladder::viewers`].
+/// How many viewers are on each rung at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Viewers {
-    /// Told what happens as it happens.
+    /// Viewers that are sent events as they happen.
     pub immediate: usize,
-    /// Told with what waited joined.
+    /// Viewers that are sent what waited, joined.
     pub merged: usize,
-    /// Given the state instead of what they missed.
+    /// Viewers that get the snapshot instead of what they missed.
     pub snapshot: usize,
 }
 
 impl Ladder {
-    /// The figures of now.
+    /// How many viewers are on each rung now.
     pub fn viewers(&self) -> Viewers {
         let [immediate, merged, snapshot] = self.counts.each_ref().map(|count| count.load(Ordering::Relaxed));
         Viewers { immediate, merged, snapshot }
     }
 
+    /// Adds one viewer to the count at index `place`, or takes one away.
     fn add(&self, place: u8, one: bool) {
         let Some(count) = self.counts.get(usize::from(place)) else { return };
         if one {
@@ -44,18 +45,18 @@ impl Ladder {
         }
     }
 
-    /// A viewer comes.
+    /// Counts a new viewer, on the first rung.
     pub(super) fn enter(&self) -> CurrentRung {
         self.add(number(Rung::Immediate), true);
         CurrentRung(AtomicU8::new(number(Rung::Immediate)))
     }
 
-    /// A viewer goes. Counts once, however often it is called.
+    /// Stops counting a viewer. A second call for the same viewer does nothing.
     pub(super) fn leave(&self, standing: &CurrentRung) {
         self.add(standing.0.swap(GONE, Ordering::AcqRel), false);
     }
 
-    /// A viewer stands on `rung` from here on.
+    /// Moves a viewer to `rung`. Does nothing after [`Ladder::leave`].
     pub fn step(&self, standing: &CurrentRung, rung: Rung) {
         let new = number(rung);
         let stepped = standing.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |old| {
@@ -68,9 +69,10 @@ impl Ladder {
     }
 }
 
-/// Not counted any more.
+/// The value of a [`CurrentRung`] whose viewer has left.
 const GONE: u8 = u8::MAX;
 
+/// The index of `rung` in [`Ladder::counts`].
 fn number(rung: Rung) -> u8 {
     match rung {
         Rung::Immediate => 0,
@@ -79,7 +81,7 @@ fn number(rung: Rung) -> u8 {
     }
 }
 
-/// Where one viewer stands.
+/// The rung of one viewer. The ladder's counts include it until [`Ladder::leave`]; dropping it does not.
 #[derive(Debug)]
 pub struct CurrentRung(AtomicU8);
 

@@ -1,5 +1,5 @@
-//! The writing end of one socket, shared by all who write to it. A frame goes out whole or waits as a whole, so frames
-//! never mix; a socket that takes no more is left alone until it does (invariant I8).
+//! The writing end of one socket, shared by all who write to it. A frame goes out whole or waits whole, so
+//! frames never mix. A socket that takes no bytes is not written to again before it does (invariant I8).
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IoSlice};
@@ -15,32 +15,34 @@ use tokio::time::Instant;
 use super::Subscription;
 use crate::hub::Cursor;
 
-/// Most pieces in one call of the kernel.
+/// Most buffers in one vectored write.
 const PIECES: usize = 16;
 
-/// What became of a frame.
+/// The result of sending a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
-    /// The kernel has it.
+    /// The kernel took all of it.
     Whole,
-    /// The kernel has its beginning, the rest follows before anything else.
+    /// The kernel took the beginning. The outbox keeps the rest and writes it before anything else.
     Begun,
-    /// The socket takes nothing now: the frame was not taken.
+    /// The socket takes nothing now, or other bytes wait: the frame was not taken.
     Blocked,
-    /// The socket is closed, or the subscription over.
+    /// The socket is closed or the subscription has ended.
     Over,
 }
 
-/// What an outbox writes to: a socket, or what stands for one where the network is made up.
+/// What an outbox writes to: a TCP socket, or its double in tests of a simulated network.
 pub trait Transport: std::fmt::Debug + Send + Sync {
-    /// As many of `bytes` as are taken at once; `WouldBlock` where none are.
+    /// Writes as many of `bytes` as fit now and returns their number, without waiting. Fails with
+    /// `WouldBlock` if none fit.
     fn try_write(&self, bytes: &[u8]) -> std::io::Result<usize>;
 
-    /// The same of several pieces.
+    /// Does the same with several buffers in order.
     fn try_write_vectored(&self, pieces: &[IoSlice<'_>]) -> std::io::Result<usize>;
 
-    /// The same as [`Transport::try_write`], asking the kernel itself. It calls a socket writable only once a good part of what waits
-    /// is gone; a slow peer needs minutes for that, although it takes byte after byte.
+    /// Does the same as [`Transport::try_write`], but asks the kernel even if the socket is not reported
+    /// writable. The kernel reports it only once a good part of its buffer is free; a slow peer needs minutes
+    /// for that, although it takes byte after byte.
     fn press(&self, bytes: &[u8]) -> std::io::Result<usize> {
         self.try_write(bytes)
     }
@@ -60,51 +62,57 @@ impl Transport for TcpStream {
     }
 }
 
-/// The queue of frames to one socket. The connection and the pumps that write to it share it; it is dropped with the
-/// last of them.
+/// The bytes that one socket has not taken yet, and the subscriptions that wait for it. Shared by the
+/// connection and the pumps that write to it, and dropped with the last of them. It has no bound of its own:
+/// a pump never adds to it while something waits, and the socket's own task adds one catch-up at a time.
 #[derive(Debug)]
 pub struct Outbox {
+    /// The socket.
     line: Arc<dyn Transport>,
     state: Mutex<State>,
-    /// Wakes the socket's own task.
+    /// Wakes the task of the socket.
     pub wake: Notify,
-    /// When the socket's own task wants to be woken at the latest, in milliseconds since the hub began.
+    /// When the task of the socket wants to be woken at the latest, in milliseconds since the hub began;
+    /// `u64::MAX` for never.
     pub attention_at: AtomicU64,
 }
 
-/// A frame, or a part of one.
+/// A whole frame, or a piece of one, that waits.
 #[derive(Debug)]
 struct PendingBytes {
     bytes: Bytes,
-    /// Whether its frame ends with it.
+    /// Whether its frame ends with this piece.
     ends: bool,
 }
 
+/// The state of an outbox, behind its lock.
 #[derive(Debug, Default)]
 struct State {
-    /// What the kernel did not take: the rest of a frame, then whole frames.
+    /// What the kernel did not take: the rest of one frame, then whole frames.
     pending: VecDeque<PendingBytes>,
-    /// Whether the kernel has the beginning of the first frame that waits.
+    /// Whether the kernel took the beginning of the first frame that waits. Such a frame must be finished.
     is_begun: bool,
-    /// Bytes of it.
+    /// The sum of the lengths of `pending`.
     pending_bytes: usize,
-    /// Subscriptions that a pump gave up, and where they stand.
+    /// Subscriptions that pumps handed over, each with the position from which it goes on.
     parked: Vec<(Arc<Subscription>, Cursor)>,
-    /// Since when the kernel takes nothing although something waits.
+    /// Since when the kernel has taken nothing although bytes wait; `None` if nothing waits or it took some.
     stuck_since: Option<Instant>,
-    /// When the kernel last took nothing.
+    /// The last time at which the kernel took nothing.
     blocked_at: Option<Instant>,
+    /// Whether the socket is closed.
     over: bool,
 }
 
 impl Outbox {
-    /// In front of `line`.
+    /// Makes an empty outbox that writes to `line`.
     pub fn new(line: Arc<dyn Transport>) -> Self {
         Self { line, state: Mutex::default(), wake: Notify::new(), attention_at: AtomicU64::new(u64::MAX) }
     }
 
-    /// Sends a frame of a subscription now or not at all. `active` is looked at under the same lock as
-    /// [`Outbox::deactivate`] sets it, so nothing of a subscription comes after its end.
+    /// Writes a frame of a subscription, unless other bytes wait. Only the rest of a frame that was begun is
+    /// kept. `active` is read under the same lock under which [`Outbox::deactivate`] sets it, so no frame of
+    /// a subscription follows its end.
     pub(crate) fn send(&self, active: &AtomicBool, frame: &Bytes) -> Sent {
         let mut state = self.state.lock();
         if state.over || !active.load(Ordering::Relaxed) {
@@ -135,14 +143,15 @@ impl Outbox {
         }
     }
 
-    /// Ends a subscription: no frame of it is sent after this.
+    /// Ends a subscription: no frame of it is sent after this returns.
     pub(crate) fn deactivate(&self, active: &AtomicBool) {
         let _state = self.state.lock();
         active.store(false, Ordering::Relaxed);
     }
 
-    /// Hands a subscription over to the socket's own task, which goes on once the socket takes more. Where that is over the
-    /// subscription is let go: it holds this outbox, and nobody would look at it again.
+    /// Hands a subscription over to the task of the socket, which goes on from `cursor` once the socket takes
+    /// more bytes. If the socket is closed, the subscription is dropped: it holds this outbox, and nobody
+    /// would drop it later.
     pub(crate) fn park(&self, subscription: Arc<Subscription>, cursor: Cursor) {
         let mut state = self.state.lock();
         if !state.over {
@@ -152,12 +161,12 @@ impl Outbox {
         self.wake.notify_one();
     }
 
-    /// The subscriptions that were handed over.
+    /// Takes the subscriptions that were handed over.
     pub fn take_parked(&self) -> Vec<(Arc<Subscription>, Cursor)> {
         std::mem::take(&mut self.state.lock().parked)
     }
 
-    /// Adds a frame behind what waits; call [`Outbox::flush`] after the last.
+    /// Adds one frame, in pieces, behind what waits. Nothing is written before [`Outbox::flush`].
     pub fn queue(&self, frame: impl IntoIterator<Item = Bytes>) {
         let mut state = self.state.lock();
         if state.over {
@@ -170,7 +179,8 @@ impl Outbox {
         }
     }
 
-    /// Forgets the frames that wait, but for one that was begun: what is queued next follows that.
+    /// Drops the frames that wait, except one that the kernel has begun. What is queued next follows that
+    /// one.
     pub fn forget_frames(&self) {
         let mut state = self.state.lock();
         let begun = if state.is_begun {
@@ -182,7 +192,8 @@ impl Outbox {
         state.pending_bytes = state.pending.iter().map(|piece| piece.bytes.len()).sum();
     }
 
-    /// Writes what the kernel has room for, whatever it said last: so it is seen whether the peer takes anything.
+    /// Tries one write even if the socket was not reported writable, to see whether the peer takes any bytes
+    /// at all.
     pub fn press(&self) {
         let mut state = self.state.lock();
         let Some(first) = state.pending.front() else { return };
@@ -193,7 +204,8 @@ impl Outbox {
         }
     }
 
-    /// Writes what waits, as far as the kernel takes it. True when nothing is left.
+    /// Writes what waits until the kernel takes no more. True when nothing is left, also because the socket
+    /// closed.
     pub fn flush(&self) -> bool {
         let mut state = self.state.lock();
         while !state.pending.is_empty() && !state.over {
@@ -220,12 +232,12 @@ impl Outbox {
         self.state.lock().pending_bytes
     }
 
-    /// Since when the kernel takes nothing although something waits.
+    /// Since when the kernel has taken nothing although bytes wait.
     pub fn stuck_since(&self) -> Option<Instant> {
         self.state.lock().stuck_since
     }
 
-    /// When the kernel last took nothing.
+    /// The last time at which the kernel took nothing.
     pub fn blocked_at(&self) -> Option<Instant> {
         self.state.lock().blocked_at
     }
@@ -235,7 +247,8 @@ impl Outbox {
         self.state.lock().over
     }
 
-    /// Takes no more frames, drops what waits.
+    /// Closes the outbox: it takes no more frames, and drops those that wait and the subscriptions that were
+    /// handed over.
     pub fn end(&self) {
         let mut state = self.state.lock();
         state.over = true;
@@ -246,18 +259,20 @@ impl Outbox {
 }
 
 impl State {
+    /// Adds a piece behind what waits.
     fn put(&mut self, bytes: Bytes, ends: bool) {
         self.pending_bytes += bytes.len();
         self.pending.push_back(PendingBytes { bytes, ends });
     }
 
+    /// Notes that the kernel took nothing just now.
     fn blocked(&mut self) {
         let now = Instant::now();
         self.blocked_at = Some(now);
         self.stuck_since.get_or_insert(now);
     }
 
-    /// The kernel took `bytes` of what waits.
+    /// Removes the first `bytes` bytes of what waits: the kernel took them.
     fn taken(&mut self, bytes: usize) {
         self.stuck_since = None;
         self.pending_bytes -= bytes;
@@ -272,7 +287,7 @@ impl State {
             self.is_begun = !piece.ends;
             self.pending.pop_front();
         }
-        // An idle socket must not keep the room of its busiest moment.
+        // An idle socket must not keep the memory of its busiest moment.
         self.pending = VecDeque::new();
     }
 }

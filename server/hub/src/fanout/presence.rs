@@ -1,15 +1,16 @@
-//! How many watch each conversation. Viewers come and go in crowds, so those who watch are told at most once a second.
+//! Tells viewers how many view their conversation. Viewers come and go in crowds, so each conversation says
+//! it once a second at most.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::Fanout;
 
-/// Between two words about the same conversation.
+/// The time between two presence frames about the same conversation.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
 impl Fanout {
-    /// Tells viewers how many they are, for as long as the hub lives.
+    /// Tells viewers how many they are whenever that changes. Never returns; cancel it to stop.
     pub async fn tell_presence(&self) {
         let presence = self.hub.presence();
         loop {

@@ -1,4 +1,8 @@
 //! A pump: the task that writes to one group of a conversation's viewers.
+//!
+//! Within a shard, viewers at the same position form a [`Group`], and each round reads one slice of the ring
+//! per group. A viewer enters by [`Shard::hand_over`] and leaves either because its subscription ends or
+//! because its socket takes no more bytes; then the pump parks it at its outbox.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,28 +20,33 @@ use crate::hub::{Cursor, Ready, Sight, Slice};
 use crate::tally::TALLY;
 use crate::wire;
 
-/// A group of viewers, seen from outside its pump.
+/// Viewers of one conversation with the same options, and the handle of their pump. Shared by the pump, the
+/// stage of the conversation and the subscriptions; the pump ends at [`Shard::close`].
 #[derive(Debug)]
 pub struct Shard {
-    /// What all of them wish for.
+    /// The options that all of them asked for.
     pub wish: SubscriptionOptions,
-    /// What they share with others who see the same.
+    /// The frames and the snapshot that they share with all who look through the same lens.
     pub sight: Arc<Sight>,
     /// Wakes the pump.
     pub(super) wake: Arc<Notify>,
-    /// The viewers. Locked by whoever writes to them, the pump or a publisher, never while waiting.
+    /// The viewers by position. Locked by the pump or by a publisher while it writes to them, never across an
+    /// await.
     groups: Mutex<Vec<Group>>,
-    /// Who comes in, and where it stands.
+    /// Viewers that were handed over and are not yet in a group, each with its position.
     inbox: Mutex<Vec<(Arc<Subscription>, Cursor)>>,
+    /// How many viewers belong here, parked ones included.
     viewers: AtomicUsize,
+    /// Whether the last viewer has left, so that the pump must end.
     closed: AtomicBool,
-    /// Whether members are over that the pump still holds, and with them their sockets.
+    /// Whether groups may hold subscriptions that have ended, and with them their sockets.
     stale: AtomicBool,
-    /// How often it was said how many viewers the conversation has.
+    /// The number of the last presence figure that was told to the members.
     presence: AtomicUsize,
 }
 
 impl Shard {
+    /// Makes a shard without viewers; its pump is spawned by the stage.
     pub(super) fn new(wish: SubscriptionOptions, sight: Arc<Sight>) -> Self {
         Self {
             wish,
@@ -52,31 +61,33 @@ impl Shard {
         }
     }
 
-    /// Whether its viewers get everything at once.
+    /// Whether its viewers get every event at once: no lens hides any, and no interval delays them.
     pub(super) fn is_plain(&self) -> bool {
         self.wish.min_interval_ms == 0 && self.sight.is_clear()
     }
 
+    /// How many viewers belong here, parked ones included.
     pub(super) fn viewers(&self) -> usize {
         self.viewers.load(Ordering::Relaxed)
     }
 
+    /// Counts one viewer more.
     pub(super) fn enter(&self) {
         self.viewers.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// One viewer less; how many are left.
+    /// Counts one viewer less; returns how many are left.
     pub(super) fn leave(&self) -> usize {
         self.viewers.fetch_sub(1, Ordering::Relaxed).saturating_sub(1)
     }
 
-    /// Lets the pump drop the members that are over.
+    /// Makes the pump drop the members whose subscriptions have ended.
     pub(super) fn sweep(&self) {
         self.stale.store(true, Ordering::Release);
         self.wake.notify_one();
     }
 
-    /// Ends the pump.
+    /// Ends the pump. Its members are dropped.
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.wake.notify_one();
@@ -88,8 +99,8 @@ impl Shard {
         self.wake.notify_one();
     }
 
-    /// Whether the pump has ended, or is about to. Then the members are over, and are let go: they hold this shard and their
-    /// sockets, and nobody would look at them again.
+    /// Whether the pump has ended or is about to. If so the members are dropped here: they hold this shard
+    /// and their sockets, and nobody would drop them later.
     fn let_go_if_closed(&self, groups: &mut Vec<Group>) -> bool {
         let closed = self.closed.load(Ordering::Acquire);
         if closed {
@@ -100,33 +111,36 @@ impl Shard {
     }
 }
 
-/// Viewers that stand at the same place.
+/// Viewers at the same position.
 #[derive(Debug)]
 struct Group {
-    /// What was looked at for them.
+    /// Up to where the conversation was read for them.
     cursor: Cursor,
-    /// What they know of. Behind the cursor where nothing that they see came since.
+    /// The last seq that they were told of. It is behind the cursor while nothing that their lens shows has
+    /// come.
     told: Seq,
+    /// The subscriptions; never empty between two rounds.
     members: Vec<Arc<Subscription>>,
 }
 
 impl Group {
-    /// Where they stand, as far as they know.
+    /// The position from which a member goes on that is parked now.
     fn place(&self) -> Cursor {
         Cursor { seq: self.told, tick: self.cursor.tick }
     }
 }
 
-/// What one round came to.
+/// The result of one round over all groups.
 #[derive(Debug, Default, Clone, Copy)]
 struct Round {
-    /// There is more.
+    /// Whether some slice ended before the head, so that another round is due.
     more: bool,
-    /// Some do not know yet how far the conversation is.
+    /// Whether some members do not know yet how far the head is.
     owing: bool,
 }
 
-/// Pumps until the shard is closed. Who sees nothing of what happens hears that something did within `coverage`.
+/// Runs the pump until the shard is closed. A viewer whose lens hides what happens is told of the new head
+/// within `coverage`.
 pub(super) async fn run(stage: Arc<Stage>, shard: Arc<Shard>, coverage: Duration) {
     let interval = Duration::from_millis(shard.wish.min_interval_ms.into());
     let mut cover_at: Option<Instant> = None;
@@ -164,7 +178,8 @@ pub(super) async fn run(stage: Arc<Stage>, shard: Arc<Shard>, coverage: Duration
 }
 
 impl Shard {
-    /// Writes what there is now, in the task that calls; where the pump is at it or more is left, the pump does it.
+    /// Writes what there is in the calling task, without waiting. The pump is woken if it is at work just now
+    /// or if more is left.
     pub(super) fn pump_now(&self, stage: &Stage) {
         let more = self.groups.try_lock().is_none_or(|mut groups| self.pump(stage, &mut groups).more);
         if more {
@@ -172,7 +187,8 @@ impl Shard {
         }
     }
 
-    /// One frame for each viewer.
+    /// Does one round: drops ended members, tells presence, seats newcomers, and writes at most one frame of
+    /// events to each viewer.
     fn pump(&self, stage: &Stage, groups: &mut Vec<Group>) -> Round {
         // A publisher may come here when the pump has ended already.
         if self.let_go_if_closed(groups) {
@@ -193,7 +209,7 @@ impl Shard {
             }
             groups.retain(|group| !group.members.is_empty());
         }
-        // Who left before it was seated was swept already, or is about to be.
+        // A newcomer that has left already was counted out before, and is not seated.
         let newcomers = std::mem::take(&mut *self.inbox.lock());
         for (subscription, cursor) in newcomers.into_iter().filter(|(newcomer, _)| newcomer.is_active()) {
             if times == 0 || presence.is_stale() || tell_presence(&subscription, viewers, cursor) {
@@ -204,7 +220,8 @@ impl Shard {
     }
 }
 
-/// Tells `member`, who stands at `place`, how many watch. False when its socket takes no more.
+/// Tells `member`, whose position is `place`, how many view the conversation. False if its socket takes no
+/// more; the member is parked then.
 fn tell_presence(member: &Arc<Subscription>, viewers: usize, place: Cursor) -> bool {
     let before = member.presence.swap(viewers, Ordering::Relaxed);
     if before == viewers {
@@ -223,7 +240,7 @@ fn tell_presence(member: &Arc<Subscription>, viewers: usize, place: Cursor) -> b
     false
 }
 
-/// Puts the members of `group` with those who stand at the same place.
+/// Adds the members of `group` to the group at the same position, if there is one.
 fn seat(groups: &mut Vec<Group>, mut group: Group) {
     match groups.iter_mut().find(|known| known.cursor == group.cursor && known.told == group.told) {
         Some(known) => known.members.append(&mut group.members),
@@ -231,13 +248,15 @@ fn seat(groups: &mut Vec<Group>, mut group: Group) {
     }
 }
 
-/// Gives each group what comes next.
+/// Gives each group the slice after its cursor, one frame for each. Groups that come to the same position are
+/// joined.
 fn round(stage: &Stage, sight: &Sight, groups: &mut Vec<Group>) -> Round {
     let mut round = Round::default();
     for mut group in std::mem::take(groups) {
         let slice = stage.conversation.next(group.cursor, BATCH_BYTES_TARGET);
         let Some(mut slice) = slice.and_then(|slice| sight.see(&stage.conversation, slice)) else {
-            // Out of the ring's reach, or nothing that events can tell: each catches up by the snapshot, in its own task.
+            // The ring does not reach back to the cursor, or no sequence of events shows what the lens would
+            // show: each member gets the snapshot, in the task of its socket.
             let place = group.place();
             for member in group.members {
                 member.outbox.park(Arc::clone(&member), place);
@@ -259,7 +278,7 @@ fn round(stage: &Stage, sight: &Sight, groups: &mut Vec<Group>) -> Round {
     round
 }
 
-/// Tells all how far the conversation is.
+/// Tells all members that are behind their cursor how far the head is.
 fn cover(sight: &Sight, groups: &mut Vec<Group>) {
     for mut group in std::mem::take(groups) {
         if group.told < group.cursor.seq {
@@ -272,7 +291,7 @@ fn cover(sight: &Sight, groups: &mut Vec<Group>) {
     }
 }
 
-/// Writes `slice` to all of `group`, who stand at `before`.
+/// Writes `slice` to all members of `group`; `before` is their position without it.
 fn give(sight: &Sight, slice: &Slice, before: Cursor, group: &mut Group) {
     let first = group.members.first().map_or(0, |member| member.sub);
     let ready = sight.ready(slice, first);
@@ -280,7 +299,8 @@ fn give(sight: &Sight, slice: &Slice, before: Cursor, group: &mut Group) {
     write(&ready, before, slice.cursor, &mut group.members);
 }
 
-/// Writes one frame to all members; keeps those whose sockets took it whole.
+/// Writes one frame to all members and keeps those whose sockets took it whole. The others are parked: at
+/// `after` if the frame was begun, at `before` if it was not taken.
 fn write(ready: &Ready, before: Cursor, after: Cursor, members: &mut Vec<Arc<Subscription>>) {
     // Most clients number their subscriptions alike: look a frame up only when the number changes.
     let mut last: Option<(SubscriptionId, bytes::Bytes)> = None;
@@ -301,7 +321,7 @@ fn write(ready: &Ready, before: Cursor, after: Cursor, members: &mut Vec<Arc<Sub
         }
         false
     });
-    // Once for all of them.
+    // Counted once for all of them, so that the counters cost nothing per viewer.
     TALLY.frames.add(frames);
     TALLY.frame_bytes.add(bytes);
 }

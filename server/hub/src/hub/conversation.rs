@@ -1,8 +1,8 @@
-//! One conversation: one lock around a plain struct. Every method is synchronous and short, so a random sequence of
-//! calls is the concurrency test.
+//! One conversation: one lock around a plain struct. Every method is synchronous and short, so a random
+//! sequence of calls is the concurrency test.
 //!
-//! Whoever watches has a [`Cursor`] and asks [`Conversation::next`] for what comes after it; nothing is queued for
-//! anybody. Who appends also sees to it that the viewers' pumps run, see [`crate::fanout`].
+//! A viewer has a [`Cursor`] and asks [`Conversation::next`] for what comes after it; nothing is queued for
+//! any viewer. Whoever appends also wakes the pumps of the viewers, see [`crate::fanout`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -12,7 +12,6 @@ use event_log::{Append, EventLog, Page, Progress, Stored, Ticket};
 use model::event::{Class, Kind, RunStatus, bound};
 use model::fold::{complete, fold, mismatch};
 use model::frame::{ConversationRow, Durability};
-use model::lens::EventEffects;
 use model::limits::CONVERSATION_BYTES_MAX;
 use model::weigh::{grows, held, weigh};
 use model::{ConversationId, Envelope, Epoch, Position, RunId, Seq, View};
@@ -23,12 +22,13 @@ use super::counted::Counted;
 use super::ephemera::Ephemera;
 use super::glean::{Gleaned, fold_and_glean};
 use super::marks::Marks;
-use super::orphans::Attendance;
+use super::orphans::attendance::Attendance;
 use super::outsize::lengthen;
 use super::publication::{AppendError, Appended, By, Publication};
 use super::publishers::{Publishers, Verdict};
 use super::row::row;
 use super::sight::Sights;
+use super::slice::{Cursor, Slice};
 
 mod import;
 mod orphans;
@@ -37,110 +37,79 @@ mod rest;
 pub(super) use import::Arrival;
 pub(super) use rest::Use;
 
-/// After so much estimated growth the memory of a full conversation is counted again before anything is refused, in bytes.
+/// How much the estimate of a full conversation's memory must have grown, in bytes, before it is counted
+/// again. Counting walks the whole view.
 const COUNTED_EVERY_BYTES: u64 = 1 << 20;
 
-/// A viewer's place: the last seq it has, and the last ephemeral fact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Cursor {
-    /// The last event.
-    pub seq: Seq,
-    /// The number of the last ephemeral fact.
-    pub tick: u64,
-}
-
-/// What comes after a cursor.
-#[derive(Debug, Clone)]
-pub struct Slice {
-    /// Covers from here.
-    pub from: Seq,
-    /// To here; `from - 1` when only ephemeral facts are in.
-    pub to: Seq,
-    /// The events, without a hole.
-    pub events: Vec<Arc<Envelope>>,
-    /// Ephemeral facts that are news.
-    pub ephemera: Vec<Arc<Envelope>>,
-    /// The cursor of who has applied it.
-    pub cursor: Cursor,
-    /// The newest seq.
-    pub head: Seq,
-    /// What some of the events do beyond what they say.
-    pub marks: Vec<(Seq, EventEffects)>,
-}
-
-impl Slice {
-    /// Says of all after `told` that nothing of it is meant for this viewer, up to where `cursor` stands.
-    pub fn nothing(told: Seq, cursor: Cursor) -> Self {
-        let (events, ephemera, marks) = (Vec::new(), Vec::new(), Vec::new());
-        Self { from: told + 1, to: cursor.seq, events, ephemera, cursor, head: cursor.seq, marks }
-    }
-
-    /// How many events and facts are in it.
-    pub(crate) fn len(&self) -> usize {
-        self.events.len() + self.ephemera.len()
-    }
-
-    /// Whether there is nothing in it.
-    pub fn is_empty(&self) -> bool {
-        self.to < self.from && self.ephemera.is_empty()
-    }
-}
-
-/// The state of one conversation: its view, its newest events, its publishers and viewers. Shared by all who read or
-/// write it.
+/// The state of one conversation: its view, its newest events, its publishers and its viewers. Shared by all
+/// who read or write it; the hub's map holds one reference. After it has left memory it refuses to be entered
+/// or appended to.
 #[derive(Debug)]
 pub struct Conversation {
     id: ConversationId,
     epoch: Epoch,
+    /// Everything that an append changes, behind one lock.
     state: Mutex<State>,
+    /// The newest seq, readable without the lock.
     head: AtomicU64,
+    /// How many viewers it has.
     viewers: AtomicUsize,
-    /// Whether a run has nobody who attends it, and the timer does not know yet.
+    /// Whether some run is attended by nobody and the timer has not been told yet.
     pub(super) unattended: AtomicBool,
-    /// Whether the list of changed conversations has it already.
+    /// Whether it is in the hub's list of changed conversations.
     pub(super) listed: AtomicBool,
-    /// Whether the list of those whose row the log does not have yet has it already.
+    /// Whether it is in the hub's list of conversations whose row the log lacks.
     pub(super) noted: AtomicBool,
-    /// Whether the order of the list is to look at it again.
+    /// Whether its place in the order of the list must be looked at again.
     pub(super) moved_in_list: AtomicBool,
+    /// Notified after each append, for readers with a task of their own.
     moved: Notify,
-    /// What viewers who look alike share.
+    /// The frames and snapshots that its viewers share, by lens.
     pub sights: Sights,
-    /// How many viewers it is said to have.
+    /// How many viewers its viewers were told that it has.
     pub presence: Counted,
 }
 
 #[derive(Debug, Default)]
 struct State {
+    /// The newest events.
     ring: Ring,
+    /// The effects of some events in the ring.
     marks: Marks,
+    /// All events so far, folded.
     view: View,
+    /// When the newest event was taken, in milliseconds since 1970. Never goes back.
     at: u64,
+    /// Which frames of which publisher were taken.
     publishers: Publishers,
+    /// The newest ephemeral facts.
     ephemera: Ephemera,
+    /// Who publishes to the running runs.
     attendance: Attendance,
-    /// Reached when the log has all of it.
+    /// The newest ticket: once it is reached, the log has everything.
     ticket: Ticket,
-    /// What came since the log was last given the whole state, in bytes.
+    /// The weight of the events since the log was last given the whole state, in bytes.
     since_kept: usize,
-    /// About the memory that the view holds, in bytes: more rather than less.
+    /// About the memory that the view holds, in bytes. The estimate is never too small.
     view_bytes: u64,
-    /// What that was when it was last counted and not estimated.
+    /// The memory of the view when it was last counted rather than estimated, in bytes.
     counted_bytes: u64,
+    /// Whether it has left memory. Set once.
     retired: bool,
-    /// Whether a history comes, and nobody else may write.
+    /// Whether a history is being imported, so that nobody else may write.
     reserved: bool,
-    /// Whether a run in it is one of the hub's own agents. Where none is, events from outside need no look.
+    /// Whether some run belongs to the hub's own agents. If not, events from outside need no check for
+    /// forgery.
     has_own: bool,
 }
 
 impl Conversation {
-    /// An empty one.
+    /// Makes an empty conversation.
     pub(crate) fn new(id: ConversationId, epoch: Epoch) -> Self {
         Self::with(id, epoch, State::default())
     }
 
-    /// As the log has it.
+    /// Makes a conversation from what the log has of it. Its ring is empty and begins after the newest event.
     pub(crate) fn restored(id: ConversationId, stored: Stored) -> Self {
         let Stored { position, view, at, marks } = stored;
         let state = State {
@@ -177,18 +146,19 @@ impl Conversation {
         &self.id
     }
 
-    /// The life of its log.
+    /// The epoch of its log. It never changes while the conversation is in memory.
     pub fn epoch(&self) -> &Epoch {
         &self.epoch
     }
 
-    /// The newest seq.
+    /// The newest seq; 0 if nothing was ever said.
     pub fn head(&self) -> Seq {
         self.head.load(Ordering::Acquire)
     }
 
-    /// Appends, logs, folds. `now` is in milliseconds since 1970. The events are taken out
-    /// of `publication` only when they are appended.
+    /// Stamps the events of `publication`, folds them and gives them to the log. `now` is in milliseconds
+    /// since 1970. Takes all events or none: on an error nothing has changed, except that events which were
+    /// taken before are left out of `publication`.
     pub(crate) fn append(
         &self,
         publication: &mut Publication,
@@ -205,7 +175,7 @@ impl Conversation {
             }
             if let Some(claim) = &publication.claim {
                 match state.publishers.judge(claim) {
-                    // What was taken before is left out: a number is taken once.
+                    // Events that were taken before are left out: a number is taken once.
                     Verdict::Take { skip } => {
                         publication.events.drain(..skip.min(publication.events.len()));
                     }
@@ -227,8 +197,9 @@ impl Conversation {
         Ok(appended)
     }
 
+    /// The answer to a frame that was taken before.
     fn duplicate(&self, state: &State, level: Durability, log: &dyn EventLog) -> Appended {
-        // What was taken before may have been asked for at a lower level.
+        // The first time may have asked for a lower level.
         let ticket = if level == Durability::Synced { log.sync().max(state.ticket) } else { state.ticket };
         Appended {
             position: self.position(state.view.seq),
@@ -240,10 +211,13 @@ impl Conversation {
         }
     }
 
+    /// The position of `seq` in this epoch.
     fn position(&self, seq: Seq) -> Position {
         Position { epoch: self.epoch.clone(), seq }
     }
 
+    /// Appends events that nothing speaks against: gives each its seq, time and publisher, folds it, puts it
+    /// into the ring, and gives all of them to the log in one piece.
     fn take(
         &self,
         state: &mut State,
@@ -252,12 +226,13 @@ impl Conversation {
         log: &dyn EventLog,
     ) -> Result<Appended, AppendError> {
         let before = self.position(state.view.seq);
-        // Before anything changes: what the log refuses leaves nothing behind, and its repetition is no duplicate.
+        // Asked before anything changes: if the log refuses, nothing is left behind, and a repetition is no
+        // duplicate.
         log.continues(&self.id, before.seq)?;
         let anomalies = state.view.anomalies.total;
         let kept = state.since_kept;
         let events = publication.events.len() as u64;
-        // A clock that is set back must not turn durations negative.
+        // A clock that was set back must not make durations negative.
         state.at = state.at.max(now);
         let mut gleaned = log.indexes().then(Gleaned::default);
         let mut logged = Vec::with_capacity(publication.events.len());
@@ -265,7 +240,7 @@ impl Conversation {
             if let Some(claim) = &publication.claim {
                 envelope.publisher = Some(claim.publisher.clone());
             }
-            // Whatever it came with. Deltas do without: their run says whose they are.
+            // Whatever the sender claimed. Deltas do without it: their run says whose they are.
             envelope.by_hub = publication.by == By::Hub && envelope.event.kind.class() == Class::Critical;
             logged.extend(state.hear(publication.speaker, &envelope));
             if let Some(event) = bound(&mut envelope.event) {
@@ -304,12 +279,14 @@ impl Conversation {
         })
     }
 
-    /// For a reader with a task of its own: ready after the next append. Take it before looking.
+    /// For a reader with a task of its own: a future that is ready after the next append. Take it before you
+    /// look, so that no append is missed.
     pub fn moved(&self) -> tokio::sync::futures::Notified<'_> {
         self.moved.notified()
     }
 
-    /// What comes after `cursor`, up to about `bytes_max`; nothing when the ring does not reach back that far.
+    /// Returns what comes after `cursor`, up to about `bytes_max` bytes of events; `None` if the ring does
+    /// not reach back that far.
     pub fn next(&self, cursor: Cursor, bytes_max: usize) -> Option<Slice> {
         let state = self.state.lock();
         let head = state.view.seq;
@@ -325,47 +302,47 @@ impl Conversation {
         Some(Slice { from: seq + 1, to, events, ephemera, cursor, head, marks })
     }
 
-    /// What the events after `seq` weigh; nothing when the ring does not reach back that far.
+    /// The weight of the events after `seq`, in bytes; `None` if the ring does not reach back that far.
     pub(crate) fn bytes_after(&self, seq: Seq) -> Option<u64> {
         let state = self.state.lock();
         state.ring.reaches(seq).then(|| state.ring.bytes_after(seq))
     }
 
-    /// The state as it is now.
+    /// Copies the view. The copy shares its texts with the original.
     pub fn view(&self) -> View {
         self.state.lock().view.clone()
     }
 
-    /// Reads something from the state without copying it. Nobody can append meanwhile: keep it short.
+    /// Reads from the view without copying it. Nobody can append while `read` runs: keep it short.
     pub fn look<T>(&self, read: impl FnOnce(&View) -> T) -> T {
         read(&self.state.lock().view)
     }
 
-    /// Up to `limit` events after `after`, when the ring reaches back that far.
+    /// Up to `limit` events after `after`; `None` if the ring does not reach back that far.
     pub fn page(&self, after: Seq, limit: usize) -> Option<Page> {
         let state = self.state.lock();
         let reaches = after <= state.view.seq && state.ring.reaches(after);
         reaches.then(|| Page { envelopes: state.ring.page(after, limit), head: state.view.seq })
     }
 
-    /// The seq after which its events are in memory.
+    /// The seq after which events are in the ring.
     pub(super) fn begins_after(&self) -> Seq {
         self.state.lock().ring.begins_after()
     }
 
-    /// When its newest event was taken, in milliseconds since 1970, and how its newest run stands.
+    /// When its newest event was taken, in milliseconds since 1970, and the status of its newest run.
     pub(super) fn stand(&self) -> (u64, Option<RunStatus>) {
         let state = self.state.lock();
         (state.at, state.view.runs.last().map(|(_, run)| run.status))
     }
 
-    /// The conversation as a row of the list.
+    /// The conversation as a row of the list, as it is now.
     pub(crate) fn row(&self) -> ConversationRow {
         let state = self.state.lock();
         row(&self.id, &self.epoch, &state.view, state.at, self.viewers.load(Ordering::Relaxed))
     }
 
-    /// Counts one more viewer. Fails when the conversation was dropped: find it again.
+    /// Counts one viewer more. Fails if the conversation has left memory: find it again.
     pub(crate) fn enter(&self) -> Result<(), AppendError> {
         let state = self.state.lock();
         if state.retired {
@@ -375,13 +352,14 @@ impl Conversation {
         Ok(())
     }
 
-    /// Looks how many viewers there are, and wakes readers with a task of their own.
+    /// Reads how many viewers there are, for the next presence frames, and wakes readers with a task of their
+    /// own.
     pub(crate) fn tell_presence(&self) {
         self.presence.take(|| self.viewers.load(Ordering::Relaxed));
         self.moved.notify_waiters();
     }
 
-    /// How many view it.
+    /// How many viewers it has.
     pub(crate) fn viewers(&self) -> u64 {
         self.viewers.load(Ordering::Relaxed) as u64
     }
@@ -393,7 +371,7 @@ impl Conversation {
 }
 
 impl State {
-    /// Refuses events from outside that name a run of the hub's own agents, all of them together.
+    /// Refuses a publication from outside if any of its events names a run of the hub's own agents.
     fn refuse_forged(&self, publication: &Publication) -> Result<(), AppendError> {
         if !self.has_own || publication.by == By::Hub {
             return Ok(());
@@ -403,8 +381,8 @@ impl State {
         forged.map_or(Ok(()), |run| Err(AppendError::RunOfHub { run: run.clone() }))
     }
 
-    /// Refuses events from outside that would make the state larger where it holds as much as there is room for, all of them together.
-    /// What only ends something is taken, so that nothing stays open.
+    /// Refuses a publication from outside that would make the state larger when it already holds as much as
+    /// it may. Events that only end something are taken, so that nothing stays open.
     fn refuse_more(&mut self, publication: &Publication) -> Result<(), AppendError> {
         if self.view_bytes < publication.room || publication.by == By::Hub {
             return Ok(());
@@ -413,7 +391,7 @@ impl State {
         if !publication.events.iter().any(grown) {
             return Ok(());
         }
-        // What was replaced is still in the estimate. Counting takes a walk over all that is there.
+        // The estimate still contains what was replaced since. Counting walks the whole view.
         if self.view_bytes.saturating_sub(self.counted_bytes) >= COUNTED_EVERY_BYTES {
             self.view_bytes = held(&self.view);
             self.counted_bytes = self.view_bytes;
@@ -428,7 +406,8 @@ impl State {
         }
     }
 
-    /// Takes one event; gives it back when it is one that the log keeps.
+    /// Stamps and folds one event; returns it if the log stores it. Ephemeral facts are kept beside the ring
+    /// and not logged.
     fn add(&mut self, mut envelope: Envelope, gleaned: Option<&mut Gleaned>) -> Option<Arc<Envelope>> {
         if envelope.producer_at.is_none() && envelope.at != 0 {
             envelope.producer_at = Some(envelope.at);

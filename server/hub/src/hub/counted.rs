@@ -1,38 +1,40 @@
-//! How many viewers a conversation was last said to have.
+//! How many viewers a conversation has, as its viewers were last told.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// The number of viewers that was last told, and whether it has to be looked at again.
+/// The number of viewers that was last told, and whether it must be counted again. Owned by its conversation.
 #[derive(Debug, Default)]
 pub struct Counted {
+    /// The number that is told.
     told: AtomicUsize,
-    /// How often it was said.
+    /// How often a number was told.
     times: AtomicUsize,
-    /// Whether somebody will look how many there are.
+    /// Whether the conversation waits to be counted again.
     noted: AtomicBool,
 }
 
 impl Counted {
-    /// Viewers came or went. True when nobody was to look yet.
+    /// Notes that viewers came or went. True if the conversation did not yet wait to be counted.
     pub(crate) fn note(&self) -> bool {
         !self.noted.swap(true, Ordering::AcqRel)
     }
 
-    /// Takes the figure of now, which `count` reads.
+    /// Takes `count` as the number to tell.
     pub(super) fn take(&self, count: impl FnOnce() -> usize) {
-        // Before it is read: what happens meanwhile is noted again.
+        // Cleared before the counting: what happens meanwhile is noted again.
         self.noted.store(false, Ordering::Release);
         self.told.store(count(), Ordering::Release);
         self.times.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// What is said, and for the how manieth time; nothing is said before the first.
+    /// The number to tell, and how often one was told so far; with 0 as the second figure there is nothing to
+    /// tell yet.
     pub fn told(&self) -> (usize, usize) {
         let times = self.times.load(Ordering::Acquire);
         (self.told.load(Ordering::Acquire), times)
     }
 
-    /// Whether what is said will be another number soon.
+    /// Whether viewers came or went since the number was taken.
     pub fn is_stale(&self) -> bool {
         self.noted.load(Ordering::Acquire)
     }

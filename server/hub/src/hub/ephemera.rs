@@ -1,4 +1,5 @@
-//! Facts of which only the newest counts: progress of calls, token rates. They have no seq and no place in the log.
+//! Ephemeral facts, of which only the newest counts: progress of calls, token rates. They have no seq and are
+//! not logged.
 
 use std::sync::Arc;
 
@@ -7,14 +8,15 @@ use model::event::Kind;
 use model::limits::EPHEMERA_MAX;
 use model::{Envelope, RunId, ToolCallId};
 
-/// What a fact replaces.
+/// What a fact replaces: an older one with the same run and tool call.
 type Key = (RunId, Option<ToolCallId>);
 
-/// The newest fact for each key, in order of arrival.
+/// The newest fact for each key, in order of arrival; at most `EPHEMERA_MAX` of them. Owned by its
+/// conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Ephemera {
     newest: IndexMap<Key, (u64, Arc<Envelope>)>,
-    /// Counts what came, so that a viewer knows what it has seen.
+    /// How many facts came so far. A viewer's cursor has the tick up to which it has seen them.
     tick: u64,
 }
 
@@ -24,7 +26,7 @@ impl Ephemera {
         self.tick
     }
 
-    /// Takes a fact; the one that came first is forgotten when there are too many.
+    /// Adds a fact in the place of an older one with its key. Beyond the limit the oldest fact is dropped.
     pub(crate) fn put(&mut self, envelope: Arc<Envelope>) {
         self.tick += 1;
         let tool = match &envelope.event.kind {
@@ -39,14 +41,14 @@ impl Ephemera {
         self.newest.insert(key, (self.tick, envelope));
     }
 
-    /// The run is over: nothing of it is news.
+    /// Drops the facts of a run that has ended.
     pub(crate) fn forget(&mut self, run: &RunId) {
         if !self.newest.is_empty() {
             self.newest.retain(|(of, _), _| of != run);
         }
     }
 
-    /// What came after `tick`.
+    /// The facts that came after `tick`, the oldest first.
     pub(crate) fn after(&self, tick: u64) -> Vec<Arc<Envelope>> {
         if tick >= self.tick {
             return Vec::new();

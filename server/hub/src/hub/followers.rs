@@ -1,5 +1,6 @@
-//! Those who follow all conversations: each is told the names of those that moved, and reads for itself. A name waits once,
-//! however often its conversation moves, so whoever is slow costs a publisher one look into a map (invariant I8).
+//! Followers of all conversations, such as sinks. Each follower is told the names of conversations that moved
+//! and reads their events itself. A name waits once, however often its conversation moves, so a slow follower
+//! costs a publisher one look into a map (invariant I8).
 
 use std::sync::Arc;
 
@@ -8,15 +9,16 @@ use model::ConversationId;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
 
-/// One who follows.
+/// One follower. Shared by the hub, which tells it names, and the task that takes them.
 #[derive(Debug, Default)]
 pub struct Follower {
+    /// The conversations that moved since [`Follower::take`].
     moved: Mutex<IndexSet<ConversationId>>,
     wake: Notify,
 }
 
 impl Follower {
-    /// The conversation has moved, or is to be looked at again.
+    /// Notes that the conversation has moved, or must be looked at again.
     pub fn tell(&self, id: &ConversationId) {
         let mut moved = self.moved.lock();
         if !moved.contains(id) {
@@ -26,32 +28,32 @@ impl Follower {
         }
     }
 
-    /// Ready when a conversation has moved since they were last taken. May be given up.
+    /// Waits until a conversation has moved since [`Follower::take`]. May be cancelled.
     pub async fn moved(&self) {
         self.wake.notified().await;
     }
 
-    /// The conversations that moved, those first that moved first.
+    /// Takes the conversations that moved, in the order in which they first did.
     pub fn take(&self) -> IndexSet<ConversationId> {
         std::mem::take(&mut *self.moved.lock())
     }
 }
 
-/// All who follow.
+/// All followers of a hub.
 #[derive(Debug, Default)]
 pub(crate) struct Followers {
     all: RwLock<Vec<Arc<Follower>>>,
 }
 
 impl Followers {
-    /// One more, until the hub ends.
+    /// Adds a follower, which stays until the hub is dropped.
     pub(crate) fn join(&self) -> Arc<Follower> {
         let follower = Arc::new(Follower::default());
         self.all.write().push(Arc::clone(&follower));
         follower
     }
 
-    /// The conversation has moved.
+    /// Tells all followers that the conversation has moved.
     pub(super) fn tell(&self, id: &ConversationId) {
         for follower in self.all.read().iter() {
             follower.tell(id);

@@ -1,4 +1,5 @@
-//! What the log can be asked for later is gathered when it becomes known: texts that are whole, calls that are over.
+//! Collects what the log indexes, as soon as it is complete: the texts that search finds, and the tool calls
+//! of the figures.
 
 use event_log::{Call, Document, DocumentKind, DocumentPlace};
 use model::event::{Kind, PartKind, ToolState};
@@ -7,14 +8,16 @@ use model::limits::DOCUMENT_BYTES_MAX;
 use model::view::{Item, RunView};
 use model::{Envelope, PartId, RunId, ToolCallId, View};
 
-/// What was gathered.
+/// What was collected from a series of events.
 #[derive(Debug, Default)]
 pub(super) struct Gleaned {
+    /// Texts to be searched.
     pub(super) documents: Vec<Document>,
+    /// Tool calls that have ended.
     pub(super) calls: Vec<Call>,
 }
 
-/// Folds `envelope` onto `view`, and gathers what became known by it.
+/// Folds `envelope` onto `view`, and adds to `into` what became complete with it.
 pub(super) fn fold_and_glean(view: &mut View, envelope: &Envelope, into: &mut Gleaned) {
     let run = &envelope.event.run;
     let was_open = match &envelope.event.kind {
@@ -45,18 +48,20 @@ pub(super) fn fold_and_glean(view: &mut View, envelope: &Envelope, into: &mut Gl
     }
 }
 
+/// Whether the call has not ended yet, or its end may still be corrected.
 fn is_open(view: &View, run: &RunId, tool: &ToolCallId) -> bool {
     let call = view.runs.get(run).and_then(|run| run.tools.get(tool));
     // A call that begins with its result was open until then.
     call.is_none_or(|call| !call.state.is_final() || call.state == ToolState::Interrupted)
 }
 
-/// The parts that the end of the run ends.
+/// The parts that are still open and that the end of the run ends.
 fn unended(view: &View, run: &RunId) -> Vec<PartId> {
     let open = view.runs.get(run).into_iter().flat_map(|run| &run.open);
     open.filter_map(|item| if let Item::Part(part) = item { Some(part.clone()) } else { None }).collect()
 }
 
+/// Collects from one event, after it was folded.
 struct Gleaner<'a> {
     view: &'a View,
     envelope: &'a Envelope,
@@ -68,6 +73,7 @@ impl<'a> Gleaner<'a> {
         self.view.runs.get(&self.envelope.event.run)
     }
 
+    /// Collects the text of a part that has ended. Files are not searched.
     fn part(&mut self, id: &PartId) {
         let Some(part) = self.run().and_then(|run| run.parts.get(id)) else { return };
         let kind = match part.kind {
@@ -78,12 +84,14 @@ impl<'a> Gleaner<'a> {
         self.document(DocumentPlace::Item(Item::Part(id.clone())), kind, "", &part.body.text);
     }
 
+    /// Collects the arguments of a call.
     fn arguments(&mut self, id: &ToolCallId) {
         let Some(call) = self.run().and_then(|run| run.tools.get(id)) else { return };
         let place = DocumentPlace::Item(Item::Tool(id.clone()));
         self.document(place, DocumentKind::Arguments, &call.name, &call.arguments.text);
     }
 
+    /// Collects the result of a call.
     fn result(&mut self, id: &ToolCallId) {
         let Some(call) = self.run().and_then(|run| run.tools.get(id)) else { return };
         let Some(result) = &call.result else { return };
@@ -91,7 +99,7 @@ impl<'a> Gleaner<'a> {
         self.document(place, DocumentKind::Result, &call.name, &result.to_text());
     }
 
-    /// A call may be over; once is enough.
+    /// Collects a call that has ended, unless it had ended before.
     fn over(&mut self, id: &ToolCallId, was_open: bool) {
         let Some(call) = self.run().and_then(|run| run.tools.get(id)) else { return };
         if was_open && matches!(call.state, ToolState::Complete | ToolState::Error) {
@@ -100,6 +108,7 @@ impl<'a> Gleaner<'a> {
         }
     }
 
+    /// Adds a document, shortened to what is searched, unless it is blank.
     fn document(&mut self, place: DocumentPlace, kind: DocumentKind, name: &str, text: &str) {
         let text = beginning(text);
         if text.trim().is_empty() {
@@ -117,7 +126,7 @@ impl<'a> Gleaner<'a> {
     }
 }
 
-/// As much of `text` as is searched.
+/// The beginning of `text` that is searched, at most `DOCUMENT_BYTES_MAX` bytes.
 fn beginning(text: &str) -> &str {
     text.get(..text.floor_char_boundary(DOCUMENT_BYTES_MAX)).unwrap_or(text)
 }

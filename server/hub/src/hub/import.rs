@@ -1,5 +1,6 @@
-//! Conversations that come from elsewhere as a whole. The log is given a history piece by piece, and makes the conversation
-//! of it in one step; only then is it seen. So an import that breaks off leaves nothing, and what is answered is stored.
+//! Import of whole conversations from elsewhere. The log is given a history piece by piece and makes a
+//! conversation of it in one step; only then is it visible. So an import that breaks off leaves nothing
+//! behind, and what is answered as imported is stored.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,29 +14,30 @@ use model::{ConversationId, Envelope, Position, View};
 use super::conversation::Arrival;
 use super::{AppendError, By, Conversation, Hub, OpenError, outsize};
 
-/// The number of the last import of this process.
+/// Numbers the imports of this process.
 static IMPORTS: AtomicU64 = AtomicU64::new(0);
 
-/// What was said in a conversation.
+/// The history of a conversation, to be imported. Its events keep their seqs, times and publishers.
 #[derive(Debug, Default)]
 pub struct History {
-    /// The state that the events go on from, and when its newest event was taken, in milliseconds since 1970.
+    /// The state before the first event, and when the newest event in it was taken, in milliseconds since
+    /// 1970; `None` if the events begin at seq 1.
     pub state: Option<(View, u64)>,
-    /// The events: their seqs follow one another, from 1 or from the state's on.
+    /// The events. Their seqs rise by 1, from 1 or from the one after the state.
     pub envelopes: Vec<Envelope>,
-    /// Who tells it.
+    /// Whether this hub or somebody else says what is in it.
     by: By,
-    /// Results that are too large for their events; the hub takes them out.
+    /// The whole of results that are too large for their events. The hub fills this in.
     pub(super) attachments: Vec<Attachment>,
 }
 
 impl History {
-    /// All that was said, as this hub's own log has it: its own runs stay its own.
+    /// The history as this hub's own log has it: runs of the hub's own agents stay its own.
     pub fn of_hub(envelopes: Vec<Envelope>) -> Self {
         Self { envelopes, by: By::Hub, ..Self::default() }
     }
 
-    /// Takes out what only this hub can say of itself, where somebody else tells it.
+    /// Removes what only this hub can say of itself, if the history is somebody else's.
     fn disown(&mut self) {
         if let Some((view, _)) = &mut self.state {
             outsize::disown_all(view);
@@ -49,39 +51,39 @@ impl History {
     }
 }
 
-/// What was imported.
+/// The result of an import.
 #[derive(Debug)]
 pub struct Imported {
-    /// Where the conversation stands.
+    /// The position of the conversation after it.
     pub position: Position,
     /// How many events were taken.
     pub events: u64,
-    /// How many oddities are in it.
+    /// How many anomalies the history contains.
     pub anomalies: u64,
 }
 
-/// Why nothing was imported.
+/// Why nothing was imported. Nothing of the history is left behind then.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// There is a conversation of that name, and something was said in it.
+    /// The conversation exists and has events.
     #[error("the conversation has events already")]
     Exists,
-    /// Another import makes it at this moment.
+    /// Another import is making the conversation at this moment.
     #[error("the conversation is being imported")]
     Busy,
-    /// The log could not keep it.
+    /// The log could not store the history.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The conversation cannot be made.
+    /// The conversation cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The log refused.
+    /// The conversation refused the history.
     #[error(transparent)]
     Append(#[from] AppendError),
 }
 
 impl ImportError {
-    /// The code that goes to who asked.
+    /// The code that is sent to whoever asked for the import.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Exists | Self::Busy => ErrorCode::ConversationExists,
@@ -94,8 +96,9 @@ impl ImportError {
 }
 
 impl Hub {
-    /// Makes the conversation `id` of `history`, in an epoch of its own, and waits until the log has all of it: whatever the
-    /// log can promise at most is promised. Takes a while for a long one.
+    /// Makes the conversation `id` from `history`, in an epoch of its own, and waits until the log has all of
+    /// it at the highest durability that it offers. Cancelling it, as an error does, leaves neither a
+    /// conversation nor staged pieces.
     pub async fn import(&self, id: &ConversationId, mut history: History) -> Result<Imported, ImportError> {
         let events = history.envelopes.len() as u64;
         let large = history.envelopes.iter_mut().filter_map(|it| {
@@ -110,7 +113,7 @@ impl Hub {
                 Ok(true) => break Seat { hub: self, conversation },
                 Ok(false) if conversation.head() > 0 => return Err(ImportError::Exists),
                 Ok(false) => return Err(ImportError::Busy),
-                // It was dropped after it was found: the next round finds or makes another.
+                // It left memory after it was found: the next round finds or makes another.
                 Err(AppendError::Retired) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -138,7 +141,8 @@ impl Hub {
     }
 }
 
-/// A conversation that nobody else may write to while its history comes.
+/// A conversation to which nobody else may write while its history is imported. Dropping it lets others write
+/// again and, if the import failed, forgets the empty conversation.
 struct Seat<'a> {
     hub: &'a Hub,
     conversation: Arc<Conversation>,
@@ -151,7 +155,7 @@ impl Drop for Seat<'_> {
     }
 }
 
-/// What the log was given; forgotten unless it became a conversation.
+/// What the log has staged. Dropping it makes the log forget that, unless [`Staged::keep`] was called.
 struct Staged<'a> {
     hub: &'a Hub,
     number: Import,
@@ -159,7 +163,7 @@ struct Staged<'a> {
 }
 
 impl Staged<'_> {
-    /// There is nothing to be forgotten any more.
+    /// The log has made a conversation of it: there is nothing to forget any more.
     fn keep(mut self) {
         self.is_open = false;
     }
@@ -173,6 +177,7 @@ impl Drop for Staged<'_> {
     }
 }
 
+/// The answer to a finished import.
 fn imported(conversation: &Arc<Conversation>, events: u64) -> Imported {
     let (seq, anomalies) = conversation.look(|view| (view.seq, view.anomalies.total));
     let position = Position { epoch: conversation.epoch().clone(), seq };

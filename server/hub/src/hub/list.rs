@@ -10,43 +10,43 @@ use model::frame::ConversationRow;
 use super::Hub;
 use super::recent::Place;
 
-/// A page of the list.
+/// One page of the list.
 #[derive(Debug, Default)]
 pub struct Listed {
-    /// The rows, the newest activity first.
+    /// The rows, newest activity first.
     pub rows: Vec<ConversationRow>,
-    /// Whether more follow.
+    /// Whether more rows follow.
     pub more: bool,
 }
 
 impl Hub {
-    /// A page of the list. Waits for the disk where the log keeps a list.
+    /// Returns one page of the list. Waits for the disk if the log keeps a list.
     pub fn list(&self, query: &ListQuery) -> Result<Listed, LogError> {
         let mut rows = self.rows_in_memory(query);
         if self.log.indexes() {
-            // A conversation in memory is as new as the log says of it, or newer.
+            // What memory has of a conversation is at least as new as what the log has.
             let end = rows.get(query.limit).map(place);
             rows.extend(self.rows_in_log(query, end.as_ref())?);
         }
-        // Some may have moved since their order was looked at.
+        // Some may have moved since the order was brought up to date.
         rows.sort_by_cached_key(place);
         let more = rows.len() > query.limit;
         rows.truncate(query.limit);
         Ok(Listed { rows, more })
     }
 
-    /// The row of the conversation `id` as it is now; nothing for one that is not in memory.
+    /// The row of the conversation `id` as it is now; `None` if it is not in memory.
     pub(crate) fn row(&self, id: &ConversationId) -> Option<ConversationRow> {
         let found = self.conversations.get(id).map(|found| Arc::clone(&found))?;
         Some(found.row())
     }
 
-    /// How many conversations there are.
+    /// How many conversations there are, in memory and in the log.
     pub fn total(&self) -> u64 {
         if self.log.indexes() { self.log.count() } else { self.conversations.len() as u64 }
     }
 
-    /// One row more than is asked for, if there are as many.
+    /// The rows from memory, in order: one more than is asked for, if there are as many.
     fn rows_in_memory(&self, query: &ListQuery) -> Vec<ConversationRow> {
         let after = query.after.as_ref().map(|(at, id)| (Reverse(*at), id.clone()));
         let order = self.order();
@@ -55,8 +55,8 @@ impl Hub {
         rows.filter(fits).take(query.limit.saturating_add(1)).collect()
     }
 
-    /// Of conversations that are not in memory, those that may belong to the page: up to one row more than is asked for, and
-    /// none from `end` on, where the page ends whatever the log has.
+    /// The rows of conversations that are not in memory and may belong to the page: one more than is asked
+    /// for at most, and none from `end` on, where the page ends whatever the log has.
     fn rows_in_log(&self, query: &ListQuery, end: Option<&Place>) -> Result<Vec<ConversationRow>, LogError> {
         let wanted = query.limit.saturating_add(1);
         let mut query = ListQuery { limit: wanted, ..query.clone() };
@@ -67,7 +67,7 @@ impl Hub {
             query.after = Some((last.at, last.conversation.clone()));
             let is_past = end.is_some_and(|end| place(last) >= *end);
             let is_last = page.len() < query.limit || is_past;
-            // Those in memory are newer than what the log says of them.
+            // Rows of conversations in memory are newer than the log's.
             rows.extend(page.into_iter().filter(|row| !self.conversations.contains_key(&row.conversation)));
             if is_last || rows.len() >= wanted {
                 rows.truncate(wanted);
@@ -77,7 +77,7 @@ impl Hub {
     }
 }
 
-/// Where a row stands in the list.
+/// The place of a row in the list.
 fn place(row: &ConversationRow) -> Place {
     (Reverse(row.at), row.conversation.clone())
 }

@@ -1,18 +1,21 @@
-//! What events do beyond what they say, for those in the ring: few do anything.
+//! The effects of events in the ring that their own fields do not show. Few events have any.
 
 use std::collections::VecDeque;
 
 use model::lens::{EventEffects, event_effects};
 use model::{Envelope, Seq, View};
 
-/// The few events in the ring that change more than their own part, with what they change, in order.
+/// The effects of the events in the ring, in order of seq. Only events with effects are in it, so it stays
+/// small. Owned by its conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
+    /// Seqs rise; events that left the ring are removed when the next one is added.
     sparse: VecDeque<(Seq, EventEffects)>,
 }
 
 impl Marks {
-    /// Notes what `envelope` does, whose event comes onto the view `before`; forgets those up to `gone`.
+    /// Notes the effects of `envelope`, whose event is about to be folded onto the view `before`, and drops
+    /// those of events up to `gone`.
     pub(crate) fn note(&mut self, before: &View, envelope: &Envelope, gone: Seq) {
         let Some(mark) = event_effects(before, &envelope.event) else { return };
         while self.sparse.front().is_some_and(|(seq, _)| *seq <= gone) {
@@ -21,9 +24,9 @@ impl Marks {
         self.sparse.push_back((envelope.seq, mark));
     }
 
-    /// The marks of the events after `seq` up to `to`.
+    /// The effects of the events after `seq` up to `to`.
     pub(crate) fn between(&self, seq: Seq, to: Seq) -> Vec<(Seq, EventEffects)> {
-        // Most who ask are near the end.
+        // Most readers are near the head, where there is rarely anything.
         if self.sparse.back().is_none_or(|(last, _)| *last <= seq) {
             return Vec::new();
         }

@@ -1,6 +1,7 @@
-//! Runs whose publishers are gone. A run is attended while a connection is open that has spoken for it; who speaks in a
-//! request of its own attends it for that moment. A run that nobody attends is *stalled* after a while and *lost* after
-//! a longer one, and the hub says both in the conversation:
+//! Runs whose publishers are gone. A run is attended while a connection is open that has published to it; a
+//! publisher that sends a request of its own for each frame attends it for that moment. A run that nobody
+//! attends is *stalled* after a while and *lost* after a longer one, and the hub says both in the
+//! conversation:
 //!
 //! ```text
 //! attended ──last connection gone──▶ unattended ──stalled_after──▶ run.stalled
@@ -8,8 +9,8 @@
 //!     └───────────── anything else of that run ◀───────────────── error, run.end (lost)
 //! ```
 //!
-//! Each conversation keeps who attends what ([`attendance`]); here is the one timer for all, which knows of each
-//! conversation at most one time to look again.
+//! Each conversation keeps who attends what ([`attendance`]). Here is the one timer for all of them; it has
+//! at most one time to look for each conversation.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -27,49 +28,54 @@ use crate::clock;
 
 pub(crate) mod attendance;
 
-pub(crate) use attendance::Attendance;
 pub use attendance::{Patience, Speaker};
 
-/// Most conversations that one connection attends. In what it publishes to beyond them it is a passer-by, whose runs
-/// stall when it is silent.
+/// Most conversations that one connection attends. To those beyond it publishes as if by single requests:
+/// their runs stall when it is silent.
 pub(crate) const ATTENDED_MAX: usize = 10_000;
 
-/// Longest sleep of the timer: the clock of the day may be set while it sleeps.
+/// The longest sleep of the timer, because the time of day may be set while it sleeps.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// The timer for runs without a publisher: which conversation is to be looked at when. Owned by the hub.
+/// The timer for runs whose publishers are gone: which conversation is to be looked at when. Owned by the
+/// hub.
 #[derive(Debug, Default)]
 pub struct Orphans {
     patience: Patience,
+    /// When to look at which conversation, in milliseconds since 1970, the earliest first.
     due: Mutex<BinaryHeap<Reverse<(u64, ConversationId)>>>,
+    /// Notified when a conversation is due earlier than all others.
     sooner: Notify,
+    /// Numbers the connections that publish.
     attendants: AtomicU64,
+    /// How many runs were called stalled.
     stalled: AtomicU64,
+    /// How many runs were ended.
     interrupted: AtomicU64,
 }
 
 impl Orphans {
-    /// With this much patience.
+    /// Makes a timer without conversations.
     pub(super) fn new(patience: Patience) -> Self {
         Self { patience, ..Self::default() }
     }
 
-    /// How many runs the hub has called stalled.
+    /// How many runs the hub has called stalled since it began.
     pub fn stalled(&self) -> u64 {
         self.stalled.load(Ordering::Relaxed)
     }
 
-    /// How many runs the hub has ended.
+    /// How many runs the hub has ended as lost since it began.
     pub fn interrupted(&self) -> u64 {
         self.interrupted.load(Ordering::Relaxed)
     }
 
-    /// Of how many conversations the timer knows.
+    /// How many conversations the timer has yet to look at.
     pub fn waiting(&self) -> usize {
         self.due.lock().len()
     }
 
-    /// Looks at `conversation` again at `at`, in milliseconds since 1970.
+    /// Makes the timer look at `conversation` at `at`, in milliseconds since 1970; `u64::MAX` is never.
     fn look_at(&self, conversation: &ConversationId, at: u64) {
         if at == u64::MAX {
             return;
@@ -83,13 +89,15 @@ impl Orphans {
         }
     }
 
-    /// Looks at `conversation` as soon as a run can have stalled of which nobody has spoken since `now`.
+    /// Makes the timer look at `conversation` as soon as a run can have stalled to which nobody has published
+    /// since `now`.
     pub(super) fn unattended(&self, conversation: &Conversation, now: u64) {
         let at = now.saturating_add(self.patience.first_ms());
         self.look_at(conversation.id(), at);
     }
 
-    /// For a conversation that was read back from the log: what runs in it is unattended from now on.
+    /// Takes over a conversation that was read back from the log: whatever runs in it is attended by nobody
+    /// from now on.
     pub(super) fn adopt(&self, conversation: Conversation) -> Conversation {
         let now = clock::now_ms();
         if conversation.adopt(now) {
@@ -98,7 +106,7 @@ impl Orphans {
         conversation
     }
 
-    /// The conversations to be looked at, when there are any.
+    /// Waits until conversations are due, and takes them.
     async fn due(&self) -> Vec<ConversationId> {
         loop {
             let now = clock::now_ms();
@@ -120,7 +128,7 @@ impl Orphans {
         }
     }
 
-    /// What is due at `now`, and when the next is.
+    /// Takes the conversations that are due at `now`, and says when the next one is.
     fn take(&self, now: u64) -> (Vec<ConversationId>, Option<u64>) {
         let mut due = self.due.lock();
         let mut taken = Vec::new();
@@ -135,19 +143,20 @@ impl Orphans {
 }
 
 impl Hub {
-    /// The same hub, with this much patience for publishers that are gone.
+    /// Sets how long the hub waits for publishers that are gone.
     #[must_use]
     pub fn with_patience(mut self, patience: Patience) -> Self {
         self.orphans = Orphans::new(patience);
         self
     }
 
-    /// Those whose publishers are gone.
+    /// The timer for runs whose publishers are gone, for its figures.
     pub fn orphans(&self) -> &Orphans {
         &self.orphans
     }
 
-    /// Ready when there are conversations in which the hub has said that somebody is gone: their viewers are to be told.
+    /// Waits until the hub has said of some runs that they are stalled or lost, and returns their
+    /// conversations, whose viewers must be woken.
     pub(crate) async fn orphaned(&self) -> Vec<ConversationId> {
         loop {
             let due = self.orphans.due().await;
@@ -159,9 +168,9 @@ impl Hub {
         }
     }
 
-    /// Says in the conversation `id` what is to be said at `now`. False when that is nothing.
+    /// Appends to the conversation `id` what is due at `now`. False if that is nothing.
     fn judge(&self, id: &ConversationId, now: u64) -> bool {
-        // One that has left memory has nothing that runs.
+        // A conversation that has left memory has no running run.
         let known = self.conversations.get(id).map(|found| Arc::clone(&found));
         let Some(conversation) = known else { return false };
         let judged = conversation.judge_orphans(&self.orphans.patience, now, self.log());
@@ -178,24 +187,28 @@ impl Hub {
     }
 }
 
-/// A connection that publishes. It attends what it speaks for until it is dropped.
+/// A connection that publishes. It attends the runs that it publishes to until it is dropped; then they are
+/// attended by nobody, unless by another connection.
 #[derive(Debug)]
 pub struct Attendant {
     hub: Arc<Hub>,
+    /// The number of the connection, unique in this process.
     number: u64,
+    /// The conversations that it has published to, at most `ATTENDED_MAX`.
     conversations: BTreeSet<ConversationId>,
-    /// The one before.
+    /// The conversation of its newest frame: most connections publish to one.
     last: Option<ConversationId>,
 }
 
 impl Attendant {
-    /// A connection that attends nothing yet.
+    /// Makes a connection that attends nothing yet.
     pub fn new(hub: &Arc<Hub>) -> Self {
         let number = hub.orphans.attendants.fetch_add(1, Ordering::Relaxed);
         Self { hub: Arc::clone(hub), number, conversations: BTreeSet::new(), last: None }
     }
 
-    /// Who speaks, when this connection publishes to `conversation`.
+    /// The speaker to name when this connection publishes to `conversation`. The first call begins to attend
+    /// it.
     pub fn speaks_in(&mut self, conversation: &ConversationId) -> Speaker {
         if self.last.as_ref() != Some(conversation) {
             if !self.conversations.contains(conversation) {

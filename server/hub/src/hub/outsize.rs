@@ -1,5 +1,6 @@
-//! Results that are too large to travel in an event: the event has the beginning and says where the whole is, the log
-//! keeps the whole beside it. Everybody sees the beginning at once; who wants all of it asks for it.
+//! Results that are too large to travel in an event. The event has the beginning and a reference; the log
+//! keeps the whole beside it. All viewers get the beginning at once, and whoever wants the whole asks for it
+//! by its hash.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,14 +16,14 @@ use model::{Envelope, Json, View};
 
 use super::{Conversation, Hub};
 
-/// Takes the reference out of an event that comes from outside: where a whole result is, only this hub can say.
+/// Removes the reference of a result that comes from outside: only this hub can say where a whole result is.
 pub(super) fn disown(event: &mut Event) {
     if let Kind::ToolResult(result) = &mut event.kind {
         result.reference = None;
     }
 }
 
-/// The same for a state that comes from outside.
+/// Does the same for a view that comes from outside. Calls keep how many bytes their results lack.
 pub(super) fn disown_all(view: &mut View) {
     for tool in view.runs.values_mut().flat_map(|run| run.tools.values_mut()) {
         if tool.result_ref.is_some() {
@@ -32,8 +33,9 @@ pub(super) fn disown_all(view: &mut View) {
     }
 }
 
-/// Leaves the beginning of a result that is over [`RESULT_INLINE_BYTES_MAX`] in `event`, as a string; gives back the whole,
-/// of which at most [`RESULT_BYTES_MAX`] bytes of text are kept. The reference counts the bytes that came.
+/// Shortens a result that is over [`RESULT_INLINE_BYTES_MAX`] to its beginning, as a JSON string, and returns
+/// the whole, of which at most [`RESULT_BYTES_MAX`] bytes of text are kept. The reference has the number of
+/// bytes that came. `None` if the event has no such result.
 pub(super) fn shorten(event: &mut Event) -> Option<Attachment> {
     let Kind::ToolResult(result) = &mut event.kind else { return None };
     let bytes = result.output.as_str().len();
@@ -52,11 +54,13 @@ pub(super) fn shorten(event: &mut Event) -> Option<Attachment> {
     Some(Attachment { hash, json })
 }
 
+/// The first `bytes` bytes of `text` at most, cut between characters.
 fn beginning(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }
 
-/// Lets what is searched of a result be more than what stands in its event.
+/// Replaces the text of documents that were made of shortened results by more of the whole, since search
+/// covers more than an event holds.
 pub(super) fn lengthen(documents: &mut [Document], logged: &[Arc<Envelope>], attachments: &[Attachment]) {
     if attachments.is_empty() {
         return;
@@ -71,13 +75,14 @@ pub(super) fn lengthen(documents: &mut [Document], logged: &[Arc<Envelope>], att
     }
 }
 
+/// The reference of a shortened result.
 fn reference(event: &Event) -> Option<&ResultRef> {
     if let Kind::ToolResult(result) = &event.kind { result.reference.as_ref() } else { None }
 }
 
 impl Hub {
-    /// The whole result with that hash, as JSON; nothing where the log does not have it (any more). Waits until the log
-    /// has what is in its queue.
+    /// The whole result with the given hash, as JSON; `None` if the log does not have it, or no longer. Waits
+    /// until the log has stored what is in its queue.
     pub async fn whole_result(
         &self,
         conversation: &Conversation,
@@ -86,14 +91,15 @@ impl Hub {
         let level = Durability::Stored.min(self.log().durability());
         let reached = event_log::reached(self.log(), conversation.ticket(), level).await;
         let found = blocking(|| self.log().attachment(conversation.id(), hash))?;
-        // A log that cannot write still has what it wrote before.
+        // A log that can no longer write still has what it wrote before.
         if found.is_none() {
             reached?;
         }
         Ok(found)
     }
 
-    /// The whole of a result, as far as the log has it by now. Waits for the disk.
+    /// The whole of a result, if the log has it already. Waits for the disk. A failure is logged, and the
+    /// result stays short.
     fn whole(&self, conversation: &Conversation, reference: &ResultRef) -> Option<Json> {
         let found = self.log().attachment(conversation.id(), &reference.hash);
         let found = found.unwrap_or_else(|error| {
@@ -103,7 +109,8 @@ impl Hub {
         found.and_then(|json| Json::parse(&json))
     }
 
-    /// `envelope`, with its result whole where the log has that.
+    /// Returns `envelope` with its result whole, if the log has that; otherwise unchanged. Waits for the
+    /// disk.
     pub fn made_whole<'a>(&self, conversation: &Conversation, envelope: &'a Envelope) -> Cow<'a, Envelope> {
         let whole = reference(&envelope.event).and_then(|it| blocking(|| self.whole(conversation, it)));
         let Some(whole) = whole else { return Cow::Borrowed(envelope) };
@@ -115,8 +122,8 @@ impl Hub {
         Cow::Owned(envelope)
     }
 
-    /// Makes the results of `view` whole where the log has them, the newest first, up to [`WHOLE_BYTES_MAX`] by what the log
-    /// has, whatever a reference says. Waits for the disk.
+    /// Makes the results of `view` whole if the log has them, the newest first, up to [`WHOLE_BYTES_MAX`]
+    /// bytes together. The bound counts what the log has, whatever a reference claims. Waits for the disk.
     pub fn make_whole(&self, conversation: &Conversation, view: &mut View) {
         let mut left = WHOLE_BYTES_MAX;
         let tools = view.runs.values_mut().rev().flat_map(|run| run.tools.values_mut().rev());

@@ -1,4 +1,5 @@
-//! Which conversations' viewers came or went. Viewers do so in crowds: those who watch are told now and then, by the fan-out.
+//! Which conversations' viewers came or went. Viewers do so in crowds, so the fan-out tells them now and
+//! then.
 
 use std::sync::Arc;
 
@@ -7,15 +8,16 @@ use tokio::sync::Notify;
 
 use super::conversation::Conversation;
 
-/// The conversations whose viewers changed.
+/// The conversations whose number of viewers changed since the fan-out last told. Owned by the hub.
 #[derive(Debug, Default)]
 pub struct Presence {
+    /// Each conversation is in it once at most.
     changed: Mutex<Vec<Arc<Conversation>>>,
     wake: Notify,
 }
 
 impl Presence {
-    /// A viewer came to `conversation`, or went.
+    /// Notes that a viewer of `conversation` came or went.
     pub(crate) fn note(&self, conversation: &Arc<Conversation>) {
         if conversation.presence.note() {
             self.changed.lock().push(Arc::clone(conversation));
@@ -23,7 +25,7 @@ impl Presence {
         }
     }
 
-    /// Waits until viewers changed; then the conversations in which they did.
+    /// Waits until viewers came or went, and takes the conversations in which they did.
     pub(crate) async fn changed(&self) -> Vec<Arc<Conversation>> {
         self.wake.notified().await;
         std::mem::take(&mut *self.changed.lock())

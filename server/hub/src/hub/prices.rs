@@ -1,4 +1,4 @@
-//! What models cost: where who publishes tells tokens and not what they cost, the hub says it.
+//! What models cost. If a publisher tells tokens and not their cost, the hub adds the cost.
 
 use compact_str::CompactString;
 use model::event::{Kind, Usage};
@@ -8,24 +8,27 @@ use model::{Event, View};
 
 use super::{Conversation, Publication};
 
-/// Prices of models, by patterns of their names. Read from the settings.
+/// Prices of models, by patterns of their names, longest pattern first. Made from the settings, fixed
+/// afterwards.
 #[derive(Debug, Clone, Default)]
 pub struct Prices(Vec<(CompactString, Price)>);
 
 impl Prices {
-    /// The prices of the models that are meant by patterns, in which `*` stands for anything. Of several that mean a model the
-    /// longest counts.
+    /// Makes prices from patterns, in which `*` stands for any characters. If several patterns fit a model,
+    /// the longest counts.
     pub fn new(prices: impl IntoIterator<Item = (CompactString, Price)>) -> Self {
         let mut prices: Vec<_> = prices.into_iter().collect();
         prices.sort_by_key(|(pattern, _)| std::cmp::Reverse(pattern.len()));
         Self(prices)
     }
 
+    /// The price of `model`, if a pattern fits it.
     fn of(&self, model: &str) -> Option<Price> {
         self.0.iter().find(|(pattern, _)| matches(pattern, model)).map(|(_, price)| *price)
     }
 
-    /// Puts in what tokens cost.
+    /// Adds to each event of `publication` with unpriced tokens what they cost. The model and what was spent
+    /// before come from the earlier events of the publication, otherwise from the view of `conversation`.
     pub(super) fn put(&self, publication: &mut Publication, conversation: &Conversation) {
         if self.0.is_empty() {
             return;
@@ -56,7 +59,7 @@ impl Prices {
     }
 }
 
-/// What the view has of the run and the sub-agent of an event.
+/// What the view has of the run and the sub-agent of an event, before the publication.
 #[derive(Default)]
 struct Known {
     of_run: Option<Usage>,

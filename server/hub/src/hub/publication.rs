@@ -1,4 +1,4 @@
-//! What is published, and what came of it.
+//! What is published, and the results: a receipt or an error.
 
 use event_log::{Attachment, LogError, Ticket};
 use model::code::ErrorCode;
@@ -6,135 +6,137 @@ use model::frame::Durability;
 use model::limits::{CONVERSATION_BYTES_MAX, CONVERSATIONS_MAX};
 use model::{Envelope, Position, RunId};
 
-use super::orphans::Speaker;
+use super::orphans::attendance::Speaker;
 use super::publishers::Claim;
 
-/// What is to be appended: taken as a whole or refused as a whole.
+/// Events to be appended. They are taken as a whole or refused as a whole.
 #[derive(Debug)]
 pub struct Publication {
-    /// For exactly-once.
+    /// Who publishes and the number of the frame, so that it is taken once; `None` takes it whenever it
+    /// comes.
     pub claim: Option<Claim>,
-    /// The events; seq and time are given by the conversation.
+    /// The events. The conversation gives them their seq and time.
     pub events: Vec<Envelope>,
-    /// What the publisher wants to be promised.
+    /// The durability that the publisher waits for.
     pub level: Durability,
-    /// Who speaks.
+    /// How the publisher is connected, see [`Speaker`].
     pub speaker: Speaker,
-    /// Who says so.
+    /// Whether the hub itself says what is in the events.
     pub by: By,
-    /// Results that are too large for their events; the hub takes them out.
+    /// The whole of results that are too large for their events. The hub fills this in.
     pub attachments: Vec<Attachment>,
-    /// The memory, in bytes, that the state of the conversation may hold and still take more from outside. The hub says it.
+    /// How much memory, in bytes, the state of the conversation may hold and still take more from outside.
+    /// The hub fills this in.
     pub room: u64,
 }
 
-/// Where events come from. What the hub acts on later (its own runs, what was asked and answered in them) counts only where
-/// the hub itself has said it.
+/// Whether events come from outside or from the hub. What the hub acts on later (its own runs, what was asked
+/// and answered in them) counts only if the hub itself has said it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum By {
-    /// From outside, by whatever way. Runs of the hub's own agents are closed to them.
+    /// From outside, over whatever door. Such events cannot name runs of the hub's own agents.
     #[default]
     Outside,
-    /// The hub itself: its agents, its forks, its judgement of runs that nobody attends.
+    /// From the hub itself: its agents, its forks, and what it says of runs that nobody attends.
     Hub,
 }
 
 impl Publication {
-    /// Events of somebody who does not count them and waits for nothing.
+    /// Events of a publisher that does not number its frames and waits for no durability.
     pub fn of(events: Vec<Envelope>) -> Self {
         let (level, speaker) = (Durability::Memory, Speaker::Passing);
         let room = CONVERSATION_BYTES_MAX;
         Self { claim: None, events, level, speaker, by: By::Outside, attachments: Vec::new(), room }
     }
 
-    /// Events of the hub itself.
+    /// Events of the hub itself, which attends their runs for the moment.
     pub fn of_hub(events: Vec<Envelope>) -> Self {
         Self { by: By::Hub, ..Self::of(events) }
     }
 
-    /// Events of the hub itself about a run that somebody else does, who attends it as before.
+    /// Events of the hub itself about a run that somebody else does. They do not change who attends the run.
     pub fn beside(events: Vec<Envelope>) -> Self {
         Self { speaker: Speaker::Hub, ..Self::of_hub(events) }
     }
 }
 
-/// What an append did.
+/// The receipt of an append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Appended {
-    /// Where the conversation stands then.
+    /// The position of the conversation after it.
     pub position: Position,
-    /// How many events were taken; ephemeral ones count.
+    /// How many events were taken, ephemeral ones included.
     pub events: u64,
-    /// What those weigh that are kept.
+    /// The weight of those that are kept, in bytes.
     pub(crate) bytes: u64,
-    /// How many oddities came with them.
+    /// How many anomalies came with them.
     pub anomalies: u64,
-    /// Whether the frame was taken before.
+    /// Whether the frame had been taken before, so that nothing was appended.
     pub duplicate: bool,
-    /// What to wait for, for more than memory.
+    /// What to wait for in the log, for a durability above `memory`.
     pub ticket: Ticket,
 }
 
-/// Why nothing was appended.
+/// Why nothing was appended. Nothing of the publication is left behind then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AppendError {
-    /// The publisher left out frames.
+    /// Frames of this publisher are missing: send them first.
     #[error("frames of this publisher are missing: number {expected} is expected")]
     Gap {
-        /// The number that is expected.
+        /// The number that the next frame must begin with.
         expected: u64,
     },
-    /// A newer life of the publisher is known.
+    /// A newer epoch of the publisher is known, so this one is refused.
     #[error("a newer life of this publisher is known")]
     Fenced,
-    /// The conversation left memory between finding and using it: find it again.
+    /// The conversation left memory after it was found: find it again.
     #[error("the conversation left memory")]
     Retired,
-    /// A history is on its way into it.
+    /// A history is being imported into the conversation.
     #[error("the conversation is being imported; try again in a moment")]
     Reserved,
-    /// The events name a run that only the hub writes into.
+    /// An event from outside names a run that only the hub writes to.
     #[error("the run {run} is one of an agent of this hub: nobody else writes into it")]
     RunOfHub {
         /// The first such run.
         run: RunId,
     },
-    /// The state of the conversation is as large as it may get.
+    /// The state of the conversation is as large as one may get.
     #[error(
         "the conversation holds {held} bytes, and {CONVERSATION_BYTES_MAX} is the limit: go on in another conversation"
     )]
     Full {
-        /// About the bytes that its state holds.
+        /// About the memory that its state holds, in bytes.
         held: u64,
     },
-    /// The conversations in memory hold more together than they may, and this one is large.
+    /// All conversations in memory together hold more than they may, and this one is large.
     #[error(
         "the hub is short of memory: this conversation holds {held} bytes, and one over {room} takes more when others have left memory; try again in a moment"
     )]
     Crowded {
-        /// About the bytes that its state holds.
+        /// About the memory that its state holds, in bytes.
         held: u64,
-        /// The bytes that it may hold for now.
+        /// How much it may hold at the moment and still grow, in bytes.
         room: u64,
     },
-    /// The log and the hub disagree about where the conversation stands: a fault of the hub.
+    /// The log and the hub disagree about the head of the conversation, or the log cannot take more.
     #[error("the log did not take the events: {0}")]
     Log(#[from] LogError),
 }
 
-/// Why a conversation cannot be had.
+/// Why a conversation cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
-    /// The hub holds as many in memory as it may, and all of them are in use.
+    /// As many conversations are in memory as may be. Upkeep makes room as soon as some are unused.
     #[error("the hub holds {CONVERSATIONS_MAX} conversations in memory already")]
     TooMany,
-    /// The log has it and cannot be read.
+    /// The log cannot be read.
     #[error(transparent)]
     Log(#[from] LogError),
 }
 
 impl OpenError {
-    /// The code that goes to who asked.
+    /// The code that is sent to whoever asked.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::TooMany => ErrorCode::TooMany,
@@ -143,19 +145,19 @@ impl OpenError {
     }
 }
 
-/// Why a publication was not taken.
+/// Why a publication was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PublishError {
-    /// The conversation cannot be had.
+    /// The conversation cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The conversation refused.
+    /// The conversation refused it.
     #[error(transparent)]
     Append(#[from] AppendError),
 }
 
 impl PublishError {
-    /// The code that goes to the publisher.
+    /// The code that is sent to the publisher.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Open(error) => error.code(),
@@ -165,12 +167,12 @@ impl PublishError {
             Self::Append(AppendError::RunOfHub { .. }) => ErrorCode::RunOfHub,
             Self::Append(AppendError::Full { .. }) => ErrorCode::TooLarge,
             Self::Append(AppendError::Crowded { .. }) => ErrorCode::TooMany,
-            // The hub finds the conversation again by itself.
+            // The hub finds the conversation again by itself, so no publisher sees this.
             Self::Append(AppendError::Retired) => ErrorCode::Internal,
         }
     }
 
-    /// For a gap, the number that is expected.
+    /// For a gap, the number that the next frame must begin with.
     pub fn expected(&self) -> Option<u64> {
         match self {
             Self::Append(AppendError::Gap { expected }) => Some(*expected),

@@ -1,7 +1,8 @@
-//! Exactly once for each publisher (invariant I10): what of which life was taken last.
+//! Exactly once for each publisher (invariant I10): up to which number the frames of each publisher were
+//! taken.
 //!
-//! A publisher numbers what it says, in each of its lives from 1: its frames, or its events one by one. Both follow one
-//! rule, since a frame with one number is one thing to be taken, whatever is in it:
+//! A publisher has lives, called epochs, and numbers what it sends in each of them from 1: its frames, or its
+//! events one by one. Both follow one rule, since a frame with one number is taken or refused as a whole:
 //!
 //! ```text
 //! taken so far:  1 … last                      a frame from `first` to `end`
@@ -15,36 +16,36 @@ use indexmap::IndexMap;
 use model::PublisherId;
 use model::limits::PUBLISHERS_PER_CONVERSATION_MAX;
 
-/// A frame's place in the life of its publisher.
+/// The publisher of a frame, and the numbers of the frame in the publisher's epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
     /// The publisher.
     pub publisher: PublisherId,
-    /// Its life; a higher one fences a lower one off.
+    /// Its epoch; once a higher one is known, lower ones are refused.
     pub epoch: u64,
-    /// What the frame is in that life.
+    /// The numbers of the frame in that epoch.
     pub numbers: Numbers,
 }
 
-/// The numbers of a frame, from 1, rising by 1 from frame to frame.
+/// The numbers of a frame. They begin at 1 in each epoch and rise by 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Numbers {
-    /// The publisher does not count.
+    /// The publisher does not number its frames: each is taken whenever it comes.
     None,
     /// The frame has one number as a whole.
     Frame(u64),
-    /// Each event has one, from the first to the last. Without events, `first` is the number behind `last`: a question
-    /// whether everything up to there was taken.
+    /// Each event has a number, from `first` to `last`. A frame without events has `first` after `last`; it
+    /// asks whether everything up to `last` was taken.
     Events {
-        /// The number of the first event, not 0.
+        /// The number of the first event; never 0.
         first: u64,
-        /// The number of the last.
+        /// The number of the last event.
         last: u64,
     },
 }
 
 impl Numbers {
-    /// What `pfirst` and `pseq` of a frame say; 0 is nothing.
+    /// Reads `pfirst` and `pseq` of a frame, where 0 stands for absent.
     pub fn of(first: u64, last: u64) -> Self {
         match (first, last) {
             (0, 0) => Self::None,
@@ -53,6 +54,7 @@ impl Numbers {
         }
     }
 
+    /// The first and the last number, if there are any.
     fn span(self) -> Option<(u64, u64)> {
         match self {
             Self::None => None,
@@ -65,49 +67,52 @@ impl Numbers {
 /// What to do with a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Take it, but for its first so many events, which were taken before.
+    /// Take it, without the events that were taken before.
     Take {
-        /// So many.
+        /// How many events to leave out at the front.
         skip: usize,
     },
-    /// All of it was taken before: say so again.
+    /// All of it was taken before: acknowledge it again.
     Duplicate,
-    /// Something before it is missing.
+    /// Numbers before it are missing.
     Gap {
-        /// The number that is expected.
+        /// The number that the next frame must begin with.
         expected: u64,
     },
-    /// A newer life is known.
+    /// A newer epoch of the publisher is known.
     Fenced,
 }
 
+/// How far a publisher has come: its newest epoch and the last number that was taken in it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Last {
     epoch: u64,
     seq: u64,
 }
 
-/// The publishers of one conversation. The one that was silent for longest is forgotten when there are too many; should
-/// it come back, it must begin a new life, since its old numbers are refused as a gap.
+/// The publishers of one conversation. Beyond the limit the one that was silent longest is forgotten; if it
+/// comes back it must begin a new epoch, since its next number is refused as a gap. Owned by the
+/// conversation, guarded by its lock.
 #[derive(Debug, Default)]
 pub(crate) struct Publishers {
+    /// The one that was silent longest comes first.
     last: IndexMap<PublisherId, Last>,
 }
 
 impl Publishers {
-    /// As the log has them, the one that was silent longest first.
+    /// Restores what the log has. The marks are ordered, the publisher that was silent longest first.
     pub(crate) fn restored(marks: Vec<Mark>) -> Self {
         let last = marks.into_iter().map(|Mark { publisher, epoch, seq }| (publisher, Last { epoch, seq }));
         Self { last: last.collect() }
     }
 
-    /// For the log.
+    /// What the log stores, in the order that [`Publishers::restored`] takes.
     pub(crate) fn marks(&self) -> Vec<Mark> {
         let marks = self.last.iter();
         marks.map(|(id, last)| Mark { publisher: id.clone(), epoch: last.epoch, seq: last.seq }).collect()
     }
 
-    /// Judges a frame; changes nothing.
+    /// Decides what to do with a frame, without changing anything.
     pub(crate) fn judge(&self, claim: &Claim) -> Verdict {
         let known = self.last.get(&claim.publisher).copied().unwrap_or_default();
         if claim.epoch < known.epoch {
@@ -126,11 +131,11 @@ impl Publishers {
         Verdict::Take { skip: usize::try_from(expected - first).unwrap_or(usize::MAX) }
     }
 
-    /// Notes that a frame was taken; how far the publisher has come with it.
+    /// Notes that a frame was taken; returns how far its publisher has come, for the log.
     pub(crate) fn take(&mut self, claim: &Claim) -> Mark {
         let known = self.last.get_index_of(&claim.publisher);
         if let Some(index) = known {
-            // The newest stands last, so that the first is the one to forget.
+            // The newest moves to the end, so that the first is the one to forget.
             self.last.move_index(index, self.last.len() - 1);
         } else if self.last.len() >= PUBLISHERS_PER_CONVERSATION_MAX {
             self.last.shift_remove_index(0);

@@ -1,31 +1,37 @@
-//! A stretch of events as bytes, for everybody who stands in front of it.
+//! A slice of events, encoded as frames for all viewers at its beginning.
 
 use bytes::Bytes;
 use model::Seq;
 use model::frame::SubscriptionId;
 use parking_lot::Mutex;
 
-use super::conversation::{Cursor, Slice};
+use super::slice::{Cursor, Slice};
 use crate::wire;
 
-/// Most viewers that one pump of the fan-out serves: a round over all of them is some hundred microseconds of work. So many frames at most
-/// are made of the same events.
+/// Most viewers that one pump serves: a round over all of them takes some hundred microseconds. So a slice is
+/// kept for this many subscription numbers at most.
 pub(crate) const VIEWERS_PER_PUMP: usize = 256;
 
-/// The events between two positions, encoded once as a frame. A [`Sight`](super::sight::Sight) keeps the newest few.
+/// A slice of events, encoded once. Viewers with other subscription numbers share everything but the number.
+/// Shared by pumps and readers; a [`Sight`](super::sight::Sight) keeps the newest few.
 #[derive(Debug)]
 pub struct Ready {
+    /// The first seq that it covers.
     from: Seq,
+    /// The cursor after it.
     cursor: Cursor,
+    /// How many ephemeral facts it has.
     ephemera: usize,
-    /// The frame for one number of subscription; most clients use the same.
+    /// The frame for the subscription number that was asked for first; most clients use the same one.
     first: (SubscriptionId, Bytes),
-    /// What of it is the same for every number.
+    /// Its JSON after the subscription number.
     rest: Bytes,
+    /// The frames for other numbers, at most `VIEWERS_PER_PUMP`.
     others: Mutex<Vec<(SubscriptionId, Bytes)>>,
 }
 
 impl Ready {
+    /// Encodes `slice` for the subscription number `sub`.
     pub(super) fn new(slice: &Slice, sub: SubscriptionId) -> Self {
         let (frame, rest) = wire::batch(sub, slice);
         Self {
@@ -38,17 +44,19 @@ impl Ready {
         }
     }
 
-    /// Ephemera after the same two ticks are the same.
+    /// Whether it was made of the same events as `slice`. Between the same two ticks there are the same
+    /// ephemeral facts.
     pub(super) fn is(&self, slice: &Slice) -> bool {
         self.from == slice.from && self.cursor == slice.cursor && self.ephemera == slice.ephemera.len()
     }
 
-    /// The JSON of the frame for the subscription number `sub`.
+    /// The frame as JSON for the subscription number `sub`.
     pub fn json(&self, sub: SubscriptionId) -> Vec<u8> {
         wire::batch_json(sub, &self.rest)
     }
 
-    /// The WebSocket frame for the subscription number `sub`.
+    /// The WebSocket frame for the subscription number `sub`. Frames are kept, so viewers with the same
+    /// number share one.
     pub fn frame(&self, sub: SubscriptionId) -> Bytes {
         if self.first.0 == sub {
             return self.first.1.clone();

@@ -1,8 +1,8 @@
-//! The order of the conversations in memory by their newest activity, so that a page of the list costs what it shows and not what
-//! there is.
+//! The order of the conversations in memory by their newest activity, so that a page of the list costs as
+//! much as it shows and not as much as there is.
 //!
-//! Nobody sorts while events come: a conversation that moved is noted once, by name, and takes its new place when the list is looked
-//! at next, in each round of upkeep at the latest. So the order is of the moment in which somebody asks.
+//! Nothing is sorted while events come. A conversation that moved is noted once, by name, and gets its new
+//! place when the list is next looked at, at the latest in the next round of upkeep.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -16,23 +16,26 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::{Conversation, Hub};
 
-/// Where a conversation stands in the list: the later, the further in front; of one moment in the order of the names.
+/// The place of a conversation in the list: the newest activity first, conversations of the same moment by
+/// name.
 pub(super) type Place = (Reverse<u64>, ConversationId);
 
-/// All states, in the order of [`Order::by_state`].
+/// All states of runs, in the order of `by_state` in [`Order`].
 const STATES: [RunStatus; 5] =
     [RunStatus::Running, RunStatus::Complete, RunStatus::Error, RunStatus::Cancelled, RunStatus::Interrupted];
 
-/// The index of a state; one behind the last where there is none.
+/// The index of a state in `by_state`; the last index is for conversations without runs.
 fn number(state: Option<RunStatus>) -> usize {
     STATES.iter().position(|known| Some(*known) == state).unwrap_or(STATES.len())
 }
 
-/// The order, and what moved since it was brought up to date. The hub owns it. It holds names and no conversations, so that it keeps
-/// none in memory.
+/// The order of the list, and what moved since it was brought up to date. Owned by the hub. It holds names
+/// instead of conversations, so that it keeps none in memory.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
+    /// The order as of the last look.
     order: Mutex<Order>,
+    /// Conversations that came, moved or went since.
     moved: Mutex<Vec<ConversationId>>,
 }
 
@@ -43,16 +46,20 @@ impl Recent {
     }
 }
 
-/// The places of all conversations, and of those in each state.
+/// The places of all conversations in memory, and of those in each state.
 #[derive(Debug, Default)]
 pub(super) struct Order {
+    /// All places in order.
     all: BTreeSet<Place>,
+    /// The same places by the state of the newest run.
     by_state: [BTreeSet<Place>; STATES.len()],
+    /// Where each conversation is in both, so that it can be taken out.
     known: HashMap<ConversationId, (u64, Option<RunStatus>)>,
 }
 
 impl Order {
-    /// Gives the conversation its place: `at` is when its newest event was taken, `state` how its newest run stands.
+    /// Moves the conversation to its place. `at` is when its newest event was taken, in milliseconds since
+    /// 1970, `state` the status of its newest run.
     fn put(&mut self, id: ConversationId, at: u64, state: Option<RunStatus>) {
         match self.known.insert(id.clone(), (at, state)) {
             Some(before) if before == (at, state) => return,
@@ -65,13 +72,14 @@ impl Order {
         self.all.insert((Reverse(at), id));
     }
 
-    /// Forgets the conversation.
+    /// Removes the conversation.
     fn remove(&mut self, id: ConversationId) {
         if let Some((at, state)) = self.known.remove(&id) {
             self.take_out(&(Reverse(at), id), state);
         }
     }
 
+    /// Removes a place from both orders.
     fn take_out(&mut self, place: &Place, state: Option<RunStatus>) {
         self.all.remove(place);
         if let Some(places) = self.by_state.get_mut(number(state)) {
@@ -79,7 +87,7 @@ impl Order {
         }
     }
 
-    /// The places after `after`, in order: all, or those in one state.
+    /// The places after `after` in order, of all conversations or of those in one state.
     pub(super) fn after(
         &self,
         after: Option<Place>,
@@ -102,16 +110,17 @@ impl Hub {
         }
     }
 
-    /// The order as it is now.
+    /// Brings the order up to date and locks it. Keep the lock for a moment only: the list and upkeep wait
+    /// for it.
     pub(super) fn order(&self) -> MutexGuard<'_, Order> {
         let mut order = self.recent.order.lock();
         for id in std::mem::take(&mut *self.recent.moved.lock()) {
             let found = self.conversations.get(&id).map(|found| Arc::clone(&found));
             match found {
                 Some(found) => {
-                    // Before it is read: what happens meanwhile is noted again.
+                    // Cleared before the reading: what happens meanwhile is noted again.
                     found.moved_in_list.store(false, Ordering::Release);
-                    // One in which nothing has happened is only looked at.
+                    // A conversation without events was only looked at, and is not listed.
                     if found.head() == 0 {
                         order.remove(id);
                         continue;

@@ -1,4 +1,4 @@
-//! A conversation as a row of the list.
+//! The row of a conversation in the list, made of its view.
 
 use compact_str::CompactString;
 use model::event::{PartKind, RunStatus, ToolState};
@@ -8,13 +8,14 @@ use model::preview;
 use model::view::{Item, PartView, RunView, View};
 use model::{ConversationId, Epoch};
 
-/// Longest title and activity in a row, in characters.
+/// The longest title, activity and name in a row, in characters.
 const TEXT_CHARS_MAX: usize = 200;
 
-/// Longest beginning of an answer in a row, in characters: about what a tile of the wall has room for.
+/// The longest beginning of an answer in a row, in characters: about what a tile of the wall has room for.
 const ANSWER_CHARS_MAX: usize = 160;
 
-/// The row of the conversation `id`; `at` is when its newest event was taken.
+/// Makes the row of the conversation `id`. `at` is when its newest event was taken, in milliseconds since
+/// 1970. Most fields describe the newest run.
 pub(crate) fn row(
     id: &ConversationId,
     epoch: &Epoch,
@@ -56,7 +57,7 @@ pub(crate) fn row(
 
 /// What the run does now, or how it ended.
 fn activity(run: &RunView) -> Option<String> {
-    // A run that is complete has outlived what failed.
+    // A run that completed has recovered from its errors.
     let has_ended_badly = !run.is_running() && run.status != RunStatus::Complete;
     if let Some(error) = run.error.as_ref().filter(|_| has_ended_badly) {
         return Some(short(&error.message));
@@ -71,7 +72,7 @@ fn activity(run: &RunView) -> Option<String> {
     Some(short(&open.name))
 }
 
-/// The call that executes longest: calls are open in the order in which they came.
+/// The call that has been executing longest.
 fn executing(run: &RunView) -> Option<RowCall> {
     let open = run.open.iter().filter_map(|item| match item {
         Item::Tool(id) => run.tools.get(id).filter(|tool| tool.state == ToolState::Executing),
@@ -82,7 +83,7 @@ fn executing(run: &RunView) -> Option<RowCall> {
     Some(RowCall { name: short(&tool.name).into(), since })
 }
 
-/// The tools that the run called, each once.
+/// The names of the tools that the run called, each once, at most `ROW_TOOLS_MAX`.
 fn used(run: &RunView) -> Vec<CompactString> {
     let mut used = Vec::new();
     for tool in run.tools.values().filter(|tool| !tool.name.is_empty()) {
@@ -103,7 +104,7 @@ fn asking(run: &RunView) -> Option<String> {
     Some(short(&tool.name))
 }
 
-/// The beginning of what the run said last, on one line.
+/// The beginning of the last text of a completed run, on one line. Texts of sub-agents do not count.
 fn answer(run: &RunView) -> Option<String> {
     if run.status != RunStatus::Complete {
         return None;
@@ -114,7 +115,7 @@ fn answer(run: &RunView) -> Option<String> {
     Some(preview::one_line(&unmarked(last)).chars().take(ANSWER_CHARS_MAX).collect())
 }
 
-/// The words of the beginning of a Markdown text, without the marks that mean nothing on a single line.
+/// The beginning of a Markdown text without the marks that mean nothing on a single line.
 fn unmarked(text: &str) -> String {
     let is_mark = |word: &&str| word.chars().all(|letter| "#|-:=`*_".contains(letter)) && *word != "-";
     let words = text.split_whitespace().filter(|word| !is_mark(word));
@@ -122,6 +123,7 @@ fn unmarked(text: &str) -> String {
     plain.take(ANSWER_CHARS_MAX).collect::<Vec<_>>().join(" ")
 }
 
+/// The beginning of `text`, at most `TEXT_CHARS_MAX` characters.
 fn short(text: &str) -> String {
     text.chars().take(TEXT_CHARS_MAX).collect()
 }

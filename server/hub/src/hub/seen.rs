@@ -1,4 +1,5 @@
-//! Which conversations somebody is shown in lists, and how. Whoever may not see all of them is told of the others neither by a row nor by a count.
+//! Which conversations a viewer may see in lists, and how. A viewer that may not see all of them learns of the others
+//! neither by a row nor by a count.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,11 +12,14 @@ use model::{ConversationId, Mask};
 
 use super::{Hub, Listed};
 
-/// Which rows of the list a viewer is shown, and how many there are of them. Clones count together.
+/// The rows of the list that a viewer may see, and how many of them were found so far. Clones share the
+/// count.
 #[derive(Clone)]
 pub struct SeenRows {
+    /// Decides for each conversation; called under locks, so it must be quick.
     is_seen: Arc<dyn Fn(&ConversationId) -> bool + Send + Sync>,
     mask: Option<Arc<Mask>>,
+    /// The highest number of rows that was found at once.
     count: Arc<AtomicU64>,
 }
 
@@ -26,7 +30,7 @@ impl fmt::Debug for SeenRows {
 }
 
 impl SeenRows {
-    /// Those of which `is_seen` says so.
+    /// Allows the conversations for which `is_seen` returns true.
     pub fn new(is_seen: impl Fn(&ConversationId) -> bool + Send + Sync + 'static) -> Self {
         Self { is_seen: Arc::new(is_seen), mask: None, count: Arc::default() }
     }
@@ -48,29 +52,29 @@ impl SeenRows {
         })
     }
 
-    /// Whether this one is shown.
+    /// Whether the viewer may see this conversation.
     pub fn has(&self, conversation: &ConversationId) -> bool {
         (self.is_seen)(conversation)
     }
 
-    /// How many there are, as far as that was found out.
+    /// The highest number of rows that was found at once: a lower bound of how many there are.
     pub(crate) fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Found out that there are at least `count`.
+    /// Notes that at least `count` rows were found.
     pub(crate) fn are(&self, count: usize) {
         self.count.fetch_max(count as u64, Ordering::Relaxed);
     }
 }
 
 impl Hub {
-    /// A page of the list with those rows alone that `seen` shows. Looks through as many as it takes to fill the page; waits for the disk
-    /// where the log keeps a list.
+    /// Returns one page of the list with only those rows that `seen` allows. Reads as many pages of the whole
+    /// list as it takes to fill one; waits for the disk if the log keeps a list.
     pub fn list_seen(&self, query: &ListQuery, seen: &SeenRows) -> Result<Listed, LogError> {
         let wanted = query.limit;
         let mut rows = Vec::new();
-        // Pages that are not too small: most rows of each may be kept back.
+        // Pages are read large, because most rows of each may be hidden.
         let mut query = ListQuery { limit: wanted.max(FLEET_ROWS_MAX), ..query.clone() };
         loop {
             let page = self.list(&query)?;

@@ -1,5 +1,5 @@
-//! What all viewers of a conversation share who look through the same lens and have the same role, whatever they are connected by:
-//! frames and the snapshot, encoded once. It stands beside the conversation.
+//! Sights: what all viewers of a conversation share who look through the same lens and have the same role, whatever they
+//! are connected by: frames and the snapshot, each encoded once.
 
 use std::sync::{Arc, Weak};
 
@@ -10,22 +10,24 @@ use model::limits::{SNAPSHOT_BYTES_TARGET, SNAPSHOT_WHEN_BEHIND_BYTES};
 use model::{Lens, Mask, Seq, View, snapshot};
 use parking_lot::Mutex;
 
-use super::conversation::{Conversation, Slice};
+use super::conversation::Conversation;
 use super::ready::Ready;
+use super::slice::Slice;
 use crate::tally::TALLY;
 
-/// A cached snapshot may be older than the newest event by this many bytes of events, which then follow it.
+/// How old a cached snapshot may be, in bytes of events that came after it. Those events then follow it.
 const SNAPSHOT_AGE_BYTES: u64 = (SNAPSHOT_WHEN_BEHIND_BYTES / 4) as u64;
 
-/// How many shared frames are remembered. Pumps of one conversation go the same steps, about at the same time.
+/// How many encoded slices a sight keeps. The pumps of one conversation read the same slices at about the
+/// same time.
 const FRAMES_KEPT: usize = 4;
 
-/// The lenses and masks through which a conversation is being looked at.
+/// The sights of one conversation, one for each lens and mask in use. Owned by the conversation.
 #[derive(Debug, Default)]
 pub struct Sights(Mutex<Vec<Weak<Sight>>>);
 
 impl Sights {
-    /// What those share who look through `lens` and from whom `mask` hides something.
+    /// The sight for `lens` and `mask`, made if nobody uses them yet.
     pub fn of(&self, lens: &Lens, mask: Option<&Arc<Mask>>) -> Arc<Sight> {
         let mut sights = self.0.lock();
         sights.retain(|sight| sight.strong_count() > 0);
@@ -39,8 +41,8 @@ impl Sights {
     }
 }
 
-/// The frames and the snapshot that viewers with the same lens and role share. Owned by these viewers together: the last one drops it. The
-/// conversation refers to it weakly.
+/// The frames and the snapshot that viewers with the same lens and role share. These viewers own it together, and the
+/// last one drops it; the conversation refers to it weakly.
 #[derive(Debug)]
 pub struct Sight {
     /// What they asked for.
@@ -48,34 +50,38 @@ pub struct Sight {
     /// What they are given of that: less, where something is hidden.
     lens: Lens,
     mask: Option<Arc<Mask>>,
+    /// Whether neither hides anything.
     is_clear: bool,
+    /// The newest snapshot that was encoded. Locked during the encoding.
     snapshot: Mutex<Option<Snapshot>>,
+    /// The newest slices that were encoded, at most `FRAMES_KEPT`, the oldest first.
     frames: Mutex<Vec<Arc<Ready>>>,
 }
 
-/// A state as bytes.
+/// An encoded view at a position.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    /// The last event that is in.
+    /// The seq of the last event in it.
     pub seq: Seq,
-    /// It, in the pieces in which it is sent; at least one.
+    /// Its JSON, in the pieces in which it is sent; at least one.
     pub pieces: Arc<[Bytes]>,
 }
 
 impl Snapshot {
+    /// The length of all pieces together.
     fn bytes(&self) -> u64 {
         self.pieces.iter().map(|piece| piece.len() as u64).sum()
     }
 }
 
-/// Whether a viewer is better served with the snapshot.
+/// Whether a viewer should get the snapshot instead of the events that it lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Far {
-    /// Events will do.
+    /// No: the events will do.
     No,
-    /// The ring does not reach back.
+    /// Yes, because the ring does not reach back to them.
     OutOfReach,
-    /// The snapshot is smaller.
+    /// Yes, because the snapshot is smaller than they are.
     Cheaper,
 }
 
@@ -91,12 +97,13 @@ impl Sight {
         self.mask.as_ref()
     }
 
-    /// Whether everything is seen.
+    /// Whether the lens hides nothing.
     pub(crate) fn is_clear(&self) -> bool {
         self.is_clear
     }
 
-    /// What of `slice` is seen, which covers the same; nothing when only the snapshot can tell.
+    /// Removes from `slice` what the lens hides; the slice covers the same seqs afterwards. `None` if only
+    /// the snapshot can show the change.
     pub fn see(&self, conversation: &Conversation, mut slice: Slice) -> Option<Slice> {
         if self.is_clear {
             return Some(slice);
@@ -114,29 +121,34 @@ impl Sight {
         Some(slice)
     }
 
-    /// The state at a position that the ring still reaches, encoded once for all who need it.
+    /// The snapshot at a position that the ring still reaches, encoded once for all who need it. May wait for
+    /// the encoding, in a thread that may block.
     pub fn snapshot(&self, conversation: &Conversation) -> Snapshot {
         self.snapshot_within(conversation, SNAPSHOT_AGE_BYTES)
     }
 
-    /// The state as it is now, for who has got it wrong from events.
+    /// The snapshot as of now, for a viewer whose view went wrong.
     pub fn newest(&self, conversation: &Conversation) -> Snapshot {
         self.snapshot_within(conversation, 0)
     }
 
+    /// The cached snapshot if at most `age_bytes` of events came after it, otherwise a new one.
     fn snapshot_within(&self, conversation: &Conversation, age_bytes: u64) -> Snapshot {
         let cached =
             self.snapshot.try_lock().and_then(|cached| recent(cached.as_ref(), conversation, age_bytes));
-        // Encoding a large state takes long, and so does waiting for whoever does it: other tasks go on elsewhere meanwhile.
+        // Encoding a large view takes long, and so does waiting for whoever does it: other tasks run
+        // elsewhere meanwhile.
         cached.unwrap_or_else(|| blocking(|| self.encoded(conversation, age_bytes)))
     }
 
+    /// Encodes the view, unless somebody else has done it while this waited for the lock.
     fn encoded(&self, conversation: &Conversation, age_bytes: u64) -> Snapshot {
         let mut cached = self.snapshot.lock();
         if let Some(known) = recent(cached.as_ref(), conversation, age_bytes) {
             return known;
         }
-        // A copy is several times faster than the encoding, and nobody can append while the view is borrowed.
+        // Projecting copies the view, which is several times faster than encoding it; nobody can append while
+        // it is borrowed.
         let mut view = conversation.look(|view: &View| self.lens.project(view));
         if let Some(mask) = &self.mask {
             mask.hide_in(&mut view);
@@ -148,8 +160,8 @@ impl Sight {
         new
     }
 
-    /// Whether a viewer at `seq` is better served with the snapshot, since the ring is too short or what it lacks is
-    /// more than the state itself.
+    /// Whether a viewer at `seq` should get the snapshot: because the ring does not reach back that far, or
+    /// because the missing events are larger than the snapshot.
     pub fn is_far(&self, conversation: &Conversation, seq: Seq) -> Far {
         let Some(behind) = conversation.bytes_after(seq) else { return Far::OutOfReach };
         if behind <= SNAPSHOT_WHEN_BEHIND_BYTES as u64 || behind <= self.snapshot(conversation).bytes() {
@@ -158,14 +170,15 @@ impl Sight {
         Far::Cheaper
     }
 
-    /// The bytes of `slice`, encoded once for all pumps; `sub` is the number that is asked for first.
+    /// The encoded `slice`, made once for all pumps. `sub` is the subscription number for which it is encoded
+    /// if it is new.
     pub fn ready(&self, slice: &Slice, sub: SubscriptionId) -> Arc<Ready> {
         let mut frames = self.frames.lock();
         if let Some(found) = frames.iter().find(|ready| ready.is(slice)) {
             TALLY.encodes_shared.one();
             return Arc::clone(found);
         }
-        // Encoded under the lock of these frames: whoever wants the same waits for it instead of doing it again.
+        // Encoded under the lock: whoever wants the same slice waits for it instead of encoding it again.
         let ready = Arc::new(Ready::new(slice, sub));
         TALLY.encoded.one();
         if frames.len() >= FRAMES_KEPT {
@@ -176,7 +189,7 @@ impl Sight {
     }
 }
 
-/// The snapshot that is there, unless more than `age_bytes` of events came after it.
+/// The cached snapshot, unless more than `age_bytes` of events came after it.
 fn recent(cached: Option<&Snapshot>, conversation: &Conversation, age_bytes: u64) -> Option<Snapshot> {
     let known = cached?;
     conversation.bytes_after(known.seq).filter(|behind| *behind <= age_bytes)?;

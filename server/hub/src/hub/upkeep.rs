@@ -1,5 +1,5 @@
-//! What the hub does beside the traffic, a little at a time: tells the log the rows that changed, heals its holes, lets
-//! conversations that nobody uses leave memory.
+//! Upkeep: what the hub does beside the traffic, a little in each round. It gives the log the rows that
+//! changed, fills the log's holes, and lets conversations that nobody uses leave memory.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,14 +15,15 @@ use model::limits::{
 use super::conversation::Use;
 use super::{Conversation, Hub};
 
-/// Once so many bytes have come since the log was given the whole state, a conversation that rests is given again: so
-/// reading it back never takes long.
+/// A conversation at rest is given to the log as a whole once events of this weight came since it last was,
+/// in bytes. So reading it back never takes long.
 const KEEP_EVERY_BYTES: usize = 4 << 20;
 
-/// About how many bytes of memory an event takes for each byte that it weighs, view and ring together, where it is small.
+/// About how many bytes of memory an event takes per byte of its weight, in view and ring together, if it is
+/// small. An estimate, corrected in each round.
 const HELD_FOR_EACH_BYTE: u64 = 4;
 
-/// How often a conversation is held that nobody asks anything of: by the map, and by the round of upkeep itself.
+/// How many references exist to a conversation that nobody uses: the map's, and that of the round of upkeep.
 const HELD_HERE: usize = 2;
 
 /// Most whole states that one round gives to the log.
@@ -33,32 +34,32 @@ const KEPT_AT_ONCE: usize = 64;
 pub struct Bounds {
     /// How long a conversation that nobody uses stays.
     pub idle: Duration,
-    /// Most conversations before those that nobody uses leave earlier.
+    /// Beyond so many conversations, unused ones leave earlier.
     pub conversations: usize,
-    /// Most bytes of memory that they hold before they do.
+    /// Beyond so many bytes of memory that all of them hold, unused ones leave earlier.
     pub bytes: u64,
 }
 
 impl Bounds {
-    /// With this patience, `bytes` of memory and the other bounds of the limits table.
+    /// These bounds, with nine tenths of the limit of conversations.
     pub fn idle_after(idle: Duration, bytes: u64) -> Self {
         Self { idle, conversations: CONVERSATIONS_MAX / 10 * 9, bytes }
     }
 }
 
-/// What is in memory.
+/// What is in memory at one moment, for the metrics.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct InUse {
-    /// Conversations.
+    /// How many conversations.
     pub conversations: u64,
     /// About the memory that they hold, in bytes.
     pub bytes: u64,
-    /// Who views them.
+    /// How many viewers they have together.
     pub viewers: u64,
 }
 
 impl Hub {
-    /// What is in memory now.
+    /// Counts what is in memory. Walks all conversations.
     pub fn in_use(&self) -> InUse {
         self.conversations.iter().fold(InUse::default(), |sum, found| InUse {
             conversations: sum.conversations + 1,
@@ -67,9 +68,10 @@ impl Hub {
         })
     }
 
-    /// One round. `now` is in milliseconds since 1970.
+    /// Does one round of upkeep. `now` is in milliseconds since 1970. Call it regularly, and when
+    /// [`Hub::crowded`] is ready.
     pub fn keep_up(&self, now: u64, bounds: Bounds) {
-        // So that who asks for the list has little to bring up to date.
+        // So that the next page of the list has little to bring up to date.
         drop(self.order());
         if !self.log.indexes() {
             return;
@@ -79,7 +81,7 @@ impl Hub {
         self.let_rest(now, bounds);
     }
 
-    /// Gives the log the state of the conversations in which it lacks events.
+    /// Gives the log the whole state of each conversation in which it lacks events.
     pub fn heal(&self) {
         for id in self.log.wanted() {
             let known = self.conversations.get(&id).map(|found| Arc::clone(&found));
@@ -95,7 +97,7 @@ impl Hub {
         let rows: Vec<ConversationRow> = noted
             .iter()
             .map(|conversation| {
-                // Before the row is read: what happens meanwhile is noted again.
+                // Cleared before the reading: what happens meanwhile is noted again.
                 conversation.noted.store(false, Ordering::Release);
                 conversation.row()
             })
@@ -106,9 +108,10 @@ impl Hub {
         }
     }
 
-    /// Lets what nobody uses leave memory: what has been idle for long, and the longest idle where there is too much. Where that is not
-    /// enough, the rings of what is in use become short. It
-    /// goes in two rounds: first the log is given the state, and when it has that the conversation is dropped.
+    /// Lets conversations that nobody uses leave memory: those idle for long, and the longest idle ones while
+    /// there is too much. If that is not enough, the rings of conversations in use are shortened. A
+    /// conversation leaves in two rounds: in the first the log is given its state, and in a later one, when
+    /// the log has it, the conversation is dropped.
     fn let_rest(&self, now: u64, bounds: Bounds) {
         let all = self.conversations.iter().map(|found| (found.usage(), Arc::clone(&found)));
         let all: Vec<(Use, Arc<Conversation>)> = all.collect();
@@ -137,7 +140,7 @@ impl Hub {
                 self.dropped(self.conversations.remove_if(conversation.id(), rests));
             }
         }
-        // What cannot leave gives up its older events, which are in the log as well.
+        // What cannot leave gives up its older events, which the log has too.
         if bytes > bounds.bytes {
             for (_, conversation) in &busy {
                 conversation.keep_newest(RING_BYTES_CROWDED);
@@ -145,7 +148,7 @@ impl Hub {
         }
     }
 
-    /// Counts what was published, which weighs `bytes`, as memory that is held. Where that is more than the target, a round of
+    /// Adds the memory for events that weigh `bytes` to the estimate. If that exceeds the target, a round of
     /// upkeep is due at once.
     pub(super) fn grew(&self, bytes: u64) {
         let grown = bytes.saturating_mul(HELD_FOR_EACH_BYTE);
@@ -155,8 +158,9 @@ impl Hub {
         }
     }
 
-    /// The most memory that the state of a conversation may hold now and still grow, in bytes. It is less while all of them together
-    /// hold more than their target and cannot leave: in the newest round of upkeep, since what comes is only estimated.
+    /// The most memory, in bytes, that the state of a conversation may hold now and still grow. It is lower
+    /// while the newest round of upkeep counted more than the target for all conversations together; the
+    /// estimate since does not count.
     pub(super) fn room(&self) -> u64 {
         let counted = self.counted.load(Ordering::Relaxed);
         if counted > self.memory_target.saturating_mul(CROWDED_PERCENT) / 100 {
@@ -166,12 +170,14 @@ impl Hub {
         }
     }
 
-    /// Ready when more memory may be held than the target says, until the next round has counted again.
+    /// Waits until the conversations may hold more memory than the target; a round of upkeep is due then. May
+    /// be cancelled.
     pub async fn crowded(&self) {
         self.crowded.notified().await;
     }
 
-    /// Reads back what was going on when the hub stopped, so that it is seen and can end. What cannot be read is left.
+    /// Reads back the conversations in which runs were going on when the hub stopped, so that they are seen
+    /// and can end. A conversation that cannot be read is logged and left out. Waits for the disk.
     pub fn read_back(&self) -> Vec<Arc<Conversation>> {
         let unfinished = blocking(|| self.log.unfinished()).unwrap_or_else(|error| {
             tracing::warn!(%error, "what was going on cannot be read back");
@@ -185,7 +191,7 @@ impl Hub {
             }
         });
         let found: Vec<_> = found.collect();
-        // Their rows may be older than they are.
+        // Their rows in the log may be older than they are.
         for conversation in &found {
             self.touch(conversation);
         }
@@ -193,8 +199,8 @@ impl Hub {
     }
 }
 
-/// Whether somebody reads `conversation` or makes something of it. It would keep its memory, and who comes next would read the same
-/// back beside it.
+/// Whether somebody besides the hub holds `conversation`. If it left memory all the same, its memory would
+/// stay in use, and the next reader would read a second copy back beside it.
 fn is_held(conversation: &Arc<Conversation>) -> bool {
     let in_lists = [&conversation.listed, &conversation.noted].map(|list| list.load(Ordering::Acquire));
     let lists = in_lists.into_iter().filter(|is_in| *is_in).count();

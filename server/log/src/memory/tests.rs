@@ -5,6 +5,7 @@ use model::limits::RING_EVENTS_MAX;
 use model::{Envelope, Epoch, Event, Position, RunId};
 
 use super::*;
+use crate::conformance::{self, LogKind, LogPlace};
 
 fn events(from: Seq, to: Seq) -> Vec<Arc<Envelope>> {
     let envelope = |seq: u64| Envelope {
@@ -25,6 +26,22 @@ fn append(log: &MemoryLog, after: Seq, envelopes: &[Arc<Envelope>]) -> Result<Ti
 
 fn id() -> ConversationId {
     ConversationId::parse("c").unwrap()
+}
+
+/// Where a log in memory is: nowhere.
+struct Nowhere;
+
+impl LogPlace for Nowhere {
+    fn open(&self) -> Box<dyn EventLog> {
+        Box::new(MemoryLog::default())
+    }
+}
+
+#[test]
+fn the_log_in_memory_keeps_every_rule_of_logs_that_keep_nothing() {
+    let cases = conformance::run(LogKind::Passing, &|| Box::new(Nowhere));
+    assert!(cases >= 30, "{cases} cases");
+    conformance::run_histories(LogKind::Passing, &|| Box::new(Nowhere), 64);
 }
 
 #[test]

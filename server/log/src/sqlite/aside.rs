@@ -1,5 +1,5 @@
-//! What could not be written for reasons of its own: named in the trace, and kept as lines of JSON in a file beside the
-//! database, so that one bad append stops nobody and is not gone either.
+//! Appends that the database refused: they are named in the trace and kept as lines of JSON in a file beside
+//! the database. So one bad append stops nobody and is not lost.
 
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -14,25 +14,25 @@ use super::ops::{Events, Op};
 use super::private;
 use crate::clock;
 
-/// What is behind the name of the database.
+/// The suffix of the file, after the name of the database.
 const SUFFIX: &str = ".aside.jsonl";
 
-/// The file for appends that cannot be written, beside the database. The writer owns it.
+/// The file for refused operations, beside the database. The writer owns it.
 #[derive(Debug)]
 pub(super) struct Aside {
     path: PathBuf,
 }
 
-/// One line of the file: an append that the database refused, with the reason.
+/// One line of the file: an operation that the database refused, with the reason.
 #[derive(Serialize)]
 struct Line<'a> {
     /// When it was set aside, in milliseconds since 1970.
     at: u64,
-    /// What it is: `events`, `state`, `list`, …
+    /// What it is, see [`Op::word`].
     what: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     conversation: Option<&'a ConversationId>,
-    /// What the database said.
+    /// The error of the database.
     error: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     after: Option<&'a Position>,
@@ -41,13 +41,13 @@ struct Line<'a> {
 }
 
 impl Aside {
-    /// Of the file beside `database`, which is made when it is needed.
+    /// Names the file beside `database`. It is made when it is first needed.
     pub(super) fn new(database: &Path) -> Self {
         Self { path: private::beside(database, SUFFIX) }
     }
 
-    /// Sets ops aside that could not be written, each with why. They are on the disk when this returns, or the trace says that
-    /// they are not.
+    /// Sets operations aside, each with the reason. They are on the disk when this returns, or the trace says
+    /// that they may not be.
     pub(super) fn put<'a>(&self, ops: impl IntoIterator<Item = (&'a Op, String)>) {
         let mut ops = ops.into_iter().peekable();
         if ops.peek().is_none() {
@@ -57,13 +57,13 @@ impl Aside {
         for (op, error) in ops {
             Self::tell(op, &error, &self.path, &mut file);
         }
-        // Many at once are brought to the disk at once.
+        // One sync for all of them.
         if let Err(error) = file.and_then(|file| file.sync_data()) {
             tracing::error!(%error, path = %self.path.display(), "what was set aside may not survive the loss of power");
         }
     }
 
-    /// Sets one aside, and names it in the trace.
+    /// Writes one operation to the file and names it in the trace.
     fn tell(op: &Op, error: &str, path: &Path, file: &mut io::Result<File>) {
         let events: Option<&Events> = match op {
             Op::Append(events) | Op::Stage(_, events) => Some(events),
@@ -94,7 +94,7 @@ impl Aside {
     }
 }
 
-/// Writes `line` behind what the file has.
+/// Appends `line` to the file. Fails at the bound of the file.
 fn write(file: &mut io::Result<File>, line: &Line<'_>) -> io::Result<()> {
     let file = file.as_mut().map_err(|error| io::Error::new(error.kind(), error.to_string()))?;
     let bytes = file.seek(SeekFrom::End(0))?;

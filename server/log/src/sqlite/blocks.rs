@@ -1,37 +1,18 @@
-//! Rows of the table of events, and the results beside them.
+//! The table of events: blocks of packed events, and the large results beside them.
 
-use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 
-use flate2::Compression;
-use flate2::read::ZlibDecoder;
-use flate2::write::ZlibEncoder;
 use model::{Envelope, Seq};
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::ops::{Block, Compacted, Encoding};
 use super::schema::{integer, natural, size};
-use crate::pack::{pack, unpack};
+pub(super) use crate::blocks::unreadable;
+use crate::blocks::{Loose, cut, events};
+use crate::pack::pack;
 use crate::{Attachment, LogError};
-use model::weigh::weigh;
 
-/// Bytes of events after which a block ends. Reading one event reads its block.
-pub(super) const BLOCK_BYTES: usize = 1 << 20;
-
-/// `envelopes` in runs of about [`BLOCK_BYTES`], each without a hole.
-pub(super) fn cut(envelopes: &[Arc<Envelope>]) -> impl Iterator<Item = &[Arc<Envelope>]> {
-    let mut bytes = 0;
-    envelopes.chunk_by(move |last, next| {
-        bytes += weigh(last);
-        let same = bytes < BLOCK_BYTES && last.seq + 1 == next.seq;
-        if !same {
-            bytes = 0;
-        }
-        same
-    })
-}
-
-/// Writes `envelopes` as they are. Returns the number of blocks and their bytes.
+/// Writes `envelopes` as uncompressed blocks. Returns the number of blocks and their bytes.
 pub(super) fn insert(
     connection: &Connection,
     key: i64,
@@ -49,6 +30,7 @@ pub(super) fn insert(
     Ok((written, bytes))
 }
 
+/// Writes one block; returns its bytes.
 fn put(connection: &Connection, key: i64, block: &Block) -> rusqlite::Result<i64> {
     let insert =
         "INSERT INTO event (conversation, first, last, encoding, raw, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -59,7 +41,8 @@ fn put(connection: &Connection, key: i64, block: &Block) -> rusqlite::Result<i64
     Ok(integer(block.body.len() as u64))
 }
 
-/// Puts blocks in the place of others, if those are still there. Returns the bytes that this takes more.
+/// Replaces blocks by larger ones, unless one of them is gone. Returns by how many bytes the table grows;
+/// negative if it shrinks.
 pub(super) fn replace(connection: &Connection, compacted: &Compacted) -> rusqlite::Result<i64> {
     let mut there = connection.prepare_cached("SELECT 1 FROM event WHERE id = ?1 AND conversation = ?2")?;
     for id in &compacted.instead_of {
@@ -78,7 +61,7 @@ pub(super) fn replace(connection: &Connection, compacted: &Compacted) -> rusqlit
     Ok(bytes - integer(compacted.bytes_before))
 }
 
-/// Keeps a result beside its event. Returns its bytes.
+/// Stores a large result once. Returns its bytes; 0 if it was there.
 pub(super) fn attach(connection: &Connection, key: i64, attachment: &Attachment) -> rusqlite::Result<i64> {
     let insert = "INSERT OR IGNORE INTO attachment (conversation, hash, json) VALUES (?1, ?2, ?3)";
     let mut insert = connection.prepare_cached(insert)?;
@@ -86,14 +69,14 @@ pub(super) fn attach(connection: &Connection, key: i64, attachment: &Attachment)
     Ok(if new == 0 { 0 } else { integer(attachment.json.len() as u64) })
 }
 
-/// A result that is kept beside its event.
+/// Reads a large result by its hash.
 pub(super) fn attached(connection: &Connection, key: i64, hash: &str) -> rusqlite::Result<Option<Arc<str>>> {
     let select = "SELECT json FROM attachment WHERE conversation = ?1 AND hash = ?2";
     let mut select = connection.prepare_cached(select)?;
     select.query_row((key, hash), |row| Ok(Arc::from(row.get_ref(0)?.as_str()?))).optional()
 }
 
-/// Gives the events after `after` to `take`, in order, until it says that it has enough.
+/// Passes the events after `after` to `take`, in order, until it breaks.
 pub(super) fn read(
     connection: &Connection,
     key: i64,
@@ -117,7 +100,8 @@ pub(super) fn read(
     Ok(())
 }
 
-/// The newest seqs that no row has, up to `head`, after the first that one has.
+/// The newest range of seqs, up to `head`, that no block has although an earlier block exists; `None` if
+/// there is none.
 pub(super) fn gap(connection: &Connection, key: i64, head: Seq) -> rusqlite::Result<Option<(Seq, Seq)>> {
     let select = "SELECT first, last FROM event WHERE conversation = ?1 ORDER BY first DESC";
     let mut select = connection.prepare_cached(select)?;
@@ -133,61 +117,7 @@ pub(super) fn gap(connection: &Connection, key: i64, head: Seq) -> rusqlite::Res
     Ok(None)
 }
 
-/// The events of a body.
-pub(super) fn events(encoding: i64, body: &[u8]) -> Result<Vec<Envelope>, LogError> {
-    let unpacked = match Encoding::of(encoding) {
-        Some(Encoding::Plain) => unpack(body),
-        Some(Encoding::Zlib) => unpack(&inflate(body).map_err(unreadable)?),
-        None => return Err(unreadable(format!("no encoding has the number {encoding}"))),
-    };
-    unpacked.map_err(unreadable)
-}
-
-/// What cannot be read, and why.
-pub(super) fn unreadable(error: impl std::fmt::Display) -> LogError {
-    LogError::Unreadable(Arc::from(error.to_string()))
-}
-
-/// `envelopes` as blocks that take little room.
-pub(super) fn compress(envelopes: &[Arc<Envelope>]) -> Vec<Block> {
-    let block = |run: &[Arc<Envelope>]| {
-        let (first, last) = (run.first()?.seq, run.last()?.seq);
-        let plain = pack(run);
-        let raw = plain.len();
-        let zlib = deflate(&plain, Compression::default());
-        let (encoding, body) =
-            if zlib.len() < raw { (Encoding::Zlib, zlib) } else { (Encoding::Plain, plain) };
-        Some(Block { first, last, encoding, raw, body })
-    };
-    cut(envelopes).filter_map(block).collect()
-}
-
-/// `bytes` with zlib.
-pub(super) fn deflate(bytes: &[u8], how: Compression) -> Vec<u8> {
-    let mut encoder = ZlibEncoder::new(Vec::with_capacity(bytes.len() / 4), how);
-    // Memory takes all bytes.
-    drop(encoder.write_all(bytes));
-    encoder.finish().unwrap_or_default()
-}
-
-/// What [`deflate`] was given.
-pub(super) fn inflate(body: &[u8]) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(body.len().saturating_mul(4));
-    ZlibDecoder::new(body).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// A row that can be packed with its neighbours.
-#[derive(Debug)]
-pub(super) struct Loose {
-    pub(super) id: i64,
-    pub(super) raw: u64,
-    pub(super) bytes: u64,
-    pub(super) first: Seq,
-    pub(super) last: Seq,
-}
-
-/// Up to `limit` rows of a conversation, the newest first.
+/// The newest blocks of a conversation, at most `limit`, the newest first.
 pub(super) fn newest_first(connection: &Connection, key: i64, limit: usize) -> rusqlite::Result<Vec<Loose>> {
     let select = "SELECT id, raw, length(body), first, last FROM event WHERE conversation = ?1 ORDER BY first DESC LIMIT ?2";
     let mut select = connection.prepare_cached(select)?;
@@ -203,7 +133,7 @@ pub(super) fn newest_first(connection: &Connection, key: i64, limit: usize) -> r
     rows.collect()
 }
 
-/// The events of one row.
+/// The events of one block.
 pub(super) fn one(connection: &Connection, id: i64) -> Result<Vec<Envelope>, LogError> {
     let mut select =
         connection.prepare_cached("SELECT encoding, body FROM event WHERE id = ?1").map_err(unreadable)?;

@@ -1,4 +1,5 @@
-//! One transaction: a group of ops as rows. The events of a conversation that are in one group become one block.
+//! One transaction: a group of operations as rows. The events that one conversation has in a group become one
+//! block.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,42 +16,50 @@ use super::tools::CallCounts;
 use super::{blocks, documents, imports, marks, rows, sweep, tools, views};
 use crate::{Attachment, Checkpoint, Document, Import, Mark};
 
-/// Blocks of one conversation after which they are packed together.
+/// How many blocks of one conversation may collect before they are packed together.
 const LOOSE_MAX: usize = 64;
 
-/// What a transaction did beside the rows that it wrote. It is acted upon once the transaction is committed.
+/// What a transaction did beside the rows that it wrote. The writer acts on it once the transaction is
+/// committed.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// Conversations that are new.
+    /// How many conversations are new.
     pub(super) made: u64,
-    /// Conversations that went.
+    /// How many conversations were removed.
     pub(super) removed: u64,
-    /// Appends that did not continue what is written of their conversations, and where that ends.
+    /// Tickets of appends that do not continue what is written of their conversations, each with the head
+    /// that is written.
     pub(super) misfits: Vec<(u64, Seq)>,
-    /// Tickets of the ops that were left out.
+    /// Tickets of operations that were left out.
     pub(super) lost: Vec<u64>,
-    /// Whether rows of conversations that went are left to be deleted.
+    /// Whether rows of removed conversations wait to be deleted.
     pub(super) sweeps: bool,
-    /// Conversations, with their keys, whose blocks can be packed together.
+    /// Conversations, with their keys, whose blocks should be packed together.
     pub(super) ripe: Vec<(ConversationId, i64)>,
-    /// The ops that keep a state which was not packed yet, with the keys of their conversations.
+    /// Tickets of checkpoints whose state is still to be packed, with the keys of their conversations.
     pub(super) to_pack: HashMap<u64, i64>,
 }
 
-/// One transaction while it is being written. It gathers the events of each conversation and writes them as one block in
-/// [`Commit::finish`]; dropped without that, the transaction is incomplete and must be rolled back.
+/// One transaction while it is written. It collects the events of each conversation and writes them as one
+/// block in [`Commit::finish`]. Dropped without that, the transaction is incomplete and must be rolled back.
 pub(super) struct Commit<'a> {
+    /// The connection, which is in a transaction.
     connection: &'a Connection,
+    /// Where conversations stand; includes what this transaction has applied.
     known: &'a mut Known,
+    /// The life that writes.
     life: i64,
-    /// Whether states are packed here and now, since nobody else will.
+    /// Whether states are packed here, because the packer has ended.
     inline: bool,
+    /// What was collected of each conversation.
     batches: IndexMap<ConversationId, Batch<'a>>,
+    /// The tool calls of the group.
     calls: CallCounts,
+    /// What to do after the commit.
     outcome: Outcome,
 }
 
-/// What comes of one conversation.
+/// What a group has of one conversation, collected for one block.
 #[derive(Default)]
 struct Batch<'a> {
     envelopes: Vec<Arc<Envelope>>,
@@ -60,13 +69,13 @@ struct Batch<'a> {
 }
 
 impl<'a> Commit<'a> {
-    /// Begins to write over `connection`, which is in a transaction.
+    /// Begins to write over `connection`, which must be in a transaction.
     pub(super) fn new(connection: &'a Connection, known: &'a mut Known, life: i64, inline: bool) -> Self {
         let (calls, outcome) = (CallCounts::default(), Outcome::default());
         Self { connection, known, life, inline, batches: IndexMap::new(), calls, outcome }
     }
 
-    /// Writes one op, or takes it to be written with its neighbours.
+    /// Writes one operation, or collects it to be written with its neighbours.
     pub(super) fn apply(&mut self, queued: &'a Queued) -> rusqlite::Result<()> {
         match &queued.op {
             Op::Append(events) => self.append(queued.ticket, events),
@@ -86,7 +95,7 @@ impl<'a> Commit<'a> {
         }
     }
 
-    /// Writes what was taken.
+    /// Writes what was collected. The caller commits the transaction.
     pub(super) fn finish(mut self) -> rusqlite::Result<Outcome> {
         for (conversation, batch) in std::mem::take(&mut self.batches) {
             self.flush(&conversation, &batch)?;
@@ -95,6 +104,7 @@ impl<'a> Commit<'a> {
         Ok(self.outcome)
     }
 
+    /// Collects events if they continue the conversation; otherwise notes a misfit.
     fn append(&mut self, ticket: u64, events: &'a Events) -> rusqlite::Result<()> {
         let (id, after) = (&events.conversation, &events.after);
         let (place, made) = self.known.find_or_make(self.connection, id, &after.epoch, self.life)?;
@@ -117,7 +127,7 @@ impl<'a> Commit<'a> {
         Ok(())
     }
 
-    /// Writes what was taken of one conversation.
+    /// Writes what was collected of one conversation, because something follows that must come after it.
     fn flush_one(&mut self, conversation: &ConversationId) -> rusqlite::Result<()> {
         match self.batches.shift_remove(conversation) {
             Some(batch) => self.flush(conversation, &batch),
@@ -125,6 +135,7 @@ impl<'a> Commit<'a> {
         }
     }
 
+    /// Writes a batch as one block with its marks, results and documents.
     fn flush(&mut self, conversation: &ConversationId, batch: &Batch<'_>) -> rusqlite::Result<()> {
         let Some(place) = self.known.find(self.connection, conversation)? else { return Ok(()) };
         let (written, mut bytes) = blocks::insert(self.connection, place.key, &batch.envelopes)?;
@@ -147,6 +158,8 @@ impl<'a> Commit<'a> {
         Ok(())
     }
 
+    /// Writes a checkpoint. If events are missing before it, those of them that it brings are written as
+    /// well.
     fn keep(&mut self, ticket: u64, checkpoint: &Checkpoint) -> rusqlite::Result<()> {
         let (id, view) = (&checkpoint.row.conversation, &checkpoint.view);
         self.flush_one(id)?;
@@ -186,6 +199,7 @@ impl<'a> Commit<'a> {
         self.row(&checkpoint.row)
     }
 
+    /// Writes a state that the packer has packed, unless the conversation is a different one by now.
     fn view(&mut self, view: &PackedView) -> rusqlite::Result<()> {
         self.flush_one(&view.conversation)?;
         let Some(place) = self.known.find(self.connection, &view.conversation)? else { return Ok(()) };
@@ -196,6 +210,7 @@ impl<'a> Commit<'a> {
         place.write(self.connection, Touch { at: 0, life: None, bytes })
     }
 
+    /// Replaces small blocks by those that the packer has made of them.
     fn compact(&mut self, compacted: &Compacted) -> rusqlite::Result<()> {
         self.flush_one(&compacted.conversation)?;
         let Some(place) = self.known.find(self.connection, &compacted.conversation)? else { return Ok(()) };
@@ -207,6 +222,7 @@ impl<'a> Commit<'a> {
         place.write(self.connection, Touch { at: 0, life: None, bytes })
     }
 
+    /// Writes a row of the list.
     fn row(&mut self, row: &ConversationRow) -> rusqlite::Result<()> {
         match self.known.find(self.connection, &row.conversation)? {
             Some(place) => rows::put(self.connection, place.key, row),
@@ -214,6 +230,7 @@ impl<'a> Commit<'a> {
         }
     }
 
+    /// Makes a conversation invisible; its rows are deleted later.
     fn remove(&mut self, conversation: &ConversationId) -> rusqlite::Result<()> {
         self.batches.shift_remove(conversation);
         let Some(place) = self.known.find(self.connection, conversation)? else { return Ok(()) };
@@ -225,6 +242,7 @@ impl<'a> Commit<'a> {
         Ok(())
     }
 
+    /// Writes a piece of an import.
     fn stage(&mut self, ticket: u64, import: Import, events: &Events) -> rusqlite::Result<()> {
         if !imports::stage(self.connection, import, events)? {
             self.outcome.lost.push(ticket);
@@ -232,6 +250,7 @@ impl<'a> Commit<'a> {
         Ok(())
     }
 
+    /// Makes a conversation of an import, unless one of that name exists.
     fn adopt(&mut self, ticket: u64, adoption: &'a Adoption) -> rusqlite::Result<()> {
         let id = &adoption.row.conversation;
         let is_there = self.known.find(self.connection, id)?.is_some();
@@ -246,6 +265,7 @@ impl<'a> Commit<'a> {
         rows::put(self.connection, key, &adoption.row)
     }
 
+    /// Notes the new epoch of a conversation.
     fn rename(&mut self, conversation: &ConversationId, epoch: &Epoch) -> rusqlite::Result<()> {
         self.flush_one(conversation)?;
         let Some(place) = self.known.find(self.connection, conversation)? else { return Ok(()) };

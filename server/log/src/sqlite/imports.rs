@@ -1,5 +1,6 @@
-//! Histories that are imported: their rows are written piece by piece under a key that no conversation has, and the last
-//! transaction makes the conversation. So an import is there as a whole or not at all, and no piece of it makes others wait.
+//! Imports of histories: their rows are written piece by piece under a key that no conversation has, and the
+//! last transaction makes the conversation. So an import is complete or absent, and no piece of it makes
+//! others wait.
 
 use rusqlite::{Connection, OptionalExtension as _};
 
@@ -10,7 +11,7 @@ use super::schema::{integer, natural};
 use super::views;
 use crate::Import;
 
-/// Writes a piece. False when it does not continue what is staged: an earlier piece is missing.
+/// Writes a piece. False if it does not continue what is staged, because an earlier piece is missing.
 pub(super) fn stage(connection: &Connection, import: Import, events: &Events) -> rusqlite::Result<bool> {
     let (key, head) = match find(connection, import)? {
         Some((key, head, _bytes)) => (key, head),
@@ -32,7 +33,7 @@ pub(super) fn stage(connection: &Connection, import: Import, events: &Events) ->
     Ok(true)
 }
 
-/// Makes the conversation. Returns its key; nothing when not all of it was staged.
+/// Makes the conversation. Returns its key; `None` if not everything was staged.
 pub(super) fn adopt(
     connection: &Connection,
     adoption: &Adoption,
@@ -51,13 +52,13 @@ pub(super) fn adopt(
     Ok(Some(key))
 }
 
-/// Forgets what was staged.
+/// Leaves what was staged to be deleted.
 pub(super) fn abandon(connection: &Connection, import: Import) -> rusqlite::Result<()> {
     let update = "UPDATE gone SET import = NULL WHERE import = ?1";
     connection.prepare_cached(update)?.execute([integer(import.0)]).map(drop)
 }
 
-/// The key of an import, its newest seq and its bytes.
+/// The key of an import, its newest seq and its bytes; `None` if nothing was staged.
 fn find(connection: &Connection, import: Import) -> rusqlite::Result<Option<(i64, u64, i64)>> {
     let select = "SELECT key, head, bytes FROM gone WHERE import = ?1";
     let mut select = connection.prepare_cached(select)?;
@@ -66,7 +67,7 @@ fn find(connection: &Connection, import: Import) -> rusqlite::Result<Option<(i64
     found.optional()
 }
 
-/// A key that no conversation has, had or will have, but the one that this becomes.
+/// Takes a key that no conversation has, had or will have, except the one that this import becomes.
 fn make(connection: &Connection, import: Import, head: u64) -> rusqlite::Result<i64> {
     let next = "UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'conversation' RETURNING seq";
     let next: Option<i64> = connection.prepare_cached(next)?.query_row([], |row| row.get(0)).optional()?;

@@ -1,5 +1,6 @@
-//! The journal: what was appended, written in one go for all conversations before it becomes rows of the database. An event is
-//! stored once its entry is in the journal; the writer makes rows of many entries at a time, when that costs least.
+//! The journal: appends of all conversations, written in one go before they become rows of the database. An
+//! event is stored once its entry is in the journal. The writer makes rows of many entries at a time, when
+//! that costs least.
 //!
 //! ```text
 //!  append ──▶ queue ──▶ entry ──▶ segment that is written      stored
@@ -7,9 +8,10 @@
 //!               └────── a second later ──▶ writer ──▶ rows
 //! ```
 //!
-//! Two files take turns: one grows while the other waits until the database has what it holds, and is emptied then. An entry is
-//! whole or it is nothing: its length and its checksum stand before it. What the database has already is told by the newest ticket
-//! that its life has applied, so reading the journal twice adds nothing.
+//! Two files take turns: one grows while the other waits until the database has what it holds, and is then
+//! emptied. An entry is read as a whole or not at all: its length and its checksum come before it. Which
+//! appends the database already has is told by the newest ticket that their life has applied, so reading the
+//! journal twice adds nothing.
 
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -27,53 +29,58 @@ use super::private;
 use super::watermark::Marker;
 use crate::{Attachment, Call, Document, Mark};
 
-/// What is behind the name of the database.
+/// The suffixes of the two files, after the name of the database.
 pub(super) const SUFFIXES: [&str; 2] = [".journal.1", ".journal.2"];
 
-/// Length and checksum of an entry, four bytes each.
+/// Bytes before an entry: its length and its checksum, four bytes each, little-endian.
 const HEAD_BYTES: usize = 8;
 
-/// Most bytes of one entry: what the queue holds, written out.
+/// Most bytes of one entry. The queue's bound keeps entries far below it.
 const ENTRY_BYTES_MAX: usize = 1 << 30;
 
-/// How a line of an entry begins that an append begins with.
+/// How the first line of an append begins.
 const APPEND: &str = "+";
 
-/// The journal of an open log. The thread that writes entries and the writer share it.
+/// The journal of an open log. Shared by the thread that writes entries and the writer, which empties files.
 #[derive(Debug)]
 pub(super) struct Journal {
+    /// The life that writes.
     life: i64,
+    /// Both files. Locked before the marker.
     segments: Mutex<Segments>,
+    /// Numbers the entries.
     marker: Arc<Mutex<Marker>>,
 }
 
+/// Both files, and which of them is written.
 #[derive(Debug)]
 struct Segments {
     both: [Segment; 2],
-    /// The one that is written.
+    /// The index of the file that is written.
     active: usize,
-    /// An entry while it is made.
+    /// The buffer in which entries are built.
     entry: Vec<u8>,
 }
 
+/// One of the two files.
 #[derive(Debug)]
 struct Segment {
     file: File,
     bytes: u64,
-    /// The newest ticket that is in it.
+    /// The newest ticket in it.
     newest: u64,
 }
 
-/// What stands first in an entry.
+/// The first line of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Head {
-    /// The life that wrote it.
+    /// The life that wrote the entry.
     pub(super) life: i64,
-    /// Its number among all that this life committed.
+    /// The number of the entry among all commits of this life.
     pub(super) commit: u64,
 }
 
-/// What stands before the events of an append.
+/// The first line of an append, before its events.
 #[derive(Serialize, Deserialize)]
 struct Lead<'a> {
     ticket: u64,
@@ -90,7 +97,7 @@ struct Lead<'a> {
     attachments: std::borrow::Cow<'a, [Attachment]>,
 }
 
-/// An entry, read back.
+/// An entry as it was read back.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) head: Head,
@@ -98,17 +105,18 @@ pub(super) struct Entry {
     pub(super) appends: Vec<(u64, Events)>,
 }
 
-/// What both files hold, read back.
+/// The contents of both files.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     /// The whole entries, the oldest first.
     pub(super) entries: Vec<Entry>,
-    /// Bytes behind the last whole entry of a file.
+    /// Bytes after the last whole entry of each file, together.
     pub(super) torn: u64,
 }
 
 impl Journal {
-    /// The journal beside `database` for a new `life`. What an earlier one holds is lost: see [`read`].
+    /// Opens the journal beside `database` for a new `life`, and empties it: read what an earlier life has
+    /// left with [`read`] before.
     pub(super) fn open(database: &Path, life: i64, marker: Arc<Mutex<Marker>>) -> io::Result<Self> {
         let open = |suffix: &str| {
             let file = private::open(&private::beside(database, suffix))?;
@@ -120,7 +128,8 @@ impl Journal {
         Ok(Self { life, segments: Mutex::new(Segments { both, active: 0, entry: Vec::new() }), marker })
     }
 
-    /// Writes `appends`, which rise by their tickets, as one entry taken at `now`. Where that fails nothing of it is there.
+    /// Writes `appends`, whose tickets rise, as one entry at the time `now`. On an error nothing of it
+    /// counts.
     pub(super) fn write(&self, appends: &[(u64, Arc<Events>)], now: u64) -> io::Result<()> {
         if appends.is_empty() {
             return Ok(());
@@ -133,13 +142,14 @@ impl Journal {
         encode(entry, Head { life: self.life, commit }, appends)?;
         segment.write(entry)?;
         segment.newest = appends.last().map_or(segment.newest, |(ticket, _)| *ticket);
-        // The room of a burst is not kept.
+        // The memory of a burst is not kept.
         entry.shrink_to(1 << 20);
         marker.committed(commit, now, false);
         Ok(())
     }
 
-    /// Everything up to `ticket` is rows: empties what holds nothing else.
+    /// Empties files of which everything up to `ticket` is rows, and turns to the other file if that is
+    /// empty.
     pub(super) fn applied(&self, ticket: u64) {
         let mut segments = self.segments.lock();
         let mut active = segments.active;
@@ -147,7 +157,7 @@ impl Journal {
             segments.both.iter_mut().filter(|segment| segment.bytes > 0 && segment.newest <= ticket)
         {
             if let Err(error) = segment.empty() {
-                // It is read once more at the next start, and adds nothing.
+                // It is read again at the next start, and adds nothing.
                 tracing::warn!(%error, "the journal of the log is not emptied");
             }
         }
@@ -162,10 +172,11 @@ impl Journal {
 }
 
 impl Segment {
+    /// Writes an entry after the last whole one.
     fn write(&mut self, entry: &[u8]) -> io::Result<()> {
         let written = self.file.seek(SeekFrom::Start(self.bytes)).and_then(|_| self.file.write_all(entry));
         if let Err(error) = written {
-            // Whatever of it is there is no whole entry; the next is written over it.
+            // Whatever was written of it is not a whole entry, and the next one overwrites it.
             drop(self.file.set_len(self.bytes));
             return Err(error);
         }
@@ -173,6 +184,7 @@ impl Segment {
         Ok(())
     }
 
+    /// Empties the file.
     fn empty(&mut self) -> io::Result<()> {
         self.file.set_len(0)?;
         self.bytes = 0;
@@ -180,7 +192,7 @@ impl Segment {
     }
 }
 
-/// What the journal beside `database` holds.
+/// Reads what the journal beside `database` has: whole entries, the oldest first.
 pub(super) fn read(database: &Path) -> io::Result<Found> {
     let mut found = Found::default();
     for suffix in SUFFIXES {
@@ -197,6 +209,7 @@ pub(super) fn read(database: &Path) -> io::Result<Found> {
     Ok(found)
 }
 
+/// Builds an entry in the buffer `entry`. Fails if it is larger than its length can say.
 fn encode(entry: &mut Vec<u8>, head: Head, appends: &[(u64, Arc<Events>)]) -> io::Result<()> {
     entry.clear();
     entry.extend_from_slice(&[0; HEAD_BYTES]);
@@ -228,6 +241,7 @@ fn encode(entry: &mut Vec<u8>, head: Head, appends: &[(u64, Arc<Events>)]) -> io
     Ok(())
 }
 
+/// Appends `value` as a line of JSON that begins with `before`.
 fn line(entry: &mut Vec<u8>, before: &str, value: &impl Serialize) -> io::Result<()> {
     entry.extend_from_slice(before.as_bytes());
     serde_json::to_writer(&mut *entry, value)?;
@@ -241,7 +255,7 @@ fn checksum(bytes: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// Adds the whole entries of `bytes`; how many bytes are left behind the last of them.
+/// Adds the whole entries of `bytes` to `entries`; returns how many bytes follow the last of them.
 fn decode(bytes: &[u8], entries: &mut Vec<Entry>) -> u64 {
     let mut rest = bytes;
     while let Some((entry, behind)) = whole(rest) {
@@ -251,7 +265,7 @@ fn decode(bytes: &[u8], entries: &mut Vec<Entry>) -> u64 {
     rest.len() as u64
 }
 
-/// The first entry, if it is whole, and what is behind it.
+/// The first entry and the bytes after it; `None` if the entry is not whole or its checksum is wrong.
 fn whole(bytes: &[u8]) -> Option<(Entry, &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let (sum, rest) = rest.split_first_chunk::<4>()?;

@@ -1,4 +1,5 @@
-//! Where the conversations stand that were written lately, so that a commit need not ask for each.
+//! A cache of where recently written conversations stand, so that a commit need not ask the database for
+//! each.
 
 use std::collections::HashMap;
 
@@ -7,11 +8,11 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use super::schema::{integer, natural};
 
-/// Most conversations that are known. Beyond, all are forgotten and asked for again.
+/// Most conversations in the cache. Beyond them the cache is emptied.
 const KNOWN_MAX: usize = 20_000;
 
-/// A cache of where conversations stand in the database. The writer owns it; it holds only while every change that was applied is
-/// committed, so [`Known::forget`] empties it after a rollback.
+/// Where conversations stand in the database. Owned by the writer. It holds only while every change that was
+/// applied is committed, so [`Known::forget`] empties it after a rollback.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     places: HashMap<ConversationId, Place>,
@@ -26,29 +27,29 @@ pub(super) struct Place {
     pub(super) epoch: Epoch,
     /// Its newest seq.
     pub(super) head: Seq,
-    /// How many blocks were written since the last compaction.
+    /// How many blocks were written since the last packing.
     pub(super) loose: usize,
 }
 
 impl Known {
-    /// Keeps the number in bounds. Not while something is applied that is not committed.
+    /// Empties the cache if it is too large. Never call it between an operation and its commit.
     pub(super) fn trim(&mut self) {
         if self.places.len() > KNOWN_MAX {
             self.forget();
         }
     }
 
-    /// Empties the cache, since what was applied is not committed.
+    /// Empties the cache, because what was applied is not committed.
     pub(super) fn forget(&mut self) {
         self.places.clear();
     }
 
-    /// The conversation went.
+    /// Removes a conversation that was removed from the log.
     pub(super) fn remove(&mut self, conversation: &ConversationId) {
         self.places.remove(conversation);
     }
 
-    /// The conversation's place; nothing when there is none.
+    /// Where the conversation stands; `None` if there is no such conversation.
     pub(super) fn find(
         &mut self,
         connection: &Connection,
@@ -62,7 +63,8 @@ impl Known {
         Ok(self.places.get_mut(conversation))
     }
 
-    /// The conversation's place; a new one begins in `epoch`.
+    /// Where the conversation stands, and whether it was made by this call. A new one begins in `epoch` with
+    /// seq 0.
     pub(super) fn find_or_make(
         &mut self,
         connection: &Connection,
@@ -81,6 +83,7 @@ impl Known {
     }
 }
 
+/// Reads from the database where the conversation stands.
 fn read(connection: &Connection, conversation: &ConversationId) -> rusqlite::Result<Option<Place>> {
     let select = "SELECT key, epoch, head, loose FROM conversation WHERE id = ?1";
     let mut select = connection.prepare_cached(select)?;
@@ -96,7 +99,7 @@ fn read(connection: &Connection, conversation: &ConversationId) -> rusqlite::Res
 }
 
 impl Place {
-    /// Writes what is known to the conversation's row.
+    /// Writes the place and what a commit adds to it into the conversation's row.
     pub(super) fn write(&self, connection: &Connection, touch: Touch) -> rusqlite::Result<()> {
         let update = "UPDATE conversation SET epoch = ?2, head = ?3, at = max(at, ?4), life = coalesce(?5, life), loose = ?6, \
                       bytes = bytes + ?7 WHERE key = ?1";
@@ -108,14 +111,15 @@ impl Place {
     }
 }
 
-/// What a commit adds to a conversation's row.
+/// What a commit changes in a conversation's row besides its place.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Touch {
-    /// When its newest event was taken; 0 for no news.
+    /// When its newest event was taken, in milliseconds since 1970; 0 leaves it as it is.
     pub(super) at: u64,
-    /// Which life wrote it. Nothing where what is there was only kept in another way: that makes nothing sound which a
-    /// death left unsound, and happens before anybody has asked for the conversation.
+    /// The life that wrote it. `None` if its contents were only stored in another form: that must not make a
+    /// conversation sound which the death of an earlier life left unsound, and it may happen before anybody
+    /// has read the conversation.
     pub(super) life: Option<i64>,
-    /// Bytes that it takes more.
+    /// How many bytes it takes more; negative if less.
     pub(super) bytes: i64,
 }

@@ -1,4 +1,4 @@
-//! A conversation, read back: its state where it was left, or a page of its events.
+//! Reads a conversation back: its state as it was last written, or a page of its events.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::sqlite::blocks::unreadable;
 use crate::{LogError, Mark, Page};
 use model::weigh::weigh;
 
-/// A conversation's row.
+/// The row of a conversation.
 #[derive(Debug)]
 pub(super) struct Found {
     /// Its key.
@@ -23,13 +23,13 @@ pub(super) struct Found {
     pub(super) epoch: Epoch,
     /// Its newest seq.
     pub(super) head: Seq,
-    /// When its newest event was taken.
+    /// When its newest event was taken, in milliseconds since 1970.
     pub(super) at: u64,
     /// Which life wrote it last.
     pub(super) life: i64,
 }
 
-/// The row of `conversation`.
+/// Reads the row of `conversation`; `None` if there is none.
 pub(super) fn find(
     connection: &Connection,
     conversation: &ConversationId,
@@ -48,7 +48,8 @@ pub(super) fn find(
     found.optional().map_err(unreadable)
 }
 
-/// The state of a conversation where it was left, and how far its publishers had come.
+/// The view of a conversation and the marks of its publishers. The newest stored view is read and the events
+/// after it are folded. Fails if an event is missing.
 pub(super) fn state(connection: &Connection, found: &Found) -> Result<(View, Vec<Mark>), LogError> {
     let mut view = views::read(connection, found.key)?;
     let mut hole = None;
@@ -68,7 +69,8 @@ pub(super) fn state(connection: &Connection, found: &Found) -> Result<(View, Vec
     Ok((view, marks::read(connection, found.key).map_err(unreadable)?))
 }
 
-/// Up to `limit` events after `after`.
+/// Up to `limit` events after `after`, fewer if they exceed the bytes of a ring. Fails with
+/// [`LogError::Gone`] if the first of them is not there.
 pub(super) fn page(
     connection: &Connection,
     found: &Found,

@@ -1,4 +1,4 @@
-//! How far the publishers of a conversation have come, for exactly-once (invariant I10).
+//! The table of marks: how far the publishers of a conversation have come, for exactly-once (invariant I10).
 
 use model::PublisherId;
 use model::limits::PUBLISHERS_PER_CONVERSATION_MAX;
@@ -7,23 +7,23 @@ use rusqlite::Connection;
 use super::schema::size;
 use crate::Mark;
 
-/// The place of the op `ticket` of this life among all: later ones are higher, in a later life too.
+/// The rank of the operation `ticket` among those of all lives: later ones are higher.
 pub(super) fn turn(life: i64, ticket: u64) -> i64 {
-    // 2^43 ops in one life, 2^20 lives.
+    // 43 bits for the operations of one life, which leaves 2^20 lives.
     (life << 43).saturating_add_unsigned(ticket)
 }
 
-/// Keeps a mark instead of an older one of the same publisher.
+/// Stores a mark in the place of an older one of the same publisher.
 pub(super) fn put(connection: &Connection, key: i64, mark: &Mark, turn: i64) -> rusqlite::Result<()> {
     let put =
         "INSERT OR REPLACE INTO mark (conversation, publisher, epoch, seq, turn) VALUES (?1, ?2, ?3, ?4, ?5)";
     let mut put = connection.prepare_cached(put)?;
-    // Both numbers are the publisher's own, up to the largest that there is.
+    // Both numbers come from the publisher and may be as large as 64 bits allow.
     put.execute((key, mark.publisher.as_str(), mark.epoch.cast_signed(), mark.seq.cast_signed(), turn))?;
     Ok(())
 }
 
-/// The marks of a conversation, the one that was silent longest first.
+/// The marks of a conversation, the publisher that was silent longest first.
 pub(super) fn read(connection: &Connection, key: i64) -> rusqlite::Result<Vec<Mark>> {
     let select = "SELECT publisher, epoch, seq FROM mark WHERE conversation = ?1 ORDER BY turn DESC LIMIT ?2";
     let mut select = connection.prepare_cached(select)?;
@@ -39,13 +39,13 @@ pub(super) fn read(connection: &Connection, key: i64) -> rusqlite::Result<Vec<Ma
     Ok(marks)
 }
 
-/// Forgets all marks of a conversation.
+/// Removes all marks of a conversation.
 pub(super) fn clear(connection: &Connection, key: i64) -> rusqlite::Result<()> {
     connection.prepare_cached("DELETE FROM mark WHERE conversation = ?1")?.execute([key])?;
     Ok(())
 }
 
-/// Forgets those that were silent longest, beyond the limit.
+/// Removes the marks beyond the limit, of the publishers that were silent longest.
 pub(super) fn trim(connection: &Connection, key: i64) -> rusqlite::Result<()> {
     let delete = "DELETE FROM mark WHERE conversation = ?1 AND publisher IN \
                   (SELECT publisher FROM mark WHERE conversation = ?1 ORDER BY turn DESC LIMIT -1 OFFSET ?2)";

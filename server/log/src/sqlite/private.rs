@@ -1,17 +1,17 @@
-//! Files that only their owner may read: a log holds whatever was said.
+//! Files that only their owner may read, because a log holds everything that was said.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What a file beside `database` is named.
+/// The path of a file beside `database`: its name with a suffix.
 pub(super) fn beside(database: &Path, suffix: &str) -> PathBuf {
     let mut name = database.as_os_str().to_os_string();
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// Makes `folder` and those above it; those that are there stay as they are.
+/// Makes `folder` and the folders above it, for their owner alone. Existing ones stay as they are.
 pub(super) fn folder(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -20,7 +20,7 @@ pub(super) fn folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Opens a file to read and write it, made where there is none.
+/// Opens a file for reading and writing, for its owner alone. It is made if it does not exist.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).read(true).write(true);
@@ -31,7 +31,7 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// A file that an earlier version made may be open to others.
+/// Restricts a file to its owner: one that an earlier version made may be open to others.
 #[cfg(unix)]
 fn restrict(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;

@@ -1,4 +1,4 @@
-//! The connections that read: a few, opened when they are needed, each used by one reader at a time.
+//! The connections that read: a few, opened when they are first needed, each used by one reader at a time.
 
 use std::path::PathBuf;
 
@@ -9,21 +9,22 @@ use super::blocks::unreadable;
 use super::schema;
 use crate::LogError;
 
-/// Most readers of conversations and of the list at a time; the others wait.
+/// Most readers of conversations and of the list at a time. Others wait for their turn.
 pub(super) const READERS_MAX: usize = 4;
 
-/// Most searches and figures of tools at a time. They have connections of their own: whatever they take, conversations and the
-/// list are read.
+/// Most searches and figures of tools at a time. They have connections of their own, so that however long
+/// they take, conversations and the list can be read.
 pub(super) const SEARCHERS_MAX: usize = model::limits::SEARCHES_AT_ONCE_MAX;
 
-/// A pool of read-only connections, at most `max` of them. A reader that finds none free waits for one; a connection goes back to
-/// the pool when its reader ends.
+/// A pool of read-only connections, at most `max` of them. A reader waits while none is free; its connection
+/// returns to the pool when it ends.
 #[derive(Debug)]
 pub(super) struct Readers {
     path: PathBuf,
-    /// Most at a time.
+    /// Most connections at a time.
     max: usize,
     pool: Mutex<Pool>,
+    /// Notified when a connection returns.
     back: Condvar,
 }
 
@@ -34,12 +35,13 @@ struct Pool {
 }
 
 impl Readers {
-    /// A pool for the file `path` with at most `max` readers at a time. Opens nothing yet.
+    /// Makes a pool for the file `path` with at most `max` connections. Opens nothing yet.
     pub(super) fn new(path: PathBuf, max: usize) -> Self {
         Self { path, max, pool: Mutex::default(), back: Condvar::new() }
     }
 
-    /// Calls `read` in one transaction, so that all it reads is as of one moment. Waits while all connections are lent.
+    /// Calls `read` in one transaction, so that everything it reads is from one moment. Waits while all
+    /// connections are lent.
     pub(super) fn read<T>(
         &self,
         read: impl FnOnce(&Transaction<'_>) -> Result<T, LogError>,
@@ -50,6 +52,7 @@ impl Readers {
         read(&transaction)
     }
 
+    /// Takes a connection from the pool, or opens one.
     fn lend(&self) -> Result<Lent<'_>, LogError> {
         let mut pool = self.pool.lock();
         while pool.busy >= self.max {
@@ -65,13 +68,13 @@ impl Readers {
         Ok(lent)
     }
 
-    /// Lets go of all connections that nobody uses.
+    /// Closes all connections that nobody uses.
     pub(super) fn close(&self) {
         self.pool.lock().idle.clear();
     }
 }
 
-/// A connection that comes back by itself.
+/// A connection that returns to the pool when it is dropped.
 struct Lent<'a> {
     readers: &'a Readers,
     connection: Option<Connection>,

@@ -1,5 +1,6 @@
-//! What the journal has of the life before becomes rows when the log is opened, as the work of that life: its conversations go on
-//! in a new epoch, like all that ended without being told (invariant I9).
+//! Replay of the journal when the log is opened: what the previous life has left in it becomes rows, as the
+//! work of that life. Its conversations go on in a new epoch, as after every life that did not end well
+//! (invariant I9).
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,11 +15,11 @@ use super::ops::{Op, Queued, Way};
 use super::schema::{integer, natural};
 use super::{OpenError, private};
 
-/// Most appends of one transaction.
+/// Most appends in one transaction.
 const GROUP: usize = 10_000;
 
-/// Makes rows of what the journal beside `path` has and the database has not. Nothing is taken from the journal here: it is emptied
-/// when the next life begins. How many appends do not continue what is there.
+/// Makes rows of what the journal beside `path` has and the database has not. The journal stays as it is; the
+/// next life empties it. Returns how many appends do not continue what is in the database.
 pub(super) fn replay(connection: &mut Connection, path: &Path, aside: &Aside) -> Result<u64, OpenError> {
     let found = journal::read(path).map_err(|source| OpenError::File { path: path.to_path_buf(), source })?;
     if found.torn > 0 {
@@ -59,7 +60,8 @@ pub(super) fn replay(connection: &mut Connection, path: &Path, aside: &Aside) ->
     Ok(left_out)
 }
 
-/// One transaction of the life before; op by op where the database refuses one of them. How many do not continue what is there.
+/// Writes a group as one transaction of the previous life. If the database refuses it, each half is tried,
+/// down to the single operation, which is set aside. Returns how many appends do not continue what is there.
 fn apply(connection: &mut Connection, group: &[Queued], life: i64, aside: &Aside) -> rusqlite::Result<u64> {
     let mut known = Known::default();
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -91,13 +93,14 @@ fn apply(connection: &mut Connection, group: &[Queued], life: i64, aside: &Aside
     Ok(outcome.misfits.len() as u64)
 }
 
-/// Conversations that went ahead of what waited, and with which tickets.
+/// Conversations that were removed before older operations on them were written, each with the ticket of the
+/// removal. Those operations must not bring them back.
 fn void(connection: &Connection) -> rusqlite::Result<HashMap<String, u64>> {
     let mut select = connection.prepare("SELECT conversation, ticket FROM void")?;
     select.query_map([], |row| Ok((row.get(0)?, natural(row.get(1)?))))?.collect()
 }
 
-/// Keeps a journal of a life that the database does not know: it belongs to another state of the file.
+/// Renames a journal of a life that the database does not know: it belongs to another state of the file.
 fn keep_strange(path: &Path) {
     for suffix in journal::SUFFIXES {
         let (from, to) = (private::beside(path, suffix), private::beside(path, &format!("{suffix}.unknown")));

@@ -1,4 +1,5 @@
-//! What stays: whole conversations go, the one that was silent longest first, until the rest is within the rule.
+//! Retention: chooses whole conversations to remove, the one that was silent longest first, until the rest is
+//! within the rule.
 
 use model::ConversationId;
 use rusqlite::Connection;
@@ -7,11 +8,11 @@ use super::schema::natural;
 use super::{rows, sweep};
 use crate::Retention;
 
-/// Most conversations that go at once; the next round takes the next. Each costs the log two rows; what belongs to it goes
-/// in steps, see [`super::sweep`].
+/// Most conversations that are chosen at once; the next round takes more. Each costs the log two rows at
+/// first; the rest of it is deleted in steps, see [`super::sweep`].
 const ROUND_MAX: usize = 200;
 
-/// The conversations that go by `rule`, those that `keep` holds on to left out.
+/// Chooses the conversations that `rule` no longer allows, except those for which `keep` is true.
 pub(super) fn choose(
     connection: &Connection,
     rule: &Retention,
@@ -23,9 +24,9 @@ pub(super) fn choose(
         connection.query_row(sums, [], |row| Ok((natural(row.get(0)?), row.get(1)?)))?;
     let mut bytes = used(connection)?;
     let going = sweep::bytes(connection)?;
-    // Indexes and half-empty pages count for each conversation by its share.
+    // Indexes and half-empty pages are shared out among the conversations by their size.
     let share = Share { of: bytes, sum: sum + going };
-    // What went already is as good as deleted.
+    // What is already removed counts as deleted.
     bytes = bytes.saturating_sub(share.of(going));
     let oldest_first = "SELECT id, at, bytes FROM conversation ORDER BY at, id DESC";
     let mut select = connection.prepare_cached(oldest_first)?;
@@ -49,26 +50,29 @@ pub(super) fn choose(
     Ok(gone)
 }
 
+/// When the conversation of `row` was last written; a column that cannot be read counts as new.
 fn natural_at(row: &rusqlite::Row<'_>) -> u64 {
     row.get(1).map_or(u64::MAX, natural)
 }
 
-/// Bytes of the file that are in use. Free pages are not, they are filled before the file grows.
+/// The bytes of the file that are in use. Free pages do not count, because they are filled before the file
+/// grows.
 pub(super) fn used(connection: &Connection) -> rusqlite::Result<u64> {
     let number = |name: &str| connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
     let pages = number("page_count")?.saturating_sub(number("freelist_count")?);
     Ok(natural(pages.saturating_mul(number("page_size")?)))
 }
 
-/// What a conversation takes of the file.
+/// Which part of the file a conversation uses, by its share of the counted bytes.
 struct Share {
-    /// The file.
+    /// The bytes of the file.
     of: u64,
-    /// What all conversations say that they take.
+    /// The bytes that are counted for all conversations.
     sum: i64,
 }
 
 impl Share {
+    /// The part of the file for `bytes` counted bytes.
     fn of(&self, bytes: i64) -> u64 {
         let part = i128::from(self.of) * i128::from(bytes.max(0)) / i128::from(self.sum.max(1));
         u64::try_from(part).unwrap_or(u64::MAX)

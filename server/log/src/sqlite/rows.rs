@@ -1,14 +1,14 @@
-//! The list of conversations.
+//! The list of conversations: rows in the table of conversations.
 
-use model::event::RunStatus;
 use model::frame::ConversationRow;
 use model::{ConversationId, Epoch};
 use rusqlite::{Connection, Row};
 
 use super::schema::{integer, natural, size};
 use crate::ListQuery;
+use crate::rows::{nameless, word};
 
-/// Keeps a row of the list.
+/// Stores a row of the list, unless a newer one is there.
 pub(super) fn put(connection: &Connection, key: i64, row: &ConversationRow) -> rusqlite::Result<()> {
     let update =
         "UPDATE conversation SET row = ?2, state = ?3, row_head = ?4 WHERE key = ?1 AND row_head <= ?4";
@@ -16,17 +16,6 @@ pub(super) fn put(connection: &Connection, key: i64, row: &ConversationRow) -> r
     let json = serde_json::to_string(row).unwrap_or_default();
     connection.prepare_cached(update)?.execute((key, json, row.state.map(word), integer(row.head)))?;
     Ok(())
-}
-
-/// The word for a state of a run, in the database.
-fn word(status: RunStatus) -> &'static str {
-    match status {
-        RunStatus::Running => "running",
-        RunStatus::Complete => "complete",
-        RunStatus::Error => "error",
-        RunStatus::Cancelled => "cancelled",
-        RunStatus::Interrupted => "interrupted",
-    }
 }
 
 /// A page of the list, the newest activity first.
@@ -45,7 +34,7 @@ pub(super) fn page(connection: &Connection, query: &ListQuery) -> rusqlite::Resu
     select.query_map((at, id, limit), row)?.collect()
 }
 
-/// A row as it is now: events may have come since it was kept.
+/// Reads a row. Events may have come since it was stored, so position and time are those of the conversation.
 fn row(found: &Row<'_>) -> rusqlite::Result<ConversationRow> {
     let id = conversation(found, 0)?;
     let kept = found.get_ref(4)?.as_str_or_null()?.and_then(|json| serde_json::from_str(json).ok());
@@ -58,7 +47,7 @@ fn row(found: &Row<'_>) -> rusqlite::Result<ConversationRow> {
     Ok(row)
 }
 
-/// The name of a conversation, in the column `at`.
+/// Reads the name of a conversation from the column with the index `at`.
 pub(super) fn conversation(found: &Row<'_>, at: usize) -> rusqlite::Result<ConversationId> {
     let text = found.get_ref(at)?.as_str()?;
     ConversationId::parse(text).map_err(|error| {
@@ -66,42 +55,14 @@ pub(super) fn conversation(found: &Row<'_>, at: usize) -> rusqlite::Result<Conve
     })
 }
 
-/// Of a conversation of which no row was kept yet.
-fn nameless(id: &ConversationId) -> ConversationRow {
-    ConversationRow {
-        conversation: id.clone(),
-        title: None,
-        forked_from: None,
-        state: None,
-        stalled: false,
-        activity: None,
-        epoch: Epoch::new(""),
-        head: 0,
-        started_at: 0,
-        ended_at: None,
-        at: 0,
-        runs: 0,
-        tools: 0,
-        failed: 0,
-        approvals: 0,
-        agents: 0,
-        anomalies: 0,
-        viewers: 0,
-        call: None,
-        asks: None,
-        model: None,
-        answer: None,
-        used: Vec::new(),
-    }
-}
-
-/// The conversations whose newest run goes on as far as is known, or of which more is written than their row says.
+/// The conversations whose newest run goes on according to their rows, and those with events that are newer
+/// than their rows.
 pub(super) fn unfinished(connection: &Connection) -> rusqlite::Result<Vec<ConversationId>> {
     let select = "SELECT id FROM conversation WHERE state = 'running' OR row_head < head ORDER BY key";
     connection.prepare_cached(select)?.query_map([], |found| conversation(found, 0))?.collect()
 }
 
-/// Conversations, with their keys, whose blocks a life before this one left unpacked.
+/// Conversations, with their keys, that have many unpacked blocks from earlier lives.
 pub(super) fn loose(connection: &Connection) -> rusqlite::Result<Vec<(ConversationId, i64)>> {
     let select = "SELECT id, key FROM conversation WHERE loose > 8 ORDER BY at DESC LIMIT 10000";
     connection.prepare(select)?.query_map([], |found| Ok((conversation(found, 0)?, found.get(1)?)))?.collect()

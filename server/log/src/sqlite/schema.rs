@@ -1,4 +1,4 @@
-//! What the database holds, how an older one becomes a newer one, and when a file is refused.
+//! The schema of the database, its migrations, and when a file is refused.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -6,30 +6,32 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::private;
+pub(super) use crate::numbers::{integer, natural, size};
 
-/// Stands in the head of the file, so that it is not taken for a database of another program: "Fanl".
+/// Marks the file as a log of Fanlight, so that it is not taken for another program's database: "Fanl".
 const APPLICATION: i32 = 0x4661_6e6c;
 
-/// How the schema came to be: the version of a file is how many of these it has seen. Never change one that was released.
+/// The migrations. The version of a file is the number of those that it has seen. Never change one that was
+/// released.
 const MIGRATIONS: [&str; 3] =
     [include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
 
-/// How long a connection waits for another of the same file.
+/// How long a connection waits for another one of the same file.
 const BUSY: Duration = Duration::from_secs(10);
 
-/// Pages of the write-ahead log after which a commit moves it into the file: 16 MiB.
+/// From so many pages on, a commit moves the write-ahead log into the file: 16 MiB.
 const WAL_PAGES: i64 = 4096;
 
-/// Bytes of a write-ahead log that holds nothing.
+/// The length of a write-ahead log without pages, in bytes.
 const WAL_HEADER_BYTES: u64 = 32;
 
-/// What is left of the write-ahead log after that, at most, in bytes.
+/// Most bytes of the write-ahead log that stay on the disk after that.
 const WAL_BYTES_MAX: i64 = 64 << 20;
 
 /// Why a log on disk was not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Another process has it.
+    /// Another process has the file open.
     #[error(
         "{path} is in use by another process; stop that one, or choose another file with --log sqlite:PATH"
     )]
@@ -37,27 +39,27 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
-    /// It is something else.
+    /// The file is something else than a log of Fanlight.
     #[error("{path} is no log of Fanlight; choose another file with --log sqlite:PATH, it was not changed")]
     Foreign {
         /// The file.
         path: PathBuf,
     },
-    /// The write-ahead log is there without what it belongs to.
+    /// The write-ahead log exists, but the database that it belongs to does not.
     #[error(
         "{path} {what}, and {wal} beside it holds {bytes} bytes that were written: opening would lose them; bring the database back (both files belong together), or move {wal} away to begin anew"
     )]
     Torn {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with it: missing or empty.
         what: &'static str,
         /// The write-ahead log.
         wal: PathBuf,
-        /// Its bytes.
+        /// The length of the write-ahead log, in bytes.
         bytes: u64,
     },
-    /// A later version wrote it.
+    /// A later version of Fanlight wrote the file.
     #[error(
         "{path} was written by a later version (its schema is {found}, this version knows up to {known}); start that version, or choose another file with --log sqlite:PATH"
     )]
@@ -66,7 +68,7 @@ pub enum OpenError {
         path: PathBuf,
         /// The version of its schema.
         found: usize,
-        /// The newest that is known here.
+        /// The newest version that this program knows.
         known: usize,
     },
     /// The file or its directory cannot be used.
@@ -74,7 +76,7 @@ pub enum OpenError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The database cannot be used.
@@ -82,17 +84,17 @@ pub enum OpenError {
     Database {
         /// The file.
         path: PathBuf,
-        /// What it said.
+        /// The error of the database.
         source: rusqlite::Error,
     },
 }
 
-/// The connection that writes, to a file whose schema is of today.
+/// Opens the connection that writes. The schema is up to date afterwards.
 pub(super) fn open_writer(path: &Path) -> Result<Connection, OpenError> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     check_wal(path)?;
-    // With SQLite's own means it would be readable by everybody, and so would what it makes beside it.
+    // If SQLite made the file, everybody could read it and the files beside it.
     private::open(path).map_err(|source| OpenError::File { path: path.to_path_buf(), source })?;
     let broken = |source| database_error(path, source);
     let mut connection = Connection::open_with_flags(path, flags).map_err(broken)?;
@@ -103,7 +105,8 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, OpenError> {
     Ok(connection)
 }
 
-/// Refuses an empty database beside a write-ahead log that is not: SQLite would throw that away without a word.
+/// Refuses an empty or missing database beside a write-ahead log that has pages: SQLite would delete that
+/// without a warning.
 fn check_wal(path: &Path) -> Result<(), OpenError> {
     let bytes = |path: &Path| std::fs::metadata(path).map(|metadata| metadata.len()).ok();
     let what = match bytes(path) {
@@ -120,7 +123,7 @@ fn check_wal(path: &Path) -> Result<(), OpenError> {
     }
 }
 
-/// A connection that reads.
+/// Opens a connection that only reads.
 pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
@@ -129,6 +132,7 @@ pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
+/// The error for a file that cannot be opened.
 fn database_error(path: &Path, source: rusqlite::Error) -> OpenError {
     let path = path.to_path_buf();
     if source.sqlite_error_code() == Some(ErrorCode::NotADatabase) {
@@ -137,7 +141,7 @@ fn database_error(path: &Path, source: rusqlite::Error) -> OpenError {
     OpenError::Database { path, source }
 }
 
-/// The version of the schema; 0 for a new file.
+/// The version of the schema, 0 for a new file. Fails for files of others and of later versions.
 fn version(connection: &Connection, path: &Path) -> Result<usize, OpenError> {
     let number = |sql: &str| {
         let found = connection.query_row(sql, [], |row| row.get::<_, i64>(0));
@@ -156,6 +160,7 @@ fn version(connection: &Connection, path: &Path) -> Result<usize, OpenError> {
     Ok(found)
 }
 
+/// Sets how the connection that writes uses the file.
 fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(64);
     connection.pragma_update(None, "journal_mode", "wal")?;
@@ -165,17 +170,18 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "temp_store", "memory")
 }
 
-/// Lets the file grow to `max_bytes` at most.
+/// Bounds the size of the file.
 pub(super) fn limit(connection: &Connection, max_bytes: Option<u64>) -> rusqlite::Result<()> {
     if let Some(max_bytes) = max_bytes {
         let page_bytes: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
         let pages = i64::try_from(max_bytes).unwrap_or(i64::MAX) / page_bytes.max(1);
-        // A limit that is under what the file has already becomes what it has.
+        // A bound below the present size becomes the present size.
         connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_row| Ok(()))?;
     }
     Ok(())
 }
 
+/// Applies the migrations after `version`, each in a transaction of its own.
 fn migrate(connection: &mut Connection, version: usize) -> rusqlite::Result<()> {
     for (before, migration) in MIGRATIONS.iter().enumerate().skip(version) {
         let transaction = connection.transaction()?;
@@ -186,21 +192,6 @@ fn migrate(connection: &mut Connection, version: usize) -> rusqlite::Result<()> 
         tracing::info!(schema = before + 1, "the log has a new schema");
     }
     Ok(())
-}
-
-/// A count or time as the database takes it.
-pub(super) fn integer(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// A size or limit as the database takes it.
-pub(super) fn size(number: usize) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// A count or time as it was.
-pub(super) fn natural(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! The search: what a person types, as a query of the index, and what was found, as places to look at.
+//! The search: turns what a person types into a query of the index, and what the index finds into hits.
 //!
-//! The index answers one row at a time, and what it does between two rows cannot be interrupted. So it is asked about a window
-//! of documents at a time, the newest first; between two windows the search looks whether it was stopped, and a search that
-//! was stopped knows how far it came.
+//! The index returns one row at a time, and its work between two rows cannot be interrupted. So it is asked
+//! about one window of documents after another, newest first. Between two windows the search checks whether
+//! it was stopped, and a stopped search knows how far it came.
 
 use std::time::{Duration, Instant};
 
@@ -16,19 +16,17 @@ use super::load;
 use super::schema::{integer, natural, size};
 use crate::{Finds, Hit, LogError, SearchQuery, Stop};
 
-mod query;
-mod snippet;
-mod words;
+use crate::search::words::Term;
+use crate::search::{query, snippet};
 
-use words::Term;
-
-/// Documents in the first window. Each has at most [`model::limits::DOCUMENT_BYTES_MAX`].
+/// Documents in the first window. Each has at most [`model::limits::DOCUMENT_BYTES_MAX`] bytes.
 const WINDOW: i64 = 64;
 
 /// Fewest documents of a window.
 const WINDOW_MIN: i64 = 8;
 
-/// A window that took less is followed by one of twice the size; one that took four times as much by one of half of it.
+/// After a window that took less time than this, the next one has twice the size; after one that took four
+/// times as long, half the size.
 const WINDOW_QUICK: Duration = Duration::from_millis(25);
 
 const SELECT: &str = "SELECT document.id, conversation.id, document.run, document.kind, document.item, document.name, \
@@ -37,7 +35,7 @@ const SELECT: &str = "SELECT document.id, conversation.id, document.run, documen
                       JOIN conversation ON conversation.key = document.conversation \
                       WHERE word MATCH ?1 AND word.rowid < ?2 AND word.rowid >= ?3 ORDER BY word.rowid DESC LIMIT ?4";
 
-/// What matches, the newest first, as far as the search came until `stop` was called.
+/// Returns the documents that match, newest first, as far as the search came before `stop` was called.
 pub(super) fn search(connection: &Connection, query: &SearchQuery, stop: &Stop) -> Result<Finds, LogError> {
     let query::Parsed { index: mut wanted, terms } = query::parse(&query.text)?;
     if let Some(conversation) = &query.conversation {
@@ -47,12 +45,13 @@ pub(super) fn search(connection: &Connection, query: &SearchQuery, stop: &Stop) 
     if let Some(kind) = query.kind {
         wanted = format!("{wanted} AND place : k{}", documents::word(kind));
     }
-    let _running = stop.runs(connection.get_interrupt_handle());
+    let handle = connection.get_interrupt_handle();
+    let _running = stop.runs(Box::new(move || handle.interrupt()));
     let bounds = "SELECT coalesce(min(id), 0), coalesce(max(id), 0) FROM document";
     let bounds = connection.query_row(bounds, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)));
     let (oldest, newest) = bounds.map_err(unreadable)?;
     let before = query.before.map_or(i64::MAX, integer).min(newest.saturating_add(1));
-    // One more than an answer holds says whether there are more.
+    // The caller asks for one hit more than it shows, to know whether there are more.
     let limit = query.limit.min(HITS_MAX + 1);
     let mut search = Search { connection, wanted, terms, stop, hits: Vec::new(), before, limit };
     let mut window = WINDOW;
@@ -71,21 +70,24 @@ pub(super) fn search(connection: &Connection, query: &SearchQuery, stop: &Stop) 
     Ok(Finds { hits: search.hits, stopped_at: None })
 }
 
-/// A search on its way back.
+/// A search on its way from the newest document to the oldest.
 struct Search<'a> {
     connection: &'a Connection,
-    /// As the index reads it.
+    /// The query in the language of the index.
     wanted: String,
+    /// What is marked in the snippets.
     terms: Vec<Term>,
     stop: &'a Stop,
+    /// What was found so far.
     hits: Vec<Hit>,
-    /// All documents from this number on were looked at.
+    /// All documents from this number on were searched.
     before: i64,
     limit: usize,
 }
 
 impl Search<'_> {
-    /// Looks at the documents down to `from`. False when it was stopped on the way: what was found until then counts.
+    /// Searches the documents down to `from`. False if it was stopped on the way; what was found until then
+    /// counts.
     fn look_back_to(&mut self, from: i64) -> Result<bool, LogError> {
         let mut select = self.connection.prepare_cached(SELECT).map_err(unreadable)?;
         let limit = size(self.limit - self.hits.len());
@@ -117,6 +119,7 @@ impl Search<'_> {
     }
 }
 
+/// Makes a hit of a row that the index has found.
 fn hit(found: &Row<'_>, terms: &[Term]) -> rusqlite::Result<Hit> {
     let run = RunId::new(found.get_ref(2)?.as_str()?);
     let (snippet, marks) = snippet::around_first(found.get_ref(8)?.as_str()?, terms);

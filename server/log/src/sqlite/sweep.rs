@@ -1,5 +1,6 @@
-//! Rows of conversations that went are deleted in steps, each small against a commit: whoever waits for the log waits for
-//! one step at most, however large the conversation was. What goes is not found any more from the moment that it went.
+//! The sweep: rows of removed conversations are deleted in steps, each small compared with a commit. So
+//! whoever waits for the log waits for one step at most, however large the conversation was. A removed
+//! conversation is invisible from the moment of its removal.
 
 use model::limits::LOG_SWEEP_BYTES;
 use rusqlite::{Connection, OptionalExtension as _};
@@ -10,10 +11,10 @@ use super::schema::size;
 /// Most rows of one table that a step deletes.
 const STEP_ROWS_MAX: usize = 1_000;
 
-/// Tables of which a conversation has many rows, and what says how large one is.
+/// The tables in which a conversation may have many rows, and the expression for the size of a row.
 const MANY: [(&str, &str); 2] = [("event", "length(body)"), ("attachment", "octet_length(json)")];
 
-/// Notes that the conversation `key` went. Its row must still be there.
+/// Marks the conversation `key` as removed. Its row must still exist.
 pub(super) fn went(connection: &Connection, key: i64) -> rusqlite::Result<()> {
     let insert = "INSERT INTO gone (key, bytes) SELECT key, bytes FROM conversation WHERE key = ?1";
     connection.prepare_cached(insert)?.execute([key])?;
@@ -27,17 +28,18 @@ pub(super) fn bytes(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached(sum)?.query_row([], |row| row.get(0))
 }
 
-/// Lets what was not imported as a whole go, since its life is over.
+/// Gives up imports of the previous life that did not finish.
 pub(super) fn begin(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute("UPDATE gone SET import = NULL WHERE import IS NOT NULL", []).map(drop)
 }
 
-/// Whether there is anything to be deleted.
+/// Whether there are rows to delete.
 pub(super) fn is_due(connection: &Connection) -> rusqlite::Result<bool> {
     connection.prepare_cached("SELECT 1 FROM gone WHERE import IS NULL LIMIT 1")?.exists([])
 }
 
-/// Deletes some rows, as one transaction: about [`LOG_SWEEP_BYTES`], one row at least. Returns whether more are left.
+/// Deletes some rows in one transaction: about [`LOG_SWEEP_BYTES`], and at least one row. Returns whether
+/// there are more.
 pub(super) fn step(connection: &mut Connection) -> rusqlite::Result<bool> {
     let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let select = "SELECT key FROM gone WHERE import IS NULL ORDER BY key LIMIT 1";
@@ -61,7 +63,7 @@ pub(super) fn step(connection: &mut Connection) -> rusqlite::Result<bool> {
     Ok(more)
 }
 
-/// Deletes documents of `key` as long as there are bytes `left`. Returns whether none are left.
+/// Deletes documents of `key` while bytes are `left`. Returns whether all are deleted.
 fn texts(connection: &Connection, key: i64, left: &mut usize) -> rusqlite::Result<bool> {
     let select = "SELECT id, octet_length(text) FROM document WHERE conversation = ?1 LIMIT ?2";
     let ids = within(connection, select, key, left)?;
@@ -71,7 +73,7 @@ fn texts(connection: &Connection, key: i64, left: &mut usize) -> rusqlite::Resul
     Ok(ids.1)
 }
 
-/// Deletes events and results of `key` as long as there are bytes `left`. Returns whether none are left.
+/// Deletes events and results of `key` while bytes are `left`. Returns whether all are deleted.
 fn rows(connection: &Connection, key: i64, left: &mut usize) -> rusqlite::Result<bool> {
     for (table, bytes) in MANY {
         let select = format!("SELECT id, {bytes} FROM {table} WHERE conversation = ?1 LIMIT ?2");
@@ -87,8 +89,8 @@ fn rows(connection: &Connection, key: i64, left: &mut usize) -> rusqlite::Result
     Ok(true)
 }
 
-/// The rows that `select` finds, by id, as many as there are bytes `left`; one at least while there are any. Says also
-/// whether they are all.
+/// The ids of the rows that `select` finds, as many as the bytes in `left` allow and at least one, and
+/// whether these are all.
 fn within(
     connection: &Connection,
     select: &str,

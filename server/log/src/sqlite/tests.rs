@@ -9,14 +9,13 @@ use ::model::{Envelope, Event, RunId};
 use tempfile::TempDir;
 
 use super::*;
-use crate::{Attachment, Health, Mark, reached};
+use crate::{Attachment, Hand, Health, Mark, reached};
 
 mod finding;
 mod full;
 mod imports;
 mod journaled;
 mod lives;
-mod model;
 mod refused;
 
 /// A directory with a log in it.
@@ -134,6 +133,24 @@ fn checkpoint(name: &str, history: &[Arc<Envelope>], newest: usize) -> Checkpoin
     let at = history.last().map_or(0, |envelope| envelope.at);
     let newest = history[history.len().saturating_sub(newest)..].to_vec();
     Checkpoint { row: row(name, &view, at), epoch: Epoch::new("e1"), view, at, marks: Vec::new(), newest }
+}
+
+impl crate::conformance::LogPlace for Disk {
+    fn open(&self) -> Box<dyn EventLog> {
+        Box::new(Self::open(self))
+    }
+}
+
+#[test]
+fn the_log_on_disk_keeps_every_rule_of_logs() {
+    let cases = crate::conformance::run(crate::conformance::LogKind::Lasting, &|| Box::new(Disk::new()));
+    assert!(cases >= 100, "{cases} cases");
+}
+
+#[test]
+fn i1_whatever_happens_what_was_stored_is_there_in_order_once() {
+    let new: &dyn Fn() -> Box<dyn crate::conformance::LogPlace> = &|| Box::new(Disk::new());
+    crate::conformance::run_histories(crate::conformance::LogKind::Lasting, new, 24);
 }
 
 /// Writes each event as a block of its own.

@@ -1,69 +1,15 @@
-//! Figures of calls: how many, how many failed, how long they took. A latency counts in one of a few hundred buckets
-//! whose width grows with it, so that quantiles come within 1/32 of the truth, however many calls there were.
-
-use std::collections::BTreeMap;
+//! Figures of calls, in the database.
 
 use compact_str::CompactString;
-use model::limits::{ID_BYTES_MAX, TOOLS_MAX};
+use model::limits::TOOLS_MAX;
 use rusqlite::Connection;
 
 use super::schema::{natural, size};
-use crate::{Call, ToolFigures};
+use crate::ToolFigures;
+pub(super) use crate::tools::CallCounts;
+use crate::tools::{OTHERS, quantile};
 
-/// Stands for the tools beyond the limit.
-const OTHERS: &str = "(others)";
-
-/// Buckets for each doubling, as a power of two.
-const STEP_BITS: u32 = 5;
-
-/// The calls of one commit.
-#[derive(Debug, Default)]
-pub(super) struct CallCounts {
-    tools: BTreeMap<CompactString, Counts>,
-}
-
-#[derive(Debug, Default)]
-struct Counts {
-    calls: i64,
-    failed: i64,
-    buckets: BTreeMap<u32, i64>,
-}
-
-impl CallCounts {
-    /// Counts calls that are over.
-    pub(super) fn add(&mut self, calls: &[Call]) {
-        for call in calls {
-            let end = call.name.floor_char_boundary(ID_BYTES_MAX);
-            let name = CompactString::from(call.name.get(..end).unwrap_or_default());
-            let counts = self.tools.entry(name).or_default();
-            counts.calls += 1;
-            counts.failed += i64::from(call.failed);
-            if let Some(latency_ms) = call.latency_ms {
-                *counts.buckets.entry(bucket(latency_ms)).or_default() += 1;
-            }
-        }
-    }
-}
-
-/// The bucket of a latency.
-fn bucket(latency_ms: u64) -> u32 {
-    let bits = u64::BITS - latency_ms.leading_zeros();
-    // Small ones have a bucket each; of larger ones the highest bits count.
-    let shift = bits.saturating_sub(STEP_BITS + 1);
-    let step = u32::try_from(latency_ms >> shift).unwrap_or(u32::MAX);
-    (shift << STEP_BITS) + step
-}
-
-/// The longest latency of a bucket.
-fn longest(bucket: u32) -> u64 {
-    let shift = (bucket >> STEP_BITS).saturating_sub(1);
-    let step = u64::from(bucket - (shift << STEP_BITS));
-    // A damaged file may name a bucket that no latency is in.
-    let end = u128::from(step + 1).checked_shl(shift).unwrap_or(u128::MAX);
-    u64::try_from(end.saturating_sub(1)).unwrap_or(u64::MAX)
-}
-
-/// Adds the calls of one commit.
+/// Adds the calls of one commit to the tables.
 pub(super) fn add(connection: &Connection, counts: &CallCounts) -> rusqlite::Result<()> {
     for (name, counts) in &counts.tools {
         let name = admitted(connection, name)?;
@@ -79,7 +25,7 @@ pub(super) fn add(connection: &Connection, counts: &CallCounts) -> rusqlite::Res
     Ok(())
 }
 
-/// The name under which a tool counts: its own, as long as there are not too many.
+/// The name under which a tool is counted: its own, unless there are too many tools.
 fn admitted<'a>(connection: &Connection, name: &'a str) -> rusqlite::Result<&'a str> {
     if connection.prepare_cached("SELECT 1 FROM tool WHERE name = ?1")?.exists([name])? {
         return Ok(name);
@@ -89,7 +35,7 @@ fn admitted<'a>(connection: &Connection, name: &'a str) -> rusqlite::Result<&'a 
     Ok(if tools < size(TOOLS_MAX) { name } else { OTHERS })
 }
 
-/// The figures of all tools, by name.
+/// The figures of all tools, ordered by name.
 pub(super) fn figures(connection: &Connection) -> rusqlite::Result<Vec<ToolFigures>> {
     let mut select = connection.prepare_cached("SELECT name, calls, failed FROM tool ORDER BY name")?;
     let tools = select.query_map([], |row| {
@@ -109,18 +55,3 @@ pub(super) fn figures(connection: &Connection) -> rusqlite::Result<Vec<ToolFigur
     }
     Ok(tools)
 }
-
-/// What `percent` of 100 took at most; nothing of none.
-fn quantile(buckets: &[(u32, u64)], percent: u64) -> Option<u64> {
-    let all: u128 = buckets.iter().map(|(_, calls)| u128::from(*calls)).sum();
-    let rank = (all * u128::from(percent)).div_ceil(100).max(1);
-    let mut below = 0;
-    let found = buckets.iter().find(|(_, calls)| {
-        below += u128::from(*calls);
-        below >= rank
-    });
-    found.map(|(bucket, _)| longest(*bucket))
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,44 +1,15 @@
 //! The newest state of each conversation that was kept: from there it is read back quickly.
 
-use std::io::{BufReader, BufWriter, Read as _};
-
-use flate2::Compression;
-use flate2::read::ZlibDecoder;
-use flate2::write::ZlibEncoder;
-use model::{Seq, View, snapshot};
+use model::{Seq, View};
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::blocks::unreadable;
 use super::schema::integer;
 use crate::LogError;
+use crate::blocks::unreadable;
+pub(super) use crate::views::pack;
+use crate::views::unpack;
 
-/// Most bytes of a state's JSON that are in memory beside the state. What is larger is read piece by piece, which takes longer.
-const AT_ONCE: usize = 1 << 20;
-
-/// How much of a state is packed or unpacked in one step, in bytes.
-const STEP: usize = 64 << 10;
-
-/// `view` as it is kept: its snapshot with zlib, made piece by piece.
-pub(super) fn pack(view: &View) -> Vec<u8> {
-    let mut packer = BufWriter::with_capacity(STEP, ZlibEncoder::new(Vec::new(), Compression::fast()));
-    // Memory takes all bytes, and a view holds nothing that cannot be written.
-    drop(serde_json::to_writer(&mut packer, view));
-    packer.into_inner().ok().and_then(|packer| packer.finish().ok()).unwrap_or_default()
-}
-
-/// The view that was packed to `body`.
-fn unpack(body: &[u8]) -> Result<View, LogError> {
-    let mut plain = ZlibDecoder::new(body);
-    let mut begun = Vec::with_capacity(body.len().saturating_mul(4).min(AT_ONCE));
-    plain.by_ref().take(AT_ONCE as u64).read_to_end(&mut begun).map_err(unreadable)?;
-    if begun.len() < AT_ONCE {
-        return snapshot::decode(&begun).map_err(unreadable);
-    }
-    let whole = BufReader::with_capacity(STEP, begun.as_slice().chain(plain));
-    serde_json::from_reader(whole).map_err(unreadable)
-}
-
-/// Keeps a packed state, unless a newer one is there. Returns the bytes that this takes more.
+/// Stores a packed state, unless a newer one is there. Returns by how many bytes the table grows.
 pub(super) fn put(connection: &Connection, key: i64, seq: Seq, body: &[u8]) -> rusqlite::Result<i64> {
     let select = "SELECT seq, length(body) FROM checkpoint WHERE conversation = ?1";
     let mut select = connection.prepare_cached(select)?;
@@ -52,39 +23,10 @@ pub(super) fn put(connection: &Connection, key: i64, seq: Seq, body: &[u8]) -> r
     Ok(integer(body.len() as u64) - before.map_or(0, |(_, bytes)| bytes))
 }
 
-/// The newest state that was kept; the empty one where there is none.
+/// The newest stored state; the empty one if none was stored.
 pub(super) fn read(connection: &Connection, key: i64) -> Result<View, LogError> {
     let select = "SELECT body FROM checkpoint WHERE conversation = ?1";
     let mut select = connection.prepare_cached(select).map_err(unreadable)?;
     let view = select.query_row([key], |row| Ok(unpack(row.get_ref(0)?.as_blob()?)));
     view.optional().map_err(unreadable)?.unwrap_or_else(|| Ok(View::default()))
-}
-
-#[cfg(test)]
-mod tests {
-    use model::event::{Kind, Message};
-    use model::fold::fold;
-    use model::{Envelope, Event, MessageId, RunId, snapshot, testkit};
-    use proptest::prelude::*;
-
-    use super::{AT_ONCE, pack, unpack};
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(16))]
-
-        /// A state that is larger than what is read at once holds the same when it comes back, whatever is in it.
-        #[test]
-        fn a_large_state_is_read_back_as_it_was(history in testkit::history(0..60)) {
-            let mut view = testkit::folded(&history);
-            let text = "word \u{1f600} \"quoted\" \n".repeat(AT_ONCE / 20);
-            let large = Message { message: MessageId::new("large"), role: "user".into(), text: text.as_str().into() };
-            let event = Event::new(&RunId::none(), Kind::Message(large));
-            let seq = view.seq + 1;
-            let envelope = Envelope { event, seq, at: seq, producer_at: None, publisher: None, by_hub: false };
-            fold(&mut view, &envelope, &mut |_| {});
-            let plain = snapshot::encode(&view);
-            prop_assert!(plain.len() > AT_ONCE);
-            prop_assert_eq!(&snapshot::encode(&unpack(&pack(&view)).unwrap()), &plain);
-        }
-    }
 }

@@ -1,8 +1,9 @@
-//! How far the log has come, in a small file beside the database: so a start notices when the database, or the write-ahead
-//! log that belongs to it, has less than was acked.
+//! The watermark: how far the log has come, in a small file beside the database. With it a start notices when
+//! the database, or its write-ahead log, has less than was acknowledged.
 //!
-//! The file holds one line of JSON, which is written over after each commit. It is never ahead of what was committed. It is
-//! not brought to the disk: after a loss of power it may be older than the database, and then nothing is noticed.
+//! The file has one line of JSON, which is overwritten after each commit, so it is never ahead of what was
+//! committed. It is not synced: after a loss of power it may be older than the database, and then nothing is
+//! noticed.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -14,13 +15,13 @@ use serde::{Deserialize, Serialize};
 use super::private;
 use crate::Missing;
 
-/// Bytes of the line, filled up with spaces: it is written over as a whole.
+/// The length of the line in bytes. It is filled up with spaces, so that it is overwritten as a whole.
 const LINE_BYTES: usize = 256;
 
-/// What is behind the name of the database.
+/// The suffix of the file, after the name of the database.
 const SUFFIX: &str = ".mark";
 
-/// Where the system says which of its lives this is.
+/// The file in which Linux names the current boot.
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
 /// How far a log has come.
@@ -28,31 +29,32 @@ const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 pub(super) struct Watermark {
     /// The life of the log.
     pub(super) life: i64,
-    /// Its transactions so far.
+    /// How many transactions and entries this life has committed.
     pub(super) commits: u64,
-    /// Those of them that survive the loss of power.
+    /// How many of those survive a loss of power.
     pub(super) synced: u64,
-    /// When the newest was made, in milliseconds since 1970.
+    /// When the newest was committed, in milliseconds since 1970.
     pub(super) at: u64,
-    /// The life of the system: what is not synced need not be there in the next.
+    /// The boot of the system. What is not synced need not be there after the next boot.
     boot: String,
 }
 
 impl Watermark {
-    /// What is missing in a database whose newest life is `life`, with so many `commits`, the newest made at `at`.
+    /// What is missing in a database whose newest life is `life`, with `commits` commits, the newest of them
+    /// at `at`; `None` if nothing is.
     pub(super) fn missing(&self, life: i64, commits: u64, at: u64) -> Option<Missing> {
         let expected = if self.boot == boot() { self.commits } else { self.synced };
         let found = if life == self.life { commits } else { 0 };
         let is_behind = life < self.life || (life == self.life && found < expected);
-        // A life of which nothing is there was begun with a transaction of its own.
+        // A life of which nothing is there had a first transaction too, which began it.
         let begun = u64::from(life < self.life);
         let commits = expected.saturating_sub(found).saturating_add(begun);
         is_behind.then_some(Missing { commits, from: at, to: self.at })
     }
 }
 
-/// What the file beside `database` says; nothing where there is none that can be read, or it names a life that no log
-/// reaches: one number more must be left for the life that begins.
+/// Reads the file beside `database`. `None` if there is none, if it cannot be parsed, or if its life is
+/// higher than a log can reach: the life that begins now needs a number above it.
 pub(super) fn read(database: &Path) -> Option<Watermark> {
     let mut line = String::new();
     let file = File::open(private::beside(database, SUFFIX)).ok()?;
@@ -61,17 +63,19 @@ pub(super) fn read(database: &Path) -> Option<Watermark> {
     u64::try_from(read.life).is_ok_and(|life| life <= NUMBER_MAX).then_some(read)
 }
 
-/// Writes the file.
+/// Writes the watermark. Shared by the writer and the journal.
 #[derive(Debug)]
 pub(super) struct Marker {
+    /// The file; `None` once it could not be written.
     file: Option<File>,
     watermark: Watermark,
-    /// The newest number that was given to a transaction or an entry.
+    /// The newest number that was given to a transaction or an entry of the journal.
     begun: u64,
 }
 
 impl Marker {
-    /// Of the file beside `database`, for a new `life`.
+    /// Opens the file beside `database` for a new `life`. If it cannot be opened, a warning says so and
+    /// missing events go unnoticed.
     pub(super) fn open(database: &Path, life: i64, at: u64) -> Self {
         let path = private::beside(database, SUFFIX);
         let file = private::open(&path).inspect_err(|error| {
@@ -83,13 +87,14 @@ impl Marker {
         marker
     }
 
-    /// The number of a transaction, or an entry of the journal, that begins. They rise; one that fails leaves its own unused.
+    /// Gives a number to a transaction or an entry of the journal that begins. Numbers rise; one that fails
+    /// leaves its number unused.
     pub(super) fn begin(&mut self) -> u64 {
         self.begun += 1;
         self.begun
     }
 
-    /// Notes that what has the number `commit` was committed, at `at`.
+    /// Notes that `commit` was committed at `at`, and whether it survives a loss of power.
     pub(super) fn committed(&mut self, commit: u64, at: u64, synced: bool) {
         self.watermark.commits = self.watermark.commits.max(commit);
         self.watermark.at = at;
@@ -99,9 +104,10 @@ impl Marker {
         self.write();
     }
 
+    /// Overwrites the line. After a failure the watermark is no longer written.
     fn write(&mut self) {
         let Some(file) = &mut self.file else { return };
-        // Numbers and a short name: this cannot fail to be written, and it fits.
+        // The line has only numbers and a short name, so it can be encoded and fits.
         let mut line = serde_json::to_vec(&self.watermark).unwrap_or_default();
         line.resize(LINE_BYTES - 1, b' ');
         line.push(b'\n');
@@ -113,7 +119,7 @@ impl Marker {
     }
 }
 
-/// The life of the system; empty where it does not say.
+/// The id of the current boot; empty if the system does not name it.
 fn boot() -> String {
     let mut boot = std::fs::read_to_string(BOOT).unwrap_or_default();
     boot.truncate(boot.trim_end().len());

@@ -1,4 +1,5 @@
-//! The one thread that writes: takes what waits, writes it in one transaction, says how far it has come.
+//! The writer: the one thread that writes to the database. It takes what waits, writes it in one transaction,
+//! and reports how far it has come.
 //!
 //! ```text
 //!        ┌──────────────── well ────────────────┐
@@ -31,44 +32,45 @@ use super::watermark::Marker;
 use crate::Fault;
 use crate::clock;
 
-/// The first pause after a failure; each further one is twice as long.
+/// The first pause after a failure; each further pause is twice as long.
 const PAUSE_MIN: Duration = Duration::from_millis(20);
 
 /// The longest pause after a failure.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
-/// Failures after which a log that is to be closed gives up.
+/// How many failures make a log give up that is to be closed.
 const TRIES_WHEN_CLOSING: u32 = 3;
 
-/// Ops in a row that are refused before the database itself is held to be broken, and nothing more is set aside.
+/// How many operations in a row may be refused before the database counts as broken and nothing more is set
+/// aside.
 const REFUSED_IN_A_ROW_MAX: u32 = 32;
 
-/// Steps of deleting that are taken at once when the disk is full: 64 MiB.
+/// How many steps of deleting are made at once when the disk is full: 64 MiB.
 const SWEEPS_WHEN_FULL: usize = 64;
 
-/// The thread that writes, and all that it needs. It owns the one connection that writes; whatever way it ends, it says how far it
-/// came, so that nobody waits for it forever.
+/// The writing thread and everything that it needs. It owns the one connection that writes. Whichever way it
+/// ends, it says how far it came, so that nobody waits for it forever.
 #[derive(Debug)]
 pub(super) struct Writer {
     pub(super) connection: Connection,
     pub(super) queue: Arc<Queue>,
     pub(super) packer: Arc<Packer>,
     pub(super) tally: Arc<Tally>,
-    /// Which life of the file this is.
+    /// The life of the file that writes.
     pub(super) life: i64,
     pub(super) known: Known,
-    /// Since when it fails, in milliseconds since 1970.
+    /// Since when writing has failed, in milliseconds since 1970; `None` while it works.
     pub(super) failing_since: Option<u64>,
-    /// Whether commits reach the disk at once.
+    /// Whether commits are synced at present.
     pub(super) synced: bool,
-    /// How far this life has come.
+    /// The watermark of this life.
     pub(super) marker: Arc<Mutex<Marker>>,
-    /// What is stored and not rows yet; nothing where it cannot be written.
+    /// The journal, which is emptied as its appends become rows; `None` if it cannot be written.
     pub(super) journal: Option<Arc<Journal>>,
     pub(super) aside: Aside,
-    /// Ops that were refused since the last commit.
+    /// How many operations were refused since the last commit.
     pub(super) refused: u32,
-    /// How often the group that is written was cut in half.
+    /// How often the group that is being written was cut in half.
     pub(super) halvings: u32,
 }
 
@@ -94,7 +96,7 @@ impl Writer {
         }
     }
 
-    /// Writes `group`, however long that takes. Fails when the log ends before.
+    /// Writes `group`, however long that takes. Fails if the log ends before.
     fn write(&mut self, mut group: Vec<Queued>) -> Result<(), ()> {
         let mut pause = PAUSE_MIN;
         let mut tries = 0;
@@ -124,15 +126,16 @@ impl Writer {
         Ok(())
     }
 
-    /// Notes that `group` will not be written.
+    /// Counts `group` as not written.
     fn leave(&self, group: &[Queued]) -> Result<(), ()> {
         self.queue.unwritten(group.iter());
         Err(())
     }
 
-    /// Writes each half of a group that the database refuses, so that only what it refuses alone is left out.
+    /// Writes each half of a group that the database refuses, so that only those operations are left out that
+    /// it refuses by themselves.
     fn halve(&mut self, mut group: Vec<Queued>, error: &rusqlite::Error) -> Result<(), ()> {
-        // What is told to be written is told by tickets: none of the second half may be below one of the first.
+        // Progress is reported by ticket, so no ticket of the second half may be below one of the first.
         group.sort_by_key(|queued| queued.ticket);
         let second = group.split_off(group.len() / 2);
         if group.is_empty() {
@@ -147,7 +150,7 @@ impl Writer {
         written
     }
 
-    /// Goes on without an op that the database refuses.
+    /// Sets an operation aside that the database refuses by itself, and goes on.
     #[expect(clippy::unnecessary_wraps, reason = "it is one of the ways in which a group ends")]
     fn set_aside(&mut self, queued: Queued, error: &rusqlite::Error) -> Result<(), ()> {
         self.refused += 1;
@@ -168,10 +171,10 @@ impl Writer {
         Ok(())
     }
 
-    /// One transaction. Also says whether it survives the loss of power.
+    /// Writes `group` as one transaction. Also returns whether it survives a loss of power.
     fn commit(&mut self, group: &[Queued], part: Part) -> rusqlite::Result<(Outcome, bool)> {
         #[cfg(any(test, feature = "testkit"))]
-        self.queue.disk()?;
+        full(&self.queue)?;
         let synced = group.iter().any(|queued| queued.op.is_synced());
         if synced != self.synced {
             let word = if synced { "full" } else { "normal" };
@@ -194,7 +197,7 @@ impl Writer {
                     0
                 }
             };
-            // Also what brings a commit without other changes to the disk.
+            // This is also the change that syncs a commit without other changes.
             let count = "UPDATE life SET commits = ?2, written_at = ?3, synced_at = synced_at + ?4, \
                          applied = max(applied, ?5) WHERE number = ?1";
             let mut count = transaction.prepare_cached(count)?;
@@ -213,6 +216,7 @@ impl Writer {
         committed
     }
 
+    /// Reports that `group` is written, and hands on what can be packed.
     fn wrote(&mut self, group: Vec<Queued>, outcome: Outcome, synced: bool) {
         if self.failing_since.take().is_some() {
             tracing::info!("the log writes again");
@@ -232,16 +236,17 @@ impl Writer {
             {
                 let kept = self.packer.keep(*key, checkpoint);
                 if let Err(checkpoint) = kept {
-                    // The packer is gone. Under its key: by now the name may be that of another conversation.
+                    // The packer has ended. The view goes by key, because the name may belong to another
+                    // conversation by now.
                     self.queue.put(Op::View(Box::new(PackedView::of(*key, *checkpoint))));
                 }
             }
         }
     }
 
-    /// Takes over what a commit of `group` did beside what it wrote, before it is told to be written.
+    /// Acts on the outcome of a commit of `group`, before its tickets are reported as written.
     fn count(&self, outcome: &Outcome, group: &[Queued]) {
-        self.tally.commit(outcome);
+        self.tally.commit(outcome.made, outcome.removed);
         self.leave_out(&outcome.misfits, group);
         for ticket in &outcome.lost {
             self.queue.lose(*ticket);
@@ -251,7 +256,8 @@ impl Writer {
         }
     }
 
-    /// Sets aside appends that do not continue what is written: those behind one that the database refused, for one.
+    /// Sets appends aside that do not continue what is written, for example after one that the database
+    /// refused.
     fn leave_out(&self, misfits: &[(u64, Seq)], group: &[Queued]) {
         let of = |ticket: u64| group.iter().find(|queued| queued.ticket == ticket).map(|queued| &queued.op);
         let why = |head: Seq| format!("the events do not continue the log, which ends at {head}");
@@ -264,7 +270,7 @@ impl Writer {
         }
     }
 
-    /// Deletes some rows of conversations that went. Returns whether more are left and can be deleted.
+    /// Deletes some rows of removed conversations. Returns whether more can be deleted.
     fn sweep(&mut self) -> bool {
         let began = Instant::now();
         match sweep::step(&mut self.connection) {
@@ -284,6 +290,7 @@ impl Writer {
         }
     }
 
+    /// Reports that nothing can be written, and why.
     fn failed(&mut self, error: &rusqlite::Error) {
         let since = *self.failing_since.get_or_insert_with(|| {
             tracing::warn!(%error, "the log cannot write");
@@ -294,10 +301,10 @@ impl Writer {
         self.queue.failed(Fault { code, what: Arc::from(error.to_string()), since });
     }
 
-    /// Lets conversations go before the rest is tried again: what is to be written may need their room.
+    /// Makes room before the next attempt: removals are written first, and rows are deleted.
     fn make_room(&mut self, group: &mut Vec<Queued>) {
         let waiting = self.queue.rest();
-        // What waits comes after the other half of a group that was cut.
+        // What waits must come after the other half of a group that was cut in half.
         if self.halvings == 0 && waiting.iter().any(|queued| matches!(queued.op, Op::Remove(_))) {
             group.extend(waiting);
         } else {
@@ -311,12 +318,12 @@ impl Writer {
                 break;
             }
         }
-        // What is in the write-ahead log goes into the file, and the log begins again in the room that it has.
-        // When that fails too, the next commit says so.
+        // This moves the write-ahead log into the file, and the log begins again in the room that it has. If
+        // that fails too, the next commit reports it.
         drop(self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_row| Ok(())));
     }
 
-    /// Commits the removals of `group` by themselves, if they can be.
+    /// Commits the removals of `group` by themselves, if possible.
     fn remove_first(&mut self, group: &mut Vec<Queued>) {
         removals_first(group);
         let removals = group.iter().take_while(|queued| matches!(queued.op, Op::Remove(_))).count();
@@ -333,7 +340,7 @@ impl Writer {
         let bytes: usize = removals.iter().map(|queued| queued.bytes).sum();
         let last = removals.iter().map(|queued| queued.ticket).max().unwrap_or(0);
         match group.last_mut() {
-            // Of one of them it is told when all before it is written.
+            // Their tickets are reported once everything before them is written.
             Some(end) => {
                 end.ticket = end.ticket.max(last);
                 end.bytes += bytes;
@@ -342,7 +349,7 @@ impl Writer {
         }
     }
 
-    /// Notes that the log ended well.
+    /// Records that the log ended well.
     fn close(&mut self) {
         let closed = self.note_the_end();
         if let Err(error) = closed {
@@ -350,6 +357,8 @@ impl Writer {
         }
     }
 
+    /// Writes the end of this life. Conversations with a hole are marked as unsound, so that they go on in a
+    /// new epoch.
     fn note_the_end(&mut self) -> rusqlite::Result<()> {
         self.connection.pragma_update(None, "synchronous", "full")?;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -372,21 +381,32 @@ impl Drop for Writer {
             let (what, since) = (Arc::from("a fault of the log"), clock::now_ms());
             self.queue.failed(Fault { code: "disk_failing", what, since });
         }
-        // Whoever waits, waits no longer.
+        // Nobody waits any longer for a thread that has ended.
         self.queue.end(Stage::Dropped);
     }
 }
 
-/// Which part of what waits a transaction writes.
+/// What a commit comes to on a disk that a test makes out to be full.
+#[cfg(any(test, feature = "testkit"))]
+fn full(queue: &Queue) -> rusqlite::Result<()> {
+    if !queue.is_full() {
+        return Ok(());
+    }
+    let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL);
+    Err(rusqlite::Error::SqliteFailure(error, Some(String::from("made up: the disk is full"))))
+}
+
+/// Which operations a transaction writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// What comes next.
+    /// Those that come next.
     Next,
-    /// Removals, ahead of what came before them.
+    /// Removals, before older operations.
     Ahead,
 }
 
-/// Notes that the conversations which `removals` remove went before what waited was written.
+/// Records that the conversations of `removals` went before older operations on them were written, so that a
+/// replay of the journal does not bring them back.
 fn void(connection: &Connection, removals: &[Queued]) -> rusqlite::Result<()> {
     let note = "INSERT OR REPLACE INTO void (conversation, ticket) VALUES (?1, ?2)";
     let mut note = connection.prepare_cached(note)?;
@@ -398,7 +418,8 @@ fn void(connection: &Connection, removals: &[Queued]) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Whether the database refuses what is to be written, on a disk that works. All else is held to pass with time.
+/// Whether the database refuses the values themselves, although the disk works. All other errors count as
+/// temporary.
 pub(super) fn is_refusal(error: &rusqlite::Error) -> bool {
     use ErrorCode::{ApiMisuse, ConstraintViolation, ParameterOutOfRange, TooBig, TypeMismatch, Unknown};
 
@@ -409,12 +430,12 @@ pub(super) fn is_refusal(error: &rusqlite::Error) -> bool {
                 ApiMisuse | ConstraintViolation | ParameterOutOfRange | TooBig | TypeMismatch | Unknown
             )
         }
-        // A value that cannot be turned into one of the database, or back.
+        // A value that cannot be converted to one of the database, or back.
         None => true,
     }
 }
 
-/// Removals to the front; what was to be written of those conversations before, never is.
+/// Moves removals to the front, and drops older operations on their conversations.
 fn removals_first(group: &mut Vec<Queued>) {
     let is_removal = |queued: &Queued| matches!(queued.op, Op::Remove(_));
     let gone: Vec<(u64, ConversationId)> = group
@@ -434,7 +455,7 @@ fn removals_first(group: &mut Vec<Queued>) {
         stays
     });
     group.sort_by_key(|queued| (!is_removal(queued), queued.ticket));
-    // The group counts as a whole: its last ticket and all its bytes, whatever of it went.
+    // The group is reported as a whole: by its last ticket and all its bytes, dropped ones included.
     if let Some(end) = group.last_mut() {
         end.ticket = end.ticket.max(last);
         end.bytes += bytes;

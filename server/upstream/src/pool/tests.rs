@@ -8,13 +8,13 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 use crate::config::{Api, Upstream};
-use crate::egress::Egress;
+use crate::surroundings::Surroundings;
 
 type TestPool = Pool<Full<Bytes>>;
 
 fn pool() -> TestPool {
     let upstream = Upstream::new("x", "http://127.0.0.1:1", Api::OpenAi).unwrap();
-    Pool::new(Connector::new(&upstream, &Egress::direct()).unwrap())
+    Pool::new(Connector::new(&upstream, &Surroundings::without_proxies()).unwrap())
 }
 
 async fn streams() -> (crate::connect::Stream, TcpStream) {

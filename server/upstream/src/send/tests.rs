@@ -8,6 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::*;
 use crate::config::Api;
 use crate::connect::PULSE;
+use crate::egress::Egress;
 use crate::http2::Http2;
 
 type Text = http_body_util::Full<Bytes>;

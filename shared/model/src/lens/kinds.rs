@@ -68,7 +68,7 @@ impl Kinds {
             .chain(WORDS.into_iter().filter(move |(_, family)| self.has(*family)).map(|(word, _)| word))
     }
 
-    /// Every kind.
+    /// The choice of every kind that can be chosen.
     pub(crate) fn all() -> Self {
         Self(WORDS.iter().fold(0, |bits, (_, family)| bits | bit(*family)))
     }

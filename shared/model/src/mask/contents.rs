@@ -105,10 +105,12 @@ impl Mask {
     fn kind(&self, kind: &Kind, mark: &EventEffects, run: Option<&RunView>) -> Told {
         let is_thinking = |part| self.hides_part(run.and_then(|run| run.parts.get(part)));
         match kind {
-            Kind::PartDelta { part, .. } if is_thinking(part) => match mark.has(LATE) {
-                true => Told::Trace,
-                false => Told::Instead(Kind::PartDelta { part: part.clone(), off: Some(0), text: "".into() }),
-            },
+            Kind::PartDelta { part, .. } if is_thinking(part) => {
+                if mark.has(LATE) {
+                    return Told::Trace;
+                }
+                Told::Instead(Kind::PartDelta { part: part.clone(), off: Some(0), text: "".into() })
+            }
             Kind::PartReplace { part, .. } if is_thinking(part) => {
                 Told::Instead(Kind::PartReplace { part: part.clone(), text: String::new() })
             }

@@ -35,8 +35,8 @@ fn told(seed: Vec<Arc<Envelope>>) -> Vec<Arc<Envelope>> {
         match &mut event.kind {
             Kind::ToolStart(start) => start.name = tool_name(start.tool.as_str()).into(),
             Kind::ToolCall { tool, name, .. } => *name = Some(tool_name(tool.as_str()).into()),
-            Kind::Message(message) if number % 3 == 0 => message.role = "tool".into(),
-            Kind::Status { .. } if number % 3 == 0 => {
+            Kind::Message(message) if number.is_multiple_of(3) => message.role = "tool".into(),
+            Kind::Status { .. } if number.is_multiple_of(3) => {
                 event.kind = Kind::Raw { name: "x".into(), value: Json::string("raw") };
             }
             Kind::Anomaly(_) => continue,
@@ -116,7 +116,7 @@ fn altered(mask: &Mask, envelope: &Envelope, view: &View, salt: u64) -> Envelope
         run.and_then(|run| run.tools.get(tool)).map_or(String::new(), |tool| tool.name.to_string())
     };
     let other = format!("other {salt} {}", "é".repeat((salt % 40) as usize));
-    let off = (salt % 3 != 0).then_some(salt % 500);
+    let off = (!salt.is_multiple_of(3)).then_some(salt % 500);
     let used = |usage: &mut Option<Usage>| {
         if usage.is_some() && mask.hides(Hideable::Costs) {
             let cost = Some(Cost::new(salt, Currency::USD));
@@ -134,7 +134,7 @@ fn altered(mask: &Mask, envelope: &Envelope, view: &View, salt: u64) -> Envelope
             (*at, *text) = (off, other.into());
         }
         Kind::ToolCall { tool, arguments, .. } if mask.hides_arguments_of(&name(tool)) => {
-            *arguments = (salt % 2 == 0).then_some(other);
+            *arguments = salt.is_multiple_of(2).then_some(other);
         }
         Kind::ApprovalRequest { tool, text } if mask.hides_arguments_of(&name(tool)) => *text = Some(other),
         Kind::ToolOutput { tool, off: at, text } if mask.hides_results_of(&name(tool)) => {
@@ -142,10 +142,10 @@ fn altered(mask: &Mask, envelope: &Envelope, view: &View, salt: u64) -> Envelope
         }
         Kind::ToolResult(result) if mask.hides_results_of(&name(&result.tool)) => {
             result.output = Json::string(&other);
-            result.files = (salt % 2 == 0).then(|| Json::string(&other));
-            result.embeds = (salt % 5 == 0).then(|| Json::string(&other));
+            result.files = salt.is_multiple_of(2).then(|| Json::string(&other));
+            result.embeds = salt.is_multiple_of(5).then(|| Json::string(&other));
             let reference = ResultRef { bytes: 9_000_000 + salt, hash: format!("{salt:032x}").into() };
-            result.reference = (salt % 3 == 0).then_some(reference);
+            result.reference = salt.is_multiple_of(3).then_some(reference);
         }
         Kind::Message(message) if mask.hides_message_of(&message.role) => message.text = other,
         Kind::AgentStart(start) => {
@@ -173,7 +173,7 @@ fn altered(mask: &Mask, envelope: &Envelope, view: &View, salt: u64) -> Envelope
 fn everything(mask: &Mask, lens: &Lens, history: &[Arc<Envelope>], steps: &[usize]) -> String {
     let (mut view, mut marks) = (View::default(), Vec::new());
     let mut out = String::new();
-    let mut say = |what: &str, text: &str| out.push_str(&format!("{what} {text}\n"));
+    let mut say = |what: &str, text: &str| out.extend([what, " ", text, "\n"]);
     let json = |envelope: &Envelope| serde_json::to_string(envelope).unwrap();
     let mut at = 0;
     let mut steps = steps.iter().cycle();
@@ -188,16 +188,22 @@ fn everything(mask: &Mask, lens: &Lens, history: &[Arc<Envelope>], steps: &[usiz
         match mask.pass(&mask.narrowed(lens), stretch, &marks, &view) {
             None => say("reset", ""),
             Some(told) => {
-                conflate(&told).iter().for_each(|envelope| say("event", &json(envelope)));
+                for envelope in conflate(&told) {
+                    say("event", &json(&envelope));
+                }
             }
         }
         let told = mask.read(stretch, &view);
-        told.iter().for_each(|envelope| say("read", &json(envelope)));
+        for envelope in told {
+            say("read", &json(&envelope));
+        }
         say("snapshot", &bytes(&shown(mask, lens, &view)));
         at = to;
     }
     let last = mask.view(&view);
-    unfold(&last).iter().for_each(|envelope| say("unfolded", &json(envelope)));
+    for envelope in unfold(&last) {
+        say("unfolded", &json(&envelope));
+    }
     say("summary", &serde_json::to_string(&summary(&last)).unwrap());
     out
 }

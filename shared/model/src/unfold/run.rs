@@ -98,6 +98,13 @@ impl<'a> RunUnfolder<'a> {
         }
     }
 
+    /// Tells all the rest of a run that is over, and nothing of one that goes on.
+    pub(super) fn finish_if_over(&mut self, out: &mut UnfoldedEvents) {
+        if !self.run.is_running() {
+            self.finish(out);
+        }
+    }
+
     /// Tells all the rest.
     pub(super) fn finish(&mut self, out: &mut UnfoldedEvents) {
         if std::mem::replace(&mut self.is_finished, true) {

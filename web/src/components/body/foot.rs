@@ -34,8 +34,8 @@ pub(super) fn Timing(ids: Ids) -> impl IntoView {
     };
     let attempts = move || {
         let told = ids.with_value(|(run, id)| {
-            store.track(&model::fold::ViewChange::Run(run.clone()));
-            store.view(|view| {
+            store.reading.track(&model::fold::ViewChange::Run(run.clone()));
+            store.reading.view(|view| {
                 let run = view.runs.get(run)?;
                 let told = earlier_attempts(run, id).into_iter().enumerate().filter_map(|(at, before)| {
                     let tool = run.tools.get(&before)?;

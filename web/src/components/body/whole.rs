@@ -16,8 +16,8 @@ use crate::whole::{self, Loaded, Side};
 
 /// Asks the hub for the whole result of a call, as JSON; else why not, for the reader.
 async fn fetch(store: Store, run: &RunId, id: &ToolCallId) -> Result<Arc<str>, String> {
-    let reference = store.view(|view| view.runs.get(run)?.tools.get(id)?.result_ref.clone());
-    let Some((conversation, reference)) = store.conversation.get_untracked().zip(reference) else {
+    let reference = store.reading.view(|view| view.runs.get(run)?.tools.get(id)?.result_ref.clone());
+    let Some((conversation, reference)) = store.reading.conversation.get_untracked().zip(reference) else {
         return Err("The rest of it is not here.".to_owned());
     };
     let text = browser::fetch_text(&route::result_path(&conversation, &reference.hash)).await?;
@@ -58,7 +58,7 @@ pub(super) fn copy(store: Store, ids: Ids, side: Side, loaded: RwSignal<Loaded>,
 /// Copies the result of a call that has the focus.
 pub(crate) fn copy_result(store: Store, run: RunId, id: ToolCallId) {
     let read = move |run: &RunId, id: &ToolCallId, json: Option<&str>| {
-        store.view(|view| whole::copied(view.runs.get(run)?.tools.get(id)?, Side::Result, json))
+        store.reading.view(|view| whole::copied(view.runs.get(run)?.tools.get(id)?, Side::Result, json))
     };
     if let Some(text) = read(&run, &id, None) {
         return store.copy(&text, "Copied", |_| {});

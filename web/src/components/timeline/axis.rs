@@ -36,7 +36,7 @@ pub(super) fn Axis(chart: Chart) -> impl IntoView {
     let release = move |_| {
         is_down.set_value(false);
         // The right end is the present.
-        let is_at_end = store.replay.with_untracked(|replay| {
+        let is_at_end = store.replay.told.with_untracked(|replay| {
             replay.as_ref().is_some_and(|it| it.at > 0 && it.at >= it.total && it.missing == 0 && !it.is_cut)
         });
         if is_at_end {
@@ -50,7 +50,7 @@ pub(super) fn Axis(chart: Chart) -> impl IntoView {
         });
         ticks.collect_view()
     };
-    let is_replaying = move || store.replay.with(Option::is_some);
+    let is_replaying = move || store.replay.is_on();
     view! {
         <div class="tl-top">
             <span class="tl-corner meta num">{move || at(chart)}</span>
@@ -67,6 +67,6 @@ pub(super) fn Axis(chart: Chart) -> impl IntoView {
 
 /// Where the playhead stands.
 fn at(chart: Chart) -> Option<String> {
-    let clock = chart.store.replay.with(|replay| replay.as_ref().and_then(|replay| replay.clock))?;
+    let clock = chart.store.replay.told.with(|replay| replay.as_ref().and_then(|replay| replay.clock))?;
     Some(browser::time_of_day(clock))
 }

@@ -23,11 +23,11 @@ pub(super) fn Line(
     let call = if let Key::Tool(_, call) = &key { Some(call.to_string()) } else { None };
     let is_part = matches!(key, Key::Part(..));
     let (Key::Run(run) | Key::Agent(run, _) | Key::Part(run, _) | Key::Tool(run, _)) = &key;
-    let silent_since = store.silent_since(run);
+    let silent_since = store.reading.silent_since(run);
     let key = StoredValue::new(key);
     let face = Memo::new(move |_| {
         chart.beat.track();
-        key.with_value(|key| store.view(|view| face(view, key))).unwrap_or_default()
+        key.with_value(|key| store.reading.view(|view| face(view, key))).unwrap_or_default()
     });
     let top = move || {
         #[expect(clippy::cast_precision_loss, reason = "rows of a page")]

@@ -135,7 +135,7 @@ fn stick(chart: Chart, frame: Frame, count: Memo<usize>) {
         frame.look();
         let was_at_end =
             was.is_none_or(|was| frame.top.get_untracked() + frame.height.get_untracked() >= px(was) - row);
-        if was_at_end && chart.store.running.get_untracked() {
+        if was_at_end && chart.store.reading.running.get_untracked() {
             browser::before_paint(move || frame.scroll_to(px(count)));
         }
         count

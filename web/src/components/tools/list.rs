@@ -28,7 +28,7 @@ pub(super) fn keep_newest_in_view(
     Effect::new(move |was: Option<usize>| {
         let count = groups.with(|groups| groups.iter().map(|group| group.calls.len()).sum::<usize>());
         if was.is_some_and(|was| was < count) && follows() {
-            let newest = store.view(|view| {
+            let newest = store.reading.view(|view| {
                 let (run, newest) = view.runs.iter().next_back()?;
                 Some(row_id(run, newest.tools.keys().next_back()?))
             });

@@ -1,4 +1,4 @@
-//! How agents elsewhere that wait for a person are answered, one kind after the other. Pure.
+//! Requests that answer agents elsewhere that wait for a person, one kind of agent after the other. Pure.
 
 use compact_str::CompactString;
 use model::ToolCallId;
@@ -7,22 +7,22 @@ use serde_json::{Map, Value, json};
 use super::super::pause::{Ask, Called, PauseState};
 use super::{Asked, Occasion, RemoteKind, agno_path, form, json_body, langgraph_with, uuid_of, word, words};
 
-/// One thing that a person is asked.
+/// One thing that an agent asks a person.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Asking {
-    /// The agent's id of the call that it is about, where it says so.
+    /// The agent's id of the call that it concerns, if it says one.
     given: Option<CompactString>,
     /// The name of the tool.
     pub(in super::super) name: Option<CompactString>,
     pub(in super::super) arguments: Value,
-    /// What a person reads.
+    /// The text for the person.
     pub(in super::super) text: Option<String>,
-    /// It is asked where no call is known that it is about, too.
+    /// Whether it is asked even if no known call fits it.
     pub(in super::super) is_question: bool,
 }
 
 impl Asking {
-    /// Whether it is about the call that is called so.
+    /// Whether it concerns the call with this id and tool.
     pub(in super::super) fn is_about(&self, given: &str, name: &str) -> bool {
         match &self.given {
             Some(id) => id == given,
@@ -31,7 +31,7 @@ impl Asking {
     }
 }
 
-/// What a person is asked by `interrupt`, in order.
+/// What `interrupt` asks a person, in order.
 pub(in super::super) fn requests(speaks: RemoteKind, interrupt: &Value) -> Vec<Asking> {
     match speaks {
         RemoteKind::Agno => executions(interrupt).into_iter().filter_map(agno_asks).collect(),
@@ -45,7 +45,7 @@ pub(in super::super) fn requests(speaks: RemoteKind, interrupt: &Value) -> Vec<A
     }
 }
 
-/// The request with which the agent goes on; nothing where its contract has no words for what was answered.
+/// The request with which the agent goes on; `None` if its protocol has no form for the answers.
 pub(in super::super) fn goes_on(of: &Occasion<'_>, standing: &PauseState) -> Option<Asked> {
     let asks = &standing.pause.asks;
     match of.config.speaks {
@@ -53,7 +53,7 @@ pub(in super::super) fn goes_on(of: &Occasion<'_>, standing: &PauseState) -> Opt
         RemoteKind::LangGraph => {
             let command = json!({"resume": resumed(asks, standing)?});
             let thread = uuid_of(of.conversation.as_str());
-            // The state comes first, and says what was said before.
+            // The stream then begins with the state, which contains what was said before.
             Some(langgraph_with(of, &thread, ("command", command), &["values"]))
         }
         RemoteKind::AgUi => {
@@ -68,15 +68,17 @@ pub(in super::super) fn goes_on(of: &Occasion<'_>, standing: &PauseState) -> Opt
     }
 }
 
+/// A text field that is not empty.
 fn text(fields: &Value, name: &str) -> Option<String> {
     fields.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
+/// Whether a field is true.
 fn is_true(fields: &Value, name: &str) -> bool {
     fields.get(name).and_then(Value::as_bool) == Some(true)
 }
 
-/// The calls of a run of Agno's that has paused: of a team they stand in its requirements.
+/// The calls in an interrupt of Agno. For a team they are in its requirements.
 fn executions(interrupt: &Value) -> Vec<&Value> {
     let list = |name: &str| interrupt.get(name).and_then(Value::as_array).into_iter().flatten();
     let tools: Vec<&Value> = list("tools").collect();
@@ -86,10 +88,12 @@ fn executions(interrupt: &Value) -> Vec<&Value> {
     list("requirements").filter_map(|requirement| requirement.get("tool_execution")).collect()
 }
 
+/// Whether an interrupt comes from a team.
 fn is_team(interrupt: &Value) -> bool {
     text(interrupt, "event").is_some_and(|event| event.starts_with("Team"))
 }
 
+/// What a paused call of Agno asks, if it asks anything.
 fn agno_asks(execution: &Value) -> Option<Asking> {
     let confirms = is_true(execution, "requires_confirmation") && execution["confirmed"].is_null();
     let needs_input = is_true(execution, "requires_user_input") && !is_true(execution, "answered");
@@ -100,7 +104,7 @@ fn agno_asks(execution: &Value) -> Option<Asking> {
     })
 }
 
-/// What a graph asks: about calls in the words of its middleware, or anything.
+/// What a graph asks: about calls in the form of its middleware, or anything else.
 fn graph_asks(value: &Value) -> Vec<Asking> {
     let about = |request: &Value, beside: Option<String>| {
         let name = text(request, "name").or_else(|| text(request, "action"));
@@ -126,14 +130,15 @@ fn graph_asks(value: &Value) -> Vec<Asking> {
     }
 }
 
-/// How a graph asks.
+/// The forms in which a graph asks.
 enum Form<'a> {
-    /// About calls, answered with a decision for each.
+    /// About several calls; the answer has a decision for each.
     Decisions(&'a [Value]),
-    /// About one call, answered with a decision.
+    /// About one call; the answer is a decision.
     Decision,
-    /// About calls, as the agent inbox has it.
+    /// About calls in the form of the agent inbox.
     Inbox(Vec<&'a Value>),
+    /// In any other form.
     Anything,
 }
 
@@ -151,7 +156,7 @@ fn form_of(value: &Value) -> Form<'_> {
     Form::Anything
 }
 
-/// What a graph is told: the answer to its question, or those to its questions by their ids.
+/// The answer for a graph: to its only question, or to each by the id of its interrupt.
 fn resumed(asks: &[Ask], standing: &PauseState) -> Option<Value> {
     if let [ask] = asks {
         return graph_answer(ask, standing);
@@ -160,6 +165,7 @@ fn resumed(asks: &[Ask], standing: &PauseState) -> Option<Value> {
     by_id.collect::<Option<Map<_, _>>>().map(Value::Object)
 }
 
+/// The answer to one question, in the form in which it was asked.
 fn graph_answer(ask: &Ask, standing: &PauseState) -> Option<Value> {
     let value = ask.interrupt.get("value").unwrap_or(&Value::Null);
     let form = form_of(value);
@@ -195,7 +201,7 @@ fn graph_answer(ask: &Ask, standing: &PauseState) -> Option<Value> {
     }
 }
 
-/// What an agent behind AG-UI is told of one interrupt.
+/// The answer to one interrupt behind AG-UI.
 fn ag_ui(ask: &Ask, standing: &PauseState) -> Option<Value> {
     let id = text(&ask.interrupt, "id")?;
     let call = ask.calls.first()?;
@@ -213,7 +219,8 @@ fn ag_ui(ask: &Ask, standing: &PauseState) -> Option<Value> {
     Some(json!({"interruptId": id, "status": "resolved", "payload": payload}))
 }
 
-/// The calls that the agent goes on with, as its stream would tell them: it says nothing of them but what they give back.
+/// The calls with which the agent goes on, in the form of its own stream, because the stream names only their
+/// results.
 fn prelude(run: &Value, standing: &PauseState) -> Vec<u8> {
     let mut told = vec![json!({"type": "RUN_STARTED", "runId": run})];
     for call in standing.pause.calls().filter(|call| !call.is_question) {
@@ -224,7 +231,8 @@ fn prelude(run: &Value, standing: &PauseState) -> Vec<u8> {
     told.iter().map(|event| format!("data: {event}\n\n")).collect::<Vec<_>>().concat().into_bytes()
 }
 
-/// Gives calls that waited the agent's own ids in `messages`, and takes away what was said in the place of their results.
+/// Gives calls that waited the agent's own ids in `messages`, and removes what was put in the place of their
+/// results.
 fn reopen(messages: &mut Vec<Value>, standing: &PauseState) {
     let find = |id: &Value| {
         let id = ToolCallId::new(id.as_str()?);
@@ -247,7 +255,7 @@ fn reopen(messages: &mut Vec<Value>, standing: &PauseState) {
     messages.retain(|message| message["role"] != "assistant" || says(message));
 }
 
-/// `AgentOS` takes the calls back, with the answers in them.
+/// The answer for Agno's `AgentOS`, which takes its calls back with the answers in them.
 fn agno(of: &Occasion<'_>, standing: &PauseState) -> Option<Asked> {
     let ask = standing.pause.asks.first()?;
     let team = is_team(&ask.interrupt);
@@ -261,7 +269,7 @@ fn agno(of: &Occasion<'_>, standing: &PauseState) -> Option<Asked> {
         };
         let answered = standing.answer(call)?;
         let tool = of.view.runs.get(of.run).and_then(|run| run.tools.get(&call.tool));
-        // What a person read and agreed to is what is executed.
+        // What the person has read and agreed to is what gets executed.
         let arguments = tool.and_then(|tool| serde_json::from_str::<Value>(&tool.arguments.text).ok());
         if let Some(arguments) = arguments.filter(|_| answered.approved) {
             execution["tool_args"] = arguments;

@@ -1,4 +1,4 @@
-//! The model's side of the loop: asking, what it says, what becomes of an answer that fails.
+//! The model's side of the loop: requests, answers, and what happens when an answer fails.
 
 use encode::reconstruct::{PARTIAL_ANSWER, PartialResponse};
 use model::anomaly::{Anomaly, AnomalyCode};
@@ -9,10 +9,10 @@ use model::{Event, Json, Kind, ToolCallId, backoff};
 use super::{Agent, Ask, Command, Phase, failure};
 
 impl Agent {
-    /// Asks for the next answer, or once more for the one that broke off.
+    /// Asks for the next answer, or again for one that broke off.
     pub(super) fn ask(&mut self, now: u64, out: &mut Vec<Command>) {
         if self.has_begun {
-            // The next request is made of the log, which must say what was one answer.
+            // The next request is made from the log, which must say where one answer ends.
             self.log(Kind::Custom { name: NEXT_ANSWER.into(), value: Json::of(&()) }, out);
         }
         (self.has_begun, self.has_called, self.has_handed_over, self.said_bytes) = (false, false, false, 0);
@@ -26,14 +26,14 @@ impl Agent {
         out.push(Command::Ask(Ask { step: self.step, attempt: self.attempt }));
     }
 
-    /// An event of the answer.
+    /// Takes an event of the answer.
     pub(super) fn said(&mut self, mut event: Event, now: u64, out: &mut Vec<Command>) {
         let Phase::Asked { heard } = &mut self.phase else { return };
         *heard = now;
         self.ids.make_own(&mut event.kind);
         let mut asks = None;
         match &event.kind {
-            // The run is ours: it has begun, and what ends here is an answer.
+            // The run is the hub's: it has begun already, and only an answer ends here.
             Kind::RunStart(start) => {
                 if start.model.is_some() {
                     let model = start.model.clone();
@@ -48,7 +48,7 @@ impl Agent {
                 }
                 return;
             }
-            // Told when it is known what becomes of it.
+            // Published when it is clear whether the run goes on.
             Kind::Error(fact) => {
                 self.failure = Some(fact.clone());
                 return;
@@ -63,13 +63,13 @@ impl Agent {
                     return self.too_much(event, fits, was_full, out);
                 }
             }
-            // What the provider executes, and what sub-agents of its own call, is not for us.
+            // Calls that the provider or its own sub-agents execute are not the hub's.
             Kind::ToolStart(start) if start.server || event.agent.is_some() => self.calls.leave(&start.tool),
             Kind::ToolStart(start) => self.begun(&start.tool, &start.name),
             Kind::ToolArgs { tool, text, .. } => self.calls.more(tool, text),
             Kind::ToolCall { tool, name, arguments } if event.agent.is_none() => {
                 if let Some(name) = name {
-                    // Where the beginning was not told.
+                    // The beginning of the call was missing.
                     self.begun(tool, name);
                 } else if !self.calls.knows(tool) {
                     let detail = format!("{tool} has no name");
@@ -88,7 +88,8 @@ impl Agent {
         }
     }
 
-    /// The answer has more text than is kept: of a delta what fits, and of what follows nothing. It is said once.
+    /// Handles text over the limit: keeps the part of a delta that fits, drops what follows, and says so
+    /// once.
     fn too_much(&self, mut event: Event, fits: usize, is_told: bool, out: &mut Vec<Command>) {
         if is_told {
             return;
@@ -103,6 +104,7 @@ impl Agent {
         self.log(Kind::Anomaly(Anomaly { code: AnomalyCode::TooLarge, detail }), out);
     }
 
+    /// Notes a new call, or one that the caller executes.
     fn begun(&mut self, tool: &ToolCallId, name: &str) {
         if self.plan.handed_over.iter().any(|given| given == name) {
             (self.has_begun, self.has_handed_over) = (true, true);
@@ -113,7 +115,7 @@ impl Agent {
         }
     }
 
-    /// The answer is over.
+    /// Handles the end of an answer.
     pub(super) fn silent(
         &mut self,
         failure: Option<ErrorFact>,
@@ -124,10 +126,10 @@ impl Agent {
         if !matches!(self.phase, Phase::Asked { .. }) {
             return;
         }
-        // What the answer itself said is told with its end; that it broke off is less than that.
+        // What the answer itself reported comes with its end; a broken connection says less.
         let failure = failure.or(self.failure.take());
         for tool in self.calls.drop_unwritten() {
-            // Never executed: half a definition is none.
+            // Such a call is never executed, because its arguments are incomplete.
             self.change(tool, ToolState::Interrupted, out);
         }
         self.calls.all_written();
@@ -151,7 +153,7 @@ impl Agent {
         }
     }
 
-    /// Waits no longer until the model is asked again.
+    /// Ends the wait before the next attempt.
     pub(super) fn hurry(&mut self, now: u64, out: &mut Vec<Command>) {
         if matches!(self.phase, Phase::Again { at } if at > now) {
             self.phase = Phase::Again { at: now };
@@ -160,7 +162,8 @@ impl Agent {
         }
     }
 
-    /// Says what there is of an answer that broke off, where something was kept: the model is told with the next request.
+    /// Notes in the log that the answer broke off, if something of it was kept: the model is told with the
+    /// next request.
     pub(super) fn note_partial(&self, out: &mut Vec<Command>) {
         if self.has_begun {
             let partial = PartialResponse { is_partial: true, completion_percentage: self.percentage() };
@@ -168,7 +171,7 @@ impl Agent {
         }
     }
 
-    /// How much of the most that it may say the model has said: about four bytes make a token.
+    /// How much the model has said of the most that it may, in percent; a token is taken as four bytes.
     fn percentage(&self) -> Option<u8> {
         let most = self.plan.tokens_max.filter(|most| *most > 0)?;
         let said = (self.said_bytes as u64) / 4;

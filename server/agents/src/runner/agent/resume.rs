@@ -1,4 +1,4 @@
-//! An agent whose run is there already: the hub died, or a person wants a run that failed to go on.
+//! Resuming a run: the hub died, or a person wants a failed run to go on.
 
 use encode::reconstruct::PARTIAL_ANSWER;
 use model::flow::NEXT_ANSWER;
@@ -9,9 +9,9 @@ use super::{
 };
 
 impl Agent {
-    /// Goes on with `run` as `view` has it, which begins again in the log first. What the model said is kept, and finished
-    /// calls with their results. Calls that were written and not begun are executed; one that was executing is not
-    /// executed again: it may have had effects, and the model is told that.
+    /// Goes on with `run` as `view` has it; the log first says that it begins again. The model's texts and
+    /// the results of finished calls are kept. Calls that were written but not begun are executed. A call
+    /// that was executing is not executed again, because it may have had effects, and the model is told so.
     pub(crate) fn resume(run: RunId, plan: Plan, view: &RunView, now: u64, out: &mut Vec<Command>) -> Self {
         let mut agent = Self::new(run, plan);
         agent.log(agent.start(), out);
@@ -43,9 +43,9 @@ impl Agent {
         }
         agent.calls.all_written();
         agent.step = 1;
-        // A text that ended, of an answer that did not.
+        // A text was ended by the hub, although the answer was not complete.
         broke_off |= ends_with_text(view) && !is_answered(view);
-        // What went wrong before is noted in the run as well, and nothing of an answer.
+        // Notes about failures do not count as parts of an answer.
         let has_said = view.items.iter().any(|item| matches!(item, Item::Part(_) | Item::Tool(_)));
         agent.has_begun = has_said;
         agent.has_called = broke_off || !is_answered(view);
@@ -59,7 +59,7 @@ impl Agent {
     /// Takes over a call that is not over.
     fn inherit(&mut self, tool: &ToolCallId, call: &ToolView, now: u64, out: &mut Vec<Command>) {
         if matches!(call.state, ToolState::Pending | ToolState::Approval) {
-            // Whom it needs is settled by what is set now, and by what the log has of a person's answer.
+            // Whether a person must agree is decided by the present settings and by the answers in the log.
             let is_asked = call.state == ToolState::Approval;
             let asks = is_asked || (!call.approved && self.plan.asks_before(&call.name));
             self.calls.inherit(tool, &call.name, &call.arguments.text, asks, now);
@@ -74,7 +74,7 @@ impl Agent {
     }
 }
 
-/// Whether there is nothing but text of the last answer.
+/// Whether the last answer consists of text alone.
 fn ends_with_text(view: &RunView) -> bool {
     let is_boundary = |item: &&Item| {
         let Item::Note(number) = item else { return false };
@@ -85,7 +85,7 @@ fn ends_with_text(view: &RunView) -> bool {
     last().any(|item| matches!(item, Item::Part(_))) && !last().any(|item| matches!(item, Item::Tool(_)))
 }
 
-/// Whether the model had said all: it ended with a text, and not because it waits for tools.
+/// Whether the last answer was complete: it ended with a text, and not in order to wait for tools.
 fn is_answered(view: &RunView) -> bool {
     let ended = view.finish_reason.as_ref().is_some_and(|reason| !reason.contains("tool"));
     ended && matches!(view.items.last(), Some(Item::Part(_)))

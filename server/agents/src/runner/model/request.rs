@@ -1,4 +1,4 @@
-//! The body of a request: the conversation in the words of an API.
+//! The body of a request: the conversation in the form of an API.
 
 use encode::reconstruct::{UnfinishedCalls, anthropic, openai};
 use model::View;
@@ -6,27 +6,28 @@ use serde_json::{Map, Value, json};
 
 use crate::settings::{ModelApi, RunnerConfig};
 
-/// Most tokens of an answer where nobody says how many: Anthropic's API wants a number.
+/// Most tokens of an answer if the settings do not say, because Anthropic's API requires a number.
 const TOKENS_MAX: u64 = 8_192;
 
-/// Stands last where the model spoke last, as when somebody spoke while it wrote its last words: some models take no request that
-/// ends with their own words, and others go on writing those.
+/// The last message if the model spoke last, as when a person spoke while it wrote its last words: some
+/// models reject a request that ends with their own words, and others continue writing those.
 const GO_ON: &str = "[Go on: answer what was not answered yet.]";
 
-/// The tools of an agent in a request, each as the API wants it.
+/// The tools of an agent for a request, each in the form of the API.
 #[derive(Debug)]
 pub(super) enum Tools {
     /// The model may call them.
     Open(Vec<Value>),
-    /// It may not.
+    /// The model must not call them.
     Closed(Vec<Value>),
 }
 
 impl Tools {
+    /// Adds the tools to a request, if it needs them.
     fn put(self, api: ModelApi, fields: &mut Map<String, Value>) {
         let tools = match self {
             Self::Open(tools) => tools,
-            // Anthropic's API refuses a history with calls and no tools.
+            // Anthropic's API rejects a history with calls unless there are tools.
             Self::Closed(tools) if api == ModelApi::Anthropic && has_calls(fields) => {
                 fields.insert("tool_choice".to_owned(), json!({"type": "none"}));
                 tools
@@ -39,14 +40,14 @@ impl Tools {
     }
 }
 
-/// Whether a request to Anthropic's API tells of calls.
+/// Whether a request to Anthropic's API contains calls.
 fn has_calls(fields: &Map<String, Value>) -> bool {
     let messages = fields.get("messages").and_then(Value::as_array).into_iter().flatten();
     let mut blocks = messages.filter_map(|message| message.get("content")?.as_array()).flatten();
     blocks.any(|block| block.get("type").and_then(Value::as_str) == Some("tool_use"))
 }
 
-/// The request, as JSON.
+/// The body as JSON.
 pub(super) fn body(view: &View, config: &RunnerConfig, tools: Tools) -> Vec<u8> {
     let mut fields = match config.provider.api {
         ModelApi::OpenAi => openai(view, config),
@@ -56,7 +57,7 @@ pub(super) fn body(view: &View, config: &RunnerConfig, tools: Tools) -> Vec<u8> 
     for (name, value) in &config.request {
         fields.insert(name.clone(), value.clone());
     }
-    // Names, numbers and text: this cannot fail to be written.
+    // Names, numbers and text can always be written.
     serde_json::to_vec(&fields).unwrap_or_default()
 }
 

@@ -1,4 +1,4 @@
-//! What an answer of a server with tools is, and what one means that is no success.
+//! The types of a tool server's answers, and the meaning of those that are not a success.
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
@@ -15,16 +15,16 @@ use upstream::ResponseBody;
 use super::gauge::gauged;
 use super::{Failure, unanswered};
 
-/// Bytes of an answer that says only what is wrong.
+/// Most bytes that are read of an answer that only says what is wrong.
 const COMPLAINT_BYTES_MAX: usize = 4 << 10;
 
-/// What the type of an answer is.
+/// The media type of an answer.
 pub(super) fn media(response: &Response<ResponseBody>) -> Option<String> {
     let value = response.headers().get(CONTENT_TYPE)?;
     Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
 
-/// Whether an answer is of the type `wanted`.
+/// Whether an answer has the media type `wanted`.
 pub(super) fn is(response: &Response<ResponseBody>, wanted: &str) -> bool {
     let media = media(response).unwrap_or_default();
     media.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case(wanted))
@@ -40,7 +40,7 @@ pub(super) fn events(body: ResponseBody, max: usize) -> BoxStream<'static, Resul
     SseStream::from_bytes_stream(gauged(body.into_data_stream(), max)).boxed()
 }
 
-/// A body that is no stream, of at most `max` bytes.
+/// Reads a body that is not a stream, of at most `max` bytes.
 pub(super) async fn whole(body: ResponseBody, max: usize) -> Result<Bytes, Failure> {
     let came = Limited::new(body, max).collect().await;
     came.map(http_body_util::Collected::to_bytes).map_err(|error| {
@@ -52,7 +52,7 @@ pub(super) async fn whole(body: ResponseBody, max: usize) -> Result<Bytes, Failu
     })
 }
 
-/// What an answer that is no success means to who sent `message`.
+/// The meaning of an answer without success to whoever sent `message`.
 pub(super) async fn complaint(
     response: Response<ResponseBody>,
     message: &ClientJsonRpcMessage,
@@ -69,8 +69,8 @@ pub(super) async fn complaint(
     let body = whole(response.into_body(), max).await.unwrap_or_default();
     let said = serde_json::from_slice::<ServerJsonRpcMessage>(&body).ok().filter(|_| is_json);
     let said = said.and_then(|said| if let JsonRpcMessage::Error(error) = said { Some(error) } else { None });
-    // Servers that know only older versions of the protocol refuse the question which version it is to be: who asked goes
-    // on with an older one, but only where the answer is one to that question.
+    // Servers that know only older versions of the protocol reject the question about its version. Whoever
+    // asked then goes on with an older version, but only if this answers exactly that question.
     if let ClientJsonRpcMessage::Request(request) = message
         && matches!(request.request, ClientRequest::DiscoverRequest(_))
         && !has_session
@@ -89,11 +89,12 @@ pub(super) async fn complaint(
     }
 }
 
+/// Whether the status means that a key is missing or wrong.
 fn wants_a_key(status: StatusCode) -> bool {
     matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
 }
 
-/// A failure that may pass, with when to come back.
+/// A failure that may pass, with the time to wait.
 fn failure(response: &Response<ResponseBody>) -> Option<Failure> {
     let status = response.status();
     if status != StatusCode::TOO_MANY_REQUESTS && !status.is_server_error() {
@@ -103,7 +104,7 @@ fn failure(response: &Response<ResponseBody>) -> Option<Failure> {
     Some(HttpStatusError::new(status.as_u16(), after.map(str::to_owned)).into())
 }
 
-/// Why a request was not taken.
+/// The failure of a request that was refused.
 pub(super) async fn refused(response: Response<ResponseBody>) -> Failure {
     let status = response.status();
     if wants_a_key(status) {

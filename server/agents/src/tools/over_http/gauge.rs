@@ -1,27 +1,27 @@
-//! A bound on the events of a stream, taken before anything is kept of them.
+//! A bound on the size of events in a stream, checked before anything of them is stored.
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, future};
 
 use super::Unanswered;
 
-/// How large the event is that goes on.
+/// The size of the event that is being received.
 #[derive(Debug)]
 struct Gauge {
     bytes: usize,
     max: usize,
-    /// Nothing stands on the line yet.
+    /// Whether the present line is still empty.
     at_start: bool,
 }
 
 impl Gauge {
-    /// Whether no event is too large with `piece`.
+    /// Whether `piece` keeps all events within the bound.
     fn takes(&mut self, piece: &[u8]) -> bool {
         for byte in piece {
             match byte {
                 b'\n' if self.at_start => self.bytes = 0,
                 b'\n' => self.at_start = true,
-                // Stands in front of the end of a line.
+                // A carriage return belongs to the end of a line.
                 b'\r' => {}
                 _ => {
                     self.at_start = false;
@@ -36,7 +36,8 @@ impl Gauge {
     }
 }
 
-/// The pieces of a stream, up to one with which an event has more than `max` bytes.
+/// Passes on the pieces of a stream up to the one that makes an event larger than `max` bytes, which becomes
+/// an error.
 pub(super) fn gauged<E: std::error::Error + Send + Sync + 'static>(
     pieces: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
     max: usize,

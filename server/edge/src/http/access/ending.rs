@@ -1,4 +1,4 @@
-//! A body that ends when whoever it belongs to is not let in any more.
+//! Bodies that end when their sender or reader is no longer admitted.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,23 +9,24 @@ use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
 use model::code::CloseCode;
 
+/// Ready with the reason when the admission is over.
 type Over = Pin<Box<dyn Future<Output = Denial> + Send>>;
 
-/// A body of a known length up to this, in bytes, is not worth ending.
+/// Bodies of a known length up to this, in bytes, are passed on whole: they end by themselves soon.
 const WHOLE_BYTES_MAX: u64 = 64 << 10;
 
-/// A body, and what ends it before its own end.
+/// A body, and what may end it early. Dropping it drops both.
 pub(super) struct Ending {
     body: Body,
-    /// Nothing for a body that is small, and once it has happened.
+    /// `None` for a small body, and after it has happened.
     over: Option<Over>,
-    /// Whether it says why, as an event of its own.
+    /// Whether the last event says why the stream ends.
     says_goodbye: bool,
     is_over: bool,
 }
 
 impl Ending {
-    /// `body`, which is cut when `over` is ready.
+    /// Wraps `body`, which is cut off when `over` is ready.
     pub(super) fn wrap(body: Body, over: impl Future<Output = Denial> + Send + 'static) -> Self {
         let is_small = HttpBody::size_hint(&body).exact().is_some_and(|size| size <= WHOLE_BYTES_MAX);
         let is_there = body.is_end_stream() || is_small;
@@ -33,12 +34,12 @@ impl Ending {
         Self { body, over, says_goodbye: false, is_over: false }
     }
 
-    /// The same for events: the last one says why nothing follows.
+    /// Makes a stream of events end with an event that says why.
     pub(super) fn with_goodbye(self) -> Self {
         Self { says_goodbye: true, ..self }
     }
 
-    /// As a body of its own, or the one that it was where nothing can end it.
+    /// Turns it into a body; the original one if nothing can end it early.
     pub(super) fn into_body(self) -> Body {
         if self.over.is_none() { self.body } else { Body::new(self) }
     }
@@ -50,12 +51,12 @@ impl From<Ending> for Body {
     }
 }
 
-/// Why the body ends here.
+/// The error of a body that was cut off.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Cut(Denial);
 
-/// The last event of a stream.
+/// The last event of a stream: a `bye` with the close code and the reason.
 fn goodbye(denial: Denial) -> Bytes {
     let code = CloseCode::Unauthenticated.number();
     let told = serde_json::json!({ "t": "bye", "code": code, "reconnect": false, "retry_ms": 0, "reason": denial.to_string() });
@@ -78,12 +79,12 @@ impl HttpBody for Ending {
         {
             self.over = None;
             self.is_over = true;
-            // The body itself is dropped with its reader: nothing goes on for it.
+            // The inner body is dropped, and with it whatever produces it.
             self.body = Body::empty();
             let last = if self.says_goodbye {
                 Ok(Frame::data(goodbye(denial)))
             } else {
-                // A cut, so that nobody takes what came for all of it.
+                // An error, so that the reader does not take the part for the whole.
                 Err(axum::Error::new(Cut(denial)))
             };
             return Poll::Ready(Some(last));

@@ -1,4 +1,5 @@
-//! Logging in: a form of the hub's own, without scripts, that takes a token and gives the browser a session in a cookie.
+//! Login: a form of the hub's own, without scripts, that takes a token and gives the browser a session in a
+//! cookie.
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
@@ -20,9 +21,10 @@ use crate::http::body;
 use crate::http::problem::Problem;
 use crate::state::Shared;
 
-/// Largest form, in bytes.
+/// The largest form that is read, in bytes.
 const FORM_BYTES_MAX: usize = 8 << 10;
 
+/// The style of the form, in one line because the policy names its hash.
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:26rem;margin:15vh auto;padding:0 1rem;\
     color:#1c1e21;background:#fff}h1{font-size:1.25rem}label,input,button{display:block;width:100%;\
     box-sizing:border-box;font:inherit}input{padding:.5rem;margin:.25rem 0 1rem;border:1px solid #6b7280;\
@@ -30,7 +32,7 @@ const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:26rem;mar
     background:#1d4ed8;color:#fff}p{margin:1rem 0}[role=alert]{color:#b91c1c}\
     @media (prefers-color-scheme:dark){body{color:#e5e7eb;background:#111418}[role=alert]{color:#fca5a5}}";
 
-/// What the form may do: be styled, and be sent to this hub.
+/// The content security policy of the form: it may be styled and sent to this hub.
 fn policy() -> &'static HeaderValue {
     static POLICY: OnceLock<HeaderValue> = OnceLock::new();
     POLICY.get_or_init(|| {
@@ -42,7 +44,8 @@ fn policy() -> &'static HeaderValue {
     })
 }
 
-/// The form as an answer. `next` is where a browser goes afterwards, `why` what went wrong.
+/// The form as an answer. `next` is the path to which the browser goes afterwards, `why` says what went wrong
+/// before.
 fn page(status: StatusCode, next: &str, why: Option<&str>) -> Response {
     let mut html = String::from("<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">");
     html.push_str(
@@ -65,14 +68,14 @@ fn page(status: StatusCode, next: &str, why: Option<&str>) -> Response {
         (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
         (header::CONTENT_SECURITY_POLICY, policy().clone()),
-        // With less a browser would say that the form comes from nowhere.
+        // With a stricter policy the browser would send `Origin: null` with the form.
         (header::REFERRER_POLICY, HeaderValue::from_static("same-origin")),
     ];
     (status, headers, html).into_response()
 }
 
-/// Asks a browser that wants a page to log in, and to come back to it. After a link from elsewhere the browser has kept its cookie back,
-/// so it is asked to come again by itself first.
+/// Asks a browser to log in and come back to the page that it wanted. After a click on a link from another
+/// site the browser has withheld its cookie, so it is told to load the page again first.
 pub(super) fn ask(parts: &Parts, denial: Denial) -> Response {
     let next = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let from_elsewhere = parts.headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");
@@ -107,12 +110,12 @@ pub(super) fn word(denial: Denial) -> &'static str {
     }
 }
 
-/// `GET /login`.
+/// `GET /login`: the form.
 pub(crate) async fn form() -> Response {
     page(StatusCode::OK, "/", None)
 }
 
-/// `POST /login`: a form with `token`, and `next` for where to go then.
+/// `POST /login`: takes a form with `token`, and `next` for the path to go to afterwards.
 pub(crate) async fn log_in(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     if !shared.gate.is_on() {
         return to("/", None);
@@ -129,7 +132,7 @@ pub(crate) async fn log_in(State(shared): State<Arc<Shared>>, request: Request) 
     let next = if is_path(field("next")) { field("next") } else { "/" };
     let came = shared.gate.log_in(field("token").trim());
     let who = came.as_ref().map_or("", |(_, admission)| admission.principal.name());
-    let told = Audited::new(Deed::LogIn, who).from(peer(&parts));
+    let told = Audited::new(Deed::LogIn, who).at(peer(&parts));
     blocking(|| {
         shared.gate.audit(match &came {
             Ok(_) => told,
@@ -148,15 +151,15 @@ pub(crate) async fn log_out(State(shared): State<Arc<Shared>>, request: Request)
     let (parts, _) = request.into_parts();
     let channel = channel(&shared, &parts);
     let cookies = parts.headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    if let Ok(Some(session)) = cookie::session(cookies, channel) {
-        if let Some(who) = shared.gate.log_out(&session) {
-            blocking(|| shared.gate.audit(Audited::new(Deed::LogOut, &who).from(peer(&parts))));
-        }
+    if let Ok(Some(session)) = cookie::session(cookies, channel)
+        && let Some(who) = shared.gate.log_out(&session)
+    {
+        blocking(|| shared.gate.audit(Audited::new(Deed::LogOut, &who).at(peer(&parts))));
     }
     to("/login", Some(cookie::clear(channel)))
 }
 
-/// Sends a browser to a path of the hub.
+/// Redirects a browser to a path of the hub, with a cookie if there is one.
 pub(super) fn to(path: &str, cookie: Option<String>) -> Response {
     let mut response = StatusCode::SEE_OTHER.into_response();
     let mut insert = |name: HeaderName, text: &str| match HeaderValue::from_str(text) {
@@ -174,7 +177,7 @@ pub(super) fn to(path: &str, cookie: Option<String>) -> Response {
     response
 }
 
-/// Whether `next` is a path of this hub, and nothing that a browser takes for another host.
+/// Whether `next` is a path of this hub and nothing that a browser would take for another host.
 fn is_path(next: &str) -> bool {
     let mut signs = next.bytes();
     signs.next() == Some(b'/')
@@ -182,7 +185,7 @@ fn is_path(next: &str) -> bool {
         && next.bytes().all(|sign| sign.is_ascii_graphic() && sign != b'\\')
 }
 
-/// The fields of a form.
+/// Decodes the fields of a form.
 fn fields(body: &[u8]) -> Vec<(String, String)> {
     let text = String::from_utf8_lossy(body);
     let plain = |text: &str| percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned();
@@ -190,12 +193,12 @@ fn fields(body: &[u8]) -> Vec<(String, String)> {
     pairs.map(|(name, value)| (plain(name), plain(value))).collect()
 }
 
-/// As text between tags or in quotes.
+/// Escapes `text` for use between tags and in quoted attributes.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A problem as an answer.
+/// A refusal as an answer.
 pub(super) fn problem(denial: Denial) -> Response {
     Problem::from(denial).into_response()
 }

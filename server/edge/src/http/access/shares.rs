@@ -1,5 +1,5 @@
-//! Links to one conversation: `POST /v1/shares`, `GET /v1/shares`, `DELETE /v1/shares/{id}`, and `GET /s/{secret}`, which whoever has the
-//! link opens.
+//! Links to one conversation: `POST /v1/shares`, `GET /v1/shares`, `DELETE /v1/shares/{id}`, and `GET
+//! /s/{secret}`, which the receiver of a link opens.
 
 use std::sync::Arc;
 
@@ -25,47 +25,55 @@ use crate::http::problem::Problem;
 use crate::state::Shared;
 use event_log::clock;
 
-/// Largest request for a link, in bytes.
+/// The largest request for a link, in bytes.
 const WANTED_BYTES_MAX: usize = 4 << 10;
 
-/// Seconds that a link lives where the request does not say: a day.
+/// How long a link lives if the request does not say, in seconds: a day.
 const LIVES_S: u64 = 24 * 60 * 60;
 
-/// What is wanted of a link.
+/// The body of a request for a link.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
+    /// The conversation that the link opens.
     conversation: ConversationId,
+    /// No role exists yet; naming one is refused.
     role: Option<CompactString>,
+    /// How long the link lives, in seconds.
     expires_s: Option<u64>,
+    /// How often the link may be opened; unbounded if absent.
     views: Option<u32>,
 }
 
-/// A link that was made. Its address is told once.
+/// The answer to a request for a link. Only here is its address told.
 #[derive(Debug, Serialize)]
 pub(crate) struct Made {
+    /// The short name, by which it can be revoked.
     id: String,
+    /// The path with the secret.
     url: String,
     conversation: ConversationId,
-    /// In milliseconds since 1970.
+    /// When it expires, in milliseconds since 1970.
     expires: u64,
 }
 
-/// A link, without what opens it.
+/// A link in a list, without its secret.
 #[derive(Debug, Serialize)]
 pub(crate) struct Row {
     id: String,
     conversation: ConversationId,
+    /// The name of whoever made it.
     by: CompactString,
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<CompactString>,
-    /// In milliseconds since 1970.
+    /// When it expires, in milliseconds since 1970.
     expires: u64,
+    /// How often it may still be opened; absent if unbounded.
     #[serde(skip_serializing_if = "Option::is_none")]
     views_left: Option<u32>,
 }
 
-/// All links that the caller may take back.
+/// The links that the caller may revoke.
 #[derive(Debug, Serialize)]
 pub(crate) struct Rows {
     shares: Vec<Row>,
@@ -83,7 +91,7 @@ impl From<ShareFault> for Problem {
     }
 }
 
-/// Whether the caller may see and take back `share`: it is theirs, or they operate the hub.
+/// Whether the caller may see and revoke `share`: they made it, or they administer the hub.
 fn is_of(caller: &Caller, share: &Share) -> bool {
     share.by == caller.0.name() || caller.0.may_everywhere(Right::Admin)
 }
@@ -106,7 +114,7 @@ fn role_of(
     Ok(role)
 }
 
-/// `POST /v1/shares`. Whoever came by a link makes no further ones.
+/// `POST /v1/shares`: makes a link. A caller that came by a link cannot make further ones.
 pub(crate) async fn share(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
@@ -139,7 +147,7 @@ pub(crate) async fn share(
     Ok((StatusCode::CREATED, Json(made)))
 }
 
-/// `GET /v1/shares`.
+/// `GET /v1/shares`: the links that the caller may revoke.
 pub(crate) async fn shares(State(shared): State<Arc<Shared>>, caller: Caller) -> Json<Rows> {
     let shares = shared.gate.shares(|share| is_of(&caller, share));
     let rows = shares.into_iter().map(|share| Row {
@@ -153,7 +161,7 @@ pub(crate) async fn shares(State(shared): State<Arc<Shared>>, caller: Caller) ->
     Json(Rows { shares: rows.collect() })
 }
 
-/// `DELETE /v1/shares/{id}`. Whoever follows the link is cut off.
+/// `DELETE /v1/shares/{id}`: revokes a link. Whoever came by it is cut off.
 pub(crate) async fn unshare(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
@@ -169,14 +177,14 @@ pub(crate) async fn unshare(
     Err(Problem::new(ErrorCode::NotFound, "there is no such link, or it is somebody else's"))
 }
 
-/// `GET /s/{secret}`: lets the browser in, to this one conversation, and shows it.
+/// `GET /s/{secret}`: begins a session for the one conversation of the link, and redirects the browser to it.
 pub(crate) async fn follow(
     State(shared): State<Arc<Shared>>,
     Path(secret): Path<String>,
     headers: HeaderMap,
     request: Request,
 ) -> Response {
-    // A preview of the link in a chat must not use it up: a browser that opens a page says so.
+    // A preview of the link in a chat must not use it up. A browser that opens a page sends this header.
     if params::text(&headers, "sec-fetch-dest").ok().flatten().is_some_and(|dest| dest != "document") {
         return problem(access::Denial::Unknown);
     }
@@ -184,7 +192,7 @@ pub(crate) async fn follow(
     let channel = channel(&shared, &parts);
     let followed = blocking(|| {
         let followed = shared.gate.follow(&secret);
-        let told = Audited::new(Deed::Follow, "").from(peer(&parts));
+        let told = Audited::new(Deed::Follow, "").at(peer(&parts));
         shared.gate.audit(match &followed {
             Ok((_, share)) => told.about(share.conversation.as_str()).with(format!("link {}", share.id())),
             Err(denial) => Audited { deed: Deed::Refused, ..told.with("a link").failed(word(*denial)) },

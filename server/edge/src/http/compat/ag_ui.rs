@@ -1,5 +1,6 @@
-//! AG-UI: `POST /compat/ag-ui/{agent}`, a run's input in, its events out. The thread is the conversation; the client's
-//! tools are offered to the model, and a run that calls one ends with the call.
+//! AG-UI: `POST /compat/ag-ui/{agent}` takes the input of a run and answers with its events. The thread is
+//! the conversation. The client's tools are offered to the model, and a run that calls one of them ends with
+//! the call.
 
 use std::sync::Arc;
 
@@ -21,22 +22,24 @@ use agents::Answer;
 use agents::Refusal;
 use agents::Spoken;
 
-/// What a client of the protocol's binary form would accept alone.
+/// The media type of the protocol's binary form, which is not served.
 const BINARY: &str = "application/vnd.ag-ui.event+proto";
 
-/// What the input of a run says.
+/// The input of a run, parsed.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Input {
     thread: String,
+    /// The id that the client has given the run.
     run: String,
     messages: Vec<Spoken>,
     results: Vec<Given>,
     tools: Vec<OfferedTool>,
     consents: Vec<Consent>,
+    /// Fields of the input that the hub ignores, and files, by name.
     left_out: Vec<String>,
 }
 
-/// Starts a run of `agent` and answers with its events as they come, as server-sent events.
+/// Starts a run of `agent` and answers with its events as server-sent events.
 pub(super) async fn run(
     State(shared): State<Arc<Shared>>,
     Path(agent): Path<String>,
@@ -46,6 +49,7 @@ pub(super) async fn run(
     Ok(answer(&shared, wish(&agent, &headers, request).await?).await?)
 }
 
+/// Reads the request.
 async fn wish(agent: &str, headers: &HeaderMap, request: Request) -> Result<Wish, Refusal> {
     if headers.get(header::ACCEPT).is_some_and(|accepted| accepted == BINARY) {
         return Err(Refusal::new(ErrorCode::BadRequest, "events are sent as server-sent events alone"));
@@ -59,6 +63,7 @@ async fn wish(agent: &str, headers: &HeaderMap, request: Request) -> Result<Wish
 }
 
 impl Input {
+    /// Parses the input; a field that is missing or of the wrong type is named in the refusal.
     fn of(fields: &Value) -> Result<Self, Refusal> {
         let wrong = |what: &str| Refusal::new(ErrorCode::BadRequest, what.to_owned());
         let text = |name: &str| {
@@ -86,6 +91,7 @@ impl Input {
         Ok(input)
     }
 
+    /// Adds one message of the history.
     fn hear(&mut self, message: &Value) {
         let field = |name: &str| message.get(name).and_then(Value::as_str);
         let text = content(message.get("content"), &mut self.left_out);
@@ -99,18 +105,18 @@ impl Input {
             "system" | "developer" => "system",
             "assistant" => "assistant",
             "user" => "user",
-            // Thinking, and what a page shows by itself.
+            // Reasoning, and activities that a page shows by itself.
             _ => return,
         };
         if !text.is_empty() {
-            // Answers have ids of runs there, which are not those of messages here.
+            // Answers carry run ids in this protocol, which are not message ids here.
             let id = field("id").filter(|_| role == "user").map(MessageId::new);
             self.messages.push(Spoken { id, role: role.into(), text });
         }
     }
 }
 
-/// The text of a message, files as their names.
+/// The text of a message. Files are replaced by their names, which are added to `left_out`.
 fn content(content: Option<&Value>, left_out: &mut Vec<String>) -> String {
     let parts = match content {
         Some(Value::String(text)) => return text.clone(),
@@ -134,7 +140,7 @@ fn content(content: Option<&Value>, left_out: &mut Vec<String>) -> String {
     parts.iter().map(text).collect::<Vec<_>>().join("\n")
 }
 
-/// What is said to a call that waits: its interrupt has its id.
+/// Parses an answer to a call that waits for consent. The id of an interrupt is the id of its call.
 fn consent(entry: &Value) -> Result<Consent, Refusal> {
     let wrong = |what: &str| Refusal::new(ErrorCode::BadRequest, format!("resume: {what}"));
     let field = |name: &str| entry.get(name).and_then(Value::as_str);
@@ -154,7 +160,7 @@ fn consent(entry: &Value) -> Result<Consent, Refusal> {
     Ok(Consent { tool: ToolCallId::new(id), answer })
 }
 
-/// A tool of the client's.
+/// Parses a tool of the client; `None` if it has no name.
 pub(super) fn offered(tool: &Value) -> Option<OfferedTool> {
     let field = |name: &str| tool.get(name).and_then(Value::as_str);
     let schema = ["parameters", "inputSchema"].iter().find_map(|name| tool.get(*name));

@@ -1,6 +1,6 @@
-//! The AI SDK's `useChat`: `POST /compat/ai-sdk/{agent}` with all messages of the chat, answered with a stream of UI
-//! message parts; `GET …/{chat}/stream` to come back to a run that goes on. A message that is regenerated or edited
-//! makes a fork behind the chat's back: the chat goes on there.
+//! The AI SDK's `useChat`: `POST /compat/ai-sdk/{agent}` takes all messages of the chat and answers with a
+//! stream of UI message parts; `GET …/{chat}/stream` resumes a run that goes on. If a message is regenerated
+//! or edited, the run goes into a fork, and the chat continues in it.
 
 use std::sync::Arc;
 
@@ -25,24 +25,25 @@ use agents::Answer;
 use agents::Refusal;
 use agents::Spoken;
 
-/// The dialect.
+/// The dialect of its answers.
 const DIALECT: &str = "ai-sdk";
 
-/// What a chat says.
+/// The body of a request, parsed.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Chat {
     id: String,
     messages: Vec<Spoken>,
     results: Vec<Given>,
     tools: Vec<OfferedTool>,
-    /// What the last message says to calls that wait for consent.
+    /// Answers in the last message to calls that wait for consent.
     consents: Vec<Consent>,
+    /// Files, by name.
     left_out: Vec<String>,
-    /// The answer that goes on: the last message is one, with results of its calls.
+    /// The id of the last message if it is an answer that goes on, with results of its calls.
     answer: Option<CompactString>,
 }
 
-/// `POST`: what a person said, or that an answer is to be made anew.
+/// `POST`: takes a person's message, the results of calls, or the wish to regenerate an answer.
 pub(super) async fn send(
     State(shared): State<Arc<Shared>>,
     Path(agent): Path<String>,
@@ -58,7 +59,7 @@ pub(super) async fn send(
     Ok(answer::answer(&shared, wish).await?)
 }
 
-/// What stands in the path of a chat.
+/// The parameters in the path.
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct ChatPath {
     #[serde(rename = "agent")]
@@ -66,7 +67,7 @@ pub(super) struct ChatPath {
     chat: String,
 }
 
-/// `GET`: the run of a chat that goes on, from its beginning; 204 where none does.
+/// `GET`: the run of a chat that is going on, from its beginning; 204 if none is.
 pub(super) async fn resume(
     State(shared): State<Arc<Shared>>,
     Path(place): Path<ChatPath>,
@@ -84,6 +85,7 @@ pub(super) async fn resume(
 }
 
 impl Chat {
+    /// Parses a body; a field that is missing or wrong is named in the refusal.
     fn of(fields: &Value) -> Result<Self, Refusal> {
         let wrong = |what: &str| Refusal::new(ErrorCode::BadRequest, what.to_owned());
         let id = fields.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
@@ -112,7 +114,7 @@ impl Chat {
         Ok(chat)
     }
 
-    /// One message, with its parts.
+    /// Adds one message with its parts.
     fn hear(&mut self, message: &Value) {
         let role = match message.get("role").and_then(Value::as_str) {
             Some("user") => "user",
@@ -136,14 +138,14 @@ impl Chat {
         }
         texts.retain(|text| !text.is_empty());
         if !texts.is_empty() {
-            // Answers have ids of runs there, which are not those of messages here.
+            // Answers carry run ids in this protocol, which are not message ids here.
             let id = message.get("id").and_then(Value::as_str).filter(|_| role == "user");
             let id = id.map(MessageId::new);
             self.messages.push(Spoken { id, role: role.into(), text: texts.join("\n") });
         }
     }
 
-    /// What a call gave back.
+    /// Adds the result of a call, if the part has one.
     fn result(&mut self, part: &Value) {
         let field = |name: &str| part.get(name).and_then(Value::as_str);
         let Some(id) = field("toolCallId") else { return };
@@ -158,7 +160,7 @@ impl Chat {
     }
 }
 
-/// What a part says to a call that waits for consent.
+/// Parses the answer of a part to a call that waits for consent.
 fn consent(part: &Value) -> Option<Consent> {
     let field = |name: &str| part.get(name).and_then(Value::as_str);
     let approval = part.get("approval").filter(|_| field("state") == Some("approval-responded"))?;

@@ -1,4 +1,4 @@
-//! A caller's run, in the caller's dialect, from its beginning to its end.
+//! Answers: one run as a stream in the caller's dialect, from its beginning to its end.
 
 use std::io;
 use std::sync::Arc;
@@ -21,34 +21,36 @@ use crate::state::Shared;
 use agents::Refusal;
 use agents::ag_ui_messages;
 
-/// A request, and how it is answered.
+/// A request and how it is answered.
 #[derive(Debug)]
 pub(super) struct Wish {
     pub(super) asked: Asked,
-    /// The dialect of the caller.
+    /// The dialect of the answer.
     pub(super) dialect: &'static str,
+    /// What the dialect says of the caller.
     pub(super) manner: Manner,
-    /// What of the request the hub has no place for, by name.
+    /// What of the request the hub ignores, by name. The answer tells it in a header.
     pub(super) left_out: Vec<String>,
 }
 
 impl Wish {
-    /// An answer in `dialect` to what was asked.
+    /// Answers what was asked in `dialect`.
     pub(super) fn new(asked: Asked, dialect: &'static str) -> Self {
         Self { asked, dialect, manner: Manner::default(), left_out: Vec::new() }
     }
 }
 
-/// How a door answers.
+/// How a door writes its answer.
 #[derive(Debug, Default)]
 pub(super) struct Manner {
-    /// What the encoder is told of the caller.
+    /// What the encoder needs to know of the caller.
     pub(super) caller: Caller,
-    /// How the caller calls the conversation, where its dialect names it.
+    /// The caller's own name for the conversation, if its dialect has one.
     pub(super) thread: Option<CompactString>,
 }
 
-/// Begins what is asked, and answers with it as a stream. Whoever hangs up leaves it going.
+/// Begins the run and answers with it as a stream. What happens when the caller hangs up is set for each
+/// door.
 pub(super) async fn answer(shared: &Arc<Shared>, wish: Wish) -> Result<Response, Refusal> {
     let Wish { asked, dialect, mut manner, mut left_out } = wish;
     manner.caller.tools = asked.tools.iter().map(|tool| tool.name.clone()).collect();
@@ -62,7 +64,7 @@ pub(super) async fn answer(shared: &Arc<Shared>, wish: Wish) -> Result<Response,
     Ok(with_left_out(stream_of(begun, (door, dialect), manner).await, &left_out))
 }
 
-/// The run as a stream in `dialect`.
+/// Makes the response that streams the run in `dialect`.
 async fn stream_of(begun: Begun, (door, dialect): (&str, &str), manner: Manner) -> Response {
     let Some(encoding) = encoding(dialect) else {
         return Problem::new(model::code::ErrorCode::Internal, "a door without a dialect").into_response();
@@ -87,16 +89,18 @@ async fn stream_of(begun: Begun, (door, dialect): (&str, &str), manner: Manner) 
     response
 }
 
-/// What a caller is told, piece by piece.
+/// The stream of an answer.
 struct AnswerStream {
+    /// Encodes the run, piece by piece.
     reader: Reader,
+    /// Dropped with the stream, it notices that the caller hung up.
     attended: Attended,
-    /// A failure breaks the answer off.
+    /// Whether a failed run breaks the answer off, because the dialect has no words for failures.
     breaks_off: bool,
 }
 
 impl AnswerStream {
-    /// The next piece, and the line where more may come.
+    /// The next piece, and the stream itself if more may come.
     async fn next(mut self) -> Option<(io::Result<Bytes>, Option<Self>)> {
         let piece = self.reader.piece().await;
         if self.reader.is_over() {
@@ -108,13 +112,13 @@ impl AnswerStream {
         if !self.breaks_off || !self.reader.has_failed() {
             return None;
         }
-        // What was told before goes out before the connection ends.
+        // Earlier pieces are sent before the connection is broken off.
         tokio::task::yield_now().await;
         Some((Err(io::Error::other("the run failed")), None))
     }
 }
 
-/// All that was said before the run, for a client that does not have all of it.
+/// Everything that was said before the run, for a client that does not have all of it.
 fn snapshot(begun: &Begun) -> Kind {
     let mut view = begun.seat.conversation.view();
     view.items.retain(|item| !matches!(item, TopItem::Run(run) if run == begun.run()));
@@ -122,32 +126,32 @@ fn snapshot(begun: &Begun) -> Kind {
     Kind::Custom { name: "messages_snapshot".into(), value: Json::of(&ag_ui_messages(&view, "fanlight-")) }
 }
 
-/// Whether the dialect has words for a run that a person stopped. In others it is a failure: a stream that just ends
-/// would be taken for a whole answer.
+/// Whether the dialect can say that a person stopped the run. In other dialects that is a failure: a stream
+/// that just ends would be taken for a whole answer.
 fn says_cancelled(encoding: &EncoderSpec) -> bool {
     matches!(encoding.name, "ag-ui" | "ai-sdk" | "forge")
 }
 
-/// Whether its callers answer a run that waits for a person with a request of their own.
+/// Whether callers of the dialect answer a run that waits for a person with a new request.
 fn says_waits(encoding: &EncoderSpec) -> bool {
     matches!(encoding.name, "ag-ui" | "ai-sdk")
 }
 
-/// Where the run is, for those who look.
+/// Headers that say where the run can be found.
 pub(super) fn told(begun: &Begun) -> Vec<(header::HeaderName, HeaderValue)> {
     let told = [
         (super::CONVERSATION, begun.conversation().as_str()),
         ("fanlight-run", begun.run().as_str()),
         ("x-request-id", begun.run().as_str()),
     ];
-    // A name that is no plain text cannot stand in a header.
+    // Names that are not plain ASCII cannot be header values.
     let told = told.into_iter().filter_map(|(name, value)| {
         Some((header::HeaderName::from_static(name), HeaderValue::from_str(value).ok()?))
     });
     told.collect()
 }
 
-/// Names in a header what of a request the hub has no place for.
+/// Adds a header with what of the request the hub ignores.
 pub(super) fn with_left_out(mut response: Response, left_out: &[String]) -> Response {
     let text: String =
         left_out.join(", ").chars().filter(|c| c.is_ascii() && !c.is_ascii_control()).collect();

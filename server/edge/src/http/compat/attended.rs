@@ -1,4 +1,4 @@
-//! A run whose caller listens: what happens when the caller hangs up before the end.
+//! Callers that hang up before their run has ended.
 
 use std::sync::Arc;
 
@@ -13,25 +13,28 @@ use crate::state::Shared;
 use agents::RunAddress;
 use hub::Publication;
 
-/// Dropped before [`Attended::over`], it says that the caller has hung up.
+/// Watches the caller of a run. If it is dropped before [`Attended::over`] was called, the caller has hung
+/// up: then the run is stopped, or a note is left for the caller's return, as its door says.
 #[derive(Debug)]
 pub(super) struct Attended {
     shared: Arc<Shared>,
     place: RunAddress,
-    /// By what the caller is known again.
+    /// How the caller is recognised when it returns; `None` if it need not be.
     trace: Option<Trace>,
+    /// What its door does with the run then.
     hang_up: HangUp,
+    /// Whether the caller was told everything.
     is_over: bool,
 }
 
 impl Attended {
-    /// The run at `place`, begun at `door`.
+    /// Watches the caller of the run at `place`, which began at `door`.
     pub(super) fn new(shared: &Arc<Shared>, door: &str, place: &RunAddress, trace: Option<Trace>) -> Self {
         let hang_up = HangUp::at(&shared.config.compat, door);
         Self { shared: Arc::clone(shared), place: place.clone(), trace, hang_up, is_over: false }
     }
 
-    /// The caller has been told all that it is told.
+    /// Notes that the caller was told everything: dropping this does nothing now.
     pub(super) fn over(&mut self) {
         self.is_over = true;
     }
@@ -57,7 +60,8 @@ impl Drop for Attended {
     }
 }
 
-/// Says in the run that its caller has hung up, for a hub that comes back. Behind the end of a run nothing more is said.
+/// Appends to the run that its caller has hung up, for a hub that restarts. Nothing is appended after the end
+/// of a run.
 fn note(shared: &Arc<Shared>, place: &RunAddress, left: Kind) {
     let (shared, place) = (Arc::clone(shared), place.clone());
     let tasks = shared.tasks.clone();

@@ -1,4 +1,4 @@
-//! Begins what callers want: finds the conversation, what of the request is new in it, and the run that is asked for.
+//! Begins what callers ask for: finds the conversation, what of the request is new in it, and starts the run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,16 +23,18 @@ use agents::{Started, Terms, Turn};
 use event_log::clock;
 use hub::{By, Conversation, Publication};
 
-/// Events that are looked through at once for a place in a conversation.
+/// Most events that are read at once in search of a place in a conversation.
 const EVENTS_AT_ONCE: usize = 2_000;
 
-/// How long a run has to hear what was said to its calls: one that is slower is told of as it stands.
+/// How long a run may take to hear the answers to its calls. After that the caller is told what it does
+/// anyway.
 const HEARD_WITHIN: Duration = Duration::from_secs(10);
 
-/// How long a run that was told to stop has to do so.
+/// How long a run that was told to stop is waited for.
 const STOPPED_WITHIN: Duration = Duration::from_secs(2);
 
-/// Begins what a caller wants. One at a time: a caller who asks twice at once must not be heard twice.
+/// Begins what a caller asks for. Only one begins at a time, because a caller that sends the same twice at
+/// once must not start two runs.
 pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, Refusal> {
     if shared.is_draining() {
         return Err(Refusal::new(ErrorCode::ShuttingDown, "the hub stops; come back in a moment"));
@@ -52,7 +54,8 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, R
     let found =
         blocking(|| shared.hub.find(&id)).map_err(|error| Refusal::new(error.code(), error.to_string()))?;
     if !consents.is_empty() {
-        // A run that is slow to hear must not keep everybody else from beginning one. It takes an answer only once.
+        // A run that is slow to hear must not keep other callers from beginning. An answer is taken only
+        // once.
         drop(one_begins);
         let started = go_on(shared, found, consents).await?;
         let attended = Attended::new(shared, door, &started.place, None);
@@ -78,7 +81,7 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, R
                 Placing::Before(item, from) => {
                     let at = seq_before(shared, &found, &item).await?;
                     let cut = Cut { at: Some(at), ..Cut::default() };
-                    // Before the first event there is nothing that could be taken along.
+                    // A fork before the first event would have nothing in it.
                     let into = if at == 0 { fresh(&agent) } else { fork(shared, &found, cut, None).await };
                     (into?, from)
                 }
@@ -101,7 +104,7 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, R
     Ok(Begun { left_out, has_gap, ..begun(shared, started, attended, false)? })
 }
 
-/// The tools of the caller that the agent can be told of, and what of the request it cannot.
+/// The caller's tools that the agent can be offered, and what of the request it cannot take into account.
 fn takes(
     shared: &Shared,
     agent: &str,
@@ -119,7 +122,8 @@ fn takes(
     (if takes { tools } else { Vec::new() }, left_out)
 }
 
-/// Waits until those runs are over that were told to stop: what is said next comes behind them. Not without end.
+/// Waits for runs that were told to stop, so that what is said next comes after their end; at most
+/// [`STOPPED_WITHIN`].
 async fn stopped(shared: &Shared, conversation: &Conversation) {
     let is_stopping = |(run, view): (&RunId, &RunView)| {
         let place = RunAddress { conversation: conversation.id().clone(), run: run.clone() };
@@ -135,10 +139,11 @@ async fn stopped(shared: &Shared, conversation: &Conversation) {
             moved.await;
         }
     };
-    // One that does not stop is told of as it stands.
+    // A run that does not stop in time goes on beside the new one.
     drop(tokio::time::timeout(STOPPED_WITHIN, all).await);
 }
 
+/// Enters the conversation of a run for its caller.
 pub(super) fn begun(
     shared: &Arc<Shared>,
     started: Started,
@@ -151,13 +156,13 @@ pub(super) fn begun(
     Ok(Begun { seat, started, has_waited, left_out: Vec::new(), has_gap: false, attended })
 }
 
-/// How many messages of persons there are.
+/// How many messages of persons the conversation has.
 fn questions(view: &View) -> usize {
     view.messages.values().filter(|message| message.role == "user").count()
 }
 
-/// Says to calls that wait what their caller says to them. What comes of the run after they began to wait is what it is
-/// told, whoever has answered them.
+/// Passes a caller's answers on to calls that wait for consent. The caller is told what the run does after it
+/// began to wait, even if somebody else has answered before.
 pub(super) async fn go_on(
     shared: &Arc<Shared>,
     found: Option<Arc<Conversation>>,
@@ -197,8 +202,8 @@ pub(super) async fn go_on(
     Ok(Started { place, after: Position { epoch: found.epoch().clone(), seq } })
 }
 
-/// Waits until the run has heard what was said to its calls: until then it waits as before. Not without end: an agent may
-/// be slow to say that it has paused.
+/// Waits until the run has heard the answers to its calls, because until then it looks as if it still waited;
+/// at most [`HEARD_WITHIN`], since an agent may be slow to say that it has paused.
 async fn heard(shared: &Shared, conversation: &Conversation, place: &RunAddress, tools: &[ToolCallId]) {
     let waits = |run: &RunView| {
         let asks = |tool: &ToolCallId| run.tools.get(tool).is_some_and(|it| it.state == ToolState::Approval);
@@ -219,14 +224,15 @@ async fn heard(shared: &Shared, conversation: &Conversation, place: &RunAddress,
     }
 }
 
-/// Takes what calls gave back that a run has left to the caller. True when there was one.
+/// Appends results of calls that a run has left to its caller. True if there were any.
 fn take_results(shared: &Shared, conversation: &Conversation, results: &[Given]) -> Result<bool, Refusal> {
     let mut said = Decoded::default();
     let mut by = By::Outside;
     conversation.look(|view| {
         let Some((id, run)) = view.runs.last() else { return };
         if run.own {
-            // Whom the calls of a run were left to comes through one of the hub's own doors.
+            // The caller to whom a run of the hub's own agents left its calls comes through one of the hub's
+            // doors.
             by = By::Hub;
         }
         for given in results {
@@ -246,7 +252,7 @@ fn take_results(shared: &Shared, conversation: &Conversation, results: &[Given])
     Ok(true)
 }
 
-/// Where a conversation stood before `item` began.
+/// The head of the conversation before `item` began.
 pub(super) async fn seq_before(
     shared: &Shared,
     conversation: &Arc<Conversation>,
@@ -259,7 +265,7 @@ pub(super) async fn seq_before(
     Ok(first(shared, conversation, begins).await?.saturating_sub(1))
 }
 
-/// Where the first event is that is `wanted`.
+/// The seq of the first event for which `wanted` is true. Fails if the log no longer has the beginning.
 async fn first(
     shared: &Shared,
     conversation: &Arc<Conversation>,

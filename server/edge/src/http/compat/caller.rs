@@ -1,4 +1,4 @@
-//! What of a request tells its caller from others who say the same.
+//! What distinguishes the caller of a request from others that send the same history.
 
 use axum::http::HeaderMap;
 use exchange::continuation::Caller;
@@ -6,15 +6,15 @@ use serde_json::Value;
 
 use crate::proxy::keys;
 
-/// Headers beside those with keys that differ from caller to caller: its program, its page, and the person behind a program
-/// that many use.
+/// Headers, besides those with keys, that differ between callers: the program, the page, and the person
+/// behind a program that many use.
 const HEADERS: [&str; 5] =
     ["user-agent", "origin", "x-llm-key", "x-openwebui-user-id", "x-openwebui-chat-id"];
 
-/// Fields of a request in which the clients of OpenAI's API name the person behind them.
+/// Fields in which clients of OpenAI's API name the person behind them.
 const FIELDS: [&str; 2] = ["user", "safety_identifier"];
 
-/// The caller at `door` of a request with these headers and fields.
+/// The caller at `door` of a request with these headers and fields. Only hashes of them are kept.
 pub(super) fn caller(door: &'static str, headers: &HeaderMap, fields: &Value) -> Caller {
     let mut caller = Caller::new(door);
     caller.mark("keys", &keys(headers));

@@ -1,6 +1,6 @@
-//! Forge: `/compat/forge/…`, as forge-ui calls its orchestrator. Nothing is kept for the caller: each request has all
-//! that was said, and the conversation is found by it. What forge-ui asks of the keys and models of providers is answered
-//! with the agents: they are the models.
+//! Forge: `/compat/forge/…`, the API that forge-ui expects of its orchestrator. Each request contains the
+//! whole history, and the conversation is found by it. Questions of forge-ui about keys and models of
+//! providers are answered with the agents: they are the models.
 
 use std::sync::Arc;
 
@@ -21,10 +21,10 @@ use agents::{Spoken, Terms};
 
 mod models;
 
-/// What forge-ui may say that is the agent's matter.
+/// Fields of forge-ui's requests that only the agent's settings decide.
 const OF_THE_AGENT: [&str; 3] = ["use_toon_format", "use_tool_rag_mode", "extra_mcp_servers"];
 
-/// All paths below `/compat/forge`.
+/// The routes below `/compat/forge`.
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new()
         .route("/compat/forge/chat/stream", post(chat))
@@ -43,7 +43,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/compat/forge/providers/{provider}", put(models::turn))
 }
 
-/// `POST /compat/forge/chat/stream`.
+/// `POST /compat/forge/chat/stream`: starts a run and streams it.
 async fn chat(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
@@ -52,6 +52,7 @@ async fn chat(
     Ok(answer(&shared, wish(&shared, &headers, request).await?).await?)
 }
 
+/// Reads the request.
 async fn wish(shared: &Shared, headers: &HeaderMap, request: Request) -> Result<Wish, Refusal> {
     let fields = object(&read(headers, request).await?)?;
     let (messages, left_out) = said(&fields)?;
@@ -70,7 +71,7 @@ async fn wish(shared: &Shared, headers: &HeaderMap, request: Request) -> Result<
     Ok(Wish { left_out, ..Wish::new(asked, "forge") })
 }
 
-/// What was said, and what of the request the hub has no place for.
+/// The messages of a request, and what of it the hub ignores.
 fn said(fields: &Value) -> Result<(Vec<Spoken>, Vec<String>), Refusal> {
     let text = fields.get("user_message").and_then(Value::as_str).filter(|text| !text.is_empty());
     let text = text.ok_or_else(|| Refusal::new(ErrorCode::BadRequest, "user_message: a text is expected"))?;
@@ -95,29 +96,30 @@ fn said(fields: &Value) -> Result<(Vec<Spoken>, Vec<String>), Refusal> {
     Ok((messages, left_out))
 }
 
-/// `GET /compat/forge/health`.
+/// `GET /compat/forge/health`: always well; says whether there are tools.
 async fn health(State(shared): State<Arc<Shared>>) -> Json<Value> {
     let tools = tools_of(&shared).await;
     Json(json!({"status": "ok", "armory_available": !tools.is_empty()}))
 }
 
-/// `GET /compat/forge/config`.
+/// `GET /compat/forge/config`: claims a key for each provider, since agents need none from the client.
 async fn config() -> Json<Value> {
-    // A client without a key of its own asks only providers that have one here.
+    // A client without keys of its own asks only providers that have one here.
     let known = json!({"openrouter": true, "openai": true, "anthropic": true, "google": true});
     Json(json!({"server_providers": known, "allow_byok": false}))
 }
 
-/// `GET /compat/forge/tools`: those of the agent behind the door.
+/// `GET /compat/forge/tools`: the tools of the agent behind the door.
 async fn tools(State(shared): State<Arc<Shared>>) -> Json<Value> {
     Json(tools_of(&shared).await.into())
 }
 
-/// `POST /compat/forge/tools/refresh`.
+/// `POST /compat/forge/tools/refresh`: lists them again.
 async fn refresh_tools(State(shared): State<Arc<Shared>>) -> Json<Value> {
     Json(json!({"status": "refreshed", "tool_count": tools_of(&shared).await.len()}))
 }
 
+/// The tools of the agent behind the door; none without an agent.
 async fn tools_of(shared: &Shared) -> Vec<Value> {
     match behind(shared, "forge", None) {
         Ok(agent) => shared.tools.list(shared.agents.servers(&agent)).await,

@@ -1,4 +1,4 @@
-//! What was said, from messages with a role and a content, as most callers send them.
+//! The history in a request whose messages have a role and a content, as most callers send it.
 
 use exchange::{MessagePiece, ModelApi, ModelRequest, RequestMessage, RequestRole};
 use model::ToolCallId;
@@ -9,19 +9,19 @@ use super::Given;
 use agents::Refusal;
 use agents::Spoken;
 
-/// The messages of a request, sorted into what was said, what calls returned and what was left out.
+/// The messages of a request, sorted.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// In order.
+    /// What was said, in order.
     pub(super) messages: Vec<Spoken>,
-    /// What calls gave back that the caller has executed.
+    /// The results of calls that the caller has executed.
     pub(super) results: Vec<Given>,
-    /// Files, which the hub has no place for: each stands in its text by name.
+    /// Files, which the hub does not keep. Each is replaced by its name in the text.
     pub(super) left_out: Vec<String>,
 }
 
 impl History {
-    /// Of a request that was read.
+    /// Sorts the messages of a parsed request.
     pub(super) fn of(request: &ModelRequest) -> Self {
         let mut history = Self::default();
         if let Some(system) = &request.system {
@@ -34,7 +34,7 @@ impl History {
         history
     }
 
-    /// Adds one message of the caller's history.
+    /// Adds one message.
     fn hear(&mut self, said: &RequestMessage) {
         let mut texts = Vec::new();
         for piece in &said.pieces {
@@ -62,7 +62,7 @@ impl History {
     }
 }
 
-/// The messages of the field `messages`; what of them has no place here is added to `left_out`.
+/// The messages of the field `messages`. What the hub ignores of them is added to `left_out`.
 pub(super) fn history(messages: Option<&Value>, left_out: &mut Vec<String>) -> Result<Vec<Spoken>, Refusal> {
     let wrong = |why: &str| Refusal::new(ErrorCode::BadRequest, format!("messages: {why}"));
     let all = messages.and_then(Value::as_array).ok_or_else(|| wrong("a list is expected"))?;

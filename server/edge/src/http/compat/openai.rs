@@ -1,8 +1,9 @@
-//! `POST /v1/chat/completions`, `GET /v1/models`: any client of OpenAI's API. The model is the name of an agent.
+//! OpenAI's API, `POST /v1/chat/completions` and `GET /v1/models`, for any of its clients. The model is the
+//! name of an agent.
 //!
-//! What the hub's agents do with their tools is not in the answer: such a client would execute each call that it sees.
-//! Those who ask for it (the field `tool_progress`, the header `Fanlight-Tools: show`, or all of `/compat/bernard`) are
-//! told Bernard's form of the stream, with whole calls, progress and results.
+//! Calls of the agent's own tools are not in the answer, because such a client would execute every call that
+//! it sees. Clients that ask for them (with the field `tool_progress` or the header `Fanlight-Tools: show`,
+//! or through `/compat/bernard`) get Bernard's form of the stream, with whole calls, progress and results.
 
 use std::sync::Arc;
 
@@ -30,10 +31,10 @@ mod request;
 use fault::Fault;
 use request::Wish;
 
-/// Asks for the tools' own part of the story.
+/// The header that asks for calls of the agent's own tools, with the value `show`.
 const TOOLS: &str = "fanlight-tools";
 
-/// `POST /v1/chat/completions`.
+/// `POST /v1/chat/completions`: starts a run of the agent that the model names.
 pub(crate) async fn chat(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
@@ -42,7 +43,7 @@ pub(crate) async fn chat(
     answer(&shared, &headers, request, false).await.unwrap_or_else(Fault::into_response)
 }
 
-/// The same for Bernard's clients, whose models need not be agents.
+/// Does the same for Bernard's clients, whose models need not be agents.
 pub(crate) async fn bernard(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
@@ -51,6 +52,7 @@ pub(crate) async fn bernard(
     answer(&shared, &headers, request, true).await.unwrap_or_else(Fault::into_response)
 }
 
+/// Reads the request, starts the run, and answers as a stream or in one piece.
 async fn answer(
     shared: &Arc<Shared>,
     headers: &HeaderMap,
@@ -89,13 +91,14 @@ async fn answer(
     Ok(with_left_out(answer?, &left_out))
 }
 
-/// The agent that the model is.
+/// The agent that the model names.
 fn agent(shared: &Shared, wish: &Wish) -> Result<CompactString, Fault> {
     let model = wish.model.as_deref().filter(|model| !model.is_empty());
     let model = model.ok_or_else(|| Fault::of_field("model", "the request names no model"))?;
     if shared.agents.knows(model) { Ok(model.into()) } else { Err(no_model(shared, model)) }
 }
 
+/// The failure for a model that is no agent; names the agents.
 fn no_model(shared: &Shared, model: &str) -> Fault {
     let names: Vec<_> = shared.agents.names().collect();
     let there_are = match names.as_slice() {
@@ -105,7 +108,7 @@ fn no_model(shared: &Shared, model: &str) -> Fault {
     Fault::no_model(format!("The model `{model}` does not exist: {there_are}"))
 }
 
-/// The answer in one piece.
+/// Waits for the end of the run and answers in one piece.
 async fn whole(begun: &Begun, caller: &Caller) -> Result<Response, Fault> {
     let run = over(begun).await?;
     if run.status != RunStatus::Complete {
@@ -119,7 +122,8 @@ async fn whole(begun: &Begun, caller: &Caller) -> Result<Response, Fault> {
     Ok(response)
 }
 
-/// A run that has failed, as an error. It has been tried as often as it is to be: clients are told not to repeat it.
+/// A failed run as an error. The agent has already tried as often as it may, so clients are told not to
+/// repeat the request.
 fn failed(run: &RunView) -> Fault {
     let (code, message) = match (run.status, &run.error) {
         (RunStatus::Cancelled, _) => ("cancelled", "the run was stopped"),
@@ -132,13 +136,13 @@ fn failed(run: &RunView) -> Fault {
     Fault { is_final: true, ..Fault::new(StatusCode::BAD_GATEWAY, code, message) }
 }
 
-/// `GET /v1/models`.
+/// `GET /v1/models`: the agents.
 pub(crate) async fn models(State(shared): State<Arc<Shared>>) -> Response {
     let models: Vec<Value> = shared.agents.names().map(told_model).collect();
     axum::Json(json!({"object": "list", "data": models})).into_response()
 }
 
-/// `GET /v1/models/{model}`.
+/// `GET /v1/models/{model}`: one agent.
 pub(crate) async fn model(State(shared): State<Arc<Shared>>, Path(model): Path<String>) -> Response {
     if shared.agents.knows(&model) {
         axum::Json(told_model(&model)).into_response()

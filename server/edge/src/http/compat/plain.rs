@@ -1,5 +1,5 @@
-//! Deep Agent and Ralph: one path each, messages with a role and a text, and nothing but a stream. Ralph's clients name
-//! their user and their chat.
+//! The doors of Deep Agent and Ralph: one path each, messages with a role and a text, and always a stream.
+//! Ralph's clients name their user and their chat.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::state::Shared;
 use agents::Refusal;
 use agents::Terms;
 
-/// `POST /compat/deep-agent/chat/stream`.
+/// `POST /compat/deep-agent/chat/stream`: starts a run and streams it.
 pub(super) async fn deep_agent(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
@@ -27,7 +27,7 @@ pub(super) async fn deep_agent(
     Ok(answer(&shared, wish(&shared, &headers, request, "deep-agent").await?).await?)
 }
 
-/// `POST /compat/ralph/chat/stream`.
+/// `POST /compat/ralph/chat/stream`: starts a run and streams it.
 pub(super) async fn ralph(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
@@ -36,6 +36,7 @@ pub(super) async fn ralph(
     Ok(answer(&shared, wish(&shared, &headers, request, "ralph").await?).await?)
 }
 
+/// Reads the request.
 async fn wish(
     shared: &Shared,
     headers: &HeaderMap,
@@ -64,7 +65,7 @@ async fn wish(
     Ok(Wish { left_out, ..Wish::new(asked, dialect) })
 }
 
-/// A chat of one user.
+/// A chat of one user, as Ralph's clients name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Chat {
     user: CompactString,
@@ -81,8 +82,8 @@ impl Chat {
         Ok(Self { user: field("user_id")?, chat: field("chat_id")? })
     }
 
-    /// Its name among conversations. A user whose name has a `-`, unless it is a UUID, could be read as another one with
-    /// another chat: then a hash of the two tells them apart.
+    /// Its conversation's name. A user name with a `-` that is not a UUID could be read as another user with
+    /// another chat; then a hash of both is appended.
     fn name(&self) -> CompactString {
         let Self { user, chat } = self;
         if !user.contains('-') || is_uuid(user) {
@@ -92,7 +93,7 @@ impl Chat {
     }
 }
 
-/// Whether `text` is a UUID as Open WebUI writes them: digits in groups of 8, 4, 4, 4 and 12.
+/// Whether `text` is a UUID as Open WebUI writes it: hexadecimal digits in groups of 8, 4, 4, 4 and 12.
 fn is_uuid(text: &str) -> bool {
     let is_group = |(group, length): (&str, usize)| {
         group.len() == length && group.bytes().all(|digit| digit.is_ascii_hexdigit())

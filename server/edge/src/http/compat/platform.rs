@@ -1,5 +1,6 @@
-//! The API of LangGraph's platform, for clients of `@langchain/langgraph-sdk`, its `useStream` and the Python package: an
-//! assistant is an agent of the hub, a thread a conversation, a checkpoint a place in it between what was said.
+//! The API of LangGraph's platform, for clients of `@langchain/langgraph-sdk`, its `useStream` and the Python
+//! package. An assistant is an agent of the hub, a thread a conversation, a checkpoint a place in it between
+//! two messages or runs.
 //!
 //! ```text
 //! POST …/runs/stream ── wire ──▶ Ask ── start ──▶ Begun ── told ──▶ events in the modes that were asked for
@@ -25,11 +26,12 @@ mod threads;
 mod told;
 mod wire;
 
-/// Which door a request came through: its name among those of `[compat]`.
+/// The door of a request: its key in `[compat]`.
 #[derive(Debug, Clone, Copy)]
 struct Door(&'static str);
 
-/// The paths, below each address under which clients look for them. Bernard's page has its own server in front, at `/api`.
+/// The routes, below each address where clients look for them. Bernard's page has a server of its own in
+/// front, at `/api`.
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new()
         .nest("/compat/langgraph", paths("langgraph"))
@@ -37,6 +39,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .nest("/compat/bernard/api", paths("bernard"))
 }
 
+/// The routes of one door.
 fn paths(door: &'static str) -> Router<Arc<Shared>> {
     let assistants = Router::new()
         .route("/ok", get(assistants::ok))

@@ -1,4 +1,4 @@
-//! Where a stream stands in one conversation, and what comes next there.
+//! The position of a stream in one conversation, and what comes next there.
 
 use std::sync::Arc;
 
@@ -12,12 +12,13 @@ use hub::wire;
 use hub::{Conversation, Cursor, Slice};
 use hub::{Far, Sight, Snapshot};
 
-/// An event of the stream: its name and its JSON in pieces, which holds no line break. What others are sent too is shared.
+/// An event of the stream: its name, and its JSON in pieces without line breaks. Pieces that other readers
+/// get too are shared.
 #[derive(Debug)]
 pub(super) struct Event(&'static str, Vec<Bytes>);
 
 impl Event {
-    /// It as it is sent. Without an id the client stays where it was.
+    /// Its bytes on the wire. Without an id the position of the client does not change.
     pub(super) fn with_id(self, id: Option<&str>) -> impl Iterator<Item = Bytes> {
         let Self(name, json) = self;
         let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
@@ -26,22 +27,25 @@ impl Event {
     }
 }
 
-/// The position of a stream in one conversation. Dropping it gives up the seat of a viewer.
+/// The position of a stream in one conversation. Dropping it leaves the conversation as a viewer.
 #[derive(Debug)]
 pub(super) struct StreamPosition {
     seat: Seat,
-    /// The number of the conversation in the stream.
+    /// The index of the conversation in the stream.
     sub: SubscriptionId,
+    /// What is shared with viewers who look through the same lens.
     sight: Arc<Sight>,
-    /// What was looked at; nothing: the snapshot comes next.
+    /// Up to where the conversation was read; `None` if the snapshot comes next.
     cursor: Option<Cursor>,
-    /// What the client knows of.
+    /// The last seq that the client was told of.
     told: Seq,
-    /// How many viewers it was told of.
+    /// How many viewers the client was last told of.
     viewers: usize,
 }
 
 impl StreamPosition {
+    /// Begins after the client's position, if the conversation can be continued from it, otherwise with the
+    /// snapshot.
     pub(super) fn new(
         seat: Seat,
         sub: SubscriptionId,
@@ -60,13 +64,14 @@ impl StreamPosition {
         Arc::clone(&self.seat.conversation)
     }
 
-    /// Where the client is once it has what was sent; nothing before the first.
+    /// The position of the client once it has what was sent; `None` before the first snapshot.
     pub(super) fn position(&self) -> Option<Position> {
         let epoch = self.seat.conversation.epoch().clone();
         self.cursor.map(|_| Position { epoch, seq: self.told })
     }
 
-    /// What is new, and whether the client is further with it.
+    /// The next events of the stream, each with whether it changes the client's position. Empty if nothing is
+    /// new.
     pub(super) fn news(&mut self) -> Vec<(Event, bool)> {
         let mut news = Vec::new();
         let conversation = &self.seat.conversation;
@@ -99,17 +104,19 @@ impl StreamPosition {
         }
     }
 
-    /// Tells how far the conversation is, where that is further than the client knows.
+    /// An event that tells the head, if it is further than the client knows.
     pub(super) fn cover(&mut self) -> Option<Event> {
         let cursor = self.cursor.filter(|cursor| cursor.seq > self.told)?;
         Some(self.batch(&Slice::nothing(self.told, cursor)))
     }
 
+    /// A batch event of `slice`.
     fn batch(&mut self, slice: &Slice) -> Event {
         self.told = slice.to;
         Event("batch", vec![self.sight.ready(slice, self.sub).json(self.sub).into()])
     }
 
+    /// The events of the snapshot, one for each piece.
     fn snapshot(&mut self, news: &mut Vec<(Event, bool)>) {
         let conversation = &self.seat.conversation;
         let Snapshot { seq, pieces } = self.sight.snapshot(conversation);
@@ -123,7 +130,8 @@ impl StreamPosition {
     }
 }
 
-/// The place of a stream in all its conversations: positions with commas between, a dash for one that has none yet.
+/// The position of a stream in all its conversations: positions separated by commas, a dash for a
+/// conversation without one.
 pub(in crate::http) fn positions(positions: impl Iterator<Item = Option<Position>>) -> String {
     let words = positions.map(|position| position.map_or_else(|| "-".to_owned(), |known| known.to_string()));
     words.collect::<Vec<_>>().join(",")

@@ -1,5 +1,5 @@
-//! A reader of a conversation in a foreign dialect, and its place. What comes next is encoded only when the connection
-//! asks for it, so a slow reader finds the texts that came meanwhile joined.
+//! The reader of a conversation in a foreign dialect. It encodes the next events only when the connection
+//! asks for more, so for a slow reader the deltas that came meanwhile are joined.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -20,60 +20,40 @@ use agents::Started;
 use event_log::clock;
 use hub::Cursor;
 
+mod places;
+
+pub(in crate::http) use places::StartAt;
+use places::number;
+
 use crate::failures::{FELL_BEHIND, HUB_STOPS, INTERRUPTED, STOPPED};
 
-/// Events that are read back from the log at once.
+/// Most events that are read back from the log at once.
 const EVENTS_AT_ONCE: usize = 2_000;
 
-/// For whom a run is told who asked for it.
+/// What the reader of an answer needs to know, whose caller has started the run.
 #[derive(Debug, Clone, Default)]
 pub(in crate::http) struct Answering {
-    /// The dialect has words for a run that was stopped.
+    /// Whether the dialect can say that a run was stopped.
     pub(in crate::http) says_cancelled: bool,
-    /// Whether the run waits for a person, where the dialect has words for that: its callers answer with a request.
+    /// Whether the run waits for a person, if callers of the dialect answer that with another request.
     pub(in crate::http) is_waiting: Option<watch::Receiver<bool>>,
 }
 
-/// Which runs are told.
+/// The runs that are encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// All of them.
+    /// All runs.
     All,
-    /// The newest one; the first that begins where there is none yet.
+    /// The newest run, or the first that begins if there is none yet.
     Latest,
-    /// The first that begins from now on.
+    /// The first run that begins from now on.
     Next,
-    /// This one.
+    /// The run with this id.
     Run(RunId),
 }
 
-/// Where the telling of a run begins for whoever asked for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::http) enum StartAt {
-    /// At its beginning.
-    Beginning,
-    /// Behind what was told before it waited for a person.
-    GoesOn,
-    /// At its newest event.
-    Now,
-    /// Behind the `told`-th thing that was told of the event `seq`.
-    Behind {
-        /// The event.
-        seq: Seq,
-        /// How much of it was told.
-        told: usize,
-    },
-}
-
-impl StartAt {
-    /// The place that an id of a told event names, as [`Reader::with_places`] makes them.
-    pub(in crate::http) fn place(id: &str) -> Option<Self> {
-        let (seq, told) = id.split_once('-')?;
-        Some(Self::Behind { seq: seq.parse().ok()?, told: told.parse().ok()? })
-    }
-}
-
-/// A reader of one conversation in one dialect. Owned by its connection; dropping it gives up the seat of a viewer.
+/// The reader of one conversation in one dialect. Owned by its connection; dropping it leaves the
+/// conversation as a viewer.
 #[derive(Debug)]
 pub(in crate::http) struct Reader {
     seat: Seat,
@@ -81,21 +61,21 @@ pub(in crate::http) struct Reader {
     encoding: &'static EncoderSpec,
     wanted: Wanted,
     ends_with_run: bool,
-    /// Nothing: it has not been told yet what there is.
+    /// Up to where events were read; `None` before the first piece.
     cursor: Option<Cursor>,
-    /// The next events are not in memory any more.
+    /// Whether the next events are no longer in memory.
     is_behind: bool,
     is_over: bool,
-    /// How the run ended that was told last, as far as it was.
+    /// The status of the run that ended last.
     ended: Option<RunStatus>,
-    /// Between two signs of life on a silent stream.
+    /// How long the stream may be silent before it sends a keep-alive message.
     ping: Duration,
     answering: Option<Answering>,
-    /// Told right behind the beginning of the run.
+    /// Encoded right after the beginning of the run.
     prologue: Option<Kind>,
     /// What is hidden from whoever reads.
     mask: Option<Arc<Mask>>,
-    /// Each told event has an id; of the event of that seq so many things were told before.
+    /// If items get ids: the seq of an event, and how many of its items to skip.
     places: Option<(Seq, usize)>,
 }
 
@@ -139,14 +119,14 @@ impl Reader {
         }
     }
 
-    /// Gives each told event an id from which the stream can be taken up again: the seq of its event, and which of the
-    /// things that are told of that it is. Texts are not joined then.
+    /// Gives each item an id from which the stream can be taken up again: the seq of its event and the number
+    /// of the item. Deltas are not joined then.
     pub(in crate::http) fn with_places(mut self) -> Self {
         self.places = Some((0, 0));
         self
     }
 
-    /// Goes to the place from which the run is told. What is to be told there at once.
+    /// Goes to the place where the stream begins. Returns what must be sent first, if anything.
     pub(in crate::http) async fn begin_at(&mut self, from: StartAt) -> Option<Bytes> {
         match from {
             StartAt::Beginning => None,
@@ -170,7 +150,7 @@ impl Reader {
         }
     }
 
-    /// The run that its caller has begun, from its beginning to its end.
+    /// A reader of the run that its caller has started, from its beginning to its end.
     pub(in crate::http) fn answering(
         seat: Seat,
         encoder: Box<dyn Encode>,
@@ -184,29 +164,29 @@ impl Reader {
         Self { cursor, answering: Some(answering), ..reader }
     }
 
-    /// `kind` is told right behind the beginning of the run.
+    /// Encodes `kind` right after the beginning of the run.
     pub(in crate::http) fn with_prologue(mut self, kind: Option<Kind>) -> Self {
         self.prologue = kind;
         self
     }
 
-    /// `ping` lies between two signs of life.
+    /// Sends keep-alive messages after `ping` of silence.
     pub(in crate::http) fn with_ping(self, ping: Duration) -> Self {
         Self { ping, ..self }
     }
 
-    /// Whether all is told.
+    /// Whether everything was encoded.
     pub(in crate::http) fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Whether what was told ended in a failure.
+    /// Whether the run that was encoded failed.
     pub(in crate::http) fn has_failed(&self) -> bool {
         self.ended.is_some_and(|status| status != RunStatus::Complete)
     }
 
-    /// Tells that the run goes on which was told up to the cursor, and came to no end: what it is told from then on fits
-    /// what its caller has.
+    /// Continues a run that the caller has up to the cursor: the encoder is brought to that point and then
+    /// begins the run again, so that what follows fits what the caller has.
     pub(in crate::http) async fn go_on(&mut self) -> Bytes {
         let mut told = Vec::new();
         self.replay(self.cursor.unwrap_or_default().seq, &mut told).await;
@@ -218,7 +198,8 @@ impl Reader {
         Bytes::from(out)
     }
 
-    /// Tells again what was told up to `until`, into `told`: the encoder knows it then.
+    /// Encodes everything up to `until` again and discards it, so that the encoder is in the state of that
+    /// point.
     async fn replay(&mut self, until: Seq, told: &mut Vec<u8>) {
         let mut after = 0;
         let (shared, conversation) = (Arc::clone(&self.seat.shared), Arc::clone(&self.seat.conversation));
@@ -236,7 +217,7 @@ impl Reader {
         }
     }
 
-    /// The next piece of the stream; nothing at its end.
+    /// The next piece of the stream; `None` at its end. May be cancelled between two pieces.
     pub(in crate::http) async fn piece(&mut self) -> Option<Bytes> {
         let shared = Arc::clone(&self.seat.shared);
         let conversation = Arc::clone(&self.seat.conversation);
@@ -247,7 +228,7 @@ impl Reader {
             if std::mem::take(&mut self.is_behind) {
                 self.read_back(&mut out).await;
             }
-            // Looked at first: everything that it is about was said before.
+            // Checked first: all events that it concerns have been appended before.
             let waits = self.waits();
             let has_more = !self.is_over && self.advance(&mut out);
             if !out.is_empty() {
@@ -273,7 +254,7 @@ impl Reader {
                     }
                 }
                 () = shared.drain.cancelled() => {
-                    // Who only watches sees by a missing end that it was cut off.
+                    // A mere watcher notices by the missing end that it was cut off.
                     self.answering.as_ref()?;
                     self.fail("shutting_down", HUB_STOPS, &mut out);
                     return Some(Bytes::from(out)).filter(|out| !out.is_empty());
@@ -282,7 +263,7 @@ impl Reader {
         }
     }
 
-    /// Whether the run waits for a person to whom its caller can speak.
+    /// Whether the run waits for a person and its caller can answer.
     fn waits(&self) -> bool {
         let is_waiting = self.answering.as_ref().and_then(|answering| answering.is_waiting.as_ref());
         let Wanted::Run(run) = &self.wanted else { return false };
@@ -293,7 +274,8 @@ impl Reader {
             })
     }
 
-    /// Ends the stream of a run that waits: its caller answers with another request, and is told what comes then.
+    /// Ends the stream of a run that waits. The caller answers with another request and gets what follows
+    /// there.
     fn pause(&mut self, out: &mut Vec<u8>) {
         if let Wanted::Run(run) = self.wanted.clone() {
             let end = RunEnd { status: RunStatus::Complete, ..RunEnd::default() };
@@ -302,7 +284,7 @@ impl Reader {
         self.end(out);
     }
 
-    /// Encodes what comes after the cursor. True when there may be more at once.
+    /// Encodes what comes after the cursor. True if there may be more.
     fn advance(&mut self, out: &mut Vec<u8>) -> bool {
         let cursor = self.cursor.unwrap_or_default();
         let Some(slice) = self.seat.conversation.next(cursor, BATCH_BYTES_TARGET) else {
@@ -320,8 +302,8 @@ impl Reader {
         true
     }
 
-    /// What comes after the cursor from the log. Where it is not there either, nothing could stand in for what is missing:
-    /// the client is told, and that is the end.
+    /// Encodes what the log has after the cursor. If it has nothing, the stream ends with an error, because
+    /// nothing can replace the missing events.
     async fn read_back(&mut self, out: &mut Vec<u8>) {
         let cursor = self.cursor.unwrap_or_default();
         let shared = Arc::clone(&self.seat.shared);
@@ -336,12 +318,13 @@ impl Reader {
         }
     }
 
-    /// Says that events are gone, in the dialect's own words for a failure.
+    /// Ends the stream because events are gone.
     fn fell_behind(&mut self, out: &mut Vec<u8>) {
         self.fail("fell_behind", FELL_BEHIND, out);
     }
 
-    /// Ends the stream with a failure. Who asked for the run is told that it failed, since no more will be told of it.
+    /// Ends the stream with an error. The caller of the run is told that it failed, because no more will
+    /// follow.
     fn fail(&mut self, code: &str, message: &str, out: &mut Vec<u8>) {
         self.ended = Some(RunStatus::Error);
         let run = match &self.wanted {
@@ -359,7 +342,7 @@ impl Reader {
         self.end(out);
     }
 
-    /// Tells something that is not in the log.
+    /// Encodes an event that is not in the log.
     fn say(&mut self, event: Event, out: &mut Vec<u8>) {
         let envelope = Envelope {
             event,
@@ -372,7 +355,7 @@ impl Reader {
         self.encoder.event(&envelope, out);
     }
 
-    /// What there is so far, in short; told before anything else.
+    /// Writes a short form of everything so far, before all else.
     pub(super) fn join(&mut self, told: &mut impl Write) -> io::Result<()> {
         let out = &mut Vec::new();
         let view = masked(self.mask.as_deref(), self.seat.conversation.view());
@@ -407,7 +390,7 @@ impl Reader {
         run.is_some_and(|run| !run.is_running())
     }
 
-    /// Takes `envelopes`, texts joined, but for a reader whose events have places.
+    /// Encodes `envelopes` with joined deltas, unless items get ids.
     fn take_all(&mut self, envelopes: Vec<Arc<Envelope>>, out: &mut Vec<u8>) {
         let envelopes = self.told(envelopes);
         if self.places.is_some() {
@@ -474,20 +457,7 @@ impl Reader {
     }
 }
 
-/// Adds `events` of the event `seq` to `out`, each with its id, but for the first `skipped`.
-fn number(events: &[u8], seq: Seq, skipped: usize, out: &mut Vec<u8>) {
-    let (mut rest, mut number) = (events, 0_usize);
-    while let Some(end) = rest.windows(2).position(|two| two == b"\n\n") {
-        let (event, after) = rest.split_at_checked(end.saturating_add(2)).unwrap_or((rest, &[]));
-        (rest, number) = (after, number.saturating_add(1));
-        if number > skipped {
-            out.extend_from_slice(format!("id: {seq}-{number}\n").as_bytes());
-            out.extend_from_slice(event);
-        }
-    }
-}
-
-/// Waits until it changes whether the run waits for a person; for ever where nobody says so.
+/// Waits until it changes whether the run waits for a person; for ever if nobody can tell.
 async fn changed(is_waiting: Option<&mut watch::Receiver<bool>>) {
     if let Some(is_waiting) = is_waiting
         && is_waiting.changed().await.is_ok()
@@ -498,7 +468,7 @@ async fn changed(is_waiting: Option<&mut watch::Receiver<bool>>) {
 }
 
 impl Answering {
-    /// What is told of a run that ended in a way for which the dialect has no words.
+    /// The error for a run that ended in a way for which the dialect has no words.
     fn broken(&self, status: RunStatus) -> Option<(&'static str, &'static str)> {
         match status {
             RunStatus::Interrupted => Some(("interrupted", INTERRUPTED)),

@@ -1,4 +1,4 @@
-//! What is known of a call, and what its request asks.
+//! What is known of a call, and parsing of its request.
 
 use std::sync::Arc;
 
@@ -13,33 +13,33 @@ use crate::proxy::secrets::Secrets;
 use crate::proxy::tape::{Asked, Held};
 use event_log::clock;
 
-/// What is known of a call beside its bytes.
+/// What is known of a call besides its bytes.
 #[derive(Debug, Clone)]
 pub(in crate::proxy) struct Facts {
-    /// The API that it speaks.
+    /// The model API that it speaks.
     pub(in crate::proxy) api: ModelApi,
     /// Its path at the upstream, without the query.
     pub(in crate::proxy) path: String,
     /// The name of the upstream.
     pub(in crate::proxy) upstream: CompactString,
-    /// The fingerprint of its key.
+    /// The fingerprint of its keys.
     pub(in crate::proxy) caller: u64,
-    /// The conversation, where it names one.
+    /// The conversation that the caller has named, if it has.
     pub(in crate::proxy) conversation: Option<ConversationId>,
-    /// The session, where a header names one.
+    /// The session that a header names, if any.
     pub(in crate::proxy) session: Option<String>,
     /// How often it was tried before.
     pub(in crate::proxy) attempts_before: Option<u32>,
-    /// The call of a tool that its agent works for.
+    /// The id of the tool call for which its agent works, if it says so.
     pub(in crate::proxy) parent: Option<String>,
-    /// How its body is packed; nothing where that is not known here.
+    /// How its body is compressed; `None` if that is unknown here.
     pub(in crate::proxy) encodings: Option<Vec<Encoding>>,
-    /// Its keys, which are kept nowhere: for as long as the call is recorded, to find them in errors.
+    /// Its keys, to remove them from what is recorded. They are dropped with the recording.
     pub(in crate::proxy) secrets: Arc<Secrets>,
 }
 
 impl Facts {
-    /// As the joiner wants them.
+    /// The facts in the form that the joiner takes. `name` is for a conversation or run that is new.
     pub(super) fn call<'a>(&'a self, name: &'a str) -> CallContext<'a> {
         CallContext {
             upstream: &self.upstream,
@@ -53,7 +53,8 @@ impl Facts {
         }
     }
 
-    /// What `body` asks.
+    /// Parses the body of the request. If it cannot be read, the result says why, and the call is recorded
+    /// without it.
     pub(super) fn read(&self, body: Vec<u8>, asked: Asked, held: &mut Held) -> ModelRequest {
         let unread = |why: &str| ModelRequest::unread(self.api, &self.path, why);
         match asked {
@@ -76,7 +77,7 @@ impl Facts {
         } else {
             ModelRequest::read(self.api, &self.path, &body)
         };
-        // Sessions name conversations.
+        // Sessions become names of conversations, so one that contains a key is not used.
         request.session = request.session.filter(|session| !self.secrets.are_in_name(session));
         request
     }

@@ -1,4 +1,4 @@
-//! An answer that is read: unpacked, without the keys of its call where it is an error, and decoded.
+//! Reading an answer: decompresses it, removes the call's keys if it is an error, and decodes it.
 
 use std::sync::Arc;
 
@@ -20,20 +20,21 @@ use crate::proxy::tape::{End, Head};
 #[derive(Debug)]
 pub(super) struct Hearing {
     pub(super) answer: AnswerReader,
+    /// `None` before the head of the answer.
     packed: Option<Inflate>,
-    /// The answer is an error, which may have the keys of the call in it.
+    /// Removes keys; only if the answer is an error, which may repeat them.
     strike: Option<Strike>,
-    /// What follows cannot be read.
+    /// Whether the rest of the answer cannot be read.
     pub(super) is_deaf: bool,
 }
 
 impl Hearing {
-    /// Nothing of it was read yet.
+    /// Begins to read; nothing has come yet.
     pub(super) fn new(answer: AnswerReader) -> Self {
         Self { answer, packed: None, strike: None, is_deaf: false }
     }
 
-    /// Takes how it begins.
+    /// Takes the head of the answer.
     pub(super) fn begin(&mut self, head: &Head, secrets: &Arc<Secrets>, out: &mut Decoded) {
         self.answer.begin(head.status, head.retry_after_ms);
         self.strike = (head.status >= 400).then(|| Strike::new(secrets));
@@ -44,7 +45,7 @@ impl Hearing {
         }
     }
 
-    /// Takes more of it.
+    /// Decodes more of the body.
     pub(super) fn feed(&mut self, bytes: &[u8], out: &mut Decoded) {
         if self.is_deaf {
             return;
@@ -52,7 +53,7 @@ impl Hearing {
         let Some(packed) = &mut self.packed else { return };
         match packed.feed(bytes.to_vec()) {
             Ok(plain) => match &mut self.strike {
-                // What was packed may be long.
+                // Decompressed bytes may be many.
                 Some(strike) if plain.len() > LONG_BYTES => {
                     let struck = blocking(|| strike.feed(&plain));
                     self.answer.feed(&struck, out);
@@ -64,14 +65,14 @@ impl Hearing {
         }
     }
 
-    /// Takes what was held back, since nothing follows it.
+    /// Decodes what was held back as the possible beginning of a key, because nothing follows it.
     pub(super) fn feed_rest(&mut self, out: &mut Decoded) {
         if let Some(strike) = &mut self.strike {
             self.answer.feed(&strike.rest(), out);
         }
     }
 
-    /// Gives the rest of the answer up.
+    /// Gives up reading the rest of the answer, and notes an anomaly with `detail`.
     pub(super) fn go_deaf(&mut self, detail: String, out: &mut Decoded) {
         self.is_deaf = true;
         COPIES_LOST.one();
@@ -79,7 +80,7 @@ impl Hearing {
     }
 }
 
-/// In the words of the joiner.
+/// The end of a call in the form that the joiner takes.
 pub(super) fn ending(end: End) -> AnswerEnd {
     let failed = |code: &str, message: String| {
         let code = CompactString::new(code);

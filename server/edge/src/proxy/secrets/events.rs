@@ -1,6 +1,6 @@
-//! Strikes the keys of one call out of its events before they are published: out of what the request says, what the
-//! answer says, and what is said about both. A key that an upstream repeats in pieces, one delta after the other, is
-//! found too: text at the end of a delta that may be the beginning of a key waits for the next delta.
+//! Removes the keys of one call from its events before they are published: from the request, from the answer,
+//! and from what is said about both. A key that an upstream repeats in pieces, over several deltas, is found
+//! too: text at the end of a delta that may be the beginning of a key waits for the next delta.
 
 use std::collections::BTreeMap;
 use std::mem::take;
@@ -16,10 +16,12 @@ use model::{Json, RunId};
 
 use super::{STRUCK, Secrets, Within};
 
-/// Strikes keys out of the events of one call. One for each call, since a key may be cut over several deltas of it.
+/// Removes keys from the events of one call. Each call has its own, because a key may be spread over several
+/// of its deltas.
 #[derive(Debug)]
 pub(in crate::proxy) struct Striker {
     secrets: Arc<Secrets>,
+    /// The ends of texts that wait for their next delta, bounded by `PROXY_PARTS_HELD_MAX`.
     held: BTreeMap<GrowingText, Held>,
 }
 
@@ -28,13 +30,13 @@ pub(in crate::proxy) struct Striker {
 enum GrowingText {
     /// The text of a part.
     Part(PartId),
-    /// The arguments of a call.
+    /// The arguments of a tool call.
     Arguments(ToolCallId),
-    /// What a call has printed.
+    /// The output of a tool call.
     Output(ToolCallId),
 }
 
-/// The end of a text, not published yet because it may be the beginning of a key.
+/// The end of a text that is not published yet, because it may be the beginning of a key.
 struct Held {
     run: RunId,
     agent: Option<AgentId>,
@@ -42,19 +44,19 @@ struct Held {
 }
 
 impl std::fmt::Debug for Held {
-    /// Without the text, which may be a piece of a key.
+    /// Prints nothing of the text, which may be a piece of a key.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Held").field("run", &self.run).finish_non_exhaustive()
     }
 }
 
 impl Striker {
-    /// Of the keys of one call.
+    /// Removes the keys of one call.
     pub(in crate::proxy) fn new(secrets: &Arc<Secrets>) -> Self {
         Self { secrets: Arc::clone(secrets), held: BTreeMap::new() }
     }
 
-    /// Strikes the keys out of `decoded`.
+    /// Removes the keys from `decoded`.
     pub(in crate::proxy) fn strike(&mut self, decoded: &mut Decoded) {
         if self.secrets.is_empty() {
             return;
@@ -90,14 +92,14 @@ impl Striker {
         *decoded = struck;
     }
 
-    /// What is still held, once no more deltas of this call come.
+    /// Publishes what is still held back, once the call has no more deltas.
     pub(in crate::proxy) fn rest(&mut self, out: &mut Decoded) {
         while let Some((place, held)) = self.held.pop_first() {
             self.tell(place, held, out);
         }
     }
 
-    /// Takes what is held of `place`, and holds back what may begin a key.
+    /// Prepends what is held back of the text to its next delta, and holds back what may begin a key.
     fn delta(&mut self, place: GrowingText, text: &mut CompactString, run: &RunId, agent: Option<&AgentId>) {
         let held = self.held.remove(&place);
         let held = held.map(|held| held.text).unwrap_or_default();
@@ -107,7 +109,7 @@ impl Striker {
         let whole = self.secrets.without(&format!("{held}{text}"), Within::Words);
         let begun = self.secrets.begun(whole.as_bytes(), Within::Words);
         let cut = whole.len().saturating_sub(begun);
-        // Keys are compared by bytes, and a text is cut between characters.
+        // Keys are compared by bytes, but a text may be cut only between characters.
         let cut = (0..=cut).rev().find(|at| whole.is_char_boundary(*at)).unwrap_or(0);
         let (told, kept) = whole.split_at_checked(cut).unwrap_or((&whole, ""));
         *text = CompactString::new(told);
@@ -115,7 +117,8 @@ impl Striker {
             return;
         }
         if self.held.len() >= PROXY_PARTS_HELD_MAX {
-            // Nothing of it may be published before the rest is known, and that cannot be waited for.
+            // The beginning of a key must not be published before the rest is known, and it cannot be held
+            // back here.
             text.push_str(STRUCK);
             return;
         }
@@ -123,7 +126,8 @@ impl Striker {
         self.held.insert(place, held);
     }
 
-    /// Publishes what is held of the text that `kind` ends, and forgets what is held of one that it replaces.
+    /// Publishes what is held back of the text that `kind` ends, and drops what is held back of one that it
+    /// replaces.
     fn release(&mut self, kind: &Kind, out: &mut Decoded) {
         let (ended, replaced) = match kind {
             Kind::PartEnd(end) => (Some(GrowingText::Part(end.part.clone())), None),
@@ -146,6 +150,7 @@ impl Striker {
         }
     }
 
+    /// Publishes what was held back as a delta of its own.
     fn tell(&self, place: GrowingText, held: Held, out: &mut Decoded) {
         let text = CompactString::from(self.secrets.without(&held.text, Within::Words));
         let kind = match place {
@@ -156,6 +161,7 @@ impl Striker {
         out.event(Event::new(&held.run, kind).by(held.agent));
     }
 
+    /// Removes keys from the ids of an event.
     fn strike_ids(&self, envelope: &mut Envelope) {
         if let Some(agent) = &mut envelope.event.agent {
             self.secrets.strike_agent(agent);
@@ -185,11 +191,12 @@ impl Striker {
     }
 }
 
-/// How many bytes of text `decoded` has, in which keys are looked for.
+/// How many bytes of text `decoded` has, which must be searched for keys.
 pub(in crate::proxy) fn said_bytes(decoded: &Decoded) -> usize {
     decoded.envelopes.iter().map(|envelope| bytes_of(&envelope.event.kind)).fold(0, usize::saturating_add)
 }
 
+/// How many bytes of text an event has.
 fn bytes_of(kind: &Kind) -> usize {
     match kind {
         Kind::Message(message) => message.text.len(),
@@ -206,6 +213,7 @@ fn bytes_of(kind: &Kind) -> usize {
     }
 }
 
+/// Whether an event is a delta of which nothing is left.
 fn is_empty_delta(kind: &Kind) -> bool {
     match kind {
         Kind::PartDelta { text, .. } | Kind::ToolArgs { text, .. } | Kind::ToolOutput { text, .. } => {
@@ -216,7 +224,8 @@ fn is_empty_delta(kind: &Kind) -> bool {
 }
 
 impl Secrets {
-    /// Strikes the keys out of all texts of `kind` but for its ids. Lists every kind, so that a new one is not forgotten.
+    /// Removes the keys from all texts of `kind` except its ids. It names every kind of event, so that a new
+    /// one is not forgotten.
     fn strike_kind(&self, kind: &mut Kind) {
         match kind {
             Kind::Error(fact) => {
@@ -280,10 +289,12 @@ impl Secrets {
         }
     }
 
+    /// Removes the keys from short texts.
     fn strike_words<const N: usize>(&self, words: [&mut Option<CompactString>; N]) {
         words.into_iter().flatten().for_each(|word| self.strike_word(word));
     }
 
+    /// Removes the keys from texts that may be absent.
     fn strike_texts<const N: usize>(&self, texts: [&mut Option<String>; N]) {
         texts.into_iter().flatten().for_each(|text| self.strike_text(text));
     }
@@ -300,10 +311,11 @@ impl Secrets {
         }
     }
 
+    /// Removes the keys from a JSON value.
     fn strike_json(&self, value: &mut Json, within: Within) {
         if self.is_in(value.as_str().as_bytes(), within) {
             let text = self.without(value.as_str(), within);
-            // A key of digits alone may have stood there as a number.
+            // A key of digits alone may have been a number.
             *value = Json::parse(&text).unwrap_or_else(|| Json::string(&text));
         }
     }

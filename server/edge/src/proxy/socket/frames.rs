@@ -1,4 +1,5 @@
-//! Frames of a WebSocket (RFC 6455), read along with what passes: where messages begin and end, and what they say.
+//! Frames of a WebSocket (RFC 6455), read along with what passes: where messages begin and end, and their
+//! texts.
 //!
 //! ```text
 //! | FIN RSV1-3 opcode | MASK length | longer length: 0, 2 or 8 bytes | mask: 0 or 4 bytes | payload |
@@ -7,16 +8,16 @@
 /// The longest head of a frame, in bytes.
 const HEAD_BYTES_MAX: usize = 14;
 
-/// A whole message of text.
+/// A whole text message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Message {
-    /// What it says; packed where `is_packed`.
+    /// Its bytes, compressed if `is_packed`.
     pub(super) bytes: Vec<u8>,
-    /// It is compressed (RFC 7692).
+    /// Whether it is compressed (RFC 7692).
     pub(super) is_packed: bool,
 }
 
-/// What kind of message frames belong to.
+/// The kind of the message to which frames belong.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Kind {
     #[default]
@@ -25,51 +26,53 @@ enum Kind {
     Other,
 }
 
-/// Reads one direction of a connection, however its bytes are cut.
+/// Reads one direction of a connection, wherever its bytes are cut.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "none depends on another")]
 pub(super) struct Frames {
+    /// The head of a frame that is not complete yet.
     head: Vec<u8>,
-    /// Bytes of the payload that are to come.
+    /// How many bytes of the payload are still to come.
     left: u64,
     mask: [u8; 4],
-    /// The place in the mask of the next byte.
+    /// The index in the mask for the next byte.
     masked: usize,
-    /// The frame is a control frame, which may stand between those of a message.
+    /// Whether the frame is a control frame, which may come between the frames of a message.
     is_control: bool,
     is_last: bool,
-    /// The message that goes on.
+    /// The kind of the message that is open.
     kind: Kind,
     is_packed: bool,
     message: Vec<u8>,
     /// Most bytes of a message that are kept.
     bytes_max: usize,
-    /// It is no WebSocket, or not one that is understood, or a message was too long: nothing more is read.
+    /// Whether reading has been given up: this is not a WebSocket that is understood, or a message was too
+    /// long.
     is_lost: bool,
 }
 
 impl Frames {
-    /// Keeps messages of at most `bytes_max` bytes; with 0, none, and only their ends are seen.
+    /// Keeps messages of at most `bytes_max` bytes; with 0 it keeps none and only finds where they end.
     pub(super) fn new(bytes_max: usize) -> Self {
         Self { bytes_max, ..Self::default() }
     }
 
-    /// Whether nothing more can be read.
+    /// Whether reading has been given up.
     pub(super) fn is_lost(&self) -> bool {
         self.is_lost
     }
 
-    /// How many bytes are held of a message that is not whole.
+    /// How many bytes of an incomplete message are held.
     pub(super) fn held(&self) -> usize {
         self.message.len()
     }
 
-    /// Whether a message could begin now: no frame and no message is in the middle.
+    /// Whether a message could begin now, because no frame and no message is open.
     pub(super) fn is_between(&self) -> bool {
         !self.is_lost && self.head.is_empty() && self.left == 0 && self.kind == Kind::None
     }
 
-    /// Takes what passes, and gives the messages of text that are whole with it.
+    /// Reads bytes that pass, and calls `told` for each text message that they complete.
     pub(super) fn feed(&mut self, mut bytes: &[u8], told: &mut impl FnMut(Message)) {
         while !self.is_lost && !bytes.is_empty() {
             if self.left > 0 {
@@ -91,7 +94,7 @@ impl Frames {
         }
     }
 
-    /// The frame begins once its head is whole.
+    /// Begins a frame once its head is complete.
     fn begin(&mut self) -> bool {
         let [flags, length, rest @ ..] = self.head.as_slice() else { return false };
         let wide = match length & 0x7f {
@@ -122,7 +125,7 @@ impl Frames {
                 self.is_packed = packed;
             }
             0 if self.kind != Kind::None => {}
-            // A control frame is whole, not packed, and short.
+            // A control frame is not fragmented, not compressed, and short.
             8..=10 if self.is_last && !packed && self.left < 126 => {}
             _ => self.is_lost = true,
         }
@@ -130,6 +133,7 @@ impl Frames {
         true
     }
 
+    /// Takes bytes of the payload.
     fn payload(&mut self, bytes: &[u8]) {
         if self.is_control || self.kind != Kind::Text || self.bytes_max == 0 {
             return;
@@ -144,7 +148,7 @@ impl Frames {
         self.masked = self.masked.wrapping_add(bytes.len()) & 3;
     }
 
-    /// A frame is over, and with it the message where it is its last.
+    /// Ends a frame, and the message if it was its last frame.
     fn end(&mut self, told: &mut impl FnMut(Message)) {
         if self.is_control || !self.is_last {
             return;

@@ -1,6 +1,7 @@
-//! What is said over a WebSocket, made into calls of the responses API: `response.create` of the caller is a request, and
-//! the `response.…` events of the server are its answer, as if they had come over HTTP. Codex and OpenAI's SDKs speak so,
-//! and the Realtime API nearly so: there the input is said before, item by item, and servers may answer unasked.
+//! Turns what is said over a WebSocket into calls of the Responses API: `response.create` of the caller is a
+//! request, and the `response.…` events of the server are its answer, as if they had come over HTTP. Codex
+//! and OpenAI's SDKs speak this protocol. The Realtime API is similar, but there the input is sent item by
+//! item before, and servers may answer without a request.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,24 +13,24 @@ use crate::proxy::record::{self, Facts, Started};
 use crate::proxy::tape::{Asked, End, Head};
 use crate::state::Shared;
 
-/// What is said over one `WebSocket`, read as a sequence of model calls.
+/// The calls that one `WebSocket` carries. Owned by its recorder.
 #[derive(Debug)]
 pub(super) struct Talk {
     shared: Arc<Shared>,
     facts: Facts,
-    /// The model that the address names, for APIs whose requests do not.
+    /// The model that the address names, for APIs whose requests name none.
     model: Option<String>,
-    /// Calls on their way, the oldest first.
+    /// The calls on their way, the oldest first, at most `PROXY_SOCKET_ANSWERS_MAX`.
     calls: VecDeque<Call>,
-    /// What was said to the model since its last answer, item by item.
+    /// The items since the last answer, at most `PROXY_SOCKET_ITEMS_MAX`.
     items: Vec<Value>,
-    /// What the session sets for all answers.
+    /// The settings of the session, which hold for all answers.
     session: Map<String, Value>,
-    /// The last answer, where requests say only what is new without naming it.
+    /// The id of the last response, for requests that contain only what is new without naming it.
     last: Option<String>,
 }
 
-/// A call whose answer comes.
+/// A call whose answer is on its way.
 #[derive(Debug)]
 struct Call {
     started: Started,
@@ -37,7 +38,7 @@ struct Call {
 }
 
 impl Talk {
-    /// Of a connection with these `facts`.
+    /// Begins with a connection that has carried nothing.
     pub(super) fn new(shared: &Arc<Shared>, facts: Facts, model: Option<String>) -> Self {
         Self {
             shared: Arc::clone(shared),
@@ -55,7 +56,7 @@ impl Talk {
         self.calls.len()
     }
 
-    /// The caller said `text`.
+    /// Takes a message of the caller.
     pub(super) fn caller_says(&mut self, text: &[u8]) {
         let Ok(Value::Object(mut message)) = serde_json::from_slice::<Value>(text) else { return };
         match message.get("type").and_then(Value::as_str).unwrap_or_default() {
@@ -74,19 +75,19 @@ impl Talk {
         }
     }
 
-    /// The server said `text`.
+    /// Takes a message of the server.
     pub(super) fn server_says(&mut self, text: &[u8]) {
         let Ok(Value::Object(mut message)) = serde_json::from_slice::<Value>(text) else { return };
         let kind = message.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
         match kind.as_str() {
-            // What was heard of somebody who speaks.
+            // The transcript of a person who has spoken.
             "conversation.item.input_audio_transcription.completed" => {
                 let said = message.remove("transcript");
                 let content = json!([{ "type": "input_text", "text": said }]);
                 self.note_item(Some(json!({ "type": "message", "role": "user", "content": content })));
                 return;
             }
-            // Sound is not kept.
+            // Audio is not recorded.
             "response.audio.delta" | "response.output_audio.delta" => return,
             "error" => {}
             kind if kind.starts_with("response.") => {}
@@ -96,7 +97,7 @@ impl Talk {
             if kind != "response.created" {
                 return;
             }
-            // Nobody asked: the server heard that it was its turn.
+            // Nobody asked: the server has noticed that it was its turn to speak.
             let request = self.request(Map::new(), true);
             self.begin(&request);
         }
@@ -118,16 +119,17 @@ impl Talk {
         self.answer(&text, status, is_over);
     }
 
-    /// The connection is over, for the reason that it was cut where the server or the hub did it.
+    /// Ends all calls because the connection has. `cut` is the reason if the server or the hub has ended it.
     pub(super) fn over(&mut self, cut: Option<&str>) {
         for call in self.calls.drain(..) {
             if let Some(reason) = cut {
                 call.started.recorded.tape().end(End::Cut(reason.to_owned()));
             }
-            // Dropped, it is told that the caller went away.
+            // Dropping the call tells its tape that the caller hung up.
         }
     }
 
+    /// Adds an event to the answer of the oldest call.
     fn answer(&mut self, text: &str, status: Option<u64>, is_over: bool) {
         let Some(call) = self.calls.front_mut() else { return };
         let tape = call.started.recorded.tape();
@@ -135,7 +137,7 @@ impl Talk {
             let status = status.and_then(|status| u16::try_from(status).ok()).unwrap_or(200);
             tape.begin(Head { status, retry_after_ms: None, encodings: Some(Vec::new()) });
         }
-        // Line breaks would end the event; in JSON they are only between its parts.
+        // Line breaks would end the event; in JSON they can only be between tokens.
         tape.say(format!("data: {}\n\n", text.replace(['\r', '\n'], " ")).as_bytes());
         if is_over {
             tape.end(End::Whole);
@@ -143,7 +145,7 @@ impl Talk {
         }
     }
 
-    /// The request that the fields of a `response.create` make.
+    /// Makes a request of the Responses API from the fields of a `response.create`.
     fn request(&mut self, mut fields: Map<String, Value>, is_realtime: bool) -> Vec<u8> {
         fields.remove("type");
         if !fields.contains_key("model")
@@ -177,6 +179,7 @@ impl Talk {
         Value::Object(fields).to_string().into_bytes()
     }
 
+    /// Begins to record a call with this request.
     fn begin(&mut self, request: &[u8]) {
         if self.calls.len() >= PROXY_SOCKET_ANSWERS_MAX {
             return;
@@ -201,7 +204,7 @@ impl Talk {
     }
 }
 
-/// The name of an event of the Realtime API in the responses API, where both say the same.
+/// The name in the Responses API of an event of the Realtime API that means the same.
 fn in_words_of_responses(kind: &str, message: &Map<String, Value>) -> String {
     match kind {
         "response.done" => {
@@ -216,7 +219,7 @@ fn in_words_of_responses(kind: &str, message: &Map<String, Value>) -> String {
     }
 }
 
-/// The id of the response that an event is about.
+/// The id of the response that an event concerns.
 fn id_of(message: &Map<String, Value>) -> Option<String> {
     message.get("response")?.get("id")?.as_str().map(str::to_owned)
 }

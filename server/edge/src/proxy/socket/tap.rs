@@ -1,5 +1,6 @@
-//! The copy of a WebSocket: what passes is handed to a recorder, which never holds it up. Bounded: what the recorder cannot
-//! take in time is lost to it, and with it the rest of the connection, since nobody knows where the next message begins.
+//! The copy of a WebSocket's bytes for a recorder, which never delays them. It is bounded: if the recorder
+//! cannot keep up, the rest of the connection is lost to it, because nobody knows where the next message
+//! begins.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,21 +16,21 @@ use super::talk::Talk;
 use crate::proxy::calls::COPIES_LOST;
 use crate::proxy::tape::{Budget, Held};
 
-/// Who says something.
+/// The side of a connection that sends something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Caller,
     Upstream,
 }
 
-/// What relay and recorder know of each other.
+/// What the relay and the recorder share.
 #[derive(Debug, Default)]
 pub(super) struct Between {
-    /// Answers that are on their way.
+    /// How many answers are on their way.
     answers: AtomicUsize,
-    /// The copy has a hole.
+    /// Whether the copy has a hole.
     is_lost: AtomicBool,
-    /// Who ended the connection.
+    /// The side that ended the connection first.
     ended: Mutex<Option<Side>>,
 }
 
@@ -39,13 +40,13 @@ impl Between {
         self.answers.load(Ordering::Acquire) > 0
     }
 
-    /// `side` has ended the connection. The first one counts.
+    /// Notes that `side` has ended the connection; only the first call counts.
     fn end(&self, side: Side) {
         self.ended.lock().get_or_insert(side);
     }
 }
 
-/// The relay's end.
+/// The relay's end of the copy. Dropping it ends the recording.
 #[derive(Debug)]
 pub(super) struct Tap {
     to: Option<mpsc::Sender<(Side, Bytes, Held)>>,
@@ -53,7 +54,7 @@ pub(super) struct Tap {
     between: Arc<Between>,
 }
 
-/// The recorder's end.
+/// The recorder's end of the copy.
 #[derive(Debug)]
 pub(super) struct Sink {
     from: mpsc::Receiver<(Side, Bytes, Held)>,
@@ -61,7 +62,7 @@ pub(super) struct Sink {
     between: Arc<Between>,
 }
 
-/// Both ends of a copy.
+/// Makes both ends of a copy.
 pub(super) fn pair(budget: &Arc<Budget>) -> (Tap, Sink) {
     let (to, from) = mpsc::channel(PROXY_SOCKET_PIECES_MAX);
     let between = Arc::<Between>::default();
@@ -70,26 +71,26 @@ pub(super) fn pair(budget: &Arc<Budget>) -> (Tap, Sink) {
 }
 
 impl Tap {
-    /// For a connection that nobody records.
+    /// Makes an end for a connection that nobody records.
     pub(super) fn none(budget: &Arc<Budget>) -> Self {
         Self { to: None, budget: Arc::clone(budget), between: Arc::default() }
     }
 
-    /// What the recorder knows.
+    /// The part that is shared with the recorder.
     pub(super) fn between(&self) -> &Arc<Between> {
         &self.between
     }
 
-    /// `side` says nothing more.
+    /// Notes that `side` has ended.
     pub(super) fn over(&self, side: Side) {
         self.between.end(side);
         if side == Side::Upstream {
-            // Nothing is ever copied that is empty.
+            // An empty copy marks the end, since empty pieces are never copied otherwise.
             self.copy(side, &[]);
         }
     }
 
-    /// `side` says `bytes`. Never waits.
+    /// Copies bytes of `side`. Never waits; if they do not fit, the copy has a hole from here on.
     pub(super) fn copy(&self, side: Side, bytes: &[u8]) {
         let Some(to) = &self.to else { return };
         if self.between.is_lost.load(Ordering::Relaxed) {
@@ -103,7 +104,7 @@ impl Tap {
     }
 }
 
-/// One direction, as it is read.
+/// The state of reading one direction.
 #[derive(Debug)]
 struct Direction {
     frames: Frames,
@@ -111,7 +112,7 @@ struct Direction {
 }
 
 impl Sink {
-    /// Records until the relay is over. `packing` is what the two sides agreed on, where they compress.
+    /// Records until the relay ends. `packing` is the compression that the two sides agreed on, if any.
     pub(super) async fn run(mut self, mut talk: Talk, packing: Option<Packing>) {
         let Some(mut held) = Held::take(&self.budget, 0) else { return };
         let keeps = |side: Side| packing.is_some_and(|packing| packing.keeps(side));
@@ -123,7 +124,7 @@ impl Sink {
         let mut upstream = direction(Side::Upstream, PROXY_LAG_BYTES_MAX);
         while let Some((side, bytes, piece)) = self.from.recv().await {
             if bytes.is_empty() {
-                // The caller may stay, but nothing more is answered.
+                // The caller may stay connected, but no more answers come.
                 talk.over(self.why());
                 self.between.answers.store(0, Ordering::Release);
                 continue;
@@ -152,7 +153,7 @@ impl Sink {
         self.between.answers.store(0, Ordering::Release);
     }
 
-    /// Why answers on their way break off; nothing where the caller went away.
+    /// Why answers on their way break off; `None` if the caller went away.
     fn why(&self) -> Option<&'static str> {
         if self.between.is_lost.load(Ordering::Relaxed) {
             return Some("the hub could not read the rest of this connection");
@@ -162,7 +163,8 @@ impl Sink {
     }
 }
 
-/// Which sides compress each message by itself (RFC 7692); else a message may refer to those before it.
+/// Which sides compress each message independently (RFC 7692). Otherwise a message may refer to those before
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Packing {
     caller_forgets: bool,
@@ -170,7 +172,7 @@ pub(super) struct Packing {
 }
 
 impl Packing {
-    /// What the upstream's `Sec-WebSocket-Extensions` says; nothing where messages are not compressed.
+    /// Parses the upstream's `Sec-WebSocket-Extensions`; `None` if messages are not compressed.
     pub(super) fn agreed(extensions: &str) -> Option<Self> {
         let agreed = extensions.split(',').find(|it| it.trim().starts_with("permessage-deflate"))?;
         let has = |wanted: &str| agreed.split(';').any(|part| part.trim() == wanted);
@@ -179,6 +181,7 @@ impl Packing {
         Some(Self { caller_forgets, upstream_forgets })
     }
 
+    /// Whether messages of `side` may refer to those before them.
     fn keeps(self, side: Side) -> bool {
         match side {
             Side::Caller => !self.caller_forgets,
@@ -187,18 +190,20 @@ impl Packing {
     }
 }
 
-/// Unpacks the messages of one direction.
+/// Decompresses the messages of one direction.
 #[derive(Debug)]
 struct Unpack {
+    /// Kept from message to message if they refer to each other.
     machine: Option<Decompress>,
     keeps: bool,
+    /// Most bytes of a decompressed message.
     bytes_max: usize,
 }
 
 impl Unpack {
-    /// What `message` says; nothing where that is over the limit or cannot be read.
+    /// The text of `message`; `None` if it is too long or cannot be read.
     fn text(&mut self, message: Message) -> Option<Vec<u8>> {
-        /// How much is unpacked in one step.
+        /// How many bytes are decompressed in one step.
         const STEP: usize = 16 << 10;
         if !message.is_packed {
             return Some(message.bytes);

@@ -1,5 +1,5 @@
-//! A history that comes from elsewhere: its events keep their seqs, times and publishers. It is folded beside the
-//! conversation, which nobody is kept waiting for, and takes its place as a whole.
+//! The import of a history: its events keep their seqs, times and publishers. It is folded beside the
+//! conversation, so nobody waits for it, and then takes the conversation's place as a whole.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,25 +14,30 @@ use super::{
 use crate::hub::import::History;
 use crate::hub::row::row;
 
-/// Most events that the log is given at once.
+/// Most events that are given to the log at once.
 const PIECE_EVENTS: usize = 1_000;
 
-/// Bytes of events after which a piece ends.
+/// A piece ends once its events weigh this much, in bytes.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// A history on its way.
+/// A history that is being imported, as far as it is folded. Dropping it leaves the conversation as it was.
 #[derive(Debug)]
 pub(in crate::hub) struct Arrival {
+    /// What is folded so far.
     state: State,
+    /// The events that are not folded yet.
     rest: std::iter::Peekable<std::vec::IntoIter<Envelope>>,
+    /// Large results whose events are not folded yet.
     attachments: Vec<Attachment>,
+    /// The tool calls that have ended so far, for the log's figures.
     calls: Vec<Call>,
+    /// Whether the log wants documents and calls.
     indexes: bool,
-    /// Whether a piece was given: there is one at least, which says where the history begins.
+    /// Whether a first piece was given. There is at least one piece, which says where the history begins.
     has_begun: bool,
 }
 
-/// A piece of it.
+/// A piece of a history, as it is staged in the log.
 #[derive(Debug)]
 pub(in crate::hub) struct HistoryPiece {
     after: Position,
@@ -42,7 +47,7 @@ pub(in crate::hub) struct HistoryPiece {
 }
 
 impl HistoryPiece {
-    /// As the log takes it.
+    /// The piece as the log takes it.
     pub(in crate::hub) fn append<'a>(&'a self, conversation: &'a Conversation) -> Append<'a> {
         let (documents, attachments) = (self.documents.clone(), self.attachments.clone());
         Append { documents, attachments, ..Append::of(&conversation.id, &self.after, &self.envelopes) }
@@ -50,7 +55,8 @@ impl HistoryPiece {
 }
 
 impl Arrival {
-    /// The history, with nothing of it folded. `indexes` says whether the log wants to know what can be found in it.
+    /// Begins with nothing folded. `indexes` says whether the log wants to know what can be found in the
+    /// history.
     pub(in crate::hub) fn begin(history: &mut History, indexes: bool) -> Self {
         let mut state = State::default();
         if let Some((view, at)) = history.state.take() {
@@ -62,13 +68,14 @@ impl Arrival {
         Self { state, rest, attachments, calls: Vec::new(), indexes, has_begun: false }
     }
 
-    /// Folds the next piece; nothing when all is folded.
+    /// Folds the next piece; `None` when everything is folded. The first call always returns a piece, even of
+    /// an empty history.
     pub(in crate::hub) fn next(&mut self) -> Option<HistoryPiece> {
         if self.has_begun && self.rest.peek().is_none() {
             return None;
         }
         self.has_begun = true;
-        // The epoch is the conversation's, which the log is told at the end.
+        // The log learns the epoch, which is the conversation's, at the end.
         let after = Position { epoch: Epoch::new(""), seq: self.state.view.seq };
         let (mut envelopes, mut bytes) = (Vec::new(), 0);
         let mut gleaned = Gleaned::default();
@@ -98,14 +105,15 @@ impl Arrival {
 }
 
 impl Arrival {
-    /// About the memory that the state holds as far as it is folded, in bytes.
+    /// About the memory that the folded state holds, in bytes.
     pub(in crate::hub) fn held(&self) -> u64 {
         held(&self.state.view)
     }
 }
 
 impl Conversation {
-    /// Keeps others from writing while a history comes. False when something was ever said here, or another one comes.
+    /// Reserves an empty conversation for an import: nobody else can write until [`Conversation::unreserve`].
+    /// False if it has events or another import goes on.
     pub(in crate::hub) fn reserve(&self) -> Result<bool, AppendError> {
         let mut state = self.state.lock();
         if state.retired {
@@ -116,12 +124,13 @@ impl Conversation {
         Ok(is_free)
     }
 
-    /// Others may write again.
+    /// Lets others write again.
     pub(in crate::hub) fn unreserve(&self) {
         self.state.lock().reserved = false;
     }
 
-    /// Lets the log make the conversation of what was staged.
+    /// Makes the log turn what was staged as `import` into this conversation. The ticket is reached when it
+    /// has.
     pub(in crate::hub) fn hand_over(
         &self,
         arrival: &mut Arrival,
@@ -140,11 +149,11 @@ impl Conversation {
         log.adopt(import, checkpoint, std::mem::take(&mut arrival.calls))
     }
 
-    /// Shows the history, which the log has under `ticket`.
+    /// Shows the imported history to viewers; `ticket` is the one that the log gave for it.
     pub(in crate::hub) fn arrive(&self, arrival: Arrival, ticket: Ticket) {
         {
             let mut state = self.state.lock();
-            // Ephemeral facts and who attends are the conversation's own.
+            // Ephemeral facts, attendance and publishers stay the conversation's own.
             let State { ring, marks, view, at, .. } = arrival.state;
             state.has_own = view.runs.values().any(|run| run.own);
             (state.ring, state.marks, state.view, state.at) = (ring, marks, view, at);
@@ -155,7 +164,7 @@ impl Conversation {
         self.moved.notify_waiters();
     }
 
-    /// The state, and when its newest event was taken, in milliseconds since 1970.
+    /// A copy of the view, and when its newest event was taken, in milliseconds since 1970.
     pub fn state(&self) -> (model::View, u64) {
         let state = self.state.lock();
         (state.view.clone(), state.at)

@@ -1,4 +1,4 @@
-//! What a conversation does when its publishers are gone.
+//! The part of a conversation that deals with runs whose publishers are gone.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,21 +13,24 @@ use crate::hub::orphans::attendance::Verdict;
 use crate::hub::orphans::{Patience, Speaker};
 
 impl Conversation {
-    /// The connection `number` is gone. True when it left a run that nobody else attends.
+    /// Notes that the connection `number` is gone. True if a run is now attended by nobody and the timer must
+    /// look.
     pub(in crate::hub) fn unattend(&self, number: u64, now: u64) -> bool {
         let mut state = self.state.lock();
         let now = state.at.max(now);
         state.attendance.leave(number, now)
     }
 
-    /// Begins to wait for the publishers of what runs. True when something does.
+    /// Begins to wait for the publishers of all running runs, after the conversation was read back. True if
+    /// there are any and the timer must look.
     pub(in crate::hub) fn adopt(&self, now: u64) -> bool {
         let mut state = self.state.lock();
         let state = &mut *state;
         state.attendance.adopt(&state.view, state.at.max(now))
     }
 
-    /// Says what there is to say of runs that nobody attends.
+    /// Appends what is due at `now` about runs that nobody attends: that they are stalled, or that they are
+    /// lost. The verdict counts both and says when to look again.
     pub(in crate::hub) fn judge_orphans(&self, patience: &Patience, now: u64, log: &dyn EventLog) -> Verdict {
         let verdict = {
             let mut state = self.state.lock();
@@ -54,8 +57,9 @@ impl Conversation {
 }
 
 impl State {
-    /// Notes who speaks for the run of an event, before it is taken. Gives back what the log keeps of what must be said
-    /// first.
+    /// Notes who publishes to the run of an event, before the event is taken. If the hub has said that the
+    /// run was stalled or lost, this takes that back: the returned event, which the log stores, says that the
+    /// run goes on.
     pub(super) fn hear(&mut self, speaker: Speaker, envelope: &Envelope) -> Option<Arc<Envelope>> {
         if !self.attendance.hear(speaker, envelope, self.at) {
             return None;
@@ -64,6 +68,7 @@ impl State {
     }
 }
 
+/// An envelope without seq, time or publisher, as the hub's own events begin.
 fn bare(event: Event) -> Envelope {
     Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None, by_hub: false }
 }

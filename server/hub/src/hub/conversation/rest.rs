@@ -1,4 +1,4 @@
-//! A conversation at rest: what the log is given of it, and when it may leave memory.
+//! The part of a conversation that decides when it may leave memory, and what the log is given before.
 
 use std::sync::atomic::Ordering;
 
@@ -7,16 +7,16 @@ use event_log::{Checkpoint, EventLog};
 use super::{Conversation, Progress, State, Ticket};
 use crate::hub::row::row;
 
-/// How a conversation is used, as far as leaving memory is concerned.
+/// How a conversation is used at one moment, as upkeep needs to know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::hub) struct Use {
     /// When its newest event was taken, in milliseconds since 1970.
     pub(in crate::hub) at: u64,
-    /// Whether somebody watches or a run goes on.
+    /// Whether it has viewers or a running run.
     pub(in crate::hub) is_busy: bool,
-    /// About the memory that it holds, in bytes.
+    /// About the memory that it holds, in bytes: ring and view.
     pub(in crate::hub) bytes: u64,
-    /// Bytes since the log was last given the whole state.
+    /// The weight of the events since the log was last given the whole state, in bytes.
     pub(in crate::hub) since_kept: usize,
 }
 
@@ -33,9 +33,9 @@ impl Conversation {
         }
     }
 
-    /// Gives the log the whole state. The ticket is reached when it has it.
+    /// Gives the log the whole state. The returned ticket is reached when the log has it.
     pub(in crate::hub) fn keep(&self, log: &dyn EventLog) -> Ticket {
-        // Under the lock: what is appended next must come after it.
+        // Under the lock: what is appended next must come after the checkpoint in the log's queue.
         let mut state = self.state.lock();
         let viewers = self.viewers.load(Ordering::Relaxed);
         state.ticket = log.keep(Checkpoint {
@@ -50,12 +50,14 @@ impl Conversation {
         state.ticket
     }
 
-    /// Drops the oldest events from the ring until they weigh `bytes_max` at most; the last one stays.
+    /// Drops the oldest events from the ring until the rest weighs at most `bytes_max` bytes; the newest
+    /// event stays.
     pub(in crate::hub) fn keep_newest(&self, bytes_max: usize) {
         self.state.lock().ring.keep_newest(bytes_max);
     }
 
-    /// Whether nothing was ever said and nobody watches; if so nobody can enter or append any more.
+    /// If nothing was ever said and nobody views it, retires the conversation: nobody can enter or append any
+    /// more. True if it did.
     pub(in crate::hub) fn retire_if_unused(&self) -> bool {
         let mut state = self.state.lock();
         let unused = state.view.seq == 0 && !state.reserved && self.viewers.load(Ordering::Relaxed) == 0;
@@ -63,7 +65,8 @@ impl Conversation {
         unused
     }
 
-    /// Whether the log has all of it, state included, and nobody uses it; if so nobody can enter or append any more.
+    /// If the log has everything, the state included, and nobody uses the conversation, retires it: nobody
+    /// can enter or append any more. True if it did.
     pub(in crate::hub) fn retire_if_kept(&self, progress: &Progress) -> bool {
         let mut state = self.state.lock();
         let kept = state.since_kept == 0 && progress.has_indexed(state.ticket);
@@ -72,18 +75,19 @@ impl Conversation {
         kept && idle
     }
 
-    /// Whether somebody may still come back to it without its having left memory: for tests and figures.
+    /// The ticket of everything that the conversation has given to the log so far.
     pub fn ticket(&self) -> Ticket {
         self.state.lock().ticket
     }
 }
 
 impl State {
-    /// Whether a run goes on.
+    /// Whether one of the newest runs goes on.
     fn is_running(&self) -> bool {
         self.view.runs.values().rev().take(RUNS_LOOKED_AT).any(model::view::RunView::is_running)
     }
 }
 
-/// Of a conversation with very many runs the newest are looked at: older ones that never ended will not go on.
+/// How many of the newest runs are looked at. In a conversation with very many runs, older ones that never
+/// ended will not go on.
 const RUNS_LOOKED_AT: usize = 64;

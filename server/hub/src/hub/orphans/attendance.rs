@@ -1,5 +1,5 @@
-//! Who attends which run of one conversation, and what is to be said of those that nobody attends. Pure: the time is an
-//! argument.
+//! Attendance: who publishes to the running runs of one conversation, and what must be said of runs that
+//! nobody attends. Pure: the time is an argument.
 
 use std::collections::HashSet;
 
@@ -8,27 +8,27 @@ use model::event::{Class, ErrorFact, Event, Kind, PUBLISHER_LOST, RunEnd, RunSta
 use model::limits::{INTERRUPTED_AFTER_MS, RUNS_MAX, STALLED_AFTER_MS};
 use model::{Envelope, PublisherId, RunId, View};
 
-/// Most connections that are remembered for one run; beyond it the one that came first is forgotten.
+/// Most connections that are remembered for one run. Beyond it the one that came first is forgotten.
 const CONNECTIONS_PER_RUN_MAX: usize = 64;
 
-/// Who publishes, which decides what the end of a connection means for its runs.
+/// How a publisher is connected. That decides what the end of its connection means for its runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Speaker {
-    /// Somebody who is there for this moment only.
+    /// Somebody who attends a run only at the moment of publishing, such as a single HTTP request.
     #[default]
     Passing,
-    /// A connection that stays.
+    /// A connection that attends its runs until it ends, with its number.
     Connection(u64),
-    /// The hub itself.
+    /// The hub itself, whose events about a run do not attend it.
     Hub,
 }
 
-/// How long to wait for publishers, in milliseconds; for ever where it is nothing.
+/// How long to wait for publishers that are gone, in milliseconds; `None` is for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
-    /// Until a run that nobody attends is stalled.
+    /// From the last word until a run that nobody attends is called stalled.
     pub(crate) stalled_after: Option<u64>,
-    /// Until it is lost.
+    /// From the last word until it is ended as lost.
     pub(crate) interrupted_after: Option<u64>,
 }
 
@@ -39,44 +39,47 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// With these spans; none is for ever.
+    /// Makes it from these spans; a span of zero is for ever.
     pub fn of(stalled: std::time::Duration, interrupted: std::time::Duration) -> Self {
         let ms = |span: std::time::Duration| u64::try_from(span.as_millis()).ok().filter(|ms| *ms > 0);
         Self { stalled_after: ms(stalled), interrupted_after: ms(interrupted) }
     }
 
-    /// Until anything is to be said.
+    /// The shorter of both spans in milliseconds, `u64::MAX` if neither ends.
     pub(super) fn first_ms(&self) -> u64 {
         let spans = [self.stalled_after, self.interrupted_after];
         spans.into_iter().flatten().min().unwrap_or(u64::MAX)
     }
 }
 
-/// The running runs of one conversation and who attends each. Guarded by the conversation's lock.
+/// Who attends which running run of one conversation. Guarded by the conversation's lock.
 #[derive(Debug, Default)]
 pub(crate) struct Attendance {
-    /// Runs that go on.
+    /// The running runs, at most `RUNS_MAX`.
     runs: IndexMap<RunId, Attended>,
-    /// Runs that ended only because nobody attended them.
+    /// Runs that the hub has ended because nobody attended them. One word of their publisher resumes them.
     lost: HashSet<RunId>,
-    /// Whether the timer will look.
+    /// Whether the timer will look at the conversation.
     is_due: bool,
-    /// Whether the timer is to be told to look.
+    /// Whether the timer must be told to look at it.
     wants_look: bool,
 }
 
-/// How a run is attended.
+/// How one run is attended.
 #[derive(Debug, Default)]
 struct Attended {
+    /// The numbers of the connections that attend it.
     connections: Vec<u64>,
-    /// Who spoke for it last, where that has a name.
+    /// The publisher that spoke for it last, if it has a name.
     publisher: Option<PublisherId>,
-    /// When it was last attended or spoken for, in milliseconds since 1970.
+    /// When it was last attended or published to, in milliseconds since 1970.
     last: u64,
+    /// Whether the hub has called it stalled since.
     is_stalled: bool,
 }
 
 impl Attended {
+    /// Adds a connection, in the place of the oldest one beyond the limit.
     fn attend(&mut self, number: u64) {
         if self.connections.contains(&number) {
             return;
@@ -88,22 +91,22 @@ impl Attended {
     }
 }
 
-/// What there is to say of the runs that nobody attends.
+/// What is due about runs that nobody attends.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Verdict {
-    /// The events that say it.
+    /// The events to append.
     pub(crate) events: Vec<Event>,
-    /// Runs that are stalled now.
+    /// How many runs are called stalled by them.
     pub(crate) stalled: u64,
-    /// Runs that are over now.
+    /// How many runs are ended by them.
     pub(crate) interrupted: u64,
-    /// When to look again, in milliseconds since 1970.
+    /// When to look again, in milliseconds since 1970; `None` if nothing is left to wait for.
     pub(crate) next: Option<u64>,
 }
 
 impl Attendance {
-    /// Notes who speaks for the run of an event, before the event is taken. True when it must be said first that the run
-    /// goes on.
+    /// Notes who publishes to the run of an event, before the event is taken. True if an event must come
+    /// first that takes back what the hub has said: that the run is stalled or lost.
     pub(crate) fn hear(&mut self, speaker: Speaker, envelope: &Envelope, now: u64) -> bool {
         let event = &envelope.event;
         let run = &event.run;
@@ -124,7 +127,7 @@ impl Attendance {
         };
         let Some((_, attended)) = self.runs.get_index_mut(place) else { return false };
         attended.last = attended.last.max(now);
-        // What is not kept does not take back what was.
+        // An ephemeral fact is not stored, so it does not take back by itself what is.
         let was_stalled = std::mem::take(&mut attended.is_stalled) && event.kind.class() == Class::Ephemeral;
         if envelope.publisher.is_some() && attended.publisher != envelope.publisher {
             attended.publisher.clone_from(&envelope.publisher);
@@ -137,8 +140,8 @@ impl Attendance {
         (was_lost || was_stalled) && !says_so
     }
 
-    /// `publisher` repeats itself over a connection, or asks how far it has come: it is back, and attends what it spoke for
-    /// last.
+    /// Notes that `publisher` repeats a frame over a connection, or asks how far it has come: it is back, and
+    /// attends the runs for which it spoke last.
     pub(crate) fn is_back(&mut self, speaker: Speaker, publisher: &PublisherId) {
         let Speaker::Connection(number) = speaker else { return };
         for attended in self.runs.values_mut().filter(|it| it.publisher.as_ref() == Some(publisher)) {
@@ -146,12 +149,12 @@ impl Attendance {
         }
     }
 
-    /// Whether the timer is to be told to look; says so once.
+    /// Whether the timer must be told to look. True once for each reason.
     pub(crate) fn wants_look(&mut self) -> bool {
         std::mem::take(&mut self.wants_look)
     }
 
-    /// The connection `number` is gone. True when the timer is to look.
+    /// Notes that the connection `number` has ended. True if the timer must be told to look.
     pub(crate) fn leave(&mut self, number: u64, now: u64) -> bool {
         let mut is_alone = false;
         for attended in self.runs.values_mut() {
@@ -165,7 +168,8 @@ impl Attendance {
         is_alone && !std::mem::replace(&mut self.is_due, true)
     }
 
-    /// Begins with what `view` has: nobody attends it. True when the timer is to look.
+    /// Begins with the running runs of `view`, which nobody attends yet. True if the timer must be told to
+    /// look.
     pub(crate) fn adopt(&mut self, view: &View, now: u64) -> bool {
         for (id, run) in &view.runs {
             if run.is_running() {
@@ -179,7 +183,8 @@ impl Attendance {
         !self.runs.is_empty() && !std::mem::replace(&mut self.is_due, true)
     }
 
-    /// What there is to say at `now`, when `view` is the state. It counts as said.
+    /// Decides what is due at `now`, where `view` is the state of the conversation. The caller appends it: it
+    /// counts as said.
     pub(crate) fn judge(&mut self, view: &View, patience: &Patience, now: u64) -> Verdict {
         let mut verdict = Verdict::default();
         let (lost, next) = (&mut self.lost, &mut verdict.next);
@@ -216,7 +221,7 @@ impl Attendance {
     }
 }
 
-/// That `run` is given up after `silent_ms` without a word.
+/// The events that end `run` as lost after `silent_ms` milliseconds without a word.
 fn loss(run: &RunId, silent_ms: u64) -> [Event; 2] {
     let seconds = silent_ms / 1000;
     let error = ErrorFact {

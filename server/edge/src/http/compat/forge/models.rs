@@ -1,5 +1,5 @@
-//! What forge-ui asks of models and providers: the agents are the models of one provider. A model that a user adds is a
-//! name more for the agent behind the door.
+//! The models and providers of forge-ui: the agents are the models of one provider. A model that a user adds
+//! is another name for the agent behind the door. Nothing of it changes the agents; see [`crate::shelf`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,17 +20,18 @@ use crate::state::Shared;
 use agents::Refusal;
 use event_log::clock;
 
-/// How long a server with tools has to say which it has.
+/// How long an MCP server may take to list its tools.
 const VALIDATED_WITHIN: Duration = Duration::from_secs(10);
 
-/// A model in a path.
+/// The provider and the model in a path.
 type Named = Path<(String, String)>;
 
+/// The models that are shown.
 fn models_of(shared: &Shared) -> Vec<Model> {
     shared.forge.models(shared.agents.names())
 }
 
-/// `GET /compat/forge/models`.
+/// `GET /compat/forge/models`: all models.
 pub(super) async fn all(State(shared): State<Arc<Shared>>) -> Json<Value> {
     let models = models_of(&shared);
     let told = |model: &Model| {
@@ -46,7 +47,7 @@ pub(super) async fn all(State(shared): State<Arc<Shared>>) -> Json<Value> {
     Json(json!({"providers": providers, "models": models, "cached_at": null}))
 }
 
-/// `POST /compat/forge/models/refresh`.
+/// `POST /compat/forge/models/refresh`: counts the models and their providers.
 pub(super) async fn refresh(State(shared): State<Arc<Shared>>) -> Json<Value> {
     let models = models_of(&shared);
     let mut providers: Vec<&str> = models.iter().map(|model| model.provider.as_str()).collect();
@@ -55,7 +56,7 @@ pub(super) async fn refresh(State(shared): State<Arc<Shared>>) -> Json<Value> {
     Json(json!({"status": "refreshed", "model_count": models, "provider_count": providers}))
 }
 
-/// `GET /compat/forge/models/grouped`.
+/// `GET /compat/forge/models/grouped`: the models by provider, the favourites and the default.
 pub(super) async fn grouped(State(shared): State<Arc<Shared>>) -> Json<Value> {
     let models = models_of(&shared);
     let mut groups: Map<String, Value> = Map::new();
@@ -74,7 +75,7 @@ pub(super) async fn grouped(State(shared): State<Arc<Shared>>) -> Json<Value> {
     Json(json!({"providers": groups, "favorites": favorites, "recent": [], "default_model": default}))
 }
 
-/// `GET /compat/forge/providers`.
+/// `GET /compat/forge/providers`: the providers and whether their models are shown.
 pub(super) async fn providers(State(shared): State<Arc<Shared>>) -> Json<Value> {
     let told = |(id, count, is_on): (String, usize, bool)| {
         let is_own = id == PROVIDER;
@@ -87,7 +88,7 @@ pub(super) async fn providers(State(shared): State<Arc<Shared>>) -> Json<Value> 
     Json(json!({"providers": providers.into_iter().map(told).collect::<Vec<_>>()}))
 }
 
-/// `POST /compat/forge/models`: one more name for the agent behind the door.
+/// `POST /compat/forge/models`: adds a name for the agent behind the door.
 pub(super) async fn add(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
@@ -101,7 +102,8 @@ pub(super) async fn add(
     Ok(Json(json!({"status": "created", "model": model.told()})))
 }
 
-/// `PUT /compat/forge/models/{provider}/{model}`: a favourite, another name, what it can do.
+/// `PUT /compat/forge/models/{provider}/{model}`: makes a model a favourite, renames it, or changes what it
+/// claims to support.
 pub(super) async fn update(
     State(shared): State<Arc<Shared>>,
     Path((provider, id)): Named,
@@ -113,7 +115,7 @@ pub(super) async fn update(
     Ok(Json(json!({"status": "updated", "model": model.told()})))
 }
 
-/// `DELETE /compat/forge/models/{provider}/{model}`.
+/// `DELETE /compat/forge/models/{provider}/{model}`: hides a model.
 pub(super) async fn remove(
     State(shared): State<Arc<Shared>>,
     Path((provider, id)): Named,
@@ -122,7 +124,7 @@ pub(super) async fn remove(
     Ok(Json(json!({"status": "deleted", "provider": provider, "model_id": id})))
 }
 
-/// `POST /compat/forge/models/fetch`: all agents are on the list again.
+/// `POST /compat/forge/models/fetch`: shows all agents again.
 pub(super) async fn fetch(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
@@ -151,7 +153,7 @@ pub(super) async fn suggestions(
     Ok(Json(json!({"provider": provider, "suggestions": suggestions})))
 }
 
-/// `PUT /compat/forge/providers/{provider}`: whether its models are shown.
+/// `PUT /compat/forge/providers/{provider}`: sets whether its models are shown.
 pub(super) async fn turn(
     State(shared): State<Arc<Shared>>,
     Path(provider): Path<String>,
@@ -166,7 +168,7 @@ pub(super) async fn turn(
     Ok(Json(json!({"status": "updated", "provider": provider, "enabled": enabled})))
 }
 
-/// `POST /compat/forge/mcp/validate`: whether a server with tools can be reached, and which it has.
+/// `POST /compat/forge/mcp/validate`: tries to reach an MCP server and lists its tools.
 pub(super) async fn validate(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
@@ -181,16 +183,19 @@ pub(super) async fn validate(
     }))
 }
 
+/// A field that must be a text with at least one character.
 fn text(fields: &Value, name: &str) -> Result<String, Refusal> {
     let text = fields.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     text.map(str::to_owned).ok_or_else(|| wrong(&format!("{name}: a text is expected")))
 }
 
+/// Parses the fields that describe a model.
 fn said<T: DeserializeOwned>(fields: &Value) -> Result<T, Refusal> {
     serde_json::from_value(fields.clone())
         .map_err(|error| wrong(&format!("what is said of the model: {error}")))
 }
 
+/// A refusal of a request that is wrong.
 fn wrong(why: &str) -> Refusal {
     Refusal::new(ErrorCode::BadRequest, why)
 }

@@ -1,38 +1,41 @@
-//! Failures as clients of OpenAI's API know them: `{"error": {"message", "type", "param", "code"}}`.
+//! Failures in the form of OpenAI's API: `{"error": {"message", "type", "param", "code"}}`.
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::json;
 
-/// A failure in the words of OpenAI's API.
+/// A failure in the form of OpenAI's API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) status: StatusCode,
     pub(super) code: String,
-    /// For a person.
+    /// What is wrong, for a person.
     pub(super) message: String,
-    /// The field of the request that is meant.
+    /// The field of the request that is wrong.
     pub(super) param: Option<String>,
-    /// The same request must not be sent again by itself.
+    /// Whether the client must not repeat the request by itself.
     pub(super) is_final: bool,
 }
 
 impl Fault {
+    /// A failure that concerns no field.
     pub(super) fn new(status: StatusCode, code: &str, message: &str) -> Self {
         Self { status, code: code.to_owned(), message: message.to_owned(), param: None, is_final: false }
     }
 
-    /// A field is not what it should be.
+    /// A field has a wrong value.
     pub(super) fn of_field(field: &str, message: &str) -> Self {
         let param = Some(field.to_owned());
         Self { param, ..Self::new(StatusCode::BAD_REQUEST, "invalid_value", &format!("{field}: {message}")) }
     }
 
+    /// The model does not exist.
     pub(super) fn no_model(message: String) -> Self {
         let param = Some(String::from("model"));
         Self { message, param, ..Self::new(StatusCode::NOT_FOUND, "model_not_found", "") }
     }
 
+    /// The answer, with headers for clients that repeat requests.
     pub(super) fn into_response(self) -> Response {
         let Self { status, code, message, param, is_final } = self;
         let kind = match status.as_u16() {

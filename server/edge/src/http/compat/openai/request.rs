@@ -1,5 +1,5 @@
-//! What a request for a chat completion asks. The messages are read as the proxy reads them; the fields that change what
-//! the caller gets are looked at one by one: each is heeded, refused by its name, or named in the answer as left out.
+//! Reads requests for a chat completion. Messages are parsed as in the proxy. Each field that changes the
+//! answer is either taken into account, refused by name, or named in the answer as ignored.
 
 use axum::http::StatusCode;
 use compact_str::CompactString;
@@ -11,7 +11,7 @@ use crate::http::compat::Given;
 use crate::http::compat::history::History;
 use agents::Spoken;
 
-/// Fields that are about the model, which is the agent's matter.
+/// Fields that concern the model, which only the agent's settings decide. They are ignored.
 const OF_THE_MODEL: [&str; 16] = [
     "temperature",
     "top_p",
@@ -31,27 +31,29 @@ const OF_THE_MODEL: [&str; 16] = [
     "web_search_options",
 ];
 
-/// A request for a chat completion, as far as the hub heeds it.
+/// A request for a chat completion, as far as the hub uses it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Wish {
     pub(super) model: Option<CompactString>,
-    /// The name of the conversation, which Bernard's clients say in the body.
+    /// The name of the conversation, which Bernard's clients put into the body.
     pub(super) thread: Option<String>,
     pub(super) messages: Vec<Spoken>,
     pub(super) results: Vec<Given>,
     pub(super) tools: Vec<OfferedTool>,
+    /// Whether the answer is a stream.
     pub(super) streams: bool,
+    /// Whether the stream ends with the tokens that were used.
     pub(super) wants_usage: bool,
-    /// Bernard's form of the stream is wanted.
+    /// Whether Bernard's form of the stream is wanted.
     pub(super) shows_tools: bool,
-    /// The fields that name the person behind the client.
+    /// The fields that name the person behind the client; null if there are none.
     pub(super) whose: Value,
-    /// What the hub has no place for, by name.
+    /// What the hub ignores, by name.
     pub(super) left_out: Vec<String>,
 }
 
 impl Wish {
-    /// Reads a body, or says what of it is wrong.
+    /// Reads a body. The error names the field that is wrong.
     pub(super) fn read(body: &[u8]) -> Result<Self, Fault> {
         let fields: Map<String, Value> = serde_json::from_slice(body).map_err(|error| {
             Fault::new(
@@ -84,7 +86,7 @@ impl Wish {
         Ok(wish)
     }
 
-    /// The caller's own tools.
+    /// Takes over the tools that the caller can execute, if it wants them to be used.
     fn offer(&mut self, fields: &Map<String, Value>, request: &ModelRequest) -> Result<(), Fault> {
         if fields.get("functions").is_some_and(|functions| !functions.is_null()) {
             return Err(Fault::of_field("functions", "they are called tools since 2023"));
@@ -106,7 +108,7 @@ impl Wish {
     }
 }
 
-/// The thread that a request names.
+/// The name of the thread in the body, if it has one.
 fn thread(fields: &Map<String, Value>) -> Result<Option<String>, Fault> {
     for name in ["thread_id", "chatId"] {
         match fields.get(name) {
@@ -119,7 +121,7 @@ fn thread(fields: &Map<String, Value>) -> Result<Option<String>, Fault> {
     Ok(None)
 }
 
-/// What cannot be had, and would be missed.
+/// Refuses fields that the hub cannot fulfil and whose absence the caller would notice.
 fn refuse(fields: &Map<String, Value>) -> Result<(), Fault> {
     if fields.get("n").and_then(Value::as_u64).is_some_and(|count| count > 1) {
         return Err(Fault::of_field("n", "an agent gives one answer"));
@@ -137,7 +139,7 @@ fn refuse(fields: &Map<String, Value>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Who is behind the client, as far as it says so.
+/// The fields that name the person behind the client.
 fn whose(fields: &Map<String, Value>) -> Value {
     let named = ["user", "safety_identifier"].into_iter();
     let named: Map<String, Value> =

@@ -1,4 +1,4 @@
-//! `/assistants`, `/info`, `/ok`: the agents of the hub, each an assistant with a graph of its own name.
+//! `/assistants`, `/info` and `/ok`: each agent of the hub is an assistant with a graph of the same name.
 
 use std::sync::Arc;
 
@@ -17,21 +17,22 @@ use crate::http::compat::behind;
 use crate::http::params::Path;
 use crate::state::Shared;
 
-/// Most assistants in one answer, unless the request says less.
+/// Most assistants in one answer; a request may ask for less.
 const LISTED_MAX: usize = 1_000;
 
-/// `GET /ok`.
+/// `GET /ok`: the hub is there.
 pub(super) async fn ok() -> Json<Value> {
     Json(json!({"ok": true}))
 }
 
-/// `GET /info`: what is served of the platform.
+/// `GET /info`: which parts of the platform are served.
 pub(super) async fn info() -> Json<Value> {
     let flags = json!({"assistants": true, "crons": false, "langsmith": false, "store": false});
     Json(json!({"version": env!("CARGO_PKG_VERSION"), "host": {"kind": "fanlight"}, "flags": flags}))
 }
 
-/// The agent that `name` means: by its name or its id, else the one that is set for the door.
+/// The agent that `name` means, by its name or its assistant's id; otherwise the one that is set for the
+/// door. Fails if there is none.
 pub(super) fn agent(shared: &Shared, Door(door): Door, name: &str) -> Result<CompactString, Fault> {
     let meant = shared.agents.names().find(|agent| *agent == name || id_of(agent) == name);
     if let Some(agent) = meant {
@@ -48,12 +49,12 @@ pub(super) fn agent(shared: &Shared, Door(door): Door, name: &str) -> Result<Com
     Err(Fault::unknown(format!("Assistant {name:?} not found: {there_are}")))
 }
 
-/// The id of an assistant: some clients take nothing but a UUID for one.
+/// The id of an agent's assistant, a UUID made from its name: some clients accept nothing else.
 pub(super) fn id_of(agent: &str) -> String {
     uuid(&Sha256::digest(format!("fanlight assistant {agent}")))
 }
 
-/// The first 16 bytes as a UUID.
+/// The first 16 of `bytes` as a UUID of version 8.
 pub(super) fn uuid(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(36);
     for (at, byte) in bytes.iter().take(16).enumerate() {
@@ -71,12 +72,14 @@ pub(super) fn uuid(bytes: &[u8]) -> String {
     text
 }
 
+/// An assistant in the platform's form.
 fn told(agent: &str) -> Value {
     json!({"assistant_id": id_of(agent), "graph_id": agent, "name": agent, "description": null, "version": 1,
         "config": {}, "context": {}, "metadata": {"created_by": "system"},
         "created_at": "1970-01-01T00:00:00.000Z", "updated_at": "1970-01-01T00:00:00.000Z"})
 }
 
+/// The assistants that fit the filter in `body`.
 fn found(shared: &Shared, body: &Value) -> Vec<Value> {
     let graph = body.get("graph_id").and_then(Value::as_str);
     let name = body.get("name").and_then(Value::as_str);
@@ -86,7 +89,7 @@ fn found(shared: &Shared, body: &Value) -> Vec<Value> {
     shared.agents.names().filter(wanted).map(told).collect()
 }
 
-/// `POST /assistants/search`.
+/// `POST /assistants/search`: the assistants that fit.
 pub(super) async fn search(State(shared): State<Arc<Shared>>, said: Bytes) -> Result<Json<Value>, Fault> {
     let body = body(&said)?;
     let number = |name: &str| body.get(name).and_then(Value::as_u64).and_then(|it| usize::try_from(it).ok());
@@ -95,12 +98,13 @@ pub(super) async fn search(State(shared): State<Arc<Shared>>, said: Bytes) -> Re
     Ok(Json(found.into_iter().skip(number("offset").unwrap_or(0)).take(limit).collect()))
 }
 
-/// `POST /assistants/count`.
+/// `POST /assistants/count`: how many fit.
 pub(super) async fn count(State(shared): State<Arc<Shared>>, said: Bytes) -> Result<Json<Value>, Fault> {
     Ok(Json(found(&shared, &body(&said)?).len().into()))
 }
 
-/// `POST /assistants`: they are made in the settings of the hub.
+/// `POST /assistants`: refused unless the existing assistant will do, because agents are made in the hub's
+/// settings.
 pub(super) async fn create(
     State(shared): State<Arc<Shared>>,
     Extension(door): Extension<Door>,
@@ -118,7 +122,7 @@ pub(super) async fn create(
     Err(Fault::new(StatusCode::CONFLICT, why))
 }
 
-/// `GET /assistants/{assistant}`.
+/// `GET /assistants/{assistant}`: one assistant.
 pub(super) async fn get(
     State(shared): State<Arc<Shared>>,
     Extension(door): Extension<Door>,
@@ -127,7 +131,7 @@ pub(super) async fn get(
     Ok(Json(told(&agent(&shared, door, &name)?)))
 }
 
-/// `GET /assistants/{assistant}/graph`: the two nodes in which its runs are told.
+/// `GET /assistants/{assistant}/graph`: the two nodes as which its runs are told.
 pub(super) async fn graph(
     State(shared): State<Arc<Shared>>,
     Extension(door): Extension<Door>,
@@ -157,7 +161,7 @@ pub(super) async fn schemas(
         "config_schema": nothing, "context_schema": nothing})))
 }
 
-/// `GET /assistants/{assistant}/subgraphs`: none that could be asked by themselves.
+/// `GET /assistants/{assistant}/subgraphs`: none.
 pub(super) async fn subgraphs(
     State(shared): State<Arc<Shared>>,
     Extension(door): Extension<Door>,
@@ -167,7 +171,7 @@ pub(super) async fn subgraphs(
     Ok(Json(json!({})))
 }
 
-/// `POST /assistants/{assistant}/versions`: the one that there is.
+/// `POST /assistants/{assistant}/versions`: the only version.
 pub(super) async fn versions(
     State(shared): State<Arc<Shared>>,
     Extension(door): Extension<Door>,

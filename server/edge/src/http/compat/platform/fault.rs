@@ -1,4 +1,4 @@
-//! Failures as clients of the platform know them: a status and `{"detail": "…"}`.
+//! Failures in the form of the platform: a status and `{"detail": "…"}`.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -10,15 +10,16 @@ use agents::Refusal;
 use agents::StartError;
 use hub::{OpenError, PublishError};
 
-/// A failure in the words of LangGraph's platform.
+/// A failure in the form of LangGraph's platform.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) status: StatusCode,
-    /// What was wrong and where, for a person.
+    /// What is wrong and where, for a person.
     pub(super) detail: String,
 }
 
 impl Fault {
+    /// A failure with this status.
     pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         Self { status, detail: detail.into() }
     }
@@ -28,7 +29,7 @@ impl Fault {
         Self::new(StatusCode::NOT_FOUND, detail)
     }
 
-    /// The request is not what it should be.
+    /// The request is not valid.
     pub(super) fn wrong(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
     }

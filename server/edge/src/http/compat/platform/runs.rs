@@ -1,4 +1,4 @@
-//! `/threads/{thread}/runs` and `/runs`: runs are begun, watched, waited for and stopped.
+//! `/threads/{thread}/runs` and `/runs`: begins runs, streams them, waits for them and stops them.
 
 use std::sync::Arc;
 
@@ -31,19 +31,19 @@ use agents::RunAddress;
 use agents::Started;
 use hub::Conversation;
 
-/// Runs in one answer, unless the request says another number.
+/// How many runs an answer lists if the request does not say.
 const RUNS_USUAL: usize = 10;
 
-/// Most runs in one answer.
+/// Most runs that an answer lists.
 const RUNS_MAX: usize = 1_000;
 
-/// Where a stream is taken up again.
+/// The header with which a client takes up a stream again.
 const LAST_EVENT: &str = "last-event-id";
 
-/// What is told to those who join a run and name no mode.
+/// The modes of a stream for a client that joins a run and names none.
 const MODES_USUAL: [&str; 4] = ["values", "messages-tuple", "updates", "custom"];
 
-/// Begins what a body asks for, in the thread `name` or in one of its own.
+/// Begins the run that the body `said` asks for, in the thread `name` or in a fresh one.
 async fn begin(
     shared: &Arc<Shared>,
     door: Door,
@@ -70,7 +70,8 @@ async fn begin(
     Ok((begun, telling))
 }
 
-/// `POST /threads/{thread}/runs/stream`, and `POST /runs/stream`: in a thread of its own.
+/// `POST /threads/{thread}/runs/stream` and `POST /runs/stream` (in a fresh thread): begins a run and streams
+/// it.
 pub(super) async fn stream(
     State(shared): State<Arc<Shared>>,
     Extension(door): Extension<Door>,
@@ -85,7 +86,8 @@ pub(super) async fn stream(
     stream_of(&shared, begun, telling).await
 }
 
-/// A command that sends the graph to its end: what goes on is stopped, and no run begins.
+/// Answers a command that sends the graph to its end: the running run is stopped and no new one begins.
+/// `None` for other requests.
 async fn ended(shared: &Arc<Shared>, name: Option<&str>, said: &[u8]) -> Result<Option<Response>, Fault> {
     let ask = Ask::of(&body(said)?)?;
     let Some(name) = name.filter(|_| ask.ends) else { return Ok(None) };
@@ -103,7 +105,7 @@ async fn ended(shared: &Arc<Shared>, name: Option<&str>, said: &[u8]) -> Result<
     Ok(Some(([(axum::http::header::CONTENT_TYPE, "text/event-stream")], body).into_response()))
 }
 
-/// Waits until a run that was stopped is over.
+/// Waits until a run that was stopped has ended, or the hub drains.
 async fn settled_for_good(
     shared: &Arc<Shared>,
     conversation: &Conversation,
@@ -124,7 +126,7 @@ async fn settled_for_good(
     }
 }
 
-/// `POST /threads/{thread}/runs`, and `POST /runs`: in a thread of its own.
+/// `POST /threads/{thread}/runs` and `POST /runs` (in a fresh thread): begins a run and answers at once.
 pub(super) async fn create(
     State(shared): State<Arc<Shared>>,
     Extension(door): Extension<Door>,
@@ -141,7 +143,8 @@ pub(super) async fn create(
     Ok(response)
 }
 
-/// `POST /threads/{thread}/runs/wait`, and `POST /runs/wait`: in a thread of its own.
+/// `POST /threads/{thread}/runs/wait` and `POST /runs/wait` (in a fresh thread): begins a run and answers
+/// with the values at its end.
 pub(super) async fn wait(
     State(shared): State<Arc<Shared>>,
     Extension(door): Extension<Door>,
@@ -157,14 +160,14 @@ pub(super) async fn wait(
     Ok(response)
 }
 
-/// What stands in the path of a run.
+/// The parameters in the path of a run.
 #[derive(Debug, Deserialize)]
 pub(super) struct AtPath {
     thread: String,
     run: String,
 }
 
-/// The branch of a thread in which a run is.
+/// Finds a run and the branch of its thread that contains it.
 async fn found(shared: &Shared, path: &AtPath) -> Result<(ConversationId, RunId, Branch), Fault> {
     let (id, run) = (of_thread(&path.thread), RunId::new(&path.run));
     let thread = Thread::read(shared, &id).await?;
@@ -175,7 +178,7 @@ async fn found(shared: &Shared, path: &AtPath) -> Result<(ConversationId, RunId,
     Ok((id, run, branch))
 }
 
-/// A run as clients read it.
+/// A run in the platform's form.
 fn row(thread: &ConversationId, id: &RunId, run: &RunView) -> Value {
     let status = match run.status {
         RunStatus::Running if waiting(run).is_empty() => "running",
@@ -189,7 +192,7 @@ fn row(thread: &ConversationId, id: &RunId, run: &RunView) -> Value {
         "updated_at": format::iso(run.ended_at.unwrap_or(run.started_at))})
 }
 
-/// What the query of a list says.
+/// The query parameters of a list.
 #[derive(Debug, Deserialize)]
 pub(super) struct ListQuery {
     limit: Option<usize>,
@@ -197,7 +200,7 @@ pub(super) struct ListQuery {
     status: Option<String>,
 }
 
-/// `GET /threads/{thread}/runs`: the newest first.
+/// `GET /threads/{thread}/runs`: the runs of a thread, newest first.
 pub(super) async fn list(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -221,7 +224,7 @@ pub(super) async fn list(
     Ok(Json(rows.into_iter().filter(is_wanted).skip(query.offset.unwrap_or(0)).take(limit).collect()))
 }
 
-/// `GET /threads/{thread}/runs/{run}`.
+/// `GET /threads/{thread}/runs/{run}`: one run.
 pub(super) async fn get(
     State(shared): State<Arc<Shared>>,
     Path(path): Path<AtPath>,
@@ -230,7 +233,7 @@ pub(super) async fn get(
     Ok(Json(branch.view.runs.get(&run).map(|view| row(&thread, &run, view)).unwrap_or_default()))
 }
 
-/// `DELETE /threads/{thread}/runs/{run}`: what was said stays.
+/// `DELETE /threads/{thread}/runs/{run}`: always refused, because the log keeps what was said.
 pub(super) async fn delete(
     State(shared): State<Arc<Shared>>,
     Path(path): Path<AtPath>,
@@ -240,13 +243,13 @@ pub(super) async fn delete(
     Err(Fault::new(StatusCode::CONFLICT, why))
 }
 
-/// What the query of a cancel says.
+/// The query parameters of a cancellation.
 #[derive(Debug, Deserialize)]
 pub(super) struct CancelQuery {
     wait: Option<String>,
 }
 
-/// `POST /threads/{thread}/runs/{run}/cancel`.
+/// `POST /threads/{thread}/runs/{run}/cancel`: stops a run; with `wait`, answers when it has ended.
 pub(super) async fn cancel(
     State(shared): State<Arc<Shared>>,
     Path(path): Path<AtPath>,
@@ -262,7 +265,8 @@ pub(super) async fn cancel(
     Ok((StatusCode::ACCEPTED, Json(json!({}))).into_response())
 }
 
-/// `GET /threads/{thread}/runs/{run}/join`: the values, once the run is over.
+/// `GET /threads/{thread}/runs/{run}/join`: waits until the run is over or waits for a person, and answers
+/// with the values.
 pub(super) async fn join(
     State(shared): State<Arc<Shared>>,
     Path(path): Path<AtPath>,
@@ -273,11 +277,11 @@ pub(super) async fn join(
     Ok(Json(values(&shared, &thread, &place.run).await?))
 }
 
-/// What a query says of the modes, which may come several times or as a list.
+/// The query parameters as pairs, because modes may come several times or as a list.
 type ModesQuery = Query<Vec<(String, String)>>;
 
-/// `GET /threads/{thread}/runs/{run}/stream`: from where the client was cut off (`Last-Event-ID`; `-1` is the beginning),
-/// else from now on.
+/// `GET /threads/{thread}/runs/{run}/stream`: streams a run from where the client was cut off
+/// (`Last-Event-ID`; `-1` is the beginning), otherwise from now on.
 pub(super) async fn join_stream(
     State(shared): State<Arc<Shared>>,
     Path(path): Path<AtPath>,
@@ -288,7 +292,7 @@ pub(super) async fn join_stream(
     join_at(&shared, (thread, run), branch, &said, &headers).await
 }
 
-/// `GET /threads/{thread}/stream`: the newest run.
+/// `GET /threads/{thread}/stream`: does the same for the newest run.
 pub(super) async fn join_thread(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -303,6 +307,7 @@ pub(super) async fn join_thread(
     join_at(&shared, (id, run), branch, &said, &headers).await
 }
 
+/// Streams a run of `branch` as the query and the headers ask.
 async fn join_at(
     shared: &Arc<Shared>,
     (thread, run): (ConversationId, RunId),
@@ -330,7 +335,7 @@ async fn join_at(
     told(shared, seat, &started, from, telling).await
 }
 
-/// The modes of a query: one, several, or a list as JSON, which is how the package for TypeScript writes it.
+/// The modes in a query: one, several, or a list as JSON, which is how the TypeScript package writes it.
 fn modes_said(said: &[(String, String)]) -> Value {
     let named = said.iter().filter(|(name, _)| name == "stream_mode" || name == "stream_mode[]");
     let all = named.flat_map(|(_, value)| match serde_json::from_str::<Vec<String>>(value) {

@@ -1,5 +1,5 @@
-//! Where the run of a request begins: at the end of its thread, or at a checkpoint before, which is a fork; and what
-//! becomes of a run that goes on there.
+//! Where the run of a request begins: at the end of its thread, or at an earlier checkpoint, which makes a
+//! fork. Also what happens to a run that is going on there.
 
 use std::sync::Arc;
 
@@ -28,27 +28,30 @@ use event_log::clock;
 use exchange::continuation::Trace;
 use hub::Conversation;
 
-/// A place where something is said, and what of a request is new there.
+/// The place where a run begins, and what of the request is new there.
 #[derive(Debug)]
 pub(super) struct Found<'a> {
+    /// The conversation: that of the thread, or a fork.
     pub(super) into: ConversationId,
+    /// The messages that the conversation does not have.
     pub(super) messages: Vec<Spoken>,
-    /// Nobody answers yet what was said last there.
+    /// Whether the last message or run there is still unanswered, so that a run may begin without new
+    /// messages.
     is_open: bool,
-    /// Nobody else begins a run as long as this is held.
+    /// While this is held, no other run begins.
     pub(super) turn: MutexGuard<'a, ()>,
 }
 
-/// A UUID of random bits.
+/// A random UUID of version 4.
 pub(super) fn fresh_uuid() -> String {
     let bytes = [clock::random().to_be_bytes(), clock::random().to_be_bytes()].concat();
     let mut text = uuid(&bytes);
-    // Version 4: all random.
+    // The digit that says the version: 4, all random.
     text.replace_range(14..15, "4");
     text
 }
 
-/// Begins the run that a request asks for, in `thread`.
+/// Begins the run that a request asks for in `thread`, or passes its answers on to the waiting run.
 pub(super) async fn start(
     shared: &Arc<Shared>,
     agent: CompactString,
@@ -66,7 +69,7 @@ pub(super) async fn start(
         return Err(Fault::wrong("input: nothing is said, and everything before was answered"));
     }
     let trace = Trace::goes_on_in(thread, &found.into);
-    // A hub that comes back goes on in the newest place that is noted.
+    // After a restart the hub goes on in the newest place that was noted.
     let has_forks = *thread != found.into || shared.threads.family(thread).len() > 1;
     let note = has_forks.then(|| trace.note());
     let run = Some(RunId::new(&fresh_uuid()));
@@ -77,14 +80,16 @@ pub(super) async fn start(
     taken(shared, started, false)
 }
 
-/// A run that has begun. What becomes of it when its caller hangs up is said in each request.
+/// Enters the conversation of a run for its caller. What happens when the caller hangs up is in each request,
+/// not in the settings.
 fn taken(shared: &Arc<Shared>, started: Started, has_waited: bool) -> Result<Begun, Fault> {
     let mut attended = Attended::new(shared, "langgraph", &started.place, None);
     attended.over();
     Ok(begun(shared, started, attended, has_waited)?)
 }
 
-/// Finds where `messages` are said: in the thread behind the checkpoint, or at its end. Makes way there.
+/// Finds the conversation for `messages`: after the checkpoint, or at the end of the thread. A run that is
+/// going on there is dealt with first, as `strategy` says.
 pub(super) async fn find<'a>(
     shared: &'a Arc<Shared>,
     id: &ConversationId,
@@ -121,7 +126,7 @@ pub(super) async fn find<'a>(
     }
 }
 
-/// The run of this hub's agents that goes on in a conversation.
+/// The run of this hub's agents that is going on in a branch.
 fn going(shared: &Shared, branch: &Branch) -> Option<RunId> {
     let goes_on = |run: &RunId| {
         let place = RunAddress { conversation: branch.conversation.id().clone(), run: run.clone() };
@@ -130,7 +135,7 @@ fn going(shared: &Shared, branch: &Branch) -> Option<RunId> {
     branch.view.runs.keys().rev().find(|run| goes_on(run)).cloned()
 }
 
-/// The checkpoint before what `run` answers.
+/// The checkpoint before the messages that `run` answers.
 fn before(branch: &Branch, run: &RunId) -> Option<String> {
     let place = branch.view.items.iter().position(|item| matches!(item, TopItem::Run(id) if id == run))?;
     let asked = branch.view.items.get(..place)?.iter().rev();
@@ -139,7 +144,8 @@ fn before(branch: &Branch, run: &RunId) -> Option<String> {
     branch.moments.iter().find(|moment| moment.count == count).map(|moment| moment.id.clone())
 }
 
-/// Waits until `run` is over. Whoever waits for a person would wait for ever, and is stopped.
+/// Waits until `run` is over; with the strategies other than `Enqueue` it is stopped. A run that waits for a
+/// person is always stopped, because it would wait for ever.
 async fn make_way(
     shared: &Shared,
     conversation: &Arc<Conversation>,
@@ -161,7 +167,7 @@ async fn make_way(
         let Some(mut goes_on) = shared.agents.is_waiting(&place) else { return Ok(()) };
         tokio::select! {
             () = moved => {}
-            // An error says that its seat is free.
+            // An error means that the run is over.
             _ = goes_on.changed() => {}
             () = shared.drain.cancelled() => {
                 return Err(Refusal::new(ErrorCode::ShuttingDown, "the hub stops").into());
@@ -170,8 +176,8 @@ async fn make_way(
     }
 }
 
-/// What of `messages` is new behind the first `count` items. A message that was said there in other words is said anew in
-/// its place.
+/// Which of `messages` are new after the first `count` items. A known message with a changed text replaces
+/// the old one: the returned count is then that of the items before it.
 fn news(view: &View, count: usize, messages: Vec<Spoken>) -> (usize, Vec<Spoken>) {
     let mut count = count;
     let place = |spoken: &Spoken| {
@@ -190,7 +196,7 @@ fn news(view: &View, count: usize, messages: Vec<Spoken>) -> (usize, Vec<Spoken>
     (count, messages.into_iter().filter(is_new).collect())
 }
 
-/// Whether the last of the first `count` items waits for an answer.
+/// Whether the last of the first `count` items is a question without an answer, or a run that failed.
 fn is_open(view: &View, count: usize) -> bool {
     let last = count.checked_sub(1).and_then(|last| view.items.get(last));
     match last {
@@ -202,7 +208,7 @@ fn is_open(view: &View, count: usize) -> bool {
     }
 }
 
-/// The conversation in which is said what comes behind the first `count` items: the same, or a fork.
+/// The conversation for what comes after the first `count` items: the same one at its end, otherwise a fork.
 async fn place_after(shared: &Shared, branch: &Branch, count: usize) -> Result<ConversationId, Fault> {
     let Some(next) = branch.view.items.get(count) else { return Ok(branch.conversation.id().clone()) };
     let at = seq_before(shared, &branch.conversation, next).await?;
@@ -212,7 +218,7 @@ async fn place_after(shared: &Shared, branch: &Branch, count: usize) -> Result<C
     Ok(fork(shared, &branch.conversation, Cut { at: Some(at), ..Cut::default() }, None).await?)
 }
 
-/// Says to the calls that wait what the request says to them.
+/// Passes the answers of a request on to the calls that wait.
 async fn resumed(
     shared: &Arc<Shared>,
     thread: &ConversationId,

@@ -1,5 +1,6 @@
-//! The states of a thread: how it stood after each message and each run, in the conversation itself and in its forks. A
-//! state is named by all that was said up to it, so that what forks have in common are the same states.
+//! The states of a thread: what it contained after each message and each run, in its conversation and in the
+//! forks. The id of a state is a hash of everything up to it, so that forks share the states before they
+//! part.
 
 use std::sync::Arc;
 
@@ -27,34 +28,35 @@ use agents::RunAddress;
 use event_log::clock;
 use hub::{Conversation, Publication};
 
-/// Most states in one answer. The platform's clients ask for 10.
+/// Most states in one answer. The platform's own clients ask for 10.
 const STATES_MAX: usize = 100;
 
-/// States in one answer, unless the request says another number.
+/// How many states an answer has if the request does not say.
 const STATES_USUAL: usize = 10;
 
-/// How a thread stood once.
+/// One state of a thread.
 #[derive(Debug, Clone)]
 pub(super) struct Moment {
-    /// Its checkpoint: when it came in milliseconds, and a hash of all that was said.
+    /// The id of its checkpoint: its time in milliseconds, and a hash of everything that was said.
     pub(super) id: String,
-    /// How many items of the conversation there were.
+    /// How many items of the conversation it contains.
     pub(super) count: usize,
+    /// The time of its newest item, in milliseconds since 1970.
     at: u64,
 }
 
-/// A conversation of a thread: its own, or a fork of that.
+/// One conversation of a thread: the thread's own or a fork.
 #[derive(Debug)]
 pub(super) struct Branch {
     pub(super) conversation: Arc<Conversation>,
     pub(super) view: View,
-    /// From the empty beginning on.
+    /// Its states, from the empty beginning on.
     pub(super) moments: Vec<Moment>,
-    /// The messages of each item.
+    /// The messages of each item, in the platform's form.
     messages: Vec<Vec<Value>>,
 }
 
-/// A thread with its forks. The conversation in which it goes on is first.
+/// A thread with its forks. The conversation in which it goes on comes first.
 #[derive(Debug)]
 pub(super) struct Thread {
     pub(super) id: ConversationId,
@@ -62,7 +64,7 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    /// The thread `id`. Without branches where nothing was said in it yet.
+    /// Reads the thread `id` and its forks. It has no branches if nothing was said in it yet.
     pub(super) async fn read(shared: &Shared, id: &ConversationId) -> Result<Self, Fault> {
         shared.threads.remembered(&shared.hub).await;
         let mut branches = Vec::new();
@@ -77,12 +79,12 @@ impl Thread {
         Ok(Self { id: id.clone(), branches })
     }
 
-    /// Where it goes on.
+    /// The conversation in which it goes on.
     pub(super) fn head(&self) -> Option<&Branch> {
         self.branches.first()
     }
 
-    /// The branch that has the checkpoint, and the number of the state in it.
+    /// The branch that has the checkpoint, and the index of the state in it.
     pub(super) fn find(&self, checkpoint: &str) -> Option<(&Branch, usize)> {
         self.branches.iter().find_map(|branch| {
             let number = branch.moments.iter().position(|moment| moment.id == checkpoint)?;
@@ -90,12 +92,12 @@ impl Thread {
         })
     }
 
-    /// The messages as they stand now.
+    /// The messages of the newest state.
     pub(super) fn values(&self) -> Value {
         self.head().map_or_else(|| json!({}), |head| head.values(head.moments.len().saturating_sub(1)))
     }
 
-    /// All states, the newest of the conversation in which it goes on first.
+    /// All states, each once, those of the newest conversation first.
     fn states(&self) -> Vec<Value> {
         let mut known = std::collections::HashSet::new();
         let mut states = Vec::new();
@@ -109,7 +111,7 @@ impl Thread {
         states
     }
 
-    /// A state as clients read it.
+    /// A state in the platform's form.
     fn state(&self, branch: &Branch, number: usize) -> Value {
         let checkpoint = |moment: Option<&Moment>| {
             moment
@@ -133,6 +135,7 @@ impl Thread {
 }
 
 impl Branch {
+    /// The branch of a conversation as it is now.
     fn of(shared: &Shared, conversation: Arc<Conversation>) -> Self {
         let view = conversation.view();
         let goes_on = |run: &RunId| {
@@ -144,14 +147,14 @@ impl Branch {
         Self { conversation, view, moments, messages }
     }
 
-    /// The messages of a state.
+    /// The messages of the state with the index `number`.
     fn values(&self, number: usize) -> Value {
         let count = self.moments.get(number).map_or(0, |moment| moment.count);
         let messages: Vec<&Value> = self.messages.iter().take(count).flatten().collect();
         json!({"messages": messages})
     }
 
-    /// The run with which a state ends.
+    /// The run with which a state ends, if it ends with one.
     fn run_at(&self, number: usize) -> Option<(&RunId, &RunView)> {
         let count = self.moments.get(number)?.count;
         let from = number.checked_sub(1).and_then(|it| self.moments.get(it)).map_or(0, |it| it.count);
@@ -162,7 +165,7 @@ impl Branch {
         })
     }
 
-    /// What is to be done next in a state, and what of it has failed or waits for a person.
+    /// The next steps of a state, and those of them that have failed or wait for a person.
     fn tasks(number: usize, run: Option<(&RunId, &RunView)>) -> (Vec<&'static str>, Vec<Value>) {
         let task = |id: &str, name: &str, error: Option<String>, interrupts: Vec<Value>| {
             json!({"id": id, "name": name, "error": error, "interrupts": interrupts, "checkpoint": null,
@@ -184,7 +187,7 @@ impl Branch {
     }
 }
 
-/// Why a run failed, in the words of the platform.
+/// The error of a failed run in the platform's form.
 pub(super) fn failure(run: &RunView) -> Value {
     let (code, message) = match (&run.error, run.status) {
         (Some(error), _) => (error.code.as_str(), error.message.as_str()),
@@ -200,11 +203,11 @@ pub(super) fn waiting(run: &RunView) -> Vec<ToolCallId> {
     langgraph::waiting(run).into_iter().cloned().collect()
 }
 
-/// The states of a conversation. A run that goes on is one once it waits for a person.
+/// The states of a conversation. A running run is part of one only once it waits for a person.
 fn moments(view: &View, goes_on: impl Fn(&RunId) -> bool) -> Vec<Moment> {
     let mut chain = Sha256::digest("fanlight thread");
     let mut moments: Vec<Moment> = Vec::new();
-    // The empty beginning is the same in all forks.
+    // The empty beginning has the same id in all forks.
     let first = view.items.first().map_or(0, |item| at_of(view, item));
     moments.push(Moment { at: first, ..moment(&chain, 0, 0) });
     for (number, item) in view.items.iter().enumerate() {
@@ -241,12 +244,13 @@ fn moments(view: &View, goes_on: impl Fn(&RunId) -> bool) -> Vec<Moment> {
     moments
 }
 
-/// The state behind the first `count` items. Ids in the order of their letters are in the order of their times.
+/// The state after the first `count` items. Ids sort by time.
 fn moment(chain: &[u8], count: usize, at: u64) -> Moment {
     let stamp: Vec<u8> = at.to_be_bytes().into_iter().skip(2).chain(chain.iter().copied()).collect();
     Moment { id: uuid(&stamp), count, at }
 }
 
+/// When an item was appended, in milliseconds since 1970.
 fn at_of(view: &View, item: &TopItem) -> u64 {
     match item {
         TopItem::Message(id) => view.messages.get(id).map_or(0, |message| message.at),
@@ -254,7 +258,7 @@ fn at_of(view: &View, item: &TopItem) -> u64 {
     }
 }
 
-/// The thread, which must have been created or used.
+/// Reads a thread that must have been created or used.
 async fn known(shared: &Shared, name: &str) -> Result<Thread, Fault> {
     let thread = Thread::read(shared, &of_thread(name)).await?;
     if thread.branches.is_empty() && shared.threads.rows.get(&thread.id).is_none() {
@@ -263,13 +267,13 @@ async fn known(shared: &Shared, name: &str) -> Result<Thread, Fault> {
     Ok(thread)
 }
 
-/// A thread in which nothing was said yet.
+/// The state of a thread in which nothing was said yet.
 fn nothing() -> Value {
     json!({"values": {}, "next": [], "tasks": [], "interrupts": [], "checkpoint": null, "parent_checkpoint": null,
         "metadata": {}, "created_at": null})
 }
 
-/// `GET /threads/{thread}/state`.
+/// `GET /threads/{thread}/state`: the newest state.
 pub(super) async fn current(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -279,14 +283,14 @@ pub(super) async fn current(
     Ok(Json(state.unwrap_or_else(nothing)))
 }
 
-/// What stands in the path of a state.
+/// The parameters in the path of a state.
 #[derive(Debug, Deserialize)]
 pub(super) struct AtPath {
     thread: String,
     checkpoint: String,
 }
 
-/// `GET /threads/{thread}/state/{checkpoint}`.
+/// `GET /threads/{thread}/state/{checkpoint}`: the state with that id.
 pub(super) async fn at(
     State(shared): State<Arc<Shared>>,
     Path(path): Path<AtPath>,
@@ -294,7 +298,7 @@ pub(super) async fn at(
     state_at(&shared, &path.thread, &path.checkpoint).await
 }
 
-/// `POST /threads/{thread}/state/checkpoint`.
+/// `POST /threads/{thread}/state/checkpoint`: the state that the body names.
 pub(super) async fn at_checkpoint(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -305,18 +309,19 @@ pub(super) async fn at_checkpoint(
     state_at(&shared, &name, &id).await
 }
 
+/// The state `checkpoint` of the thread `name`.
 async fn state_at(shared: &Shared, name: &str, checkpoint: &str) -> Result<Json<Value>, Fault> {
     let thread = known(shared, name).await?;
     let (branch, number) = thread.find(checkpoint).ok_or_else(|| no_checkpoint(checkpoint))?;
     Ok(Json(thread.state(branch, number)))
 }
 
-/// What is said where a checkpoint is not in a thread.
+/// The failure for a checkpoint that is not in the thread.
 pub(super) fn no_checkpoint(id: &str) -> Fault {
     Fault::unknown(format!("the thread has no checkpoint {id:?}"))
 }
 
-/// `POST /threads/{thread}/history`.
+/// `POST /threads/{thread}/history`: the states, newest first.
 pub(super) async fn history(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -335,14 +340,14 @@ pub(super) async fn history(
     told(&shared, &name, limit, before).await
 }
 
-/// What the query of a history says.
+/// The query parameters of a history.
 #[derive(Debug, Deserialize)]
 pub(super) struct HistoryQuery {
     limit: Option<usize>,
     before: Option<String>,
 }
 
-/// `GET /threads/{thread}/history`.
+/// `GET /threads/{thread}/history`: the same, for clients that use the query.
 pub(super) async fn history_by_query(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -351,6 +356,7 @@ pub(super) async fn history_by_query(
     told(&shared, &name, query.limit, query.before).await
 }
 
+/// A page of the states of a thread, those after `before`.
 async fn told(
     shared: &Shared,
     name: &str,
@@ -368,7 +374,7 @@ async fn told(
     Ok(Json(states.into_iter().skip(skipped).take(limit).collect()))
 }
 
-/// `POST /threads/{thread}/state`: messages are added without asking anybody for an answer.
+/// `POST /threads/{thread}/state`: adds messages without starting a run.
 pub(super) async fn update(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,

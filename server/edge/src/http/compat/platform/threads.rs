@@ -1,4 +1,4 @@
-//! `/threads`: a thread is a conversation, with what its clients say of it.
+//! `/threads`: a thread is a conversation with the metadata that its clients give it.
 
 use std::sync::Arc;
 
@@ -22,16 +22,16 @@ use crate::http::params::Path;
 use crate::state::Shared;
 use crate::threads::Row;
 
-/// Threads in one answer, unless the request says another number.
+/// How many threads an answer lists if the request does not say.
 const LISTED_USUAL: usize = 10;
 
-/// Most threads in one answer.
+/// Most threads that an answer lists.
 const LISTED_MAX: usize = 100;
 
-/// Most conversations that are looked through for one answer, the newest of all.
+/// Most conversations that are searched for one answer, newest first.
 const LOOKED_THROUGH_MAX: usize = 1_000;
 
-/// Whether there is such a thread: it was created, or something was said in it.
+/// Whether the thread exists: it was created, or something was said in it.
 pub(super) fn is_known(shared: &Shared, id: &ConversationId) -> Result<bool, Fault> {
     if shared.threads.rows.get(id).is_some() {
         return Ok(true);
@@ -40,7 +40,7 @@ pub(super) fn is_known(shared: &Shared, id: &ConversationId) -> Result<bool, Fau
     Ok(blocking(|| shared.hub.find(&name))?.is_some())
 }
 
-/// A thread as clients read it.
+/// A thread in the platform's form.
 fn told(thread: &Thread, row: Option<&Row>) -> Value {
     let head = thread.head();
     let last = head.and_then(|head| head.view.runs.values().next_back());
@@ -60,7 +60,7 @@ fn told(thread: &Thread, row: Option<&Row>) -> Value {
         "error": error, "values": head.map(|_| thread.values()), "interrupts": interrupts})
 }
 
-/// When a thread was created and when something was said in it last, in milliseconds.
+/// When a thread was created and when it last changed, in milliseconds since 1970.
 fn times(head: Option<&Branch>, row: Option<&Row>) -> (u64, u64) {
     let said = head.map(|head| {
         let messages = head.view.messages.values().map(|message| message.at);
@@ -76,7 +76,7 @@ fn times(head: Option<&Branch>, row: Option<&Row>) -> (u64, u64) {
     }
 }
 
-/// What is said of a thread, and which agent speaks in it.
+/// The metadata of a thread: what clients gave it, its title, and the agent of its newest run.
 fn described(head: Option<&Branch>, row: Option<&Row>) -> Map<String, Value> {
     let mut metadata = Map::new();
     let newest = head.and_then(|head| head.view.runs.values().next_back());
@@ -91,7 +91,7 @@ fn described(head: Option<&Branch>, row: Option<&Row>) -> Map<String, Value> {
     metadata
 }
 
-/// `POST /threads`.
+/// `POST /threads`: creates a thread with metadata.
 pub(super) async fn create(State(shared): State<Arc<Shared>>, said: Bytes) -> Result<Json<Value>, Fault> {
     let body = body(&said)?;
     let given = body.get("thread_id").and_then(Value::as_str).filter(|id| !id.is_empty());
@@ -106,7 +106,7 @@ pub(super) async fn create(State(shared): State<Arc<Shared>>, said: Bytes) -> Re
     Ok(Json(told(&Thread::read(&shared, &id).await?, Some(&row))))
 }
 
-/// `GET /threads/{thread}`.
+/// `GET /threads/{thread}`: one thread.
 pub(super) async fn get(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -114,6 +114,7 @@ pub(super) async fn get(
     one(&shared, &name).await.map(Json)
 }
 
+/// The thread `name`, which must exist.
 async fn one(shared: &Shared, name: &str) -> Result<Value, Fault> {
     let id = of_thread(name);
     if !is_known(shared, &id)? {
@@ -123,7 +124,7 @@ async fn one(shared: &Shared, name: &str) -> Result<Value, Fault> {
     Ok(told(&Thread::read(shared, &id).await?, row.as_ref()))
 }
 
-/// `PATCH /threads/{thread}`: more is said of it.
+/// `PATCH /threads/{thread}`: adds metadata.
 pub(super) async fn update(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -134,7 +135,8 @@ pub(super) async fn update(
     one(&shared, &name).await.map(Json)
 }
 
-/// `DELETE /threads/{thread}`. A conversation stays in the log of the hub; what was only created is forgotten.
+/// `DELETE /threads/{thread}`: forgets a thread that was only created. One with a conversation is refused,
+/// because the log keeps conversations.
 pub(super) async fn delete(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -152,7 +154,7 @@ pub(super) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `POST /threads/{thread}/copy`.
+/// `POST /threads/{thread}/copy`: forks the conversation into a new thread.
 pub(super) async fn copy(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -171,7 +173,7 @@ pub(super) async fn copy(
     one(&shared, into.as_str()).await.map(Json)
 }
 
-/// The threads that a search means, in order.
+/// The threads that fit the search in `body`, in the order that it asks for.
 async fn found(shared: &Shared, body: &Value) -> Result<Vec<Value>, Fault> {
     let wanted = body.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
     let status = body.get("status").and_then(Value::as_str);
@@ -207,7 +209,7 @@ async fn found(shared: &Shared, body: &Value) -> Result<Vec<Value>, Fault> {
     Ok(found)
 }
 
-/// `POST /threads/search`.
+/// `POST /threads/search`: a page of the threads that fit.
 pub(super) async fn search(State(shared): State<Arc<Shared>>, said: Bytes) -> Result<Json<Value>, Fault> {
     let body = body(&said)?;
     let number = |name: &str| body.get(name).and_then(Value::as_u64).and_then(|it| usize::try_from(it).ok());
@@ -225,7 +227,7 @@ pub(super) async fn search(State(shared): State<Arc<Shared>>, said: Bytes) -> Re
     Ok(Json(picked.collect()))
 }
 
-/// `POST /threads/count`.
+/// `POST /threads/count`: how many threads fit.
 pub(super) async fn count(State(shared): State<Arc<Shared>>, said: Bytes) -> Result<Json<Value>, Fault> {
     Ok(Json(found(&shared, &body(&said)?).await?.len().into()))
 }

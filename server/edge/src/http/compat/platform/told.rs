@@ -1,5 +1,5 @@
-//! A run as its caller is told it: as a stream of events, each with an id from which it can be taken up again, or as the
-//! values with which it ends.
+//! A run for its caller: as a stream of events, each with an id from which the stream can be taken up again,
+//! or as the values at its end.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -28,20 +28,23 @@ use agents::RunAddress;
 use agents::Started;
 use hub::Conversation;
 
-/// The dialect.
+/// The dialect of its answers.
 const DIALECT: &str = "langgraph";
 
-/// What of a run is told to whom.
+/// What a caller wants to be told of a run.
 #[derive(Debug)]
 pub(super) struct Telling {
+    /// The name of the thread, under which the caller knows the conversation.
     pub(super) thread: ConversationId,
+    /// The modes of the stream.
     pub(super) modes: Vec<String>,
-    /// The run is stopped when its caller hangs up.
+    /// Whether the run is stopped when the caller hangs up.
     pub(super) is_leashed: bool,
+    /// What of the request the hub ignores, by name.
     pub(super) left_out: Vec<String>,
 }
 
-/// Stops a run when it is dropped while it holds it.
+/// Stops its run when it is dropped while it still has one: the caller has hung up.
 #[derive(Debug)]
 struct Leash {
     shared: Arc<Shared>,
@@ -56,7 +59,7 @@ impl Drop for Leash {
     }
 }
 
-/// The run that a request has begun, as a stream.
+/// Streams the run that a request has begun.
 pub(super) async fn stream_of(
     shared: &Arc<Shared>,
     begun: Begun,
@@ -70,7 +73,7 @@ pub(super) async fn stream_of(
     Ok(response)
 }
 
-/// A run of `seat` as a stream, from a place of it on.
+/// Streams a run from a place in it.
 pub(super) async fn told(
     shared: &Arc<Shared>,
     seat: Seat,
@@ -102,7 +105,7 @@ pub(super) async fn told(
         }
         let piece = reader.piece().await;
         if piece.is_none() {
-            // It came to its end: nobody has hung up.
+            // The run has ended, so the caller has not hung up.
             leash.place = None;
         }
         Some((Ok(piece?), (reader, leash, None)))
@@ -112,7 +115,7 @@ pub(super) async fn told(
     Ok(with_left_out(response, &left_out))
 }
 
-/// The messages before a run.
+/// The messages before a run, in the platform's form.
 fn earlier(seat: &Seat, run: &RunId) -> Vec<Value> {
     let mut view = seat.conversation.view();
     let place = view.items.iter().position(|item| matches!(item, TopItem::Run(id) if id == run));
@@ -120,7 +123,7 @@ fn earlier(seat: &Seat, run: &RunId) -> Vec<Value> {
     langgraph::messages(&view).into_iter().flatten().collect()
 }
 
-/// Says in the head where the run is, and where its stream is taken up again in the same modes.
+/// Adds headers that say where the run is and where its stream can be taken up again in the same modes.
 pub(super) fn locate(response: &mut Response, thread: &ConversationId, run: &RunId, modes: &[String]) {
     let place = format!("/threads/{thread}/runs/{run}");
     let modes: Vec<String> = modes.iter().map(|mode| format!("stream_mode={mode}")).collect();
@@ -133,7 +136,7 @@ pub(super) fn locate(response: &mut Response, thread: &ConversationId, run: &Run
     }
 }
 
-/// Waits until a run is over, or waits for a person.
+/// Waits until a run is over or waits for a person. Fails when the hub drains.
 pub(super) async fn settled(
     shared: &Arc<Shared>,
     conversation: &Conversation,
@@ -169,7 +172,7 @@ pub(super) async fn settled(
     }
 }
 
-/// The values with which a run ends: with its failure where it failed, with its questions where it waits.
+/// The values at the end of a run: with its error if it failed, with its questions if it waits.
 pub(super) async fn values(shared: &Shared, thread: &ConversationId, run: &RunId) -> Result<Value, Fault> {
     let thread = Thread::read(shared, thread).await?;
     let mut values = thread.values();
@@ -180,6 +183,7 @@ pub(super) async fn values(shared: &Shared, thread: &ConversationId, run: &RunId
     Ok(values)
 }
 
+/// Adds the questions or the error of a run.
 fn add_end(run: &RunView, fields: &mut serde_json::Map<String, Value>) {
     if let Some(interrupt) = langgraph::interrupt(run) {
         fields.insert("__interrupt__".into(), json!([interrupt]));

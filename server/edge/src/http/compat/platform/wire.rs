@@ -1,4 +1,5 @@
-//! What clients of the platform send: the input of a run, where it begins, and what is said to calls that wait.
+//! What clients of the platform send: the input of a run, where it begins, and the answers to calls that
+//! wait.
 
 use axum::http::StatusCode;
 use model::{MessageId, ToolCallId};
@@ -9,51 +10,52 @@ use crate::http::compat::Consent;
 use agents::Answer;
 use agents::Spoken;
 
-/// How the ids of messages begin that clients add for calls without results, to satisfy providers.
+/// How the ids of messages begin that clients make up for calls without results, because providers require
+/// one.
 const NOT_SHOWN: &str = "do-not-render-";
 
-/// What is to be told of a run, in the order in which clients name it.
+/// The modes of a stream, in the order in which clients list them.
 pub(super) const MODES: [&str; 9] =
     ["values", "messages", "messages-tuple", "updates", "custom", "tasks", "debug", "events", "checkpoints"];
 
-/// Modes of the platform that have no words here; they are accepted and tell nothing.
+/// Modes of the platform that the hub accepts but never has anything for.
 const SILENT: [&str; 2] = ["events", "checkpoints"];
 
-/// What becomes of a run that goes on where another is asked for.
+/// What happens to a running run when another one is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strategy {
-    /// The other waits until it is over.
+    /// The new run waits until the old one is over.
     Enqueue,
-    /// The other is refused.
+    /// The new run is refused.
     Reject,
-    /// It is stopped, and what it said stays.
+    /// The old run is stopped; what it said stays.
     Interrupt,
-    /// It is stopped, and the other begins where it had begun.
+    /// The old run is stopped, and the new one begins where the old one had begun.
     Rollback,
 }
 
-/// What a client asks for.
+/// A request for a run, parsed.
 #[derive(Debug)]
 pub(super) struct Ask {
     pub(super) assistant: String,
     pub(super) messages: Vec<Spoken>,
-    /// The checkpoint from which it goes on; nothing is the end.
+    /// The checkpoint from which the run goes on; `None` for the end of the thread.
     pub(super) checkpoint: Option<String>,
-    /// What is said to calls that wait.
+    /// The answers to calls that wait, not parsed yet.
     pub(super) resume: Option<Value>,
-    /// The graph is sent to its end.
+    /// Whether the graph is sent to its end, so that no run begins.
     pub(super) ends: bool,
     pub(super) modes: Vec<String>,
     pub(super) strategy: Strategy,
-    /// The run is stopped when its caller hangs up.
+    /// Whether the run is stopped when its caller hangs up.
     pub(super) is_leashed: bool,
-    /// A thread that is not there is made.
+    /// Whether a thread that does not exist is created.
     pub(super) makes_thread: bool,
-    /// What the hub has no place for, by name.
+    /// What the hub ignores, by name.
     pub(super) left_out: Vec<String>,
 }
 
-/// A body as an object; nothing at all is one without fields.
+/// Parses a body that must be an object; an empty body is an object without fields.
 pub(super) fn body(said: &[u8]) -> Result<Value, Fault> {
     if said.iter().all(u8::is_ascii_whitespace) {
         return Ok(Value::Object(Map::new()));
@@ -65,7 +67,7 @@ pub(super) fn body(said: &[u8]) -> Result<Value, Fault> {
     }
 }
 
-/// The metadata of a request.
+/// The metadata in a body, bounded in bytes.
 pub(super) fn metadata(body: &Value) -> Result<Map<String, Value>, Fault> {
     let metadata = match body.get("metadata") {
         None | Some(Value::Null) => Map::new(),
@@ -81,6 +83,7 @@ pub(super) fn metadata(body: &Value) -> Result<Map<String, Value>, Fault> {
 }
 
 impl Ask {
+    /// Parses a request; the failure names the field that is wrong.
     pub(super) fn of(body: &Value) -> Result<Self, Fault> {
         let text = |name: &str| body.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         let assistant =
@@ -123,6 +126,7 @@ impl Ask {
     }
 }
 
+/// Whether a field says anything that the hub would have to heed.
 fn is_something(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => false,
@@ -132,7 +136,7 @@ fn is_something(value: &Value) -> bool {
     }
 }
 
-/// The modes that are asked for, and those of them that tell nothing here.
+/// The modes that are asked for, and those among them that the hub never has anything for.
 pub(super) fn modes(said: Option<&Value>) -> Result<(Vec<String>, Vec<String>), Fault> {
     let names: Vec<String> = match said {
         None | Some(Value::Null) => Vec::new(),
@@ -149,6 +153,7 @@ pub(super) fn modes(said: Option<&Value>) -> Result<(Vec<String>, Vec<String>), 
     Ok((modes, silent))
 }
 
+/// Parses `multitask_strategy`; the default is to wait.
 fn strategy(said: Option<&str>) -> Result<Strategy, Fault> {
     Ok(match said {
         None | Some("enqueue") => Strategy::Enqueue,
@@ -163,7 +168,7 @@ fn strategy(said: Option<&str>) -> Result<Strategy, Fault> {
     })
 }
 
-/// The checkpoint that a request names.
+/// The checkpoint that a body names.
 pub(super) fn checkpoint(body: &Value) -> Result<Option<String>, Fault> {
     let named = body.get("checkpoint").filter(|it| !it.is_null());
     let id = match named {
@@ -179,7 +184,7 @@ pub(super) fn checkpoint(body: &Value) -> Result<Option<String>, Fault> {
     }
 }
 
-/// What an input says; what of it has no place here is added to `left_out`.
+/// Adds the messages of an input to `messages`, and the names of what the hub ignores to `left_out`.
 pub(super) fn hear_input(
     name: &str,
     input: &Value,
@@ -210,7 +215,8 @@ pub(super) fn hear_input(
     Ok(())
 }
 
-/// A message in one of the library's shapes. Results of calls are left out: an agent executes its calls itself.
+/// Adds a message in any of the forms of the library. Results of calls are ignored, because an agent executes
+/// its calls itself.
 fn hear(message: &Value, messages: &mut Vec<Spoken>, left_out: &mut Vec<String>) {
     if let Some(text) = message.as_str() {
         return messages.push(Spoken::user(text));
@@ -240,7 +246,7 @@ fn hear(message: &Value, messages: &mut Vec<Spoken>, left_out: &mut Vec<String>)
     }
 }
 
-/// The text of a content; files stand in it by name.
+/// The text of a message's content. Files are replaced by their names.
 fn content(content: Option<&Value>, left_out: &mut Vec<String>) -> String {
     let blocks = match content {
         Some(Value::String(text)) => return text.clone(),
@@ -262,7 +268,7 @@ fn content(content: Option<&Value>, left_out: &mut Vec<String>) -> String {
     blocks.iter().map(text).collect::<Vec<_>>().join("\n")
 }
 
-/// What `resume` says to the calls that wait, in their order: one answer for all, one for each, or by their ids.
+/// Parses `resume`: one answer for all calls that wait, one for each in their order, or answers by id.
 pub(super) fn consents(resume: &Value, waiting: &[ToolCallId]) -> Result<Vec<Consent>, Fault> {
     let for_all = |said: &Value| -> Result<Vec<Consent>, Fault> {
         let answer = answer(said)?;
@@ -307,7 +313,7 @@ pub(super) fn consents(resume: &Value, waiting: &[ToolCallId]) -> Result<Vec<Con
     }
 }
 
-/// What is said to one call, in the words of the library's middleware, of the agent inbox, or plain.
+/// Parses one answer: in the form of the library's middleware, of the agent inbox, or as a plain word.
 fn answer(said: &Value) -> Result<Answer, Fault> {
     let yes = Answer::Yes { arguments: None };
     let fields = match said {

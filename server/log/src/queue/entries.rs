@@ -1,24 +1,25 @@
-//! The queue as the journal uses it: what its next entry holds, and what became of it.
+//! The queue from the journal's side: what the next entry holds, and what became of it.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::{GATHER, GATHER_BYTES, GROUP_BYTES_MAX, Queue, Stage, State};
-use crate::sqlite::ops::{Events, Op, Way};
+use crate::ops::{Events, Op, Way};
 use crate::{Health, Ticket};
 
-/// What is to be written as one entry.
+/// The contents of the next entry.
 #[derive(Debug)]
-pub(in crate::sqlite) struct NextEntry {
-    /// The appends, each with its ticket; none where what waits only saves time or room.
-    pub(in crate::sqlite) appends: Vec<(u64, Arc<Events>)>,
-    /// Once they are written, everything up to this ticket is stored.
-    pub(in crate::sqlite) last: u64,
+pub(crate) struct NextEntry {
+    /// The appends, each with its ticket. Empty if only operations wait that need not be stored.
+    pub(crate) appends: Vec<(u64, Arc<Events>)>,
+    /// Everything up to this ticket is stored once they are written.
+    pub(crate) last: u64,
 }
 
 impl Queue {
-    /// For the journal: waits until there is an entry to write; nothing when the log ends, since the writer writes all then.
-    pub(in crate::sqlite) fn next_entry(&self) -> Option<NextEntry> {
+    /// For the journal's thread: waits for an entry to write. `None` when the log ends, because the writer
+    /// then writes everything.
+    pub(crate) fn next_entry(&self) -> Option<NextEntry> {
         let mut state = self.state.lock();
         loop {
             if state.stage != Stage::Open {
@@ -49,12 +50,13 @@ impl Queue {
             if let Some(entry) = state.entry() {
                 return Some(entry);
             }
-            // Something is in between that is stored only as rows.
+            // An operation comes first that is stored only as rows.
             self.entries.wait(&mut state);
         }
     }
 
-    /// Whether entries are written now: not while the writer has what comes before them, nor while nothing can be written.
+    /// Whether entries are written now. Not while the writer has what comes before them, and not while
+    /// nothing can be written.
     fn journals(&self, state: &State) -> bool {
         #[cfg(any(test, feature = "testkit"))]
         if state.strings.is_full() {
@@ -75,8 +77,8 @@ impl Queue {
         entry
     }
 
-    /// For the journal: `entry` is in it.
-    pub(in crate::sqlite) fn journaled(&self, entry: &NextEntry) {
+    /// For the journal's thread: `entry` is written.
+    pub(crate) fn journaled(&self, entry: &NextEntry) {
         let mut state = self.state.lock();
         state.stored = state.stored.max(entry.last);
         state.pass_aside();
@@ -88,14 +90,15 @@ impl Queue {
         self.done.notify_all();
     }
 
-    /// For the journal: it cannot be written. Until rows can be, everything is stored as rows.
-    pub(in crate::sqlite) fn journal_failed(&self) {
+    /// For the journal's thread: the journal cannot be written. Everything is stored as rows until a commit
+    /// succeeds.
+    pub(crate) fn journal_failed(&self) {
         let mut state = self.state.lock();
         state.journal_is_off = true;
         #[cfg(any(test, feature = "testkit"))]
         state.strings.has_entry();
         state.entry_since = None;
-        // Whoever waits, waits for the writer now.
+        // Whoever waits now waits for the writer.
         state.urgent = true;
         drop(state);
         self.work.notify_one();
@@ -103,11 +106,11 @@ impl Queue {
 }
 
 impl State {
-    /// Passes over what need not be stored and comes next. Whether there was any.
+    /// Counts as stored what comes next and need not be stored. True if there was any.
     pub(super) fn pass_aside(&mut self) -> bool {
         let (before, begin) = (self.stored, self.ops.partition_point(|queued| queued.ticket <= self.stored));
         let next = self.ops.range(begin..);
-        // The writer may have what comes before.
+        // The writer may still have what comes before.
         if self.taken <= self.stored {
             let aside = next.take_while(|queued| queued.way == Way::Aside);
             self.stored = aside.last().map_or(before, |queued| queued.ticket);
@@ -115,7 +118,7 @@ impl State {
         self.stored > before
     }
 
-    /// What can be in the next entry; nothing when that is nothing.
+    /// Collects the next entry; `None` if it would be empty.
     fn entry(&mut self) -> Option<NextEntry> {
         let begin = self.ops.partition_point(|queued| queued.ticket <= self.stored);
         let mut entry = NextEntry { appends: Vec::new(), last: self.stored };
@@ -134,7 +137,7 @@ impl State {
             }
             entry.last = queued.ticket;
         }
-        // What is behind something else waits for the writer.
+        // Appends after other operations wait for the writer.
         let now = Instant::now();
         self.entry_since = (bytes > GROUP_BYTES_MAX).then_some(now);
         self.entry_bytes = 0;

@@ -1,5 +1,6 @@
-//! The text around a match, as plain text with spans: nobody has to trust markup. The text is read up to its first match and a
-//! window behind it, word by word, so a text that consists of matches costs no more than another one.
+//! Snippets: the text around a match, as plain text with spans, so that nobody has to trust markup. The text
+//! is read up to its first match and a window after it, word by word, so a text with very many matches costs
+//! no more than another one.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -7,14 +8,15 @@ use std::ops::Range;
 use super::words::{Term, words};
 use crate::Span;
 
-/// About how many bytes stand before the first match.
+/// About how many bytes of the text come before the first match.
 const BEFORE: usize = 60;
 
 /// About how many bytes of the text a snippet has.
 const LENGTH: usize = 240;
 
-/// The text around the first match of any of `terms`, and where matches stand in it. Where none is found, its beginning.
-pub(super) fn around_first(text: &str, terms: &[Term]) -> (String, Vec<Span>) {
+/// The text around the first match of any of `terms`, and the spans of all matches in it. Without a match,
+/// the beginning of the text.
+pub(crate) fn around_first(text: &str, terms: &[Term]) -> (String, Vec<Span>) {
     let mut matches = Matches::of(text, terms);
     let first = matches.next();
     let start = first.as_ref().map_or(0, |found| found.start);
@@ -28,7 +30,7 @@ pub(super) fn around_first(text: &str, terms: &[Term]) -> (String, Vec<Span>) {
     }
     let mut marks: Vec<Span> = Vec::new();
     for found in first.into_iter().chain(matches).take_while(|found| found.start < end) {
-        // A match that is cut is marked as far as it goes.
+        // A match that is cut off is marked up to the cut.
         let (from, to) = (found.start.max(begin) - begin + shift, found.end.min(end) - begin + shift);
         match marks.last_mut() {
             Some(last) if from <= last.1 => last.1 = last.1.max(to),
@@ -38,7 +40,7 @@ pub(super) fn around_first(text: &str, terms: &[Term]) -> (String, Vec<Span>) {
     (snippet, marks)
 }
 
-/// Where the first whole word after `begin` starts, if one does before `first`.
+/// The beginning of the first whole word after `begin`, if there is one before `first`; otherwise `begin`.
 fn word_start(text: &str, begin: usize, first: usize) -> usize {
     if begin == 0 {
         return 0;
@@ -47,13 +49,14 @@ fn word_start(text: &str, begin: usize, first: usize) -> usize {
     before.split_once(char::is_whitespace).map_or(begin, |(_, words)| first - words.len())
 }
 
-/// The places in a text where a term matches, in the order of their ends.
+/// The places in a text where a term matches, ordered by their ends.
 #[derive(Debug)]
 struct Matches<'a> {
     words: super::words::Words<'a>,
     terms: &'a [Term],
     /// The words that were read last, the newest at the end: as many as the longest term has.
     latest: VecDeque<(String, Range<usize>)>,
+    /// How many words the longest term has.
     longest: usize,
 }
 
@@ -63,6 +66,7 @@ impl<'a> Matches<'a> {
         Self { words: words(text), terms, latest: VecDeque::new(), longest }
     }
 
+    /// The word that was read `back` words before the newest.
     fn back(&self, back: usize) -> Option<&(String, Range<usize>)> {
         self.latest.iter().rev().nth(back)
     }
@@ -73,7 +77,7 @@ impl Iterator for Matches<'_> {
 
     fn next(&mut self) -> Option<Range<usize>> {
         loop {
-            // The oldest gives its room to the newest.
+            // The buffer of the oldest word is used for the newest.
             let reused = if self.latest.len() < self.longest { None } else { self.latest.pop_front() };
             let mut word = reused.map(|(word, _)| word).unwrap_or_default();
             let range = self.words.next_into(&mut word)?;

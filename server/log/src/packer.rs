@@ -1,42 +1,50 @@
-//! The thread that packs: states to be kept, and small blocks into few large ones. It reads by itself and leaves the
-//! writing to the writer, in steps that are small against a commit. All of it only saves time and room later, so what
-//! it is not given room for is left out.
+//! The packer: a thread that packs states, and joins small blocks into few large ones. It reads by itself and
+//! leaves the writing to the writer, in steps that are small compared with a commit. All its work only saves
+//! time and space later, so work beyond its bounds is dropped.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet};
 use model::{ConversationId, Envelope};
 use parking_lot::{Condvar, Mutex};
-use rusqlite::Connection;
 
-use super::blocks::{self, BLOCK_BYTES, Loose};
-use super::ops::{Compacted, Op, PackedView};
-use super::queue::Queue;
-use super::schema;
+use crate::blocks::{self, BLOCK_BYTES, Loose};
+use crate::ops::{Compacted, Op, PackedView};
+use crate::queue::Queue;
 use crate::{Checkpoint, LogError};
 
-/// Most states that wait to be packed: they are as large as those in memory.
+/// Most states that wait to be packed. Each is as large as the one in memory.
 const VIEWS_MAX: usize = 64;
 
-/// Most conversations that wait to be compacted; the others are when they grow.
+/// Most conversations that wait to have their blocks joined. Those beyond it wait until they grow again.
 const RIPE_MAX: usize = 10_000;
 
-/// Most rows that are packed in one step.
+/// Most blocks that are joined in one step.
 const STEP_ROWS_MAX: usize = 1024;
 
-/// A block takes in the one before it only while that is no larger than so many times itself: so each event is packed
-/// again a few times only, however long its conversation gets.
+/// A block is joined with the one before it only while that one is at most this many times as large. So each
+/// event is packed again only a few times, however long its conversation gets.
 const GROWTH: u64 = 2;
 
-/// The jobs of the packing thread. The log owns it together with the thread; what waits when the log ends is packed if it is a
-/// state, and dropped if it is a compaction, which only saves room.
+/// Where the packer reads what it packs.
+pub(crate) trait BlockSource {
+    /// Up to `limit` rows of the conversation `key`, the newest first.
+    fn newest_first(&mut self, key: i64, limit: usize) -> Result<Vec<Loose>, LogError>;
+
+    /// The events of the row `id` of the conversation `key`.
+    fn one(&mut self, key: i64, id: i64) -> Result<Vec<Envelope>, LogError>;
+}
+
+/// The jobs of the packing thread. Owned by the log together with the thread. When the log ends, waiting
+/// states are still packed, and waiting joins are dropped.
 #[derive(Debug, Default)]
-pub(super) struct Packer {
+pub(crate) struct Packer {
     jobs: Mutex<Jobs>,
+    /// Notified when there is a job or the end has come.
     work: Condvar,
 }
 
+/// What waits. States come before joins.
 #[derive(Debug, Default)]
 struct Jobs {
     views: IndexMap<ConversationId, (i64, Box<Checkpoint>)>,
@@ -44,6 +52,7 @@ struct Jobs {
     ends: bool,
 }
 
+/// The next thing for the thread to do.
 enum Job {
     Keep(i64, Box<Checkpoint>),
     Compact(ConversationId, i64),
@@ -51,9 +60,10 @@ enum Job {
 }
 
 impl Packer {
-    /// Queues a state of the conversation `key` to be packed and written; drops it when [`VIEWS_MAX`] wait already, which costs the
-    /// next load time and nothing else. Gives it back when the thread is about to end: the caller then packs it.
-    pub(super) fn keep(&self, key: i64, checkpoint: Box<Checkpoint>) -> Result<(), Box<Checkpoint>> {
+    /// Queues a state of the conversation `key` to be packed and written. It is dropped if [`VIEWS_MAX`] wait
+    /// already, which only makes the next load slower. Returns it as an error if the thread is about to end:
+    /// the caller then packs it.
+    pub(crate) fn keep(&self, key: i64, checkpoint: Box<Checkpoint>) -> Result<(), Box<Checkpoint>> {
         let mut jobs = self.jobs.lock();
         if jobs.ends {
             return Err(checkpoint);
@@ -65,8 +75,8 @@ impl Packer {
         Ok(())
     }
 
-    /// Queues the blocks of the conversation `key` to be packed together. Does nothing when too many wait.
-    pub(super) fn compact(&self, conversation: ConversationId, key: i64) {
+    /// Queues the blocks of the conversation `key` to be joined. Does nothing if too many conversations wait.
+    pub(crate) fn compact(&self, conversation: ConversationId, key: i64) {
         let mut jobs = self.jobs.lock();
         if jobs.ends || jobs.ripe.len() >= RIPE_MAX {
             return;
@@ -76,12 +86,13 @@ impl Packer {
         self.work.notify_one();
     }
 
-    /// Ends the thread once the states are packed.
-    pub(super) fn end(&self) {
+    /// Ends the thread once the waiting states are packed.
+    pub(crate) fn end(&self) {
         self.jobs.lock().ends = true;
         self.work.notify_all();
     }
 
+    /// Takes the next job; waits for one.
     fn next(&self) -> Job {
         let mut jobs = self.jobs.lock();
         loop {
@@ -98,26 +109,20 @@ impl Packer {
         }
     }
 
-    /// The body of the packing thread: works off the jobs until [`Packer::end`] was called.
-    pub(super) fn run(&self, path: &Path, queue: &Arc<Queue>) {
-        let connection = match schema::open_reader(path) {
-            Ok(connection) => Some(connection),
-            Err(error) => {
-                tracing::warn!(%error, "the log cannot be compacted");
-                None
-            }
-        };
+    /// The body of the packing thread: works until [`Packer::end`]. Blocks stay as they are where there
+    /// is no `source`.
+    pub(crate) fn run(&self, mut source: Option<&mut dyn BlockSource>, queue: &Arc<Queue>) {
         loop {
             match self.next() {
                 Job::Keep(key, checkpoint) => {
                     queue.put(Op::View(Box::new(PackedView::of(key, *checkpoint))));
                 }
                 Job::Compact(conversation, key) => {
-                    let Some(connection) = &connection else { continue };
+                    let Some(source) = &mut source else { continue };
                     if queue.is_failing() {
                         continue;
                     }
-                    if let Err(error) = compact(connection, queue, &conversation, key) {
+                    if let Err(error) = compact(&mut **source, queue, &conversation, key) {
                         tracing::debug!(%error, %conversation, "blocks stay as they are");
                     }
                 }
@@ -127,22 +132,22 @@ impl Packer {
     }
 }
 
-/// Packs the newest blocks of a conversation together, step by step.
+/// Joins the newest blocks of a conversation, step by step, until nothing is worth joining.
 fn compact(
-    connection: &Connection,
+    source: &mut dyn BlockSource,
     queue: &Queue,
     conversation: &ConversationId,
     key: i64,
 ) -> Result<(), LogError> {
     loop {
-        let rows = blocks::newest_first(connection, key, STEP_ROWS_MAX).map_err(blocks::unreadable)?;
+        let rows = source.newest_first(key, STEP_ROWS_MAX)?;
         let rows = choose(&rows);
         if rows.len() < 2 {
             return Ok(());
         }
         let mut envelopes: Vec<Arc<Envelope>> = Vec::new();
         for row in rows.iter().rev() {
-            envelopes.extend(blocks::one(connection, row.id)?.into_iter().map(Arc::new));
+            envelopes.extend(source.one(key, row.id)?.into_iter().map(Arc::new));
         }
         let packed = blocks::compress(&envelopes);
         if packed.len() >= rows.len() {
@@ -159,15 +164,15 @@ fn compact(
     }
 }
 
-/// Of `rows`, the newest first, those that are worth to be packed together next, without a hole between them; fewer than
-/// two where none are.
+/// Chooses from `rows`, newest first, the blocks to join next, without a hole between them. Fewer than two
+/// means none.
 fn choose(rows: &[Loose]) -> &[Loose] {
     let mut begin = 0;
     let mut sum = 0;
     for (place, row) in rows.iter().enumerate() {
         let later = place.checked_sub(1).and_then(|place| rows.get(place));
         let continues = later.is_some_and(|later| row.last.checked_add(1) == Some(later.first));
-        // A damaged file may name any sizes.
+        // A damaged file may name any size.
         let together = row.raw.saturating_add(sum);
         if continues && row.raw <= sum.saturating_mul(GROWTH) && together <= BLOCK_BYTES as u64 {
             sum = together;

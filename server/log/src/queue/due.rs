@@ -1,15 +1,15 @@
-//! What becomes rows, and when: at once what somebody asks for, soon what is stored only as rows, and a second later what the journal
-//! has.
+//! When operations become rows: at once what somebody asks for, soon what is stored only as rows, and a
+//! second later what the journal has.
 
 use std::time::Instant;
 
 use model::Seq;
 
 use super::{GATHER, GROUP_BYTES_MAX, ROWS_AFTER, Stage, State, UNWRITTEN};
-use crate::sqlite::ops::{Known, Op, Queued, Way};
+use crate::ops::{Known, Op, Queued, Way};
 
 impl State {
-    /// What was said of the conversation of `op`, which stands at `head` by it.
+    /// What the queue had of the conversation of `op`, whose head is `head` after it.
     pub(super) fn knows(&self, op: &Op, head: Option<Seq>) -> Known {
         let tail = op.conversation().and_then(|conversation| self.tails.get(conversation));
         match (tail, head) {
@@ -18,17 +18,17 @@ impl State {
         }
     }
 
-    /// Whether somebody may wait for something that is stored only as rows.
+    /// Whether something waits that is stored only as rows.
     pub(super) fn waits_for_rows(&self) -> bool {
         self.rows_since.is_some() || self.journal_is_off
     }
 
-    /// Whether so much waits that nothing more is promised before some of it is rows.
+    /// Whether so much waits that some of it must become rows before more is promised.
     pub(super) fn is_long(&self) -> bool {
         self.bytes > self.rows_bytes.saturating_mul(UNWRITTEN)
     }
 
-    /// When the writer is to write next, of what waits since `since`.
+    /// When the writer must write next; `since` is when the oldest operation came.
     pub(super) fn rows_due(&self, since: Instant, now: Instant) -> Instant {
         let waited = self.gather.due(now).filter(|_| self.waits_for_rows());
         let gathered = if self.journal_is_off { Some(since) } else { self.rows_since };
@@ -36,7 +36,8 @@ impl State {
         [waited, gathered].into_iter().flatten().fold(since + ROWS_AFTER, Instant::min)
     }
 
-    /// What is written as rows next: everything where something waits for that, else what the journal has.
+    /// Takes what is written as rows next: everything if something waits for that, otherwise what the journal
+    /// has. At most about [`GROUP_BYTES_MAX`] bytes.
     pub(super) fn take(&mut self) -> Vec<Queued> {
         let all = self.urgent || self.waits_for_rows() || self.stage != Stage::Open || self.is_long();
         let until = if all { u64::MAX } else { self.stored };
@@ -56,11 +57,11 @@ impl State {
         taken
     }
 
-    /// Looks at what is left after some was taken.
+    /// Brings the times and sums up to date after operations were taken.
     fn has_taken(&mut self) {
         let now = Instant::now();
         if self.taken > self.stored {
-            // Who waits, waits for the writer now.
+            // Whoever waits now waits for the writer.
             self.gather.written(now);
             (self.entry_since, self.entry_bytes) = (None, 0);
         }

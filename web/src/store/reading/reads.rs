@@ -7,10 +7,10 @@ use model::fold::ViewChange;
 use model::view::{Item, RunView, ToolView};
 use model::{RunId, ToolCallId};
 
-use super::Store;
+use super::ReadingStore;
 use crate::flow::{self, Flow};
 
-impl Store {
+impl ReadingStore {
     /// Reads a run, and looks again when it changes.
     pub(crate) fn run<T>(self, id: &RunId, read: impl FnOnce(&RunView) -> T) -> Option<T> {
         self.track(&ViewChange::Run(id.clone()));

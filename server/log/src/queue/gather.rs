@@ -1,5 +1,5 @@
-//! When what somebody waits for is written. Whoever waits alone is not kept waiting; those who come one after the other share a
-//! commit, which costs about as much for many as for one.
+//! When to write what somebody waits for. Somebody who waits alone is served at once. Those who come one
+//! after another share a commit, which costs about as much for many as for one.
 //!
 //! ```text
 //!            two or more shared a commit
@@ -8,14 +8,15 @@
 //!     └──────── one had the commit for itself ────────────────┘
 //! ```
 //!
-//! Somebody who says more only when it was answered never shares: it is delayed once in [`TRIES`] times.
+//! A client that sends its next event only after the answer never shares a commit. It is delayed once in
+//! [`TRIES`] commits.
 
 use std::time::{Duration, Instant};
 
 /// The least time between two commits while those who wait share them.
 pub(super) const WINDOW: Duration = Duration::from_millis(5);
 
-/// Commits for one alone, each soon after the one before, after which it is tried whether others would share one.
+/// After so many commits in a row for one alone, each soon after the one before, waiting for others is tried.
 const TRIES: u32 = 16;
 
 /// Who waits, and whether they came together so far. Part of the queue, under its lock.
@@ -23,19 +24,19 @@ const TRIES: u32 = 16;
 pub(super) struct Gather {
     waiting: u32,
     together: bool,
-    /// Commits in a row that one had for itself.
+    /// How many commits in a row served one alone.
     alone: u32,
     last: Option<Instant>,
 }
 
 impl Gather {
-    /// One more waits. True when it is the first since the last commit.
+    /// Counts one more who waits. True for the first since the last commit.
     pub(super) fn waits(&mut self) -> bool {
         self.waiting = self.waiting.saturating_add(1);
         self.waiting == 1
     }
 
-    /// When what is waited for is to be written; nothing when nobody waits. A time that has passed says at once.
+    /// When to write what somebody waits for; `None` if nobody waits. A time in the past means at once.
     pub(super) fn due(&self, now: Instant) -> Option<Instant> {
         match self.last {
             _ if self.waiting == 0 => None,
@@ -44,7 +45,7 @@ impl Gather {
         }
     }
 
-    /// Everything that was waited for is being written.
+    /// Notes that everything is being written for which somebody waits.
     pub(super) fn written(&mut self, now: Instant) {
         let is_soon = self.last.is_some_and(|last| now < last + 2 * WINDOW);
         match std::mem::take(&mut self.waiting) {

@@ -1,4 +1,4 @@
-//! The queue as the writer uses it: what is next, what was written, what could not be.
+//! The queue from the writer's side: what is next, what was written, what could not be.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 use model::{ConversationId, Seq};
 
 use super::{GATHER, LOST_MAX, Next, Queue, SWEEP_PAUSE, Stage, TAILS_MAX};
-use crate::sqlite::ops::{Op, Queued, Way};
+use crate::ops::{Op, Queued, Way};
 use crate::{Fault, Health, Ticket, Unwritten};
 
 impl Queue {
-    /// For the writer: a transaction took so long.
-    pub(in crate::sqlite) fn committed(&self, took: Duration) {
+    /// Counts a transaction and how long it took.
+    pub(crate) fn committed(&self, took: Duration) {
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.commit_micros.fetch_add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// For the writer: waits until there is something to write.
-    pub(in crate::sqlite) fn next(&self) -> Next {
+    /// Waits until there is something for the writer to do.
+    pub(crate) fn next(&self) -> Next {
         let mut state = self.state.lock();
         loop {
             match state.stage {
@@ -50,7 +50,7 @@ impl Queue {
                 if !group.is_empty() {
                     return Next::Write(group);
                 }
-                // The journal has nothing of it yet.
+                // The journal has nothing of it yet, and comes first.
                 self.entries.notify_one();
                 self.work.wait_for(&mut state, GATHER);
                 continue;
@@ -59,26 +59,26 @@ impl Queue {
         }
     }
 
-    /// For the writer: there are rows to be deleted, and some were just now, which took so long.
-    pub(in crate::sqlite) fn sweep_after(&self, took: Duration) {
-        // At most half of the time when nothing else is to do, so that what comes meanwhile waits for one step at most.
+    /// Plans the next step of deleting; the last one took `took`.
+    pub(crate) fn sweep_after(&self, took: Duration) {
+        // Deleting takes at most half of the time, so that what comes meanwhile waits for one step at most.
         self.state.lock().sweep_at = Some(Instant::now() + took.max(SWEEP_PAUSE));
     }
 
-    /// For the writer: there are no rows to be deleted.
-    pub(in crate::sqlite) fn swept(&self) {
+    /// Notes that there are no rows to delete.
+    pub(crate) fn swept(&self) {
         self.state.lock().sweep_at = None;
     }
 
-    /// For the writer: everything that waits, however much; nothing of it is forgotten.
-    pub(in crate::sqlite) fn rest(&self) -> VecDeque<Queued> {
+    /// Takes everything that waits. The bytes stay counted.
+    pub(crate) fn rest(&self) -> VecDeque<Queued> {
         let mut state = self.state.lock();
         state.since = None;
         std::mem::take(&mut state.ops)
     }
 
-    /// For the writer: gives back what was not written.
-    pub(in crate::sqlite) fn put_back(&self, rest: VecDeque<Queued>) {
+    /// Puts back in front what was taken and not written.
+    pub(crate) fn put_back(&self, rest: VecDeque<Queued>) {
         let mut state = self.state.lock();
         let later = std::mem::replace(&mut state.ops, rest);
         state.ops.extend(later);
@@ -87,8 +87,8 @@ impl Queue {
         }
     }
 
-    /// For the writer: lets `pause` go by, or less when the log ends. Returns how the log stands.
-    pub(in crate::sqlite) fn pause(&self, pause: Duration) -> Stage {
+    /// Waits for `pause`, less if the log ends. Returns how far the log is on its way to its end.
+    pub(crate) fn pause(&self, pause: Duration) -> Stage {
         let until = Instant::now() + pause;
         let mut state = self.state.lock();
         #[cfg(any(test, feature = "testkit"))]
@@ -102,15 +102,16 @@ impl Queue {
         state.stage
     }
 
-    /// For the writer: everything up to `ticket` is written.
-    pub(in crate::sqlite) fn wrote(&self, ticket: u64, bytes: usize, synced: bool) {
+    /// Notes that everything up to `ticket`, `bytes` in all, is rows, and whether it survives a loss of
+    /// power.
+    pub(crate) fn wrote(&self, ticket: u64, bytes: usize, synced: bool) {
         let mut state = self.state.lock();
         state.bytes = state.bytes.saturating_sub(bytes);
         state.stored = state.stored.max(ticket);
         state.pass_aside();
         let stored = Ticket(state.stored);
         if state.journal_is_off && state.has_journal {
-            // There is room again.
+            // There is room again, for the journal too.
             state.journal_is_off = false;
         }
         if state.entry_since.is_none()
@@ -129,15 +130,15 @@ impl Queue {
             progress.health = Health::Well;
             progress.full = full;
         });
-        // The writer asks the database about those that come back.
+        // The database has those that are forgotten here.
         state.tails.trim(TAILS_MAX, ticket);
         drop(state);
         self.entries.notify_one();
         self.done.notify_all();
     }
 
-    /// For the writer: it cannot write.
-    pub(in crate::sqlite) fn failed(&self, fault: Fault) {
+    /// Notes that nothing can be written, and why.
+    pub(crate) fn failed(&self, fault: Fault) {
         #[cfg_attr(
             not(any(test, feature = "testkit")),
             expect(unused_mut, reason = "a test counts failures")
@@ -152,8 +153,8 @@ impl Queue {
         self.done.notify_all();
     }
 
-    /// For the writer: what `ticket` stands for does not become part of the log. Before that is passed over.
-    pub(in crate::sqlite) fn lose(&self, ticket: u64) {
+    /// Notes that the operation `ticket` will not be in the log. Call it before the ticket is passed.
+    pub(crate) fn lose(&self, ticket: u64) {
         self.progress.send_modify(|progress| {
             let lost = Arc::make_mut(&mut progress.lost);
             lost.insert(Ticket(ticket));
@@ -163,27 +164,28 @@ impl Queue {
         });
     }
 
-    /// For the writer: so many ops were set aside.
-    pub(in crate::sqlite) fn count_aside(&self, ops: u64) {
+    /// Counts operations that were set aside.
+    pub(crate) fn count_aside(&self, ops: u64) {
         self.set_aside.fetch_add(ops, Ordering::Relaxed);
     }
 
-    /// For the writer: events of `conversation` do not continue what is written, which ends at `head`.
-    pub(in crate::sqlite) fn misfit(&self, conversation: &ConversationId, head: Seq) {
+    /// Notes that events of `conversation` do not continue what is written, which ends at `head`: it has a
+    /// hole now.
+    pub(crate) fn misfit(&self, conversation: &ConversationId, head: Seq) {
         self.state.lock().hole(conversation, head);
     }
 
-    /// For the writer: not even the state of `conversation` can be written, which ends at `head`. Nothing more of it is taken
-    /// until it is read again.
-    pub(in crate::sqlite) fn give_up(&self, conversation: &ConversationId, head: Seq) {
+    /// Notes that the database refuses even the state of `conversation`, whose rows end at `head`. No more of
+    /// it is taken until it is read again.
+    pub(crate) fn give_up(&self, conversation: &ConversationId, head: Seq) {
         let mut state = self.state.lock();
         state.hole(conversation, head);
         state.unnamed.shift_remove(conversation);
         state.tails.give_up(conversation);
     }
 
-    /// For the writer: these will not be written.
-    pub(in crate::sqlite) fn unwritten<'a>(&self, ops: impl Iterator<Item = &'a Queued>) {
+    /// Counts operations that will not be written.
+    pub(crate) fn unwritten<'a>(&self, ops: impl Iterator<Item = &'a Queued>) {
         let mut state = self.state.lock();
         for queued in ops {
             // What the journal has is read at the next start.
@@ -194,8 +196,8 @@ impl Queue {
         }
     }
 
-    /// What was not written when the writer had ended; nothing when all was.
-    pub(in crate::sqlite) fn left(&self) -> Option<Unwritten> {
+    /// What was not written when the writer had ended; `None` if all was.
+    pub(crate) fn left(&self) -> Option<Unwritten> {
         let rest = self.rest();
         self.unwritten(rest.iter());
         let mut state = self.state.lock();

@@ -1,8 +1,10 @@
-//! What waits to be written, in the journal first and then in the database. This is all that an append touches: one lock, a few clones of references, a sum.
+//! The queue: what waits to be written, first to the journal and then to the database. This is all that an
+//! append touches: one lock, a few clones of references, a sum.
 //!
-//! It knows where each conversation stands that was written in this life, so that an append which does not continue is
-//! refused at once. Its bound is in bytes. What does not fit leaves a hole in its conversation: nothing more of that one
-//! is taken until a checkpoint says where it stands by then. What fitted before is written all the same.
+//! It knows the head of each conversation that was written in this life, so an append that does not continue
+//! it is refused at once. Its bound is in bytes. An append that does not fit leaves a hole in its
+//! conversation: the queue takes no more events of that conversation until a checkpoint brings its state.
+//! Events that fitted before the hole are still written.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,8 +18,8 @@ use model::{ConversationId, Epoch, Seq};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
-use super::ops::{Op, Queued, Way};
-use super::tails::{Tail, Tails};
+use crate::ops::{Op, Queued, Way};
+use crate::tails::{Tail, Tails};
 use crate::{Figures, Health, LogError, Progress, Ticket, Unwritten};
 
 mod due;
@@ -27,135 +29,140 @@ mod writing;
 
 use gather::Gather;
 
-/// How long what nobody waits for may lie until it is in the journal, and what is stored only as rows until it is written.
+/// How long an append may wait for the journal if nobody waits for it, and how long an operation that is
+/// stored only as rows may wait.
 const GATHER: Duration = Duration::from_millis(20);
 
-/// So much is written to the journal at once, whoever waits.
+/// From so many bytes on, the journal is written at once.
 const GATHER_BYTES: usize = 512 << 10;
 
-/// How long what is in the journal may lie until it becomes rows: the longer, the more deltas are joined, the fewer pages are
-/// written, and the more is read again after a death.
+/// How long appends in the journal may wait to become rows. The longer, the more deltas are joined and the
+/// fewer pages are written, and the more must be read again after a crash.
 const ROWS_AFTER: Duration = Duration::from_secs(1);
 
-/// So much becomes rows at once.
+/// From so many bytes on, rows are written at once.
 const ROWS_BYTES: usize = 8 << 20;
 
-/// Of a file whose size is bounded, its bound by this becomes rows at once.
+/// If the size of the file is bounded, rows are written at once from this fraction of the bound on: the bound
+/// divided by this.
 const FILE_SHARE: u64 = 64;
 
-/// While more waits than this many times what becomes rows at once, nothing goes into the journal: it holds what is promised and may
-/// find no room in the file.
+/// While more bytes wait than this many times those that become rows at once, nothing goes into the journal:
+/// events in it are promised, and may find no room in the file.
 const UNWRITTEN: usize = 4;
 
-/// Most bytes of one commit, if it is more than one op: what comes later waits no longer than that takes.
+/// Most bytes of one commit, unless it is a single operation. What comes later waits no longer than such a
+/// commit takes.
 const GROUP_BYTES_MAX: usize = 16 << 20;
 
-/// Between two steps in which rows of conversations that went are deleted, at least.
+/// The least time between two steps of deleting rows of removed conversations.
 const SWEEP_PAUSE: Duration = Duration::from_millis(5);
 
-/// How much later such a step comes while something always waits to be written.
+/// How much later a step of deleting comes while something always waits to be written.
 const SWEEP_PATIENCE: Duration = Duration::from_millis(250);
 
-/// Most tickets that are remembered as lost: whoever waits for one looks at once.
+/// Most tickets that are remembered as lost. Whoever waits for one looks soon after.
 const LOST_MAX: usize = 1_000;
 
-/// Most conversations whose heads are known without asking the database.
+/// Most conversations whose heads the queue remembers. The database has the others.
 const TAILS_MAX: usize = 4 * CONVERSATIONS_MAX;
 
-/// What waits to be written, with the locks and signals around it. Appending threads and the writer share it; it is bounded in
-/// bytes, and a full queue makes holes instead of making anybody wait.
+/// What waits to be written, with the locks and signals around it. Shared by appending threads, the journal's
+/// thread, the packer and the writer. Bounded in bytes; a full queue makes holes instead of making anybody
+/// wait.
 #[derive(Debug)]
-pub(super) struct Queue {
-    pub(super) state: Mutex<State>,
-    /// There is work for the writer, or the end has come.
-    pub(super) work: Condvar,
-    /// There is work for the journal, or the end has come.
-    pub(super) entries: Condvar,
-    /// Something was written, or cannot be.
-    pub(super) done: Condvar,
-    pub(super) progress: watch::Sender<Progress>,
-    /// Most bytes that wait.
+pub(crate) struct Queue {
+    pub(crate) state: Mutex<State>,
+    /// Notified when there is work for the writer or the end has come.
+    pub(crate) work: Condvar,
+    /// Notified when there is work for the journal or the end has come.
+    pub(crate) entries: Condvar,
+    /// Notified when something was written or cannot be.
+    pub(crate) done: Condvar,
+    pub(crate) progress: watch::Sender<Progress>,
+    /// Most bytes that may wait.
     bytes_max: usize,
     commits: AtomicU64,
     commit_micros: AtomicU64,
     set_aside: AtomicU64,
 }
 
+/// The state of the queue, behind its lock.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(crate) struct State {
     ops: VecDeque<Queued>,
-    /// Of what waits and of what is being written.
+    /// The bytes of what waits and of what is being written.
     bytes: usize,
-    pub(super) tickets: u64,
-    /// So much becomes rows at once.
+    pub(crate) tickets: u64,
+    /// From so many bytes on, rows are written at once.
     rows_bytes: usize,
-    /// When the oldest of what waits came.
+    /// When the oldest operation that waits came.
     since: Option<Instant>,
-    /// Whether it is to be written as rows at once.
-    pub(super) urgent: bool,
-    /// Since when something waits that is stored only as rows.
+    /// Whether everything is to be written as rows at once.
+    pub(crate) urgent: bool,
+    /// Since when an operation waits that is stored only as rows.
     rows_since: Option<Instant>,
-    /// Since when something waits to be in the journal.
+    /// Since when an append waits for the journal.
     entry_since: Option<Instant>,
-    /// Bytes of that.
+    /// The bytes of those appends.
     entry_bytes: usize,
-    /// Everything up to this ticket is in the journal or is rows, or need not be.
+    /// Everything up to this ticket is in the journal, or is rows, or need not be stored.
     stored: u64,
-    /// Whether there is no journal, or it cannot be written: then everything is stored as rows.
+    /// Whether there is no journal or it cannot be written, so that everything is stored as rows.
     journal_is_off: bool,
     /// Whether there is a journal at all.
-    pub(super) has_journal: bool,
-    /// The newest ticket of what searches find.
+    pub(crate) has_journal: bool,
+    /// The newest ticket that changes what searches find.
     found_at: u64,
-    /// Who waits for events.
+    /// When to write what somebody waits for.
     gather: Gather,
     /// The newest ticket that the writer has taken.
     taken: u64,
-    /// The newest ticket at which everything was asked to survive the loss of power.
+    /// The newest ticket up to which everything was asked to survive a loss of power.
     sync_at: u64,
     tails: Tails,
-    /// Conversations with a hole that were not named yet.
+    /// Conversations with a hole that [`Queue::wanted`] has not named yet.
     unnamed: IndexSet<ConversationId>,
     stage: Stage,
-    /// When rows of conversations that went are deleted next; nothing while there are none.
+    /// When rows of removed conversations are deleted next; `None` while there are none.
     sweep_at: Option<Instant>,
     /// What was not written when the writer ended.
     unwritten: Unwritten,
     #[cfg(any(test, feature = "testkit"))]
-    pub(super) strings: super::hand::Strings,
+    pub(crate) strings: crate::hand::Strings,
 }
 
-/// How far the log is on its way to its end.
+/// How far the log is on its way to its end. It only moves forward.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
     /// It takes what comes.
     #[default]
     Open,
-    /// It will be closed: nothing more is put off.
+    /// It will be closed: nothing is put off any more.
     Draining,
-    /// It writes what is left, and that is all.
+    /// It writes what is left and then ends.
     Closing,
-    /// It was let go without being closed, as a process that dies lets go.
+    /// It was dropped without being closed, as if the process had died.
     Dropped,
 }
 
 /// What the writer does next.
 #[derive(Debug)]
-pub(super) enum Next {
-    /// Write these.
+pub(crate) enum Next {
+    /// Write these operations.
     Write(Vec<Queued>),
-    /// Nothing waits: delete some rows of conversations that went.
+    /// Nothing is due: delete some rows of removed conversations.
     Sweep,
-    /// All is written: note that the log ended well.
+    /// Everything is written: note that the log ended well.
     Close,
     /// Leave everything as it is.
     Leave,
 }
 
 impl Queue {
-    /// Of at most `bytes_max`, in front of a file of at most `file_bytes_max`.
-    pub(super) fn new(bytes_max: usize, file_bytes_max: Option<u64>) -> Self {
-        // What the file has no room for is noticed when little of it is promised.
+    /// Makes an empty queue of at most `bytes_max` bytes, for a file of at most `file_bytes_max`.
+    pub(crate) fn new(bytes_max: usize, file_bytes_max: Option<u64>) -> Self {
+        // In a small file, missing room is noticed before much is promised.
         let share = file_bytes_max.map_or(u64::MAX, |bytes| bytes / FILE_SHARE);
         let rows_bytes = usize::try_from(share).unwrap_or(usize::MAX).min(ROWS_BYTES);
         Self {
@@ -171,8 +178,8 @@ impl Queue {
         }
     }
 
-    /// How it does, in numbers.
-    pub(super) fn figures(&self) -> Figures {
+    /// The counters for metrics.
+    pub(crate) fn figures(&self) -> Figures {
         let state = self.state.lock();
         let (holed, left_out) = state.tails.holes();
         Figures {
@@ -186,22 +193,23 @@ impl Queue {
         }
     }
 
-    pub(super) fn progress(&self) -> watch::Receiver<Progress> {
+    pub(crate) fn progress(&self) -> watch::Receiver<Progress> {
         self.progress.subscribe()
     }
 
-    /// Whether nothing can be written.
-    pub(super) fn is_failing(&self) -> bool {
+    /// Whether nothing can be written at present.
+    pub(crate) fn is_failing(&self) -> bool {
         self.progress.borrow().health != Health::Well
     }
 
     /// Whether events that continue `conversation` after `after` would be taken.
-    pub(super) fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError> {
+    pub(crate) fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError> {
         self.state.lock().continues(conversation, after)
     }
 
-    /// Takes events that continue `conversation` from `after` to `head`.
-    pub(super) fn append(&self, op: Op, after: Seq, head: Seq) -> Result<Ticket, LogError> {
+    /// Queues events that continue `conversation` from `after` to `head`. Those that do not fit make or widen
+    /// a hole and get [`Ticket::NEVER`].
+    pub(crate) fn append(&self, op: Op, after: Seq, head: Seq) -> Result<Ticket, LogError> {
         let Some(conversation) = op.conversation().cloned() else { return Ok(Ticket::NEVER) };
         let mut state = self.state.lock();
         state.continues(&conversation, after)?;
@@ -216,8 +224,8 @@ impl Queue {
         Ok(self.push(&mut state, op, Some(head)))
     }
 
-    /// Takes a piece of an import when there is room for it.
-    pub(super) fn piece(&self, op: Op) -> Ticket {
+    /// Queues a piece of an import; without room for it returns [`Ticket::NEVER`].
+    pub(crate) fn piece(&self, op: Op) -> Ticket {
         let mut state = self.state.lock();
         if state.bytes.saturating_add(op.bytes()) > self.bytes_max && !state.ops.is_empty() {
             return Ticket::NEVER;
@@ -225,40 +233,41 @@ impl Queue {
         self.push(&mut state, op, None)
     }
 
-    /// Takes what makes a conversation, which then stands at `head`.
-    pub(super) fn make(&self, op: Op, head: Seq) -> Ticket {
+    /// Queues an operation that makes a conversation with the head `head`.
+    pub(crate) fn make(&self, op: Op, head: Seq) -> Ticket {
         self.push(&mut self.state.lock(), op, Some(head))
     }
 
-    /// Takes a checkpoint at `head`, after which the conversation has no hole.
-    pub(super) fn keep(&self, op: Op, head: Seq) -> Ticket {
+    /// Queues a checkpoint at `head`. The conversation has no hole afterwards.
+    pub(crate) fn keep(&self, op: Op, head: Seq) -> Ticket {
         let Some(conversation) = op.conversation().cloned() else { return Ticket::NEVER };
         let mut state = self.state.lock();
         let known = state.tails.get(&conversation);
         let (holed, at_least) = known.map_or((false, 0), |tail| (tail.is_holed(), tail.head));
-        // What heals a hole is taken even where it does not fit, one at a time: it may be larger than the whole queue.
+        // A checkpoint that fills a hole is taken even if it does not fit, one at a time: it may be larger
+        // than the whole queue.
         let heals = holed && !state.ops.iter().any(|queued| matches!(queued.op, Op::Keep(_)));
         if !heals && state.bytes.saturating_add(op.bytes()) > self.bytes_max {
             if holed {
-                // Once more, when there is room.
+                // It is named again when there is room.
                 state.unnamed.insert(conversation);
                 return Ticket::NEVER;
             }
-            // What it would have been made of is there, or waits.
+            // Everything in the checkpoint is stored already, or waits.
             return Ticket(state.tickets);
         }
         state.unnamed.shift_remove(&conversation);
         let missing = state.tails.missing(&conversation);
         let ticket = self.push(&mut state, op, Some(if holed { head } else { head.max(at_least) }));
         if holed {
-            // Until it is written nobody is told that all is well.
+            // The hole counts until the checkpoint is written.
             state.tails.heal(&conversation, ticket.0, missing);
         }
         ticket
     }
 
-    /// Takes what has no bound of its own, since there is little of it.
-    pub(super) fn put(&self, op: Op) -> Ticket {
+    /// Queues an operation without asking for room, because there are few of these.
+    pub(crate) fn put(&self, op: Op) -> Ticket {
         let mut state = self.state.lock();
         let head = matches!(op, Op::Remove(_)).then_some(0);
         if let (Op::Remove(conversation), Some(_)) = (&op, head) {
@@ -267,10 +276,10 @@ impl Queue {
         self.push(&mut state, op, head)
     }
 
-    /// Somebody waits until `ticket` is kept at `level`.
-    pub(super) fn hasten(&self, ticket: u64, level: Durability) {
+    /// Notes that somebody waits until `ticket` is kept at `level`.
+    pub(crate) fn hasten(&self, ticket: u64, level: Durability) {
         let mut state = self.state.lock();
-        // One that was never given is never reached.
+        // A ticket that was never given is never reached.
         if ticket > state.tickets {
             return;
         }
@@ -328,7 +337,8 @@ impl Queue {
         }
         if before <= self.bytes_max / 2 && state.bytes > self.bytes_max / 2 {
             self.progress.send_if_modified(|progress| {
-                // Who waits while nothing can be written, waits in vain, and stops what viewers see.
+                // Publishers that wait while nothing can be written wait in vain, and keep events from
+                // viewers.
                 let news = !progress.full && progress.health == Health::Well;
                 progress.full |= news;
                 news
@@ -340,8 +350,8 @@ impl Queue {
         Ticket(ticket)
     }
 
-    /// Conversations with a hole, each once, when there is room for what fills it.
-    pub(super) fn wanted(&self) -> Vec<ConversationId> {
+    /// The conversations with a hole, each named once, if there is room for checkpoints.
+    pub(crate) fn wanted(&self) -> Vec<ConversationId> {
         if self.is_failing() {
             return Vec::new();
         }
@@ -352,26 +362,26 @@ impl Queue {
         std::mem::take(&mut state.unnamed).into_iter().collect()
     }
 
-    /// Conversations with a hole.
-    pub(super) fn holed(&self) -> Vec<ConversationId> {
+    /// All conversations with a hole.
+    pub(crate) fn holed(&self) -> Vec<ConversationId> {
         self.state.lock().tails.holed().into_iter().map(|(conversation, _)| conversation).collect()
     }
 
-    /// Waits until what was said of `conversation` is written; fails when it cannot be.
-    pub(super) fn settle(&self, conversation: &ConversationId) -> Result<(), LogError> {
+    /// Waits until everything of `conversation` is rows; fails if nothing can be written.
+    pub(crate) fn settle(&self, conversation: &ConversationId) -> Result<(), LogError> {
         let ticket = self.state.lock().tails.get(conversation).map_or(0, |tail| tail.ticket);
         self.settle_to(ticket)
     }
 
-    /// Waits until everything that searches find is written, as far as it can be.
-    pub(super) fn settle_found(&self) {
+    /// Waits until everything that searches find is rows, if it can be written.
+    pub(crate) fn settle_found(&self) {
         let ticket = self.state.lock().found_at;
-        // When it cannot be written, what is written can be found all the same.
+        // If it cannot be written, what was written can still be searched.
         drop(self.settle_to(ticket));
     }
 
-    /// Waits until everything up to `ticket` is written as rows; fails when it cannot be.
-    pub(super) fn settle_to(&self, ticket: u64) -> Result<(), LogError> {
+    /// Waits until everything up to `ticket` is rows; fails if nothing can be written.
+    pub(crate) fn settle_to(&self, ticket: u64) -> Result<(), LogError> {
         #[cfg(any(test, feature = "testkit"))]
         let _goes_on = self.let_go();
         let mut state = self.state.lock();
@@ -395,9 +405,9 @@ impl Queue {
         }
     }
 
-    /// Notes where a conversation stands that was read. Returns whether events of it are missing, which is then forgotten:
-    /// who reads it goes on under a new name.
-    pub(super) fn enter(&self, conversation: &ConversationId, head: Seq) -> bool {
+    /// Notes the head of a conversation that was read. Returns whether it had a hole, which is forgotten: its
+    /// reader goes on in a new epoch.
+    pub(crate) fn enter(&self, conversation: &ConversationId, head: Seq) -> bool {
         let mut state = self.state.lock();
         if let Some(tail) = state.tails.get(conversation)
             && !tail.is_holed()
@@ -408,8 +418,9 @@ impl Queue {
         state.tails.put(conversation, Tail::at(head, 0))
     }
 
-    /// Notes that a conversation is not there, whatever of it was missing. Of a name that nobody wrote to nothing is noted.
-    pub(super) fn absent(&self, conversation: &ConversationId) {
+    /// Forgets the hole of a conversation that is not in the file. Nothing is noted of a name that nobody
+    /// wrote to.
+    pub(crate) fn absent(&self, conversation: &ConversationId) {
         let mut state = self.state.lock();
         if state.tails.get(conversation).is_some_and(Tail::is_holed) {
             state.tails.remove(conversation);
@@ -417,21 +428,21 @@ impl Queue {
         }
     }
 
-    /// How many conversations it knows.
+    /// How many conversations it remembers.
     #[cfg(test)]
-    pub(super) fn known(&self) -> usize {
+    pub(crate) fn known(&self) -> usize {
         self.state.lock().tails.len()
     }
 
-    /// The conversation goes on under another name.
-    pub(super) fn rename(&self, conversation: &ConversationId, epoch: Epoch) {
+    /// Queues the new epoch of a conversation.
+    pub(crate) fn rename(&self, conversation: &ConversationId, epoch: Epoch) {
         let mut state = self.state.lock();
         let head = state.tails.get(conversation).map(|tail| tail.head);
         self.push(&mut state, Op::Rename(conversation.clone(), epoch), head);
     }
 
-    /// Brings the log to its end.
-    pub(super) fn end(&self, stage: Stage) {
+    /// Moves the log to `stage`, unless it is further already, and wakes all threads.
+    pub(crate) fn end(&self, stage: Stage) {
         let mut state = self.state.lock();
         state.stage = state.stage.max(stage);
         drop(state);
@@ -441,14 +452,14 @@ impl Queue {
     }
 
     /// How far the log is on its way to its end.
-    pub(super) fn stage(&self) -> Stage {
+    pub(crate) fn stage(&self) -> Stage {
         self.state.lock().stage
     }
 }
 
 impl State {
-    /// Whether events that continue `conversation` after `after` would be taken. One with a hole takes what comes: its next checkpoint
-    /// holds it.
+    /// Whether events that continue `conversation` after `after` would be taken. A conversation with a hole
+    /// takes all, because its next checkpoint contains them.
     fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError> {
         match self.tails.get(conversation) {
             Some(tail) if !tail.is_holed() && tail.head != after => {
@@ -460,7 +471,7 @@ impl State {
 
     /// How far the log is on its way to its end.
     #[cfg(any(test, feature = "testkit"))]
-    pub(super) fn stage(&self) -> Stage {
+    pub(crate) fn stage(&self) -> Stage {
         self.stage
     }
 
@@ -469,7 +480,7 @@ impl State {
         self.unnamed.insert(conversation.clone());
     }
 
-    /// Whether it is time to delete rows: at once when nothing waits to be written, else now and then.
+    /// Whether to delete rows now: at once if nothing waits to be written, otherwise once in a while.
     fn sweep_is_due(&self, now: Instant) -> bool {
         let patience = if self.ops.is_empty() { Duration::ZERO } else { SWEEP_PATIENCE };
         self.sweep_at.is_some_and(|due| now >= due + patience)

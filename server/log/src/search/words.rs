@@ -1,26 +1,28 @@
-//! Words as the index compares them: runs of letters and digits, in lower case and without accents. It follows the index's own
-//! tokenizer (`unicode61 remove_diacritics 2`) closely enough to show where a text matches; what matches, the index decides.
+//! Words as the index compares them: sequences of letters and digits, in lower case and without accents. This
+//! follows the tokenizer of the index (`unicode61 remove_diacritics 2`) closely enough to mark matches in a
+//! text. Which texts match is decided by the index.
 
 use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-/// The words of a text, one after the other, with the bytes where each stands. Nothing is held but the place.
+/// Reads the words of a text one after the other.
 #[derive(Debug)]
-pub(super) struct Words<'a> {
+pub(crate) struct Words<'a> {
     text: &'a str,
+    /// The byte at which the next word is searched.
     at: usize,
 }
 
 /// The words of `text`.
-pub(super) fn words(text: &str) -> Words<'_> {
+pub(crate) fn words(text: &str) -> Words<'_> {
     Words { text, at: 0 }
 }
 
 impl Words<'_> {
-    /// Writes the next word into `word` and says where it stands; nothing at the end of the text.
-    pub(super) fn next_into(&mut self, word: &mut String) -> Option<Range<usize>> {
+    /// Writes the next word into `word` and returns its range in bytes; `None` at the end of the text.
+    pub(crate) fn next_into(&mut self, word: &mut String) -> Option<Range<usize>> {
         word.clear();
         let rest = self.text.get(self.at..)?;
         let begin = self.at + rest.find(char::is_alphanumeric)?;
@@ -37,7 +39,7 @@ impl Words<'_> {
     }
 }
 
-/// Adds `c` in lower case and without accents.
+/// Appends `c` in lower case and without accents.
 fn fold(c: char, out: &mut String) {
     if c.is_ascii() {
         out.push(c.to_ascii_lowercase());
@@ -46,17 +48,17 @@ fn fold(c: char, out: &mut String) {
     }
 }
 
-/// What a query looks for: one word, or words that follow one another.
+/// What a query searches for: a word, or words that follow one another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Term {
+pub(crate) struct Term {
     words: Vec<String>,
-    /// The last word is only how a word begins.
+    /// Whether the last word is only the beginning of a word.
     is_beginning: bool,
 }
 
 impl Term {
-    /// The words of `text`; nothing when there is none in it.
-    pub(super) fn of(text: &str, is_beginning: bool) -> Option<Self> {
+    /// Makes a term of the words of `text`; `None` if it has none.
+    pub(crate) fn of(text: &str, is_beginning: bool) -> Option<Self> {
         let (mut found, mut word, mut all) = (words(text), String::new(), Vec::new());
         while found.next_into(&mut word).is_some() {
             all.push(word.clone());
@@ -65,12 +67,13 @@ impl Term {
     }
 
     /// How many words it has.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.words.len()
     }
 
-    /// Whether it matches the words that were read last, of which `latest` gives the one `back` places before the newest.
-    pub(super) fn ends<'a>(&self, latest: impl Fn(usize) -> Option<&'a str>) -> bool {
+    /// Whether the term matches the words that were read last. `latest` returns the word that came `back`
+    /// words before the newest.
+    pub(crate) fn ends<'a>(&self, latest: impl Fn(usize) -> Option<&'a str>) -> bool {
         self.words.iter().rev().enumerate().all(|(back, wanted)| match latest(back) {
             Some(word) if back == 0 && self.is_beginning => word.starts_with(wanted.as_str()),
             Some(word) => word == wanted,

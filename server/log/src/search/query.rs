@@ -1,4 +1,5 @@
-//! What a person types, as a query of the index that cannot be malformed: every word stands in quotes there.
+//! Turns what a person types into a query of the index that cannot be malformed, because every word in it is
+//! quoted.
 
 use model::limits::SEARCH_QUERY_BYTES_MAX;
 
@@ -8,17 +9,18 @@ use crate::LogError;
 /// Most words and phrases of one query.
 const TERMS_MAX: usize = 32;
 
-/// A query taken apart: what the index is asked for, and the terms that a text must have.
+/// A query, taken apart.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Parsed {
-    /// As the index reads it.
-    pub(super) index: String,
-    /// What it looks for.
-    pub(super) terms: Vec<Term>,
+pub(crate) struct Parsed {
+    /// The query in the language of the index.
+    pub(crate) index: String,
+    /// The words and phrases, for marking them in snippets.
+    pub(crate) terms: Vec<Term>,
 }
 
-/// The query for `text`: all words, phrases in quotes, `wor*` for a beginning.
-pub(super) fn parse(text: &str) -> Result<Parsed, LogError> {
+/// Parses `text`: all words, phrases in quotes, `wor*` for a beginning. Fails if it has no word, or too many
+/// words or bytes.
+pub(crate) fn parse(text: &str) -> Result<Parsed, LogError> {
     if text.len() > SEARCH_QUERY_BYTES_MAX {
         let bytes = text.len();
         return Err(LogError::BadQuery(format!(
@@ -43,24 +45,26 @@ pub(super) fn parse(text: &str) -> Result<Parsed, LogError> {
 /// A word or phrase as it was typed.
 struct Piece<'a> {
     text: &'a str,
-    /// `wor*`.
+    /// Whether it was typed as `wor*`.
     is_beginning: bool,
 }
 
 impl<'a> Piece<'a> {
-    /// Nothing when there is no word in it, since that would match nothing.
+    /// Makes a piece; `None` if there is no word in it, because it would match nothing.
     fn of(text: &'a str, is_beginning: bool) -> Option<Self> {
-        // What the index takes for part of a word is a little more and a little less than this, but of what has neither a
-        // letter nor a digit it makes no word.
+        // The index has slightly other rules for the letters of a word, but it makes no word of a text with
+        // neither a letter nor a digit.
         text.contains(char::is_alphanumeric).then_some(Self { text, is_beginning })
     }
 
+    /// The piece as a quoted phrase of the index.
     fn quoted(&self) -> String {
         let star = if self.is_beginning { "*" } else { "" };
         format!("\"{}\"{star}", self.text.replace('\0', " "))
     }
 }
 
+/// Splits `text` into words and quoted phrases.
 fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     // Every second piece between quotes is a phrase; a quote that is never closed reaches to the end.

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::numbers::natural;
 
 proptest! {
     #[test]

@@ -1,14 +1,12 @@
 //! For tests: a log that writes only when it is told to, and whose disk is full when that is wanted.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use super::queue::{Queue, Stage};
-use super::{OpenError, Options, SqliteLog};
+use crate::queue::{Queue, Stage};
 
 /// What holds the writer back.
 #[derive(Debug, Default)]
-pub(super) struct Strings {
+pub(crate) struct Strings {
     is_held: bool,
     /// How many wait for something to be written, and so let the writer go on.
     waiting: usize,
@@ -20,32 +18,32 @@ pub(super) struct Strings {
 
 impl Strings {
     /// Whether the writer is to wait.
-    pub(super) fn holds(&self) -> bool {
+    pub(crate) fn holds(&self) -> bool {
         self.is_held && self.waiting == 0
     }
 
     /// Whether the journal cannot be written.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.is_full
     }
 
     /// Whether an entry is to be written now.
-    pub(super) fn wants_entry(&self) -> bool {
+    pub(crate) fn wants_entry(&self) -> bool {
         self.wants_entry
     }
 
     /// The entry that was wanted is written, or cannot be.
-    pub(super) fn has_entry(&mut self) {
+    pub(crate) fn has_entry(&mut self) {
         self.wants_entry = false;
     }
 
     /// Counts one more commit that failed.
-    pub(super) fn failed(&mut self) {
+    pub(crate) fn failed(&mut self) {
         self.failures += 1;
     }
 
     /// Whether there is a hand.
-    pub(super) fn is_pulled(&self) -> bool {
+    pub(crate) fn is_pulled(&self) -> bool {
         self.is_held
     }
 }
@@ -56,17 +54,13 @@ pub struct Hand {
     queue: Arc<Queue>,
 }
 
-impl SqliteLog {
-    /// Opens a log that writes when its hand does.
-    pub fn by_hand(path: &Path, options: &Options) -> Result<(Self, Hand), OpenError> {
-        let log = Self::open(path, options)?;
-        let hand = Hand { queue: Arc::clone(&log.queue) };
-        hand.queue.state.lock().strings.is_held = true;
-        Ok((log, hand))
-    }
-}
-
 impl Hand {
+    /// Takes the strings of `queue`: from now on its log writes when the hand does.
+    pub(crate) fn of(queue: &Arc<Queue>) -> Self {
+        queue.state.lock().strings.is_held = true;
+        Self { queue: Arc::clone(queue) }
+    }
+
     /// Writes everything that waits, or fails to.
     pub fn write(&self) {
         let _goes_on = self.queue.let_go();
@@ -97,7 +91,7 @@ impl Hand {
 
 /// Lets the writer go on as long as it is there.
 #[derive(Debug)]
-pub(super) struct GoesOn<'a>(&'a Queue);
+pub(crate) struct GoesOn<'a>(&'a Queue);
 
 impl Drop for GoesOn<'_> {
     fn drop(&mut self) {
@@ -107,18 +101,14 @@ impl Drop for GoesOn<'_> {
 
 impl Queue {
     /// Lets the writer go on.
-    pub(super) fn let_go(&self) -> GoesOn<'_> {
+    pub(crate) fn let_go(&self) -> GoesOn<'_> {
         self.state.lock().strings.waiting += 1;
         self.work.notify_all();
         GoesOn(self)
     }
 
-    /// What a commit comes to on a full disk.
-    pub(super) fn disk(&self) -> rusqlite::Result<()> {
-        if !self.state.lock().strings.is_full {
-            return Ok(());
-        }
-        let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL);
-        Err(rusqlite::Error::SqliteFailure(error, Some(String::from("made up: the disk is full"))))
+    /// Whether the disk is made out to be full.
+    pub(crate) fn is_full(&self) -> bool {
+        self.state.lock().strings.is_full
     }
 }

@@ -1,0 +1,168 @@
+//! What the cases are made of.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use model::event::Kind;
+use model::frame::{ConversationRow, Durability};
+use model::view::Item;
+use model::{ConversationId, Envelope, Epoch, Event, Position, RunId, Seq, testkit};
+
+use crate::{
+    Append, Checkpoint, Document, DocumentKind, DocumentPlace, EventLog, Hit, ListQuery, LogError, Mark,
+    SearchQuery, Stop, Ticket, reached,
+};
+
+/// The time of the event with seq 0, in milliseconds since 1970.
+pub(super) const BEGIN: u64 = 1_795_300_000_000;
+
+pub(super) fn id(name: &str) -> ConversationId {
+    ConversationId::parse(name).expect("a name")
+}
+
+pub(super) fn at(seq: Seq) -> Position {
+    Position { epoch: Epoch::new("e1"), seq }
+}
+
+pub(super) fn status(seq: Seq, text: String) -> Arc<Envelope> {
+    let event = Event::new(&RunId::new("r1"), Kind::Status { text });
+    Arc::new(Envelope { event, seq, at: BEGIN + seq, producer_at: None, publisher: None, by_hub: false })
+}
+
+/// `from` to `to`, each with a text of `bytes` bytes that does not repeat.
+pub(super) fn sized(from: Seq, to: Seq, bytes: usize) -> Vec<Arc<Envelope>> {
+    let envelope = |seq: u64| {
+        let mut text = String::new();
+        let mut number = seq.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        while text.len() < bytes {
+            number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            write!(text, "{number:016x}").expect("memory");
+        }
+        text.truncate(bytes);
+        status(seq, text)
+    };
+    (from..=to).map(envelope).collect()
+}
+
+pub(super) fn events(from: Seq, to: Seq) -> Vec<Arc<Envelope>> {
+    sized(from, to, 20)
+}
+
+/// Appends and expects it to be taken.
+pub(super) fn append(log: &dyn EventLog, name: &str, after: Seq, envelopes: &[Arc<Envelope>]) -> Ticket {
+    append_with(log, name, after, envelopes, |_| {})
+}
+
+/// Appends what `add` adds to the events.
+pub(super) fn append_with(
+    log: &dyn EventLog,
+    name: &str,
+    after: Seq,
+    envelopes: &[Arc<Envelope>],
+    add: impl FnOnce(&mut Append<'_>),
+) -> Ticket {
+    let (id, after) = (id(name), at(after));
+    let mut append = Append::of(&id, &after, envelopes);
+    add(&mut append);
+    log.append(append).expect("it continues")
+}
+
+/// Appends what may not continue.
+pub(super) fn try_append(
+    log: &dyn EventLog,
+    after: Seq,
+    envelopes: &[Arc<Envelope>],
+) -> Result<Ticket, LogError> {
+    log.append(Append::of(&id("c"), &at(after), envelopes))
+}
+
+/// Waits until `ticket` is kept at `level`.
+pub(super) fn wait(log: &dyn EventLog, ticket: Ticket, level: Durability) -> Result<(), LogError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(reached(log, ticket, level))
+}
+
+/// Waits until everything so far is kept as well as this log can, and is where lists and searches look.
+pub(super) fn settle(log: &dyn EventLog) {
+    let level = log.durability();
+    if level == Durability::Memory {
+        return;
+    }
+    wait(log, log.sync(), level).expect("the log writes");
+}
+
+pub(super) fn stored(log: &dyn EventLog, ticket: Ticket) {
+    wait(log, ticket, Durability::Stored.min(log.durability())).expect("the log writes");
+}
+
+/// All events after `after`.
+pub(super) fn read(log: &dyn EventLog, name: &str, after: Seq) -> Vec<Arc<Envelope>> {
+    log.read(&id(name), after, 100_000).expect("it can be read").envelopes
+}
+
+pub(super) fn mark(name: &str, epoch: u64, seq: u64) -> Mark {
+    Mark { publisher: name.into(), epoch, seq }
+}
+
+pub(super) fn row(name: &str, view: &model::View, at: u64) -> ConversationRow {
+    let mut row = crate::rows::nameless(&id(name));
+    row.title.clone_from(&view.title);
+    row.state = view.runs.last().map(|(_, run)| run.status);
+    row.epoch = Epoch::new("e1");
+    row.head = view.seq;
+    row.at = at;
+    row.runs = view.runs.len() as u64;
+    row
+}
+
+/// The state after `history`, with its `newest` events.
+pub(super) fn checkpoint(name: &str, history: &[Arc<Envelope>], newest: usize) -> Checkpoint {
+    let view = testkit::folded(history);
+    let at = history.last().map_or(0, |envelope| envelope.at);
+    let newest = history.iter().skip(history.len().saturating_sub(newest)).cloned().collect();
+    Checkpoint { row: row(name, &view, at), epoch: Epoch::new("e1"), view, at, marks: Vec::new(), newest }
+}
+
+pub(super) fn document(kind: DocumentKind, item: &str, seq: Seq, text: &str) -> Document {
+    let place = match kind {
+        DocumentKind::Message => DocumentPlace::Message(item.into()),
+        DocumentKind::Arguments | DocumentKind::Result => DocumentPlace::Item(Item::Tool(item.into())),
+        DocumentKind::Text | DocumentKind::Thinking => DocumentPlace::Item(Item::Part(item.into())),
+    };
+    Document {
+        run: RunId::new("r1"),
+        place,
+        kind,
+        name: "n".into(),
+        seq,
+        at: BEGIN + seq,
+        text: text.to_owned(),
+    }
+}
+
+pub(super) fn query(text: &str) -> SearchQuery {
+    SearchQuery { text: text.to_owned(), limit: 50, ..SearchQuery::default() }
+}
+
+/// All that matches.
+pub(super) fn found(log: &dyn EventLog, query: &SearchQuery) -> Vec<Hit> {
+    let found = log.search(query, &Stop::default()).expect("the query is one");
+    assert_eq!(found.stopped_at, None);
+    found.hits
+}
+
+/// The items of all that matches.
+pub(super) fn items(log: &dyn EventLog, query: &SearchQuery) -> Vec<String> {
+    found(log, query).into_iter().map(|hit| hit.item.to_string()).collect()
+}
+
+/// The names of a page of the list.
+pub(super) fn names(log: &dyn EventLog, query: &ListQuery) -> Vec<String> {
+    let rows = log.list(query).expect("it lists");
+    rows.into_iter().map(|row| row.conversation.to_string()).collect()
+}
+
+/// The whole list.
+pub(super) fn everything() -> ListQuery {
+    ListQuery { after: None, state: None, limit: 1_000 }
+}

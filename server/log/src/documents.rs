@@ -1,0 +1,42 @@
+//! Texts to be found, as every log that searches keeps them.
+
+use model::limits::DOCUMENT_BYTES_MAX;
+use model::view::Item;
+
+use crate::{Document, DocumentKind, DocumentPlace};
+
+/// The name of a kind in the database.
+pub(crate) fn word(kind: DocumentKind) -> &'static str {
+    match kind {
+        DocumentKind::Text => "text",
+        DocumentKind::Thinking => "thinking",
+        DocumentKind::Arguments => "arguments",
+        DocumentKind::Result => "result",
+        DocumentKind::Message => "message",
+    }
+}
+
+/// The kind that has the name `word` in the database.
+pub(crate) fn kind(word: &str) -> Option<DocumentKind> {
+    use DocumentKind::{Arguments, Message, Result, Text, Thinking};
+    [Text, Thinking, Arguments, Result, Message].into_iter().find(|kind| self::word(*kind) == word)
+}
+
+/// The id of what the document belongs to; nothing where it is no text of its own.
+pub(crate) fn item(document: &Document) -> Option<&str> {
+    match &document.place {
+        DocumentPlace::Item(Item::Part(part)) => Some(part.as_str()),
+        DocumentPlace::Item(Item::Tool(tool)) => Some(tool.as_str()),
+        DocumentPlace::Item(Item::Agent(agent)) => Some(agent.as_str()),
+        DocumentPlace::Item(Item::Note(_)) => None,
+        DocumentPlace::Message(message) => Some(message.as_str()),
+    }
+}
+
+/// Prepares `text` for the index: shortens it to the limit, and replaces the character that would end a text
+/// in the database and the two that the index takes for letters although they are none.
+pub(crate) fn clean(text: &str) -> String {
+    let end = text.floor_char_boundary(DOCUMENT_BYTES_MAX);
+    let text = text.get(..end).unwrap_or_default();
+    text.replace(['\0', '\u{fdd0}', '\u{fdd1}'], " ")
+}

@@ -1,0 +1,284 @@
+//! Operations: the work of the writer.
+
+use std::sync::Arc;
+
+use model::frame::{ConversationRow, Durability};
+use model::{ConversationId, Envelope, Epoch, Position};
+
+use crate::views;
+use crate::{Append, Attachment, Call, Checkpoint, Document, Import, Mark};
+use model::weigh::weigh;
+
+/// An operation in the queue.
+#[derive(Debug)]
+pub(crate) struct Queued {
+    /// Its number; operations are numbered as they come.
+    pub(crate) ticket: u64,
+    /// The memory that it counts for, in bytes.
+    pub(crate) bytes: usize,
+    /// How it gets into the database.
+    pub(crate) way: Way,
+    /// The operation itself.
+    pub(crate) op: Op,
+}
+
+/// How an operation gets into the database, and when it counts as stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// It is stored once it is in the journal. It becomes rows later.
+    Journal,
+    /// It only saves time or space: losing it loses nothing, and what comes after it does not wait for it.
+    Aside,
+    /// It is stored once it is rows, and so is what comes after it.
+    Rows,
+}
+
+/// What the queue had of a conversation when an operation about it came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// Everything that the operation contains.
+    Whole,
+    /// Less than that, or nothing certain.
+    Less,
+}
+
+/// One operation. They are applied in order.
+#[derive(Debug)]
+pub(crate) enum Op {
+    /// Store events with their documents, calls and results.
+    Append(Arc<Events>),
+    /// Store a whole state, which the packer packs later.
+    Keep(Box<Checkpoint>),
+    /// Store a state that is packed.
+    View(Box<PackedView>),
+    /// Replace small blocks by larger ones.
+    Compact(Box<Compacted>),
+    /// Store rows of the list.
+    Rows(Vec<ConversationRow>),
+    /// Store a piece of an import, invisibly.
+    Stage(Import, Arc<Events>),
+    /// Make a conversation of what was staged.
+    Adopt(Box<Adoption>),
+    /// Forget what was staged.
+    Abandon(Import),
+    /// Remove a conversation.
+    Remove(ConversationId),
+    /// Note the new epoch of a conversation.
+    Rename(ConversationId, Epoch),
+    /// Change nothing, but make what came before survive a loss of power.
+    Sync,
+}
+
+/// A conversation to be made of what an import staged, with its state and its calls.
+#[derive(Debug)]
+pub(crate) struct Adoption {
+    pub(crate) import: Import,
+    pub(crate) row: ConversationRow,
+    pub(crate) epoch: Epoch,
+    pub(crate) at: u64,
+    pub(crate) head: u64,
+    /// The packed state at `head`.
+    pub(crate) body: Vec<u8>,
+    /// The tool calls in it that have ended.
+    pub(crate) calls: Vec<Call>,
+}
+
+impl Adoption {
+    /// Takes the state of `checkpoint` and packs it here, in the calling thread.
+    pub(crate) fn of(import: Import, checkpoint: Checkpoint, calls: Vec<Call>) -> Self {
+        let Checkpoint { row, epoch, view, at, .. } = checkpoint;
+        Self { import, row, epoch, at, head: view.seq, body: views::pack(&view), calls }
+    }
+}
+
+/// The owned form of an [`Append`], as it waits in the queue.
+#[derive(Debug)]
+pub(crate) struct Events {
+    pub(crate) conversation: ConversationId,
+    pub(crate) after: Position,
+    pub(crate) envelopes: Vec<Arc<Envelope>>,
+    pub(crate) mark: Option<Mark>,
+    pub(crate) level: Durability,
+    pub(crate) documents: Vec<Document>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) attachments: Vec<Attachment>,
+    /// The memory that it counts for, in bytes.
+    pub(crate) bytes: usize,
+}
+
+/// A state that the packer has packed, ready to be written.
+#[derive(Debug)]
+pub(crate) struct PackedView {
+    pub(crate) conversation: ConversationId,
+    pub(crate) key: i64,
+    pub(crate) seq: u64,
+    pub(crate) body: Vec<u8>,
+}
+
+impl PackedView {
+    /// Packs the state of the conversation with the key `key`.
+    pub(crate) fn of(key: i64, checkpoint: Checkpoint) -> Self {
+        let (seq, body) = (checkpoint.view.seq, views::pack(&checkpoint.view));
+        Self { conversation: checkpoint.row.conversation, key, seq, body }
+    }
+}
+
+/// Blocks that the packer has made of smaller ones, and those that they replace.
+#[derive(Debug)]
+pub(crate) struct Compacted {
+    pub(crate) conversation: ConversationId,
+    pub(crate) key: i64,
+    /// The keys of the rows that go.
+    pub(crate) instead_of: Vec<i64>,
+    /// The bytes of those rows.
+    pub(crate) bytes_before: u64,
+    /// The blocks that come in their place.
+    pub(crate) blocks: Vec<Block>,
+}
+
+/// A row of the table of events: the events from `first` to `last`, packed into `body`. They have `raw` bytes
+/// before compression.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    pub(crate) encoding: Encoding,
+    pub(crate) raw: usize,
+    pub(crate) body: Vec<u8>,
+}
+
+/// How the body of a block is encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    /// As the lines that were packed.
+    Plain,
+    /// Those lines, compressed with zlib.
+    Zlib,
+}
+
+impl Events {
+    /// Copies an append. The events are shared.
+    pub(crate) fn of(append: Append<'_>) -> Self {
+        let Append { conversation, after, envelopes, mark, level, documents, calls, attachments } = append;
+        let events: usize = envelopes.iter().map(|envelope| weigh(envelope)).sum();
+        let texts: usize =
+            documents.iter().map(|document| document.text.len() + document.name.len() + 128).sum();
+        let called: usize = calls.iter().map(|call| call.name.len() + 64).sum();
+        let results: usize = attachments.iter().map(|attachment| attachment.json.len()).sum();
+        Self {
+            conversation: conversation.clone(),
+            after: after.clone(),
+            envelopes: envelopes.to_vec(),
+            mark,
+            level,
+            bytes: 256 + events + texts + results + called,
+            documents,
+            calls,
+            attachments,
+        }
+    }
+}
+
+impl Op {
+    /// The conversation that it concerns; `None` if it concerns none or several.
+    pub(crate) fn conversation(&self) -> Option<&ConversationId> {
+        match self {
+            Self::Append(events) => Some(&events.conversation),
+            Self::Keep(checkpoint) => Some(&checkpoint.row.conversation),
+            Self::View(view) => Some(&view.conversation),
+            Self::Compact(compacted) => Some(&compacted.conversation),
+            Self::Remove(conversation) | Self::Rename(conversation, _) => Some(conversation),
+            Self::Adopt(adoption) => Some(&adoption.row.conversation),
+            // An import is not known by a name before it is complete.
+            Self::Stage(..) | Self::Abandon(_) | Self::Rows(_) | Self::Sync => None,
+        }
+    }
+
+    /// About the memory that it holds, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Append(events) | Self::Stage(_, events) => events.bytes,
+            Self::Adopt(adoption) => adoption.body.len(),
+            // The view shares its texts with the one in memory, and there is one for each conversation.
+            Self::Keep(checkpoint) => checkpoint.newest.iter().map(|envelope| weigh(envelope)).sum(),
+            Self::View(view) => view.body.len(),
+            Self::Compact(compacted) => compacted.blocks.iter().map(|block| block.body.len()).sum(),
+            Self::Rows(rows) => rows.len() * 512,
+            Self::Remove(_) | Self::Rename(..) | Self::Abandon(_) | Self::Sync => 64,
+        }
+    }
+
+    /// Whether it is written at once. Events are not: for those, whoever waits says so, see
+    /// [`crate::EventLog::hasten`].
+    pub(crate) fn is_urgent(&self) -> bool {
+        matches!(self, Self::Remove(_) | Self::Adopt(_) | Self::Sync)
+    }
+
+    /// How it gets into the database. `known` is what the queue had of its conversation before.
+    pub(crate) fn way(&self, known: Known) -> Way {
+        match self {
+            // The first events of a conversation are rows at once, so that it is listed and counted.
+            Self::Append(events) if events.after.seq > 0 && events.level < Durability::Synced => Way::Journal,
+            Self::Keep(_) if known == Known::Whole => Way::Aside,
+            Self::View(_)
+            | Self::Compact(_)
+            | Self::Rows(_)
+            | Self::Stage(..)
+            | Self::Abandon(_)
+            | Self::Rename(..) => Way::Aside,
+            Self::Append(_) | Self::Keep(_) | Self::Adopt(_) | Self::Remove(_) | Self::Sync => Way::Rows,
+        }
+    }
+
+    /// Whether it changes what searches and the figures of tools find.
+    pub(crate) fn is_found(&self) -> bool {
+        match self {
+            Self::Append(events) => !events.documents.is_empty() || !events.calls.is_empty(),
+            Self::Adopt(_) | Self::Remove(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Its name in the file of refused operations.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self::Append(_) => "events",
+            Self::Keep(_) | Self::View(_) => "state",
+            Self::Compact(_) => "blocks",
+            Self::Rows(_) => "list",
+            Self::Stage(..) | Self::Adopt(_) | Self::Abandon(_) => "import",
+            Self::Remove(_) => "removal",
+            Self::Rename(..) => "epoch",
+            Self::Sync => "sync",
+        }
+    }
+
+    /// Whether it must survive a loss of power.
+    pub(crate) fn is_synced(&self) -> bool {
+        match self {
+            Self::Append(events) => events.level == Durability::Synced,
+            // These are rare enough to be written with the greatest care always.
+            Self::Adopt(_) | Self::Sync => true,
+            _ => false,
+        }
+    }
+}
+
+impl Encoding {
+    /// The number in the database.
+    pub(crate) fn number(self) -> i64 {
+        match self {
+            Self::Plain => 0,
+            Self::Zlib => 1,
+        }
+    }
+
+    /// The encoding that has this number in the database.
+    pub(crate) fn of(number: i64) -> Option<Self> {
+        match number {
+            0 => Some(Self::Plain),
+            1 => Some(Self::Zlib),
+            _ => None,
+        }
+    }
+}

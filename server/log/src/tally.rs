@@ -1,0 +1,25 @@
+//! The number of conversations in the log, for those who ask often.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The number of conversations in the log. The writer updates it after each commit; everybody else only reads it.
+#[derive(Debug)]
+pub(crate) struct Tally(AtomicU64);
+
+impl Tally {
+    /// Begins with the number of conversations in the file.
+    pub(crate) fn new(count: u64) -> Self {
+        Self(AtomicU64::new(count))
+    }
+
+    /// Counts what a commit has made and removed.
+    pub(crate) fn commit(&self, made: u64, removed: u64) {
+        self.0.fetch_add(made, Ordering::Relaxed);
+        self.0.fetch_sub(removed, Ordering::Relaxed);
+    }
+
+    /// How many conversations there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
