@@ -1,4 +1,4 @@
-//! The agents of a conversation: who called whom, how each stands, and what the newest of its steps are.
+//! The agents of a conversation: which called which, the state of each, and its newest steps.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,39 +11,39 @@ use crate::format;
 use crate::latency::CallKey;
 use crate::preview;
 
-/// How deep agents stand under one another in the conversation; deeper ones show their path instead.
+/// The deepest level at which the conversation indents agents; deeper ones show their path instead.
 pub const DEPTH_MAX: usize = 3;
 
-/// Lines of what a sub-agent does now.
+/// The most lines that show what a sub-agent is doing.
 const TICKER_LINES: usize = 3;
 
 /// An agent in the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Branch {
-    /// Its run.
+    /// The run of the agent.
     pub run: RunId,
-    /// The sub-agent; nothing for the main one.
+    /// The sub-agent; `None` for the main agent.
     pub agent: Option<AgentId>,
-    /// How deep it stands; 0 for the main agent.
+    /// The level in the tree; 0 for the main agent.
     pub depth: usize,
-    /// Its name.
+    /// The name of the agent, or its id.
     pub name: String,
-    /// What it is to do.
+    /// The task of the agent, in one line.
     pub task: String,
-    /// How it stands.
+    /// The status of the agent.
     pub status: RunStatus,
-    /// Its own calls, by how they stand.
+    /// How many of its own calls are done, failed and open.
     pub counts: CallCounts,
     /// When it began and ended, in milliseconds since 1970.
     pub span: (u64, Option<u64>),
-    /// Tokens, where anybody said: of the run as a whole, of a sub-agent what it used itself.
+    /// The tokens used, if reported: by the whole run for the main agent, by the sub-agent alone otherwise.
     pub tokens: Option<u64>,
-    /// What the model cost, as far as it is known.
+    /// What the model calls cost, if known.
     pub cost: Option<Cost>,
 }
 
 impl Branch {
-    /// What it used, in a few words: `1.2k tok · $0.0042`; nothing where nobody said.
+    /// What the agent used, in short: `1.2k tok · $0.0042`; empty if nothing was reported.
     pub fn used(&self) -> String {
         let tokens = self.tokens.filter(|n| *n > 0).map(|n| format!("{} tok", format::count(n)));
         let cost = self.cost.map(format::cost);
@@ -51,7 +51,7 @@ impl Branch {
     }
 }
 
-/// All agents of `view`, each under the one that called it, down to `depth` levels.
+/// All agents of `view`, each after the agent that called it; only down to level `depth`, if that is set.
 pub fn tree(view: &View, depth: Option<usize>) -> Vec<Branch> {
     let mut branches = Vec::new();
     for (id, run) in &view.runs {
@@ -88,7 +88,8 @@ pub fn tree(view: &View, depth: Option<usize>) -> Vec<Branch> {
     branches
 }
 
-/// The children of an agent, the first of them at the end.
+/// The sub-agents that `agent` called, in reverse order, each with `level`: the caller takes them from the
+/// end.
 fn children<'a>(
     below: &HashMap<Option<&'a AgentId>, Vec<&'a AgentId>>,
     agent: Option<&'a AgentId>,
@@ -98,6 +99,7 @@ fn children<'a>(
     found.iter().rev().map(|child| (*child, level)).collect()
 }
 
+/// The branch of a sub-agent; `None` if the run has no such agent.
 fn branch(
     id: &RunId,
     run: &RunView,
@@ -120,6 +122,7 @@ fn branch(
     })
 }
 
+/// Adds a call to the counts. Cancelled and interrupted calls are not counted.
 fn count(counts: &mut CallCounts, tool: &ToolView) {
     let field = match tool.state {
         ToolState::Complete => &mut counts.done,
@@ -130,7 +133,8 @@ fn count(counts: &mut CallCounts, tool: &ToolView) {
     *field = field.saturating_add(1);
 }
 
-/// The agent that called `agent`. Only one that was there before it: agents that name each other have none.
+/// The agent that called `agent`. Only agents that began before it count, so that agents that name each other
+/// form no circle.
 fn parent_of<'a>(run: &'a RunView, agent: &AgentId) -> Option<&'a AgentId> {
     let (place, _, it) = run.agents.get_full(agent)?;
     let parent = it.parent.as_ref()?;
@@ -164,12 +168,12 @@ pub fn answer(run: &RunView, agent: &AgentId) -> String {
     run.parts.values().filter(is_its).map(|part| part.body.text.as_str()).collect()
 }
 
-/// The calls of one agent and of all below it.
+/// The calls of an agent and of all agents below it.
 pub fn calls_below(view: &View, of: &(RunId, AgentId)) -> HashSet<CallKey> {
     let (id, root) = of;
     let Some(run) = view.runs.get(id) else { return HashSet::new() };
     let mut inside: HashSet<&AgentId> = HashSet::from([root]);
-    // Those who call come before those whom they call.
+    // An agent comes before the agents that it calls.
     for agent in run.agents.keys() {
         if parent_of(run, agent).is_some_and(|parent| inside.contains(parent)) {
             inside.insert(agent);
@@ -180,7 +184,7 @@ pub fn calls_below(view: &View, of: &(RunId, AgentId)) -> HashSet<CallKey> {
     calls.map(|(tool, _)| (id.clone(), tool.clone())).collect()
 }
 
-/// The newest things that a sub-agent does, one a line, the newest last.
+/// The newest steps of a sub-agent, one per line, the newest last; at most `TICKER_LINES`.
 pub fn ticker(run: &RunView, flow: &Flow, agent: &AgentId) -> Vec<String> {
     let lane = flow.lane(Some(agent));
     let lines = lane.iter().rev().filter_map(|row| match &row.item {

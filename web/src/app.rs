@@ -1,4 +1,5 @@
-//! Putting the page together.
+//! The root of the page: it makes the store, draws the components and connects the effects that concern the
+//! whole page.
 
 use leptos::prelude::*;
 use model::ConversationId;
@@ -17,15 +18,15 @@ use crate::settings;
 use crate::speech::{self, Asking};
 use crate::store::{Store, Tab};
 
-/// Starts the page.
+/// Starts the page. Called once.
 pub fn start() {
     keep_panics();
     settings::apply();
     mount_to_body(App);
 }
 
-/// Leaves what a panic says in the window, where the script of `index.html` that shows the failure finds it: after a panic
-/// this program does not go on.
+/// Leaves the message of a panic in `window.fanlightPanic`, where the script of `index.html` finds and shows
+/// it. After a panic this program does not continue.
 fn keep_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let said = wasm_bindgen::JsValue::from(panic.to_string());
@@ -33,6 +34,7 @@ fn keep_panics() {
     }));
 }
 
+/// The page: the conversation alone or everything around it, depending on the address.
 #[component]
 fn App() -> impl IntoView {
     let is_bare = navigation::is_bare();
@@ -57,7 +59,7 @@ fn App() -> impl IntoView {
     });
     settle(store, navigation);
     look(store, navigation);
-    // It looks again at each painting, and is seldom another one.
+    // The memo runs at each painting; the title seldom changes.
     let title = Memo::new(move |_| title(store));
     Effect::new(move |_| {
         let title = title.get();
@@ -74,7 +76,7 @@ fn App() -> impl IntoView {
     browser::every(1_000, move || {
         store.set_now();
     });
-    // Two viewers that see the same have the same hash; so has the hub's snapshot.
+    // Two viewers with equal views have the same hash, and so does the hub's snapshot.
     browser::expose("fanlightViewHash", move || store.reading.view(model::snapshot::hash));
     keys::listen(store);
     if !is_bare {
@@ -84,7 +86,7 @@ fn App() -> impl IntoView {
     if is_bare { view! { <Bare /> }.into_any() } else { view! { <Full /> }.into_any() }
 }
 
-/// Shows what the address says of the conversation, once that is there.
+/// Shows what the address asks for (level, timeline, search, place, moment) once the conversation is loaded.
 fn look(store: Store, navigation: Navigation) {
     let wanted = RwSignal::new(None);
     let moment = RwSignal::new(None);
@@ -104,7 +106,7 @@ fn look(store: Store, navigation: Navigation) {
         store.panel.compared.set(looks.compare);
         wanted.set(looks.place);
         moment.set(looks.moment);
-        // The address that was gone to says nothing of how it is looked at.
+        // The address that the page navigated to does not say what is shown.
         browser::after(0, move || store.write_address(&route::KEPT));
     });
     Effect::new(move |_| {
@@ -123,7 +125,7 @@ fn look(store: Store, navigation: Navigation) {
         let is_shown = store.reading.conversation.with(|shown| *shown == navigation.conversation());
         if is_shown && store.reading.live.get() {
             wanted.set(None);
-            // The rows are made by the painting that goes on now.
+            // The painting that is going on makes the rows.
             browser::after(0, move || {
                 store.reveal_place(&place);
                 store.write_address(&route::PLACE);
@@ -132,11 +134,11 @@ fn look(store: Store, navigation: Navigation) {
     });
 }
 
-/// How long the page says that the first event has come, before it shows it; in milliseconds.
+/// How long the page says that the first event has arrived before it shows the conversation, in milliseconds.
 const FIRST_MS: i32 = 900;
 
-/// An address without a conversation shows the newest one: what runs first, else what was last heard of. When there was
-/// none, the reader waits for the first: then the page says that it has come.
+/// Opens a conversation when the address names none: a running one first, otherwise the one with the newest
+/// event. If there was none before, the page first says that the first event has arrived.
 fn settle(store: Store, navigation: Navigation) {
     Effect::new(move |was_empty: Option<bool>| {
         store.track_fleet();
@@ -167,13 +169,13 @@ fn settle(store: Store, navigation: Navigation) {
     });
 }
 
-/// Tells readers who listen what happened: politely that a run is over, at once that the link is lost or that a call needs
-/// approval.
+/// Announces events to screen readers: politely that a run is over; at once that the connection is lost or
+/// that a call needs approval.
 fn speak(store: Store) {
     Effect::new(move |was: Option<((Option<ConversationId>, u32), bool)>| {
         let looked = (store.reading.conversation.get(), store.reading.recordings.get());
         let now = (looked, store.reading.running.get());
-        // A tile of the wall that is looked at comes and goes without a word.
+        // A conversation that is shown in a tile of the wall opens and closes without an announcement.
         let is_told = !store.panel.wall.get_untracked() && store.replay.told.with_untracked(Option::is_none);
         if is_told && speech::has_ended(was.as_ref(), &now) {
             let status = store.reading.view(|view| view.runs.values().next_back().map(|run| run.status));

@@ -1,4 +1,4 @@
-//! The few things of the browser that several modules need.
+//! Functions of the browser that several modules need.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -10,38 +10,38 @@ use web_sys::{Document, EventTarget, HtmlElement, HtmlTextAreaElement, Response,
 
 use crate::search;
 
-/// The window of this page.
+/// The window of the page.
 pub(crate) fn window() -> Window {
     leptos::prelude::window()
 }
 
-/// The document of this page.
+/// The document of the page.
 pub(crate) fn document() -> Document {
     leptos::prelude::document()
 }
 
-/// Now by the browser's clock, in milliseconds since 1970.
+/// The browser's clock, in milliseconds since 1970.
 pub(crate) fn now_ms() -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "after 1970 and before 2^53")]
     let now = js_sys::Date::now() as u64;
     now
 }
 
-/// A time as the reader writes it: `12:04:31`.
+/// A time in the reader's locale and time zone: `12:04:31`.
 pub(crate) fn time_of_day(ms: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
     let date = js_sys::Date::new(&(ms as f64).into());
     date.to_locale_time_string("default").into()
 }
 
-/// A day and a time as the reader writes them: `22/11/2026, 12:04:31`.
+/// A date and time in the reader's locale and time zone: `22/11/2026, 12:04:31`.
 pub(crate) fn date_and_time(ms: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
     let date = js_sys::Date::new(&(ms as f64).into());
     date.to_locale_string("default", &JsValue::UNDEFINED).into()
 }
 
-/// A time of the reader's day to the millisecond: `12:04:31.203`.
+/// A time of the day in the reader's time zone, to the millisecond: `12:04:31.203`.
 pub(crate) fn moment_of_day(ms: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
     let date = js_sys::Date::new(&(ms as f64).into());
@@ -49,24 +49,24 @@ pub(crate) fn moment_of_day(ms: u64) -> String {
     format!("{hours:02}:{minutes:02}:{seconds:02}.{:03}", date.get_milliseconds())
 }
 
-/// A random number.
+/// A random number below 2^53.
 pub(crate) fn random() -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 2^53")]
     let random = (js_sys::Math::random() * 9_007_199_254_740_992.0) as u64;
     random
 }
 
-/// `http://127.0.0.1:4600`, or what the page came from.
+/// The origin of the page, such as `http://127.0.0.1:4600`.
 pub(crate) fn origin() -> String {
     window().location().origin().unwrap_or_default()
 }
 
-/// How wide the window is, in CSS pixels.
+/// The width of the window in CSS pixels.
 pub(crate) fn width() -> f64 {
     window().inner_width().ok().and_then(|width| width.as_f64()).unwrap_or(1440.0)
 }
 
-/// Gives the focus to the element with the id `id`.
+/// Focuses the element with the id `id`, if there is one.
 pub(crate) fn focus(id: &str) {
     let element = document().get_element_by_id(id).and_then(|it| it.dyn_into::<HtmlElement>().ok());
     if let Some(element) = element {
@@ -74,7 +74,7 @@ pub(crate) fn focus(id: &str) {
     }
 }
 
-/// Gives the focus back to `element`, wherever it stands: nothing scrolls.
+/// Focuses `element` again without scrolling to it.
 pub(crate) fn refocus(element: &HtmlElement) {
     let options = js_sys::Object::new();
     // A plain object takes any property.
@@ -85,7 +85,7 @@ pub(crate) fn refocus(element: &HtmlElement) {
     }
 }
 
-/// Gives the focus to the first element of `selector` below the one with the id `id`.
+/// Focuses the first element that matches `selector` inside the one with the id `id`.
 pub(crate) fn focus_in(id: &str, selector: &str) {
     let inside = document().get_element_by_id(id).and_then(|it| it.query_selector(selector).ok().flatten());
     if let Some(element) = inside.and_then(|it| it.dyn_into::<HtmlElement>().ok()) {
@@ -93,43 +93,44 @@ pub(crate) fn focus_in(id: &str, selector: &str) {
     }
 }
 
-/// Goes where a link of the page to `href` would go.
+/// Navigates as a click on a link to `href` would.
 pub(crate) fn follow_link(href: &str) {
     let link = document().create_element("a").ok().and_then(|it| it.dyn_into::<HtmlElement>().ok());
     let Some((link, body)) = link.zip(document().body()) else { return };
     if link.set_attribute("href", href).is_ok() && link.set_attribute("data-in", "").is_ok() {
-        // Only what stands in the document is heard there.
+        // Only clicks on elements of the document reach the listener.
         drop(body.append_child(&link));
         link.click();
         link.remove();
     }
 }
 
-/// A setting of this reader.
+/// A stored setting of this reader.
 pub(crate) fn setting(key: &str) -> Option<String> {
     window().local_storage().ok()??.get_item(&format!("fanlight.{key}")).ok()?
 }
 
-/// Keeps a setting of this reader. Browsers may refuse to (private windows); then it lasts as long as the page.
+/// Stores a setting of this reader. Browsers may refuse (in private windows); it is then lost when the page
+/// is closed.
 pub(crate) fn keep_setting(key: &str, value: &str) {
     if let Ok(Some(storage)) = window().local_storage() {
         drop(storage.set_item(&format!("fanlight.{key}"), value));
     }
 }
 
-/// Writes `address` into the address bar, without going anywhere.
+/// Replaces the address in the address bar without navigating.
 pub(crate) fn replace_address(address: &str) {
     if let Ok(history) = window().history() {
         drop(history.replace_state_with_url(&JsValue::NULL, "", Some(address)));
     }
 }
 
-/// What the hub has at `path`, or why not, for the reader.
+/// Fetches the text at `path` from the hub. The error is a sentence for the reader.
 pub(crate) async fn fetch_text(path: &str) -> Result<String, String> {
     text_of(window().fetch_with_str(path)).await
 }
 
-/// The events that the hub has at `path`, one a line, or why not, for the reader.
+/// Fetches the events at `path` from the hub, one per line. The error is a sentence for the reader.
 pub(crate) async fn fetch_lines(path: &str) -> Result<String, String> {
     let (init, headers) = (web_sys::RequestInit::new(), js_sys::Object::new());
     // A plain object takes any property.
@@ -138,7 +139,7 @@ pub(crate) async fn fetch_lines(path: &str) -> Result<String, String> {
     text_of(window().fetch_with_str_and_init(path, &init)).await
 }
 
-/// Lets the browser do what waits to be done.
+/// Yields to the browser: continues after its waiting tasks.
 pub(crate) async fn rest() {
     let promise = js_sys::Promise::new(&mut |done, _| {
         drop(window().set_timeout_with_callback_and_timeout_and_arguments_0(&done, 0));
@@ -146,6 +147,7 @@ pub(crate) async fn rest() {
     drop(JsFuture::from(promise).await);
 }
 
+/// The text of an answer. The error is a sentence for the reader.
 async fn text_of(asked: js_sys::Promise) -> Result<String, String> {
     let away = |_| "The hub cannot be reached.".to_owned();
     let answer = JsFuture::from(asked).await.map_err(away)?;
@@ -163,19 +165,20 @@ async fn text_of(asked: js_sys::Promise) -> Result<String, String> {
     }
 }
 
-/// Listens to `event` for as long as the page lives.
+/// Adds a listener for `event` that stays for as long as the page is open.
 pub(crate) fn listen<E: FromWasmAbi + 'static>(
     target: &EventTarget,
     event: &str,
     hear: impl FnMut(E) + 'static,
 ) {
     let hear = Closure::<dyn FnMut(E)>::new(hear);
-    // A target that takes no listeners does not exist among those that we have.
+    // Every target here takes listeners.
     drop(target.add_event_listener_with_callback(event, hear.as_ref().unchecked_ref()));
     hear.forget();
 }
 
-/// Listens as [`listen`] does, and promises not to stop what the event does: so that scrolling need not wait.
+/// Adds a listener as [`listen`] does, but as a passive one: it cannot prevent the default action, so that
+/// scrolling need not wait for it.
 pub(crate) fn watch<E: FromWasmAbi + 'static>(
     target: &EventTarget,
     event: &str,
@@ -189,14 +192,14 @@ pub(crate) fn watch<E: FromWasmAbi + 'static>(
     hear.forget();
 }
 
-/// Calls `work` before the next painting; several calls before it count as one.
+/// Calls a function before the next painting, once for all requests since the last one.
 pub(crate) struct OncePerFrame {
     is_asked: Rc<Cell<bool>>,
     closure: Closure<dyn FnMut()>,
 }
 
 impl OncePerFrame {
-    /// Nothing is called yet.
+    /// Nothing is called before [`ask`](Self::ask).
     pub(crate) fn new(mut work: impl FnMut() + 'static) -> Self {
         let is_asked = Rc::new(Cell::new(false));
         let asked = Rc::clone(&is_asked);
@@ -207,7 +210,7 @@ impl OncePerFrame {
         Self { is_asked, closure }
     }
 
-    /// Asks for the call.
+    /// Requests the call.
     pub(crate) fn ask(&self) {
         if !self.is_asked.replace(true) {
             let asked = window().request_animation_frame(self.closure.as_ref().unchecked_ref());
@@ -216,13 +219,13 @@ impl OncePerFrame {
     }
 }
 
-/// Calls `work` once before the next painting.
+/// Calls `work` once, before the next painting.
 pub(crate) fn before_paint(work: impl FnOnce() + 'static) {
     let work = Closure::once_into_js(work);
     drop(window().request_animation_frame(work.unchecked_ref()));
 }
 
-/// Calls `work` every `ms` milliseconds for as long as the page lives.
+/// Calls `work` every `ms` milliseconds for as long as the page is open.
 pub(crate) fn every(ms: i32, work: impl FnMut() + 'static) {
     let work = Closure::<dyn FnMut()>::new(work);
     let set =
@@ -237,7 +240,7 @@ pub(crate) fn after(ms: i32, work: impl FnOnce() + 'static) {
     drop(window().set_timeout_with_callback_and_timeout_and_arguments_0(work.unchecked_ref(), ms));
 }
 
-/// Puts `text` on the clipboard, byte for byte; `told` hears whether the browser did so.
+/// Writes `text` to the clipboard, byte for byte. `told` is called with whether that succeeded.
 pub(crate) fn copy(text: &str, told: impl FnOnce(bool) + 'static) {
     let navigator = window().navigator();
     let has_clipboard =
@@ -245,13 +248,13 @@ pub(crate) fn copy(text: &str, told: impl FnOnce(bool) + 'static) {
     if !has_clipboard {
         return told(copy_by_selection(text).unwrap_or(false));
     }
-    // Asked at once: browsers refuse what comes long after the reader's click.
+    // Asked at once: browsers refuse a request that comes long after the reader's click.
     let asked = navigator.clipboard().write_text(text);
     wasm_bindgen_futures::spawn_local(async move { told(JsFuture::from(asked).await.is_ok()) });
 }
 
-/// The way for pages that came over plain HTTP from another machine, where browsers hide the clipboard. The focus goes
-/// back to where it was.
+/// Copies through a selected text area: for pages loaded over plain HTTP from another machine, where browsers
+/// hide the clipboard. The focus returns to where it was.
 fn copy_by_selection(text: &str) -> Option<bool> {
     let document = document();
     let focused = document.active_element().and_then(|it| it.dyn_into::<HtmlElement>().ok());
@@ -269,7 +272,7 @@ fn copy_by_selection(text: &str) -> Option<bool> {
     done
 }
 
-/// Lets the console call `answer` as `window.name()`.
+/// Makes `answer` callable as `window.name()`, for the console and for tests.
 pub(crate) fn expose(name: &str, answer: impl Fn() -> String + 'static) {
     let function = Closure::<dyn Fn() -> String>::new(answer);
     // A window takes any new property.

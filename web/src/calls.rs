@@ -1,4 +1,4 @@
-//! The calls of a conversation as the panel lists them: which are shown, and in which order.
+//! The calls of a conversation as the panel lists them: the filter and the order.
 
 use indexmap::IndexMap;
 use model::event::{RunStatus, ToolState};
@@ -7,44 +7,44 @@ use model::{AgentId, ToolCallId, format};
 
 use crate::latency::{CallKey, Group, taken_ms};
 
-/// A call, as far as filters, orders and bars know it.
+/// A call with the properties that filters, orders and bars need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// The sub-agent that called it.
+    /// The sub-agent that called it; `None` for the main agent.
     pub agent: Option<AgentId>,
-    /// How it stands.
+    /// The state of the call.
     pub state: ToolState,
-    /// How long it took or takes, in milliseconds.
+    /// How long it took or has taken so far, in milliseconds.
     pub taken_ms: u64,
-    /// How large its result is, or what it has printed so far, in bytes.
+    /// The size of its result, or of its output so far, in bytes.
     pub bytes: u64,
-    /// Whether it takes longer than its tool usually does.
+    /// Whether it takes longer than calls of its tool usually do.
     pub is_slow: bool,
 }
 
-/// The calls, in the order in which they came.
+/// Calls by key, in the order in which they began.
 pub type Calls = IndexMap<CallKey, Call>;
 
 /// Which calls are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filter {
-    /// Those that execute.
+    /// Executing calls.
     Running,
-    /// Those that failed.
+    /// Failed calls.
     Failed,
-    /// Those that take longer than usual.
+    /// Calls that take longer than usual.
     Slow,
-    /// Those that wait for a person.
+    /// Calls that wait for a person.
     Approval,
 }
 
 impl Filter {
-    /// All, in order.
+    /// All filters, in the order of their chips.
     pub const ALL: [Self; 4] = [Self::Running, Self::Failed, Self::Slow, Self::Approval];
 
-    /// The word on its chip.
+    /// The label of the chip.
     pub fn word(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -54,7 +54,7 @@ impl Filter {
         }
     }
 
-    /// Whether `call` is one of them.
+    /// Whether the filter shows `call`.
     pub fn takes(self, call: &Call) -> bool {
         match self {
             Self::Running => call.state == ToolState::Executing,
@@ -68,10 +68,10 @@ impl Filter {
 /// The order of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sort {
-    /// By tool, each in order of start.
+    /// Grouped by tool, then by start.
     #[default]
     Tool,
-    /// The newest last.
+    /// By start, the oldest first.
     Start,
     /// The longest first.
     Duration,
@@ -80,10 +80,10 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// All, in order.
+    /// All orders, in the order of the list.
     pub const ALL: [Self; 4] = [Self::Tool, Self::Start, Self::Duration, Self::Size];
 
-    /// Its word in the list of orders.
+    /// The label in the list.
     pub fn word(self) -> &'static str {
         match self {
             Self::Tool => "by tool",
@@ -94,16 +94,16 @@ impl Sort {
     }
 }
 
-/// What the reader asked for.
+/// The filter and the order that the reader chose.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Wanted {
-    /// In these states only.
+    /// Only calls in this state, if set.
     pub filter: Option<Filter>,
-    /// Of this tool only.
+    /// Only calls of this tool, if set.
     pub tool: Option<String>,
-    /// Of this agent only; the main agent has no name.
+    /// Only calls of this agent, if set; `Some(None)` is the main agent.
     pub agent: Option<Option<AgentId>>,
-    /// In this order.
+    /// The order of the rows.
     pub sort: Sort,
 }
 
@@ -116,12 +116,13 @@ impl Wanted {
     }
 }
 
-/// The calls of `view` at the hub's time `now`; `groups` are those of the same view.
+/// The calls of `view`. `now` is the hub's time in milliseconds since 1970; `groups` must be those of the
+/// same view.
 pub fn calls(view: &View, groups: &[Group], now: u64) -> Calls {
     let groups: IndexMap<&str, &Group> = groups.iter().map(|group| (group.name.as_str(), group)).collect();
     let mut calls = Calls::new();
     for (run_id, run) in &view.runs {
-        // Of a run that nobody speaks for, nobody knows that its calls still run.
+        // Nobody knows whether the calls of a stalled run still execute.
         let now = run.stalled_at.map_or(now, |at| at.min(now));
         for (id, tool) in &run.tools {
             let name = tool.name.as_str();
@@ -143,6 +144,7 @@ pub fn calls(view: &View, groups: &[Group], now: u64) -> Calls {
     calls
 }
 
+/// The size of the result, or of the output so far.
 fn bytes(tool: &ToolView) -> u64 {
     match &tool.result {
         Some(result) => tool.result_ref.as_ref().map_or(result.as_str().len() as u64, |whole| whole.bytes),
@@ -150,8 +152,8 @@ fn bytes(tool: &ToolView) -> u64 {
     }
 }
 
-/// The rows of those `calls` that are `wanted`, in their order. With `held`, the rows that are there, these keep their
-/// places and new ones come after them.
+/// The rows of `calls` that are `wanted`, in its order. If `held` is set (the rows that are shown now), those
+/// rows keep their places and new ones follow.
 pub fn rows(calls: &Calls, wanted: &Wanted, held: Option<&[CallKey]>) -> Vec<CallKey> {
     let mut rows: Vec<(&CallKey, &Call)> = calls.iter().filter(|(_, call)| wanted.takes(call)).collect();
     match wanted.sort {
@@ -166,7 +168,8 @@ pub fn rows(calls: &Calls, wanted: &Wanted, held: Option<&[CallKey]>) -> Vec<Cal
     kept.chain(rows.filter(|key| !there.contains(key))).cloned().collect()
 }
 
-/// The attempts of a call before it, the first first: calls that its source gave the same id.
+/// The earlier attempts of a call, the first first: calls of the same tool to which the source gave the same
+/// id.
 pub fn earlier_attempts(run: &RunView, id: &ToolCallId) -> Vec<ToolCallId> {
     let Some(tool) = run.tools.get(id) else { return Vec::new() };
     let Some(given) = tool.given_id.as_deref() else { return Vec::new() };
@@ -177,7 +180,8 @@ pub fn earlier_attempts(run: &RunView, id: &ToolCallId) -> Vec<ToolCallId> {
     same.map(|(id, _)| id.clone()).collect()
 }
 
-/// The times of a call in short: `started 12:04:11.203 · queue 40 ms · run 1.2 s`. `clock` tells a time of the day.
+/// The times of a call, in short: `started 12:04:11.203 · queue 40 ms · run 1.2 s`. `clock` formats
+/// milliseconds since 1970 as a time of the day.
 pub fn times(tool: &ToolView, clock: impl Fn(u64) -> String) -> String {
     let started_at = tool.executing_at.or(tool.pending_at).unwrap_or(tool.started_at);
     let started = (started_at > 0).then(|| format!("started {}", clock(started_at)));
@@ -187,8 +191,8 @@ pub fn times(tool: &ToolView, clock: impl Fn(u64) -> String) -> String {
     [started, queue, run, by].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// What stands where the result of a call would. `run` and `ended` are how its run stands, and the time of the day when it
-/// ended.
+/// The text shown in place of a missing result. `run` is the status of the call's run; `ended` is the time of
+/// the day at which the run ended.
 pub fn no_result(state: ToolState, run: RunStatus, ended: Option<&str>) -> String {
     let at = |words: &str| ended.map(|time| format!(" {words} at {time}.")).unwrap_or_default();
     match state {

@@ -1,4 +1,5 @@
-//! Two conversations beside each other: how much of their beginning is the same, and what could be compared with what.
+//! Compares two conversations: how much of their beginnings is the same, where they part, and which ones can
+//! be compared.
 
 use indexmap::IndexMap;
 use model::ConversationId;
@@ -9,13 +10,14 @@ use model::view::{Item, RunView, ToolView, TopItem, View};
 use crate::fleet::status_word;
 use crate::format;
 
-/// How many messages and runs at the beginning of two conversations are the same, as far as readers are concerned: what
-/// was said, called and came of it, not when.
+/// How many messages and runs at the beginnings of two conversations are the same. Only content counts
+/// (messages, calls, results), not times or ids.
 pub fn common(one: &View, other: &View) -> usize {
     let pairs = one.items.iter().zip(&other.items);
     pairs.take_while(|(a, b)| is_same(one, a, other, b)).count()
 }
 
+/// Whether two items of the conversations have the same content.
 fn is_same(one: &View, a: &TopItem, other: &View, b: &TopItem) -> bool {
     match (a, b) {
         (TopItem::Message(a), TopItem::Message(b)) => match (one.messages.get(a), other.messages.get(b)) {
@@ -30,14 +32,17 @@ fn is_same(one: &View, a: &TopItem, other: &View, b: &TopItem) -> bool {
     }
 }
 
+/// Whether two runs ended alike with the same steps.
 fn is_same_run(a: &RunView, b: &RunView) -> bool {
     a.status == b.status && a.items.len() == b.items.len() && steps_in_common(a, b) == a.items.len()
 }
 
+/// How many steps at the beginnings of two runs are the same.
 fn steps_in_common(a: &RunView, b: &RunView) -> usize {
     a.items.iter().zip(&b.items).take_while(|(x, y)| is_same_step((a, x), (b, y))).count()
 }
 
+/// Whether two steps have the same content. Sub-agents and notes always do.
 fn is_same_step((a, x): (&RunView, &Item), (b, y): (&RunView, &Item)) -> bool {
     match (x, y) {
         (Item::Part(x), Item::Part(y)) => match (a.parts.get(x), b.parts.get(y)) {
@@ -53,7 +58,7 @@ fn is_same_step((a, x): (&RunView, &Item), (b, y): (&RunView, &Item)) -> bool {
     }
 }
 
-/// What is another one in two calls of the same tool.
+/// What differs between two calls of the same tool; `None` if nothing does.
 fn other_of_call(x: &ToolView, y: &ToolView) -> Option<&'static str> {
     if x.arguments.text != y.arguments.text {
         Some("other arguments")
@@ -66,8 +71,8 @@ fn other_of_call(x: &ToolView, y: &ToolView) -> Option<&'static str> {
     }
 }
 
-/// Where two conversations part that have the first `same` messages and runs in common, in words; nothing where they do
-/// not.
+/// A sentence on where two conversations part that share the first `same` messages and runs; `None` if they
+/// are equal.
 pub fn parting(one: &View, other: &View, same: usize) -> Option<String> {
     let (a, b) = (one.items.get(same), other.items.get(same));
     Some(match (a, b) {
@@ -82,6 +87,7 @@ pub fn parting(one: &View, other: &View, same: usize) -> Option<String> {
     })
 }
 
+/// A sentence on where two runs part.
 fn parting_of_runs(a: &RunView, b: &RunView) -> String {
     let steps = steps_in_common(a, b);
     let after = match steps {
@@ -114,7 +120,7 @@ fn parting_of_runs(a: &RunView, b: &RunView) -> String {
     format!("{after}: {what}.")
 }
 
-/// What a step is, in a word or two.
+/// The kind of a step, in a word or two.
 fn kind(run: &RunView, item: Option<&Item>) -> String {
     match item {
         None => "the end".to_owned(),
@@ -128,21 +134,21 @@ fn kind(run: &RunView, item: Option<&Item>) -> String {
     }
 }
 
-/// What a conversation took from some place on.
+/// Totals of a conversation from some item on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// Calls.
+    /// How many calls there were.
     pub calls: usize,
-    /// Of them, failed.
+    /// How many of the calls failed.
     pub failed: usize,
-    /// How long its runs took that are over, in milliseconds.
+    /// The duration of its finished runs together, in milliseconds.
     pub busy_ms: u64,
-    /// Tokens.
+    /// The tokens and the cost.
     pub usage: Usage,
 }
 
 impl Tally {
-    /// Behind the first `same` messages and runs.
+    /// The totals after the first `same` messages and runs.
     pub fn of(view: &View, same: usize) -> Self {
         let mut tally = Self::default();
         let runs = view.items.iter().skip(same).filter_map(|item| match item {
@@ -160,7 +166,7 @@ impl Tally {
         tally
     }
 
-    /// In a line.
+    /// The totals in one line.
     pub fn words(self) -> String {
         let mut words = vec![format::counted(self.calls, "call")];
         if self.failed > 0 {
@@ -178,15 +184,15 @@ impl Tally {
     }
 }
 
-/// What all runs of a conversation have used.
+/// The usage of all runs of a conversation together.
 pub fn spent(view: &View) -> Usage {
     view.runs.values().filter_map(|run| run.usage).fold(Usage::default(), Usage::plus)
 }
 
-/// Most forks of forks that are followed to their origin.
+/// The most forks that are followed from a conversation to its origin.
 const FORKS_MAX: usize = 64;
 
-/// The conversation that everything was forked from which `id` goes back to, as far as the list knows.
+/// The conversation from which `id` was forked, directly or through other forks, as far as the list knows.
 pub fn origin<'a>(
     id: &'a ConversationId,
     rows: &'a IndexMap<ConversationId, ConversationRow>,
@@ -195,7 +201,8 @@ pub fn origin<'a>(
     std::iter::successors(Some(id), from).take(FORKS_MAX).last().unwrap_or(id)
 }
 
-/// What `id` can be compared with, and whether it goes back to the same first: those first, each group in its order.
+/// The conversations that `id` can be compared with, each with whether it has the same origin. Those with the
+/// same origin come first; within each group the newest is first.
 pub fn choices<'a>(
     id: &ConversationId,
     rows: &'a IndexMap<ConversationId, ConversationRow>,

@@ -1,4 +1,4 @@
-//! What the page is made of. Components draw what the store holds; they never see the session.
+//! The components of the page. They draw what the store holds and never see the session.
 
 mod agent;
 mod agents;

@@ -1,5 +1,8 @@
-//! What was commanded on this page and what became of it, what is written and not sent yet, and which agents there are to
-//! command. Commands that have no answer yet are given again on a new socket: the hub does none of them twice.
+//! The commands given on this page and their results, drafts of messages, and the agents that take commands.
+//!
+//! Commands without an answer are sent again on a new socket; the hub executes none of them twice.
+//!
+//! `turns` reads turns and names new conversations.
 
 use std::collections::HashMap;
 
@@ -14,25 +17,25 @@ mod turns;
 
 pub use turns::{name_for, turn, turn_after};
 
-/// Most commands that are remembered without an answer.
+/// The most commands that are kept without an answer; the oldest is dropped.
 const WAITING_MAX: usize = 64;
 
-/// Most conversations of which a draft is kept.
+/// The most conversations whose drafts are kept; the oldest is dropped.
 const DRAFTS_MAX: usize = 64;
 
-/// An agent that can be asked, as `GET /v1/agents` tells of it.
+/// An agent of the hub, from `GET /v1/agents`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Agent {
-    /// Its name.
+    /// The name of the agent.
     pub name: String,
     /// The dialect of its runs.
     pub dialect: String,
-    /// Its model, where the hub knows it.
+    /// Its model, if the hub knows it.
     #[serde(default)]
     pub model: Option<String>,
 }
 
-/// The agents in the answer of `GET /v1/agents`; none where it is something else.
+/// The agents in an answer of `GET /v1/agents`; empty if it cannot be read.
 pub fn agents(answer: &str) -> Vec<Agent> {
     #[derive(Deserialize)]
     struct List {
@@ -41,7 +44,8 @@ pub fn agents(answer: &str) -> Vec<Agent> {
     serde_json::from_str(answer).map_or_else(|_| Vec::new(), |list: List| list.agents)
 }
 
-/// Whether the run is one of these agents of the hub: only those take commands. Anybody can use their names.
+/// Whether a run belongs to one of these agents of the hub; only those take commands. The name alone is not
+/// enough, since any publisher can use it.
 pub fn is_ours(run: &RunView, agents: &[Agent]) -> bool {
     if !run.own {
         return false;
@@ -52,19 +56,20 @@ pub fn is_ours(run: &RunView, agents: &[Agent]) -> bool {
     agents.iter().any(is_of)
 }
 
-/// Whether the hub itself does the run: only then it knows when a model is asked again.
+/// Whether the hub itself executes the run; only then it knows when a model is asked again.
 pub fn is_own(run: &RunView) -> bool {
     run.own && run.dialect.as_deref() == Some("runner")
 }
 
-/// The newest run that these agents do, while it goes on.
+/// The newest active run of these agents, among the last 16 runs.
 pub fn going<'a>(view: &'a View, agents: &[Agent]) -> Option<&'a RunId> {
     let mut newest = view.runs.iter().rev().take(16);
     newest.find(|(_, run)| is_ours(run, agents) && run.is_running()).map(|(id, _)| id)
 }
 
-/// The agent that is to answer in a conversation: the one that was `chosen` there, else who answered there last; where nothing has
-/// run yet, the first. Nobody where agents elsewhere have answered so far: who goes on in their place is for the reader to choose.
+/// The agent that is to answer in a conversation: the `chosen` one, otherwise the one that answered last; the
+/// first agent if nothing has run yet. `None` if only agents elsewhere have answered: the reader must choose
+/// who takes their place.
 pub fn answers<'a>(agents: &'a [Agent], chosen: Option<&str>, view: &View) -> Option<&'a str> {
     let last =
         || view.runs.values().rev().find(|run| is_ours(run, agents)).and_then(|run| run.name.as_deref());
@@ -74,50 +79,54 @@ pub fn answers<'a>(agents: &'a [Agent], chosen: Option<&str>, view: &View) -> Op
     found.map(|agent| agent.name.as_str())
 }
 
-/// Where a command was given, and so where what became of it is shown.
+/// The place on the page where a command was given, and where its result is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum At {
-    /// Below the conversation.
+    /// The composer of a conversation.
     Composer(ConversationId),
-    /// At a run: to stop it, or to let it go on.
+    /// A run, to stop or to resume it.
     Run(RunId),
-    /// At a call that waits for consent.
+    /// A call that waits for consent.
     Call(RunId, ToolCallId),
-    /// At a message.
+    /// A message of the user.
     Message(MessageId),
 }
 
-/// A command without an answer.
+/// A command that has no answer yet, or whose message is not in the conversation yet.
 #[derive(Debug)]
 struct Given {
     at: At,
     conversation: ConversationId,
     command: Command,
-    /// How many messages the conversation had.
+    /// How many messages the conversation had when the command was given.
     messages: usize,
     /// Whether the hub has done it.
     is_done: bool,
 }
 
-/// See the head of this file.
+/// Commands without an answer, refusals, and drafts. It survives a lost connection, not a reload of the page.
 #[derive(Debug, Default)]
 pub struct Control {
+    /// Commands, in the order in which they were given.
     given: Vec<Given>,
+    /// Why the last command at a place was refused.
     refused: HashMap<At, String>,
+    /// Drafts by conversation; `None` is a new one.
     drafts: Vec<(Option<ConversationId>, String)>,
 }
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Came {
     /// Where it was given.
     pub at: At,
-    /// What was done; nothing where it was refused.
+    /// What was done; `None` if it was refused.
     pub done: Option<Done>,
 }
 
 impl Control {
-    /// Gives a command, which is called `id`. `view` is the conversation as it is. The frame to send.
+    /// Records a command with the id `id` and returns the frame to send. `view` is the conversation as it is
+    /// now.
     pub fn give(
         &mut self,
         at: At,
@@ -138,7 +147,7 @@ impl Control {
         frame
     }
 
-    /// Takes what the hub answers; nothing where that is no answer to a command of this page.
+    /// Takes an answer of the hub. `None` if it is not the answer to a command of this page.
     pub fn take(&mut self, frame: &ServerFrame) -> Option<Came> {
         let id = match frame {
             ServerFrame::Done(done) => &done.id,
@@ -149,7 +158,7 @@ impl Control {
         if let ServerFrame::Refused { code, message, .. } = frame {
             let Given { at, conversation, command, .. } = self.given.remove(place);
             if let (At::Composer(_), CommandAction::Say { text, .. }) = (&at, command.deed) {
-                // What was not said is there to be said again.
+                // The text of a refused message returns to the draft.
                 let draft = self.draft(Some(&conversation));
                 let both = if draft.is_empty() { text } else { format!("{text}\n\n{draft}") };
                 self.keep_draft(Some(&conversation), &both);
@@ -162,13 +171,13 @@ impl Control {
         given.is_done = true;
         let at = given.at.clone();
         if !matches!(given.command.deed, CommandAction::Say { .. }) {
-            // A message stands here until the true one is there.
+            // A message stays until it is in the conversation.
             self.given.remove(place);
         }
         Some(Came { at, done: Some(done.clone()) })
     }
 
-    /// What to send again on a new socket.
+    /// The frames to send again on a new socket.
     pub fn again(&self) -> Vec<ClientFrame> {
         let waiting = self.given.iter().filter(|given| !given.is_done);
         waiting
@@ -179,17 +188,17 @@ impl Control {
             .collect()
     }
 
-    /// Whether a command that was given there has no answer yet.
+    /// Whether a command given at this place has no answer yet.
     pub fn is_waiting(&self, at: &At) -> bool {
         self.given.iter().any(|given| given.at == *at && !given.is_done)
     }
 
-    /// Why the last command that was given there was not done.
+    /// Why the last command given at this place was refused, if it was.
     pub fn trouble(&self, at: &At) -> Option<&str> {
         self.refused.get(at).map(String::as_str)
     }
 
-    /// What was said in `conversation` and is not among its messages yet.
+    /// The messages sent to `conversation` that are not in it yet.
     pub fn unheard(&self, conversation: &ConversationId, view: &View) -> Vec<String> {
         let said = self.given.iter().filter(|given| given.conversation == *conversation);
         let said = said.filter(|given| !is_heard(given, view));
@@ -200,13 +209,13 @@ impl Control {
         .collect()
     }
 
-    /// What is written and not sent; without a conversation, for a new one.
+    /// The text that is written but not sent; `None` is a new conversation.
     pub fn draft(&self, conversation: Option<&ConversationId>) -> String {
         let found = self.drafts.iter().find(|(of, _)| of.as_ref() == conversation);
         found.map(|(_, text)| text.clone()).unwrap_or_default()
     }
 
-    /// Keeps what is written.
+    /// Stores a draft. An empty text removes it.
     pub fn keep_draft(&mut self, conversation: Option<&ConversationId>, text: &str) {
         self.drafts.retain(|(of, _)| of.as_ref() != conversation);
         if !text.is_empty() {
@@ -217,19 +226,20 @@ impl Control {
         }
     }
 
+    /// Forgets messages that are in the conversation now.
     fn tidy(&mut self, view: &View, conversation: &ConversationId) {
         self.given
             .retain(|given| !given.is_done || given.conversation != *conversation || !is_heard(given, view));
     }
 }
 
-/// Whether what was said is among the messages that came since.
+/// Whether the message is among those that were added since the command.
 fn is_heard(given: &Given, view: &View) -> bool {
     let CommandAction::Say { text, .. } = &given.command.deed else { return true };
     view.messages.values().skip(given.messages).any(|message| message.text == text.as_str())
 }
 
-/// Why something was not done, and what to do.
+/// The refusal in words, with advice.
 fn words(code: ErrorCode, message: &str) -> String {
     if code == ErrorCode::ConsentMismatch {
         return "The arguments changed; look again.".to_owned();
@@ -253,23 +263,23 @@ fn words(code: ErrorCode, message: &str) -> String {
     if advice.is_empty() { format!("{message}.") } else { format!("{message}. {advice}") }
 }
 
-/// How the id of a call begins that is a question of an agent elsewhere, about no call of its own.
+/// The prefix of the ids of calls that are questions of a remote agent.
 const QUESTION: &str = "question-";
 
-/// Whether a call of `run` is a question: its answer may be anything.
+/// Whether a call of `run` is a question of a remote agent, whose answer may be any value.
 pub fn is_question(run: &RunView, tool: &ToolCallId) -> bool {
     run.own && !is_own(run) && tool.as_str().starts_with(QUESTION)
 }
 
-/// What somebody has answered to a question: JSON where it is JSON, else the words.
+/// The answer to a question: a JSON value if the text is JSON, otherwise the text.
 pub fn answer(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap_or_else(|_no_json| text.trim().into())
 }
 
-/// The arguments that somebody has edited, or what is wrong with them.
+/// Parses edited arguments.
 ///
 /// # Errors
-/// In words for who edits.
+/// Says what is wrong, in words for the reader.
 pub fn edited(text: &str) -> Result<serde_json::Value, String> {
     match serde_json::from_str(text) {
         Ok(value @ serde_json::Value::Object(_)) => Ok(value),

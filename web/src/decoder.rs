@@ -1,6 +1,7 @@
-//! The module that decodes recordings and matches patterns (the crate `decoder`): a program of its own beside the page's,
-//! fetched when the first recording is opened or the first pattern is typed. Most readers do neither, and the dialects
-//! alone are a third of everything.
+//! Loads and calls the decoder module (the crate `decoder`), a WebAssembly program beside the page's own.
+//!
+//! It is fetched when the first recording is opened or the first pattern is typed. Most readers do neither,
+//! and the dialects alone are a third of the page.
 
 use std::ops::Range;
 
@@ -11,18 +12,18 @@ use web_sys::Event;
 
 use crate::browser;
 
-/// What the module puts into the window, and the event that says so.
+/// The name of the module's object in the window, and of the event that announces it.
 const NAME: &str = "fanlightDecoder";
 
-/// What a reader is told who opens a recording, or types a pattern, while the hub is away.
+/// Why a recording cannot be opened or a pattern cannot be used while the module cannot be fetched.
 const AWAY: &str = "the part of the page that does this cannot be loaded; is the hub away?";
 
-/// The module, loaded. It reads one recording at a time, and keeps one pattern.
+/// The loaded module. It holds one recording and one pattern at a time.
 #[derive(Clone)]
 pub(crate) struct Decoder(Object);
 
 impl Decoder {
-    /// The module; fetched at the first call, and again where that failed.
+    /// The module. It is fetched by the first call, and again after a failure.
     pub(crate) async fn load() -> Result<Self, String> {
         if let Some(loaded) = Self::loaded() {
             return Ok(loaded);
@@ -37,38 +38,38 @@ impl Decoder {
         Self::loaded().ok_or_else(|| AWAY.to_owned())
     }
 
-    /// The module, where it was fetched before.
+    /// The module, if it is loaded.
     pub(crate) fn loaded() -> Option<Self> {
         Reflect::get(&browser::window(), &NAME.into()).ok()?.dyn_into().ok().map(Self)
     }
 
-    /// The dialect that a recording with this beginning speaks; empty when nobody knows.
+    /// The dialect of a recording that begins with `bytes`; empty if unknown.
     pub(crate) fn detect(&self, bytes: &[u8]) -> String {
         self.call("detect", &Uint8Array::from(bytes)).as_string().unwrap_or_default()
     }
 
-    /// Begins a recording in `dialect`; false when there is no such dialect.
+    /// Begins a recording in `dialect`, which replaces an earlier one. False if there is no such dialect.
     pub(crate) fn open(&self, dialect: &str) -> bool {
         self.call("open", &dialect.into()).is_truthy()
     }
 
-    /// The events that the next bytes complete, one a line.
+    /// The events that the next bytes complete, as JSON lines.
     pub(crate) fn feed(&self, bytes: &[u8]) -> String {
         self.call("feed", &Uint8Array::from(bytes)).as_string().unwrap_or_default()
     }
 
-    /// The events that the end completes.
+    /// The events that the end of the recording completes, as JSON lines.
     pub(crate) fn end(&self) -> String {
         self.call("end", &JsValue::UNDEFINED).as_string().unwrap_or_default()
     }
 
-    /// Puts a pattern in; what is wrong with it, empty when it is well.
+    /// Compiles a pattern, which replaces an earlier one. Returns what is wrong with it; empty if nothing is.
     pub(crate) fn pattern(&self, source: &str) -> String {
         self.call("pattern", &source.into()).as_string().unwrap_or_default()
     }
 
-    /// Where the pattern stands in `text`, in bytes, and whether the text was searched to its end before `deadline`, in
-    /// milliseconds since 1970.
+    /// The byte ranges in `text` that match the pattern, and whether the text was searched to its end before
+    /// `deadline`, in milliseconds since 1970.
     pub(crate) fn places(&self, text: &str, deadline: u64) -> (bool, Vec<Range<usize>>) {
         #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
         let deadline = deadline as f64;
@@ -80,17 +81,19 @@ impl Decoder {
         (numbers.first() == Some(&1), ranges.collect())
     }
 
+    /// Calls a function of the module with one argument.
     fn call(&self, name: &str, argument: &JsValue) -> JsValue {
         self.apply(name, &Array::of1(argument))
     }
 
+    /// Calls a function of the module; `undefined` if that fails.
     fn apply(&self, name: &str, arguments: &Array) -> JsValue {
         let function = Reflect::get(&self.0, &name.into()).ok().and_then(|it| it.dyn_into::<Function>().ok());
         function.and_then(|it| it.apply(&JsValue::NULL, arguments).ok()).unwrap_or(JsValue::UNDEFINED)
     }
 }
 
-/// Adds the script that the page's head names; `failed` is called when it does not come.
+/// Adds the script that a `meta` element of the page names. `failed` is called if it cannot be loaded.
 fn add_script(failed: &Function) -> Option<()> {
     let document = browser::document();
     let named = document.query_selector("meta[name=decoder]").ok()??;

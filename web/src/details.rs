@@ -1,4 +1,4 @@
-//! What is known of a conversation and stands nowhere else on the page: facts in words, under heads.
+//! The facts of the Details tab, in words, under headings.
 
 use model::anomaly::{Anomalies, AnomalyCode};
 use model::event::Usage;
@@ -10,20 +10,20 @@ use crate::link::Status;
 use crate::model::Model;
 use crate::{format, preview};
 
-/// Most runs that are told of.
+/// The most runs that are listed; the newest are.
 const RUNS_MAX: usize = 20;
 
-/// Most agents of one run whose models are looked at.
+/// The most agents of a run whose models are listed.
 const AGENTS_MAX: usize = 64;
 
-/// What a fact is called, and the fact.
+/// The name of a fact, and the fact.
 pub type Fact = (&'static str, String);
 
-/// A head, and the facts under it.
+/// A heading, and the facts under it.
 pub type Section = (String, Vec<Fact>);
 
-/// What is told of `model`. `name` is that of what is looked at, `now` the time that the page shows, `time` writes a
-/// moment; both in milliseconds since 1970.
+/// The facts of `model`. `name` is the title of the conversation or recording; `now` is the moment that the
+/// page shows, in milliseconds since 1970; `time` formats such a moment.
 pub fn sections(model: &Model, name: String, now: u64, time: fn(u64) -> String) -> Vec<Section> {
     let view = model.view();
     let first = match view.items.first() {
@@ -31,7 +31,7 @@ pub fn sections(model: &Model, name: String, now: u64, time: fn(u64) -> String) 
         Some(TopItem::Run(id)) => view.runs.get(id).map(|run| run.started_at),
         None => None,
     };
-    // The past ends with its moment.
+    // A replay ends with its moment.
     let last = if model.replay().is_some() { Some(now) } else { model.event_at() };
     let life = model.position().map(|position| position.epoch.to_string());
     let mut sections = vec![(
@@ -57,8 +57,8 @@ pub fn sections(model: &Model, name: String, now: u64, time: fn(u64) -> String) 
     sections
 }
 
-/// What is known of the link, which stands as `status` says; nothing of a recording, which has none. Only so many of its
-/// returns are kept, and none of other pages: where none is, nothing more is said.
+/// The facts about the connection; `None` for a recording. The model keeps a limited number of reconnections,
+/// and those of this page only; if it has none, the text says so.
 pub fn link(model: &Model, status: &Status, time: fn(u64) -> String) -> Option<Section> {
     model.conversation()?;
     let away = match status {
@@ -72,28 +72,30 @@ pub fn link(model: &Model, status: &Status, time: fn(u64) -> String) -> Option<S
     Some(("Connection".to_owned(), vec![("link", words)]))
 }
 
-/// Those of `facts` that say something.
+/// The facts that have a value.
 fn told<const N: usize>(facts: [(&'static str, Option<String>); N]) -> Vec<Fact> {
     let said = facts.into_iter().filter_map(|(name, fact)| Some((name, fact?)));
     said.filter(|(_, fact)| !fact.is_empty()).collect()
 }
 
-/// A moment; nothing where a recording has no times.
+/// A moment, formatted; `None` for 0, which recordings without times have.
 fn moment(at: Option<u64>, time: fn(u64) -> String) -> Option<String> {
     at.filter(|at| *at > 0).map(time)
 }
 
-/// Where the page stands: `epoch:seq`, and where the hub is when that is further.
+/// The position `epoch:seq`, with the hub's newest event if the page is behind it.
 fn place(life: Option<String>, seq: Seq, head: Seq) -> String {
     let at = life.map_or_else(|| format::grouped(seq), |life| format!("{life}:{seq}"));
     if head > seq { format!("{at}, the newest is {head}") } else { at }
 }
 
+/// How many runs and messages the view holds.
 fn extent(view: &View) -> String {
     let (runs, messages) = (view.runs.len(), view.messages.len());
     format!("{} · {}", format::counted(runs, "run"), format::counted(messages, "message"))
 }
 
+/// The facts of a run.
 fn facts(id: &RunId, run: &RunView, now: u64, time: fn(u64) -> String) -> Vec<Fact> {
     let stalled = run.stalled_at.filter(|_| run.is_running());
     let state = if stalled.is_some() { "stalled" } else { status_word(run.status) };
@@ -120,7 +122,7 @@ fn facts(id: &RunId, run: &RunView, now: u64, time: fn(u64) -> String) -> Vec<Fa
     ])
 }
 
-/// The run's own model, and those of its agents that are others.
+/// The models of the run and of its agents, each once.
 fn models(run: &RunView) -> String {
     let mut names: Vec<String> = Vec::new();
     let of_agents = run.agents.values().take(AGENTS_MAX).filter_map(|agent| agent.model.as_deref());
@@ -132,6 +134,7 @@ fn models(run: &RunView) -> String {
     names.join(", ")
 }
 
+/// Token counts, in words. Reasoning and cached tokens only if there are any.
 fn tokens(usage: &Usage) -> String {
     let counts = [
         (usage.input_tokens, "in"),
@@ -144,7 +147,7 @@ fn tokens(usage: &Usage) -> String {
     words.collect::<Vec<_>>().join(" · ")
 }
 
-/// What was noted of the stream, the first of it in full.
+/// The anomalies of the stream: how many, and the first ones in full.
 fn oddities(noted: &Anomalies) -> Vec<Fact> {
     let first = noted.first.iter().map(|it| (odd(it.code), preview::one_line(&it.detail)));
     let words = match noted.total.saturating_sub(noted.first.len() as u64) {
@@ -155,7 +158,7 @@ fn oddities(noted: &Anomalies) -> Vec<Fact> {
     std::iter::once(("noted", words)).chain(first).collect()
 }
 
-/// What was odd, in words.
+/// The kind of an anomaly, in words.
 fn odd(code: AnomalyCode) -> &'static str {
     match code {
         AnomalyCode::Malformed => "broken input",

@@ -1,4 +1,8 @@
-//! Texts as elements, built by hand: a text that grows a thousand times a second must touch only its end.
+//! Texts as DOM elements, built without Leptos: a text that grows a thousand times a second may touch only
+//! its end.
+//!
+//! `markdown` and `plain` show texts, `nodes` and `code` build blocks, `highlight` marks hits, `pattern`
+//! matches patterns, and `image` and `embed` show foreign content.
 
 mod code;
 mod embed;
@@ -19,7 +23,7 @@ use web_sys::{Element, HtmlElement};
 
 use crate::browser::document;
 
-/// A new element. The names are ours, so that the browser knows them all.
+/// A new element. The names are constants that every browser knows.
 fn element(name: &str, class: &str) -> Element {
     let made = document().create_element(name);
     let element =
@@ -30,14 +34,15 @@ fn element(name: &str, class: &str) -> Element {
     element
 }
 
-/// The mark at the end of a text that grows.
+/// The caret at the end of a growing text.
 fn caret() -> HtmlElement {
     let caret = element("span", "caret");
     drop(caret.set_attribute("aria-hidden", "true"));
     caret.unchecked_into()
 }
 
-/// Makes the text node `node` hold `text`; where it grew, only the new end crosses into the browser.
+/// Sets the text of `node`, which held `old`. If the text only grew, only the new end is passed to the
+/// browser.
 fn update_text(node: &web_sys::Text, old: &str, text: &str) {
     match text.strip_prefix(old) {
         Some("") => {}

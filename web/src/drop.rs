@@ -1,5 +1,5 @@
-//! Recordings of the reader's own: a file that is dropped on the page, or chosen, is read piece by piece and decoded
-//! right here. No hub takes part in it, and nothing leaves the browser.
+//! Recordings of the reader: a file that is dropped on the page or chosen is read in pieces and decoded in
+//! the browser. The hub takes no part, and nothing leaves the browser.
 
 use js_sys::Uint8Array;
 use leptos::prelude::*;
@@ -14,14 +14,15 @@ use crate::decoder::Decoder;
 use crate::number::within;
 use crate::store::{Opened, Store};
 
-/// Bytes that are read at once: few enough that the page stays smooth, many enough that a large file is quick.
+/// How many bytes are read at a time: few enough that the page stays responsive, many enough that a large
+/// file is fast.
 const PIECE_BYTES: f64 = 262_144.0;
 
-/// Listens for as long as the page lives.
+/// Adds the listeners for dropped and chosen files, for as long as the page is open.
 pub(crate) fn listen(store: Store) {
     let document = browser::document();
     browser::listen(&document, "dragover", move |event: DragEvent| {
-        // The browser would open the file itself and leave the page.
+        // Otherwise the browser would open the file in place of the page.
         event.prevent_default();
         if !store.panel.dragging.get_untracked() {
             store.panel.dragging.set(true);
@@ -44,12 +45,12 @@ pub(crate) fn listen(store: Store) {
         if let Some(file) = input.files().and_then(|files| files.get(0)) {
             open(store, file, None);
         }
-        // The same file may be chosen again.
+        // Allows the same file to be chosen again.
         input.set_value("");
     })));
 }
 
-/// Opens `file` in `dialect`, or in the one that its beginning tells.
+/// Opens `file` in `dialect`; if that is `None`, in the one detected from the beginning of the file.
 fn open(store: Store, file: File, dialect: Option<&'static str>) {
     store.reading.reopen.set_value(Some(Box::new({
         let file = file.clone();
@@ -58,6 +59,7 @@ fn open(store: Store, file: File, dialect: Option<&'static str>) {
     spawn_local(read(store, file, dialect));
 }
 
+/// Reads and decodes the whole file, unless another recording is opened meanwhile.
 async fn read(store: Store, file: File, dialect: Option<&'static str>) {
     let first = piece(&file, 0.0).await;
     let decoder = Decoder::load().await;
@@ -95,12 +97,12 @@ async fn read(store: Store, file: File, dialect: Option<&'static str>) {
     store.read_all(failure);
 }
 
-/// The dialect of that name.
+/// The dialect with this name.
 fn known(name: &str) -> Option<&'static str> {
     DECODED.iter().find(|known| **known == name).copied()
 }
 
-/// The bytes of `file` from `at` on.
+/// Reads the next [`PIECE_BYTES`] of `file` from `at` on. The error is a text for the reader.
 async fn piece(file: &File, at: f64) -> Result<Vec<u8>, String> {
     let said = |error: wasm_bindgen::JsValue| {
         let error = error.dyn_ref::<js_sys::Error>().map(|error| String::from(error.message()));

@@ -1,21 +1,21 @@
-//! The forms in which a conversation can be taken away.
+//! The forms in which a conversation can be exported.
 
 use model::{ConversationId, MessageId};
 
 use crate::{route, search};
 
-/// A form in which the conversation can be exported.
+/// A form in which a conversation can be exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Export {
-    /// Its name in addresses.
+    /// The name in addresses.
     pub name: &'static str,
-    /// What it is.
+    /// The title in the dialog.
     pub title: &'static str,
-    /// What it is good for.
+    /// The purpose, in a few words.
     pub hint: &'static str,
 }
 
-/// All of them.
+/// All forms, in the order of the dialog.
 pub const EXPORTS: [Export; 5] = [
     Export { name: "md", title: "Markdown", hint: "to read and to paste" },
     Export { name: "html", title: "HTML", hint: "one file that looks like this page" },
@@ -24,13 +24,13 @@ pub const EXPORTS: [Export; 5] = [
     Export { name: "anthropic", title: "Anthropic messages", hint: "to go on with the conversation" },
 ];
 
-/// Where the hub has the conversation as `export`.
+/// The hub's path of the conversation exported as `export`.
 pub fn path(conversation: &ConversationId, export: Export) -> String {
     let name = route::path_of(conversation);
     format!("/v1/conversations/{}/export/{}", name.trim_start_matches("/c/"), export.name)
 }
 
-/// Where the hub has the turn that begins with `message`, as Markdown.
+/// The hub's path of the turn that begins with `message`, as Markdown.
 pub fn turn_path(conversation: &ConversationId, message: &MessageId) -> String {
     let [markdown, ..] = EXPORTS;
     format!("{}?message={}", path(conversation, markdown), search::encoded(message.as_str()))

@@ -1,70 +1,70 @@
-//! Which of the page's parts are shown.
+//! Which parts of the page are shown: sheets, dialogs, and tabs of the panel.
 
-/// From this width on, in CSS pixels, the panel stands beside the conversation.
+/// The smallest width of the page, in CSS pixels, at which the panel is beside the conversation.
 const BESIDE_WIDTH: f64 = 1200.0;
 
-/// Whether the panel has room beside the conversation on a page of this width, in CSS pixels; else it lies over it.
+/// Whether a page of this width, in CSS pixels, shows the panel beside the conversation instead of over it.
 pub fn has_room_beside(width: f64) -> bool {
     width >= BESIDE_WIDTH
 }
 
-/// Which sheet lies over a narrow page.
+/// The sheet that covers a narrow page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sheet {
-    /// None.
+    /// No sheet.
     #[default]
     None,
     /// The list of conversations.
     List,
-    /// The tools.
+    /// The panel.
     Tools,
 }
 
 impl Sheet {
-    /// What lies there after `asked` was asked for: asked for again, a sheet goes.
+    /// The sheet after a request for `asked`. A second request closes it.
     #[must_use]
     pub fn toggled(self, asked: Self) -> Self {
         if self == asked { Self::None } else { asked }
     }
 }
 
-/// What lies over the page.
+/// The dialog over the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Over {
-    /// Nothing.
+    /// No dialog.
     #[default]
     Nothing,
-    /// The keys, explained.
+    /// The keys.
     Help,
-    /// All commands and conversations.
+    /// The palette of commands and conversations.
     Palette,
-    /// What the reader prefers.
+    /// The settings.
     Settings,
-    /// The conversation as a file.
+    /// The export of the conversation.
     Export,
-    /// What to compare the conversation with.
+    /// The choice of a conversation for a comparison.
     Compare,
 }
 
 impl Over {
-    /// What lies there after `asked` was asked for: asked for again, it goes.
+    /// The dialog after a request for `asked`. A second request closes it.
     #[must_use]
     pub fn toggled(self, asked: Self) -> Self {
         if self == asked { Self::Nothing } else { asked }
     }
 }
 
-/// What the panel beside the conversation shows.
+/// The tabs of the panel beside the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tab {
-    /// Every call.
+    /// All calls.
     #[default]
     Tools,
-    /// The agents, and one of them.
+    /// The tree of agents, or one agent.
     Agents,
-    /// Where a word stands.
+    /// The hits of a search.
     Find,
-    /// What is known of the conversation and stands nowhere else.
+    /// Facts about the conversation that are shown nowhere else.
     Details,
 }
 

@@ -1,5 +1,5 @@
-//! Which failure a page shows by itself: the newest, as long as nothing has begun since. And which states of calls it has
-//! seen, so that it tells only of what happens.
+//! Which failed call is unfolded by itself: the newest, until something else begins. Also the states of calls
+//! as last seen, so that only changes are announced.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,8 @@ use model::{RunId, ToolCallId, View};
 
 use crate::latency::CallKey;
 
-/// Whether the call failed and nothing had begun since, in the newest run. Calls that ran beside it do not count.
+/// Whether the call failed in the newest run and nothing has begun since. Calls that ran in parallel with it
+/// do not count.
 pub fn failed_last(view: &View, run: &RunId, id: &ToolCallId) -> bool {
     let Some((_, it)) = view.runs.last().filter(|(newest, _)| *newest == run) else { return false };
     let Some(tool) = it.tools.get(id).filter(|tool| tool.state == ToolState::Error) else { return false };
@@ -22,17 +23,17 @@ pub fn failed_last(view: &View, run: &RunId, id: &ToolCallId) -> bool {
     after.all(|ran_beside| ran_beside)
 }
 
-/// The states of the calls when they were last looked at.
+/// The states of the calls as last seen.
 #[derive(Debug, Default)]
 pub struct States(HashMap<CallKey, ToolState>);
 
 impl States {
-    /// Forgets all of them.
+    /// Forgets all states.
     pub fn forget(&mut self) {
         self.0.clear();
     }
 
-    /// Takes a conversation as it came at once: nothing in it has happened just now.
+    /// Records a snapshot: nothing in it is news.
     pub fn see_all(&mut self, view: &View) {
         self.forget();
         for (run, it) in &view.runs {
@@ -42,7 +43,7 @@ impl States {
         }
     }
 
-    /// Takes the state of a call; whether it is another one than before.
+    /// Records the state of a call. Returns whether it changed.
     pub fn see(&mut self, call: CallKey, state: ToolState) -> bool {
         self.0.insert(call, state) != Some(state)
     }

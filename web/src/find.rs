@@ -1,5 +1,9 @@
-//! Finding a word in everything that a conversation holds: answers, thinking, arguments, results and messages, whether
-//! they are on the page or not. Looked up again while the conversation grows: only texts that changed are read again.
+//! Find: searches everything in a conversation (messages, answers, thinking, arguments, results), on the page
+//! or not.
+//!
+//! The search is repeated while the conversation grows; only texts whose length changed are searched again.
+//!
+//! `word` matches words; `joined` searches texts that are split over several elements.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -14,35 +18,35 @@ mod word;
 pub use joined::{Joined, Spot};
 pub use word::{Matcher, Word};
 
-/// Most hits that are listed.
+/// The most hits that are listed.
 pub const HITS_MAX: usize = 200;
 
-/// Most hits in one text: the others are counted.
+/// The most hits that are listed of one text; further ones are only counted.
 const HITS_IN_TEXT_MAX: usize = 20;
 
-/// Characters before and behind a hit.
+/// How many characters are shown before and after a hit.
 const AROUND_CHARS: usize = 40;
 
-/// What a text is.
+/// The kind of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// A message of the history.
+    /// A message of the conversation.
     Message,
-    /// A text of the answer.
+    /// A text of an answer.
     Answer,
     /// Thinking.
     Thinking,
-    /// What a call was given.
+    /// The arguments of a call.
     Arguments,
-    /// What it gave, or printed so far.
+    /// The result of a call, or its output so far.
     Result,
 }
 
 impl Kind {
-    /// All, in the order in which they are counted.
+    /// All kinds, in the order in which they are counted.
     pub const ALL: [Self; 5] = [Self::Message, Self::Answer, Self::Thinking, Self::Arguments, Self::Result];
 
-    /// Its name on the page.
+    /// The name on the page.
     pub fn word(self) -> &'static str {
         match self {
             Self::Message => "message",
@@ -54,58 +58,58 @@ impl Kind {
     }
 }
 
-/// Where a text stands.
+/// The item that contains a text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// In a message.
+    /// A message.
     Message(MessageId),
-    /// In a part of a run.
+    /// A part of a run.
     Part(RunId, PartId),
-    /// In a call of a run.
+    /// A call of a run.
     Tool(RunId, ToolCallId),
 }
 
-/// One place where the word stands.
+/// A match in a text of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Hit {
-    /// What the text is.
+    /// The kind of the text.
     pub kind: Kind,
-    /// Where it stands.
+    /// The item that contains it.
     pub place: Place,
-    /// The tool, or who speaks.
+    /// The name of the tool, or the role of the message; empty for parts.
     pub name: String,
-    /// The line, from 1.
+    /// The line of the hit, counted from 1.
     pub line: usize,
-    /// What stands before it in the line.
+    /// The text before the hit in its line.
     pub before: String,
-    /// The word as it stands there.
+    /// The text that matched.
     pub word: String,
-    /// What stands behind it.
+    /// The text after the hit in its line.
     pub after: String,
-    /// Its number in the text, from 0.
+    /// The index of the hit in the text, counted from 0.
     pub number: usize,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Found {
     /// The first hits, in the order of the conversation.
     pub hits: Vec<Hit>,
-    /// How many there are of each kind, in the order of [`Kind::ALL`].
+    /// The number of hits of each kind, in the order of [`Kind::ALL`].
     pub counts: [usize; 5],
-    /// Results of which only the beginning is here.
+    /// How many results were searched of which only the beginning is here.
     pub partly: usize,
-    /// Whether the search took too long, and not everything was read.
+    /// Whether the search took too long, so that not everything was searched.
     pub is_cut: bool,
 }
 
 impl Found {
-    /// How many there are.
+    /// The number of hits.
     pub fn total(&self) -> usize {
         self.counts.iter().sum()
     }
 
-    /// What was found, in words: `answer 2 · result 1`.
+    /// The counts, in words: `answer 2 · result 1`.
     pub fn words(&self) -> String {
         let words = self.words_of_hits();
         if self.is_cut {
@@ -115,6 +119,7 @@ impl Found {
         }
     }
 
+    /// The counts, without the remark on an early end.
     fn words_of_hits(&self) -> String {
         let kinds = Kind::ALL.into_iter().zip(self.counts).filter(|(_, count)| *count > 0);
         let kinds: Vec<String> = kinds.map(|(kind, count)| format!("{} {count}", kind.word())).collect();
@@ -128,19 +133,19 @@ impl Found {
     }
 }
 
-/// A place that somebody wants to see.
+/// A hit that is to be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sought {
-    /// Where the text stands.
+    /// The item that contains the text.
     pub place: Place,
-    /// What it is.
+    /// The kind of the text.
     pub kind: Kind,
-    /// The number of the hit in it, from 0.
+    /// The index of the hit in the text, counted from 0.
     pub number: usize,
 }
 
 impl Sought {
-    /// The first hit at `place`: for a call in its result, else in its arguments.
+    /// The first hit at `place`. A call's result is searched before its arguments.
     pub fn first(view: &View, place: &Place, matcher: &dyn Matcher) -> Option<Self> {
         let kind = match place {
             Place::Message(_) => Kind::Message,
@@ -159,7 +164,7 @@ impl Sought {
     }
 }
 
-/// What is known of a text since the last look.
+/// The hits of a text in the last search.
 #[derive(Debug, Default)]
 struct Seen {
     len: usize,
@@ -167,18 +172,20 @@ struct Seen {
     hits: Vec<Hit>,
 }
 
-/// Looks for one thing, again and again.
+/// Repeats a search, and keeps the hits of texts that did not change.
 #[derive(Debug, Default)]
 pub struct Finder {
+    /// The query of the last search.
+    /// Whether the last search ended early.
     typed: String,
     was_cut: bool,
     seen: HashMap<(Place, Kind), Seen>,
 }
 
 impl Finder {
-    /// Where what `matcher` looks for stands in `view`. `typed` names it: for another one all is read again.
+    /// Searches `view` with `matcher`. `typed` is the query: another one begins a new search.
     pub fn look(&mut self, view: &View, typed: &str, matcher: &dyn Matcher) -> Found {
-        // What was not read is read the next time.
+        // Texts that were not searched are searched the next time.
         if self.typed != typed || std::mem::take(&mut self.was_cut) {
             self.seen.clear();
             typed.clone_into(&mut self.typed);
@@ -205,11 +212,12 @@ impl Finder {
         found
     }
 
-    /// Another conversation: its texts may have the same names.
+    /// Forgets the last search. To be called for another conversation, whose items may have the same ids.
     pub fn forget(&mut self) {
         self.seen.clear();
     }
 
+    /// Adds the hits in a run.
     fn run(&mut self, found: &mut Found, matcher: &dyn Matcher, id: &RunId, run: &RunView) {
         for item in &run.items {
             match item {
@@ -233,6 +241,7 @@ impl Finder {
         }
     }
 
+    /// Adds the hits in a call.
     fn tool(&mut self, found: &mut Found, matcher: &dyn Matcher, place: impl Fn() -> Place, tool: &ToolView) {
         let name = tool.name.as_str();
         self.text(found, matcher, Kind::Arguments, &place, (name, &tool.arguments.text));
@@ -244,7 +253,7 @@ impl Finder {
         found.partly = found.partly.saturating_add(usize::from(is_part));
     }
 
-    /// Adds the hits of a text with its name; it is read only when it is another than before.
+    /// Adds the hits in a text. It is searched only if its length changed since the last search.
     fn text(
         &mut self,
         found: &mut Found,
@@ -275,6 +284,7 @@ impl Finder {
     }
 }
 
+/// The hit at `range` of `text`.
 fn hit(kind: Kind, place: &Place, name: &str, text: &str, range: &Range<usize>, number: usize) -> Hit {
     let (head, rest) = text.split_at_checked(range.start).unwrap_or((text, ""));
     let (word, tail) = rest.split_at_checked(range.len()).unwrap_or((rest, ""));

@@ -1,4 +1,6 @@
-//! The list of conversations: which group a row stands in, in which order, and what its lines say.
+//! The list of conversations: the group and the order of the rows, and the texts of their lines.
+//!
+//! `filter` parses and applies the reader's filter.
 
 use std::collections::HashMap;
 
@@ -13,23 +15,23 @@ mod filter;
 
 pub use filter::{CHIPS, Filter, completions, has_chip, unknown, with_chip};
 
-/// The groups, in the order in which they stand.
+/// The groups of the list, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
-    /// A call waits for consent, the newest run failed or broke off and the reader has not seen it, nobody speaks for it any
-    /// more, it is silent for long, or a call does not come back.
+    /// A call waits for consent; the newest run failed or broke off and the reader has not seen it; the run
+    /// is stalled; it has been silent for long; or a call takes very long.
     NeedsYou,
-    /// A run goes on.
+    /// A run is active.
     Running,
-    /// Everything else.
+    /// All others.
     Recent,
 }
 
 impl Group {
-    /// All, in order.
+    /// All groups, in order.
     pub const ALL: [Self; 3] = [Self::NeedsYou, Self::Running, Self::Recent];
 
-    /// What stands above the group.
+    /// The heading of the group.
     pub fn title(self) -> &'static str {
         match self {
             Self::NeedsYou => "Needs you",
@@ -42,40 +44,41 @@ impl Group {
 /// A line of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Line {
-    /// The head of a group.
+    /// The heading of a group.
     Head(Group),
     /// A conversation.
     Row(ConversationId),
 }
 
-/// The list as it is to be drawn.
+/// The list as it is drawn.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct List {
     /// The lines, in order.
     pub lines: Vec<Line>,
-    /// How many conversations each group of these lines has, in the order of [`Group::ALL`].
+    /// How many conversations each group has, in the order of [`Group::ALL`].
     pub counts: [usize; 3],
-    /// Rows that would stand in another group, or are not shown yet, because the reader's pointer is in the list.
+    /// How many rows are missing or in a wrong group because the list is held.
     pub held_back: usize,
 }
 
-/// From so many milliseconds on a call is thought to hang.
+/// How long a call must execute before it counts as stuck, in milliseconds.
 const STUCK_MS: u64 = 300_000;
 
-/// From so many milliseconds without an event on, a run that neither waits for somebody nor for a call is silent: models seldom
-/// think longer without a word.
+/// How long no event must arrive in a run that waits neither for a person nor for a call before it counts as
+/// silent, in milliseconds. Models seldom think longer without output.
 const SILENT_MS: u64 = 60_000;
 
-/// From so many on it asks for a person.
+/// How long a run must be silent before it needs a person, in milliseconds.
 const SILENT_LONG_MS: u64 = 600_000;
 
-/// For how many milliseconds a run that goes on has said nothing, `newest` being its last event; nothing before it counts.
+/// How long an active run with the last event at `newest` has been silent, in milliseconds; `None` below the
+/// threshold.
 pub fn silence(newest: u64, now: u64) -> Option<u64> {
     Some(now.saturating_sub(newest)).filter(|ms| *ms >= SILENT_MS)
 }
 
-/// For how many milliseconds a running conversation is silent at the hub's time `now`: nothing while it waits for consent or for a
-/// call. One that nobody speaks for is so from its last word on.
+/// How long a running conversation has been silent at the hub's time `now`, in milliseconds. `None` while it
+/// waits for consent or for a call. A stalled one is silent since its last event.
 pub fn silent(row: &ConversationRow, now: u64) -> Option<u64> {
     let waits = row.approvals > 0 || row.call.is_some();
     match row.state {
@@ -85,25 +88,26 @@ pub fn silent(row: &ConversationRow, now: u64) -> Option<u64> {
     }
 }
 
-/// Whether a call that executes since `since` is thought to hang at `now`, both by the hub's clock.
+/// Whether a call that has executed since `since` is stuck at `now`; both by the hub's clock, in milliseconds
+/// since 1970.
 pub fn is_stuck(since: u64, now: u64) -> bool {
     now.saturating_sub(since) >= STUCK_MS
 }
 
-/// The call of a running conversation that is thought to hang.
+/// The call of a running conversation that is stuck, if one is.
 pub fn stuck(row: &ConversationRow, now: u64) -> Option<&RowCall> {
     row.call.as_ref().filter(|call| row.state == Some(RunStatus::Running) && is_stuck(call.since, now))
 }
 
-/// How long something of a running conversation goes on that began at `since`, at the hub's time `now`; "at least" where
-/// nobody knows better, and as of the last word where its publisher is silent.
+/// How long something that began at `since` in a running conversation has taken at the hub's time `now`. It
+/// is "at least" if the page is not current; for a stalled conversation it ends at the last event.
 pub fn lasts(row: &ConversationRow, since: u64, now: u64, is_current: bool) -> String {
     let sure = if is_current && !row.stalled { "" } else { "≥ " };
     let until = if row.stalled { row.at } else { now };
     format!("{sure}{}", format::clock(until.saturating_sub(since)))
 }
 
-/// Where a conversation stands at the hub's time `now`.
+/// The group of a conversation at the hub's time `now`.
 pub fn group(row: &ConversationRow, now: u64, seen: &Seen) -> Group {
     match row.state {
         _ if row.approvals > 0 => Group::NeedsYou,
@@ -117,7 +121,7 @@ pub fn group(row: &ConversationRow, now: u64, seen: &Seen) -> Group {
     }
 }
 
-/// The state in one word at the hub's time `now`, as tests and styles know it.
+/// The state in one word at the hub's time `now`. Tests, styles and the filter use these words.
 pub fn state(row: &ConversationRow, now: u64) -> &'static str {
     match row.state {
         _ if row.approvals > 0 => "approval",
@@ -128,7 +132,7 @@ pub fn state(row: &ConversationRow, now: u64) -> &'static str {
     }
 }
 
-/// A run's state in one word.
+/// The status of a run in one word.
 pub fn status_word(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Running => "running",
@@ -139,12 +143,12 @@ pub fn status_word(status: RunStatus) -> &'static str {
     }
 }
 
-/// The title, else the name.
+/// The title of a conversation, or its id.
 pub fn title(row: &ConversationRow) -> &str {
     row.title.as_deref().filter(|title| !title.trim().is_empty()).unwrap_or(row.conversation.as_str())
 }
 
-/// What the conversation does now, or how it ended.
+/// What the conversation is doing, or how it ended.
 pub fn activity(row: &ConversationRow) -> String {
     let said = row.activity.as_deref().filter(|text| !text.trim().is_empty());
     let took = row.ended_at.map(|end| format::duration(end.saturating_sub(row.started_at)));
@@ -172,7 +176,7 @@ pub fn activity(row: &ConversationRow) -> String {
     }
 }
 
-/// What the conversation does at the hub's time `now`, and whether a call of it hangs.
+/// What the conversation is doing at the hub's time `now`; names a call that is stuck.
 pub fn line(row: &ConversationRow, now: u64) -> String {
     match stuck(row, now) {
         Some(call) if row.approvals == 0 && !row.stalled => {
@@ -187,31 +191,32 @@ pub fn line(row: &ConversationRow, now: u64) -> String {
     }
 }
 
-/// The call that a running conversation is known by: its time grows while it is looked at.
+/// The call whose growing time a row shows; `None` if the row says something more important.
 pub fn call(row: &ConversationRow, now: u64) -> Option<&RowCall> {
     let is_plain = row.state == Some(RunStatus::Running) && row.approvals == 0 && !row.stalled;
     row.call.as_ref().filter(|call| is_plain && !is_stuck(call.since, now))
 }
 
-/// Says that there are more conversations than rows; nothing where all are there.
+/// Says that there are more conversations than rows; `None` if there are not.
 pub fn extent(rows: usize, total: u64) -> Option<String> {
     (total > rows as u64)
         .then(|| format!("newest {} of {}", format::grouped(rows as u64), format::grouped(total)))
 }
 
-/// What an order depends on beside the rows.
+/// What the order depends on besides the rows.
 #[derive(Debug, Clone, Copy)]
 pub struct Wish<'a> {
-    /// What is let through.
+    /// The filter of the reader.
     pub filter: &'a Filter,
-    /// The hub's time.
+    /// The hub's time, in milliseconds since 1970.
     pub now: u64,
     /// What the reader has seen.
     pub seen: &'a Seen,
 }
 
-/// Orders `rows` as they stand. Those that run stand by their start, so that work does not shuffle them; the others by their newest
-/// event. With `frozen`, the lines that were drawn before, nothing moves and nothing new comes in between.
+/// Filters and orders `rows`. Running ones are ordered by their start, so that progress does not move them;
+/// all others by their newest event. With `frozen` (the lines that are drawn now), no line moves and none is
+/// added.
 pub fn arrange<'a>(
     rows: impl Iterator<Item = &'a ConversationRow>,
     wish: Wish<'_>,
@@ -240,14 +245,14 @@ pub fn arrange<'a>(
     }
 }
 
-/// The old lines, and how many of the new ones are not among them, or in another group.
+/// The lines of `frozen`, with the number of new lines that are not among them or in another group.
 fn hold(lines: &[Line], frozen: &List) -> List {
     let drawn: HashMap<&ConversationId, Group> = grouped(&frozen.lines).collect();
     let held_back = grouped(lines).filter(|(id, group)| drawn.get(id) != Some(group)).count();
     List { held_back, ..frozen.clone() }
 }
 
-/// The conversations of `lines`, each with the group under whose head it stands.
+/// The conversations of `lines`, each with the group whose heading is above it.
 fn grouped(lines: &[Line]) -> impl Iterator<Item = (&ConversationId, Group)> {
     let mut under = Group::Recent;
     lines.iter().filter_map(move |line| match line {

@@ -1,34 +1,34 @@
-//! Whether the view sticks to the end of a growing conversation.
+//! Whether the view follows the end of a growing conversation.
 //!
-//! It does while the reader is at the end. Any move up releases it at once; only a move down to the end, or the
-//! reader's word, brings it back. Growth of the content never changes it.
+//! It does while the reader is at the end. Any move up releases it at once. Only a move down to the end or an
+//! explicit command resumes it. Growth of the content never changes it.
 
 /// How close to the end counts as at the end, in CSS pixels.
 pub const AT_END_PX: f64 = 8.0;
 
-/// A move up of this much is taken for the reader's even where no input was seen, in CSS pixels; smaller ones are the
-/// browser's own corrections.
+/// How large a move up without a seen input must be to count as the reader's, in CSS pixels; smaller moves
+/// are corrections by the browser.
 const FOREIGN_PX: f64 = 24.0;
 
-/// Where a scrolling box stands, in CSS pixels.
+/// The scroll position of a box, in CSS pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Place {
-    /// What is above the box.
+    /// How far it is scrolled from the top.
     pub top: f64,
-    /// How high the box is.
+    /// The height of the box.
     pub window: f64,
-    /// How high its content is.
+    /// The height of its content.
     pub content: f64,
 }
 
 impl Place {
-    /// Whether the end of the content is in the box.
+    /// Whether the end of the content is visible.
     pub fn is_at_end(self) -> bool {
         self.content - self.window - self.top <= AT_END_PX
     }
 }
 
-/// The policy's state.
+/// Whether the view follows, and the last known position. It follows at first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Follow {
     is_on: bool,
@@ -42,22 +42,24 @@ impl Default for Follow {
 }
 
 impl Follow {
-    /// Whether the view sticks to the end.
+    /// Whether the view follows the end.
     pub fn is_on(&self) -> bool {
         self.is_on
     }
 
-    /// The reader wants the end.
+    /// Follows the end again, at the reader's command.
     pub fn resume(&mut self) {
         self.is_on = true;
     }
 
-    /// The reader looks at something: a turn of the wheel upwards, a key, a click on a card.
+    /// Stops following, since the reader looks at something: a turn of the wheel upwards, a key, a click on a
+    /// card.
     pub fn release(&mut self) {
         self.is_on = false;
     }
 
-    /// The box has scrolled, by whatever cause; `by_hand` when the reader's wheel, finger, key or button was just seen.
+    /// Takes a new scroll position. `by_hand` is whether an input of the reader (wheel, finger, key, button)
+    /// was just seen.
     pub fn scrolled(&mut self, place: Place, by_hand: bool) {
         let moved = place.top - self.last.top;
         let shrunk = place.content < self.last.content - 0.5;

@@ -1,5 +1,5 @@
-//! What somebody has begun to write about calls that wait for consent. It stays, whatever becomes of the call, of its row
-//! and of what the page shows; rows with something written in them stay on the page.
+//! The forms of calls that wait for consent. What the reader writes stays, whatever happens to the call, its
+//! row and the rest of the page; rows with an open form stay on the page.
 
 use model::view::{Item, RunView};
 use model::{ConversationId, RunId};
@@ -7,32 +7,32 @@ use model::{ConversationId, RunId};
 use crate::control::{At, Came};
 use crate::latency::CallKey;
 
-/// What is written.
+/// The form of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Form {
-    /// Nothing.
+    /// No form is open.
     #[default]
     Closed,
     /// Other arguments.
     Edit(String),
-    /// A reason.
+    /// A reason for the rejection.
     Reject(String),
 }
 
-/// Everything that is written, by conversation and call.
+/// All open forms, by conversation and call.
 #[derive(Debug, Default)]
 pub struct Forms {
     written: Vec<(Option<ConversationId>, CallKey, Form)>,
 }
 
 impl Forms {
-    /// What is written about a call.
+    /// The form of a call.
     pub fn get(&self, conversation: Option<&ConversationId>, call: &CallKey) -> Form {
         let mut of_call = self.of(conversation).filter(|(its, _)| *its == call);
         of_call.next().map(|(_, form)| form.clone()).unwrap_or_default()
     }
 
-    /// Writes something about a call, or takes it away.
+    /// Replaces the form of a call; [`Form::Closed`] removes it.
     pub fn set(&mut self, conversation: Option<&ConversationId>, call: &CallKey, form: Form) {
         self.written.retain(|(of, its, _)| of.as_ref() != conversation || its != call);
         if form != Form::Closed {
@@ -40,25 +40,26 @@ impl Forms {
         }
     }
 
-    /// Takes the hub's answer to a command: what is written about a call is of use until it was done.
+    /// Takes the result of a command: the form of a call is closed once its command was done.
     pub fn hear(&mut self, came: &Came) {
         if let Came { at: At::Call(run, tool), done: Some(done) } = came {
             self.set(Some(&done.conversation), &(run.clone(), tool.clone()), Form::Closed);
         }
     }
 
-    /// Whether something is written about a call of the run `id`.
+    /// Whether a call of the run `id` has an open form.
     pub fn has(&self, conversation: Option<&ConversationId>, id: &RunId) -> bool {
         self.of(conversation).any(|((run, _), _)| run == id)
     }
 
-    /// What of the run `id` must stay on the page: the calls with something written about them, and the agents above them.
+    /// The items of the run `id` that must stay on the page: the calls with an open form, and the agents
+    /// above them.
     pub fn kept(&self, conversation: Option<&ConversationId>, id: &RunId, run: &RunView) -> Vec<Item> {
         let mut kept = Vec::new();
         for ((_, call), _) in self.of(conversation).filter(|((its, _), _)| its == id) {
             kept.push(Item::Tool(call.clone()));
             let mut above = run.tools.get(call).and_then(|tool| tool.agent.clone());
-            // Agents may name each other.
+            // The loop ends even if agents name each other as parents.
             while let Some(agent) = above.filter(|agent| !kept.contains(&Item::Agent(agent.clone()))) {
                 above = run.agents.get(&agent).and_then(|it| it.parent.clone());
                 kept.push(Item::Agent(agent));
@@ -67,6 +68,7 @@ impl Forms {
         kept
     }
 
+    /// The open forms of a conversation.
     fn of(&self, conversation: Option<&ConversationId>) -> impl Iterator<Item = (&CallKey, &Form)> {
         let its = self.written.iter().filter(move |(of, ..)| of.as_ref() == conversation);
         its.map(|(_, call, form)| (call, form))

@@ -1,5 +1,7 @@
-//! Which stretches of a code block are keywords, strings, comments or numbers: enough to read it by, for the languages
-//! that models write most. No grammar: what looks like a string inside a language's odd corners may be taken for one.
+//! Finds keywords, strings, comments and numbers in code, for the languages that models write most. There is
+//! no grammar: in the rare forms of a language, something else may be taken for a string.
+//!
+//! `languages` describes the languages.
 
 use std::ops::Range;
 
@@ -7,13 +9,13 @@ mod languages;
 
 use languages::{Language, language};
 
-/// Longest code that is coloured, in bytes.
+/// The longest code that is coloured, in bytes.
 pub const BYTES_MAX: usize = 20 << 10;
 
-/// What a stretch is.
+/// The kind of a coloured stretch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Token {
-    /// A word of the language.
+    /// A keyword of the language.
     Keyword,
     /// A string.
     Text,
@@ -24,7 +26,7 @@ pub enum Token {
 }
 
 impl Token {
-    /// Its class, as styles know it.
+    /// The CSS class.
     pub fn class(self) -> &'static str {
         match self {
             Self::Keyword => "kw",
@@ -35,7 +37,8 @@ impl Token {
     }
 }
 
-/// The stretches of `code`, in bytes, in order; none for a language that is not known or code that is too long.
+/// The byte ranges of the coloured stretches of `code`, in order. Empty for an unknown language and for code
+/// that is too long.
 pub fn tokens(name: &str, code: &str) -> Vec<(Range<usize>, Token)> {
     let Some(language) = language(name).filter(|_| code.len() <= BYTES_MAX) else { return Vec::new() };
     let mut tokens = Vec::new();
@@ -52,7 +55,8 @@ pub fn tokens(name: &str, code: &str) -> Vec<(Range<usize>, Token)> {
     tokens
 }
 
-/// All of `piece`, cut where a token begins or ends; each cut with the token that it belongs to.
+/// Splits `piece`, a byte range of the code, where tokens begin or end. Returns all of it, each range with
+/// its token.
 pub fn cuts(tokens: &[(Range<usize>, Token)], piece: Range<usize>) -> Vec<(Range<usize>, Option<Token>)> {
     let mut cuts = Vec::new();
     let mut at = piece.start;
@@ -73,7 +77,8 @@ pub fn cuts(tokens: &[(Range<usize>, Token)], piece: Range<usize>) -> Vec<(Range
     cuts
 }
 
-/// How long the stretch at the beginning of `rest` is, in bytes, and what it is. `before` is the letter before it.
+/// The length in bytes of the stretch at the beginning of `rest`, and its kind. `before` is the character
+/// before it.
 fn next(language: &Language, rest: &str, before: Option<char>) -> (usize, Option<Token>) {
     if let Some(len) = comment(language, rest, before) {
         return (len, Some(Token::Comment));
@@ -89,13 +94,14 @@ fn next(language: &Language, rest: &str, before: Option<char>) -> (usize, Option
     if first.is_alphabetic() || first == '_' {
         let len = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
         let word = rest.get(..len).unwrap_or_default();
-        // A field that is called like a keyword is none.
+        // A field with the name of a keyword is not a keyword.
         let is_keyword = before != Some('.') && language.has(word);
         return (len, is_keyword.then_some(Token::Keyword));
     }
     (first.len_utf8(), None)
 }
 
+/// The length of a comment at the beginning of `rest`.
 fn comment(language: &Language, rest: &str, before: Option<char>) -> Option<usize> {
     if let Some((open, close)) = language.block
         && let Some(inside) = rest.strip_prefix(open)
@@ -103,12 +109,13 @@ fn comment(language: &Language, rest: &str, before: Option<char>) -> Option<usiz
         let end = inside.find(close).map_or(inside.len(), |end| end.saturating_add(close.len()));
         return Some(open.len().saturating_add(end));
     }
-    // "#" within a word is none: `$#`, `a#b`, `#fff` behind a colon stay.
+    // `#` begins a comment only after a space, not in `$#`, `a#b` or `:#fff`.
     let is_at_word = before.is_none_or(char::is_whitespace);
     let begins = |mark: &&&str| rest.starts_with(**mark) && (**mark != "#" || is_at_word);
     language.line.iter().find(begins).map(|_| rest.find('\n').unwrap_or(rest.len()))
 }
 
+/// The length of a string at the beginning of `rest`.
 fn string(language: &Language, rest: &str) -> Option<usize> {
     let quote = language.quotes.iter().find(|quote| rest.starts_with(**quote))?;
     let mut at = quote.len();
@@ -118,7 +125,7 @@ fn string(language: &Language, rest: &str) -> Option<usize> {
         }
         let mut letters = inside.chars();
         let first = letters.next()?;
-        // A quote that is not closed on its line was none: an apostrophe, a lifetime.
+        // A quote without a second one on its line is an apostrophe or a lifetime.
         if first == '\n' && quote.len() == 1 && *quote != "`" {
             return None;
         }

@@ -1,10 +1,10 @@
-//! Images that are elsewhere: which can be offered to be loaded, and in whose name.
+//! Which images on other hosts are offered to the reader, and which host is named for them.
 
-/// How addresses of images end.
+/// The endings of addresses of images.
 const ENDS: [&str; 7] = [".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg"];
 
-/// The host that is asked for what is at `url`, as it is to be shown; nothing where that may mislead: a name of a user
-/// before it, or signs that browsers read as others.
+/// The host that a browser asks for `url`, for display. `None` if the display could mislead: with a user name
+/// before the host, or characters that browsers convert.
 pub fn host(url: &str) -> Option<&str> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;
     let host = rest.split(['/', '?', '#']).next()?;
@@ -12,7 +12,7 @@ pub fn host(url: &str) -> Option<&str> {
     (is_plain && !host.is_empty()).then_some(host)
 }
 
-/// The same where `url` looks like the address of an image.
+/// The host, if `url` looks like the address of an image.
 pub fn host_of_image(url: &str) -> Option<&str> {
     let path = url.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
     host(url).filter(|_| ENDS.iter().any(|end| path.ends_with(end)))

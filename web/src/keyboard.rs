@@ -1,20 +1,21 @@
-//! What a key means where it is pressed: for the page, for what lies over it, or for the browser alone.
+//! Decides what a key press means from the focus and from what is on the screen. It does not know the
+//! commands.
 
-/// What has the focus, as far as keys of its own go.
+/// The kind of the focused element, which may handle keys itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Focus {
-    /// Something that is typed in.
+    /// An input for text.
     Text,
-    /// A box or a list with a scroll of its own: keys that scroll are its own.
+    /// A box or list that scrolls, and handles the keys that scroll.
     Box,
     /// Anything else.
     Page,
 }
 
-/// What is held down beside a key.
+/// The modifier that is held during a key press.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Held {
-    /// Nothing that counts.
+    /// None, or only Shift.
     Nothing,
     /// Ctrl, or the Command key.
     Control,
@@ -27,20 +28,20 @@ pub enum Held {
 pub enum Shown {
     /// The page.
     Page,
-    /// A dialog that lies over it.
+    /// A dialog over the page.
     Dialog,
-    /// The conversation alone: there are no dialogs, and nothing to find with.
+    /// The bare page: the conversation without dialogs and without Find.
     Bare,
 }
 
-/// A key that is pressed.
+/// A key press.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Press<'a> {
-    /// Its name, as the browser says it.
+    /// The browser's name of the key.
     pub key: &'a str,
-    /// What is held down beside it.
+    /// The modifier.
     pub held: Held,
-    /// What has the focus.
+    /// The focused element.
     pub focus: Focus,
     /// What is on the screen.
     pub shown: Shown,
@@ -48,28 +49,28 @@ pub struct Press<'a> {
     pub is_off: bool,
 }
 
-/// What the page does with it.
+/// What the page does with a key press.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
-    /// Nothing: it is the browser's.
+    /// Nothing: it is left to the browser.
     Nothing,
-    /// Shows or hides all commands.
+    /// Shows or hides the palette.
     Palette,
-    /// Shows where to type a word.
+    /// Focuses the input of Find.
     Find,
-    /// Goes to another hit.
+    /// Goes to the next or the previous hit.
     Hit,
-    /// Leaves what is typed in.
+    /// Leaves the text input.
     Leave,
-    /// What is shown moves up; the view no longer follows the end.
+    /// Scrolls up; the view no longer follows the end.
     Up,
-    /// What is shown moves down.
+    /// Scrolls down.
     Down,
-    /// What the table of keys says.
+    /// Runs the command of the key, if there is one.
     Key,
 }
 
-/// What the page does with a key.
+/// Decides what the page does with a key press.
 pub fn heard(press: Press<'_>) -> Heard {
     let Press { key, held, focus, shown, .. } = press;
     if shown == Shown::Bare && (held == Held::Control || matches!(key, "F3" | "/" | "?")) {
@@ -82,7 +83,7 @@ pub fn heard(press: Press<'_>) -> Heard {
             _ => Heard::Nothing,
         };
     }
-    // Under a dialog nothing may happen that nobody sees.
+    // A command under a dialog would happen unseen.
     if shown == Shown::Dialog {
         let is_heard = key == "Escape" || (key == "?" && focus != Focus::Text);
         return if is_heard { Heard::Key } else { Heard::Nothing };

@@ -1,5 +1,9 @@
-//! The keyboard: every command with its key, in one table that the keys, their explanation and the palette read.
-//! Single keys are off inside inputs, with a modifier, and where the reader has switched them off.
+//! The keyboard: one table of all commands with their keys, which the key handler, the list of keys and the
+//! palette read.
+//!
+//! Single keys do nothing in inputs, with a modifier, and if the reader has switched them off.
+//!
+//! `control` has the commands for agents and turns, `replay` the keys of a replay.
 
 use std::cell::Cell;
 
@@ -20,32 +24,35 @@ use model::{MessageId, PartId, RunId, ToolCallId};
 mod control;
 mod replay;
 
-/// Something that a key does.
+/// A command of the page and its keys.
 #[derive(Clone, Copy)]
 pub(crate) struct Command {
-    /// Its keys, as the browser names them; two with a space between are pressed one after the other.
+    /// The keys that run it, by the browser's names; two keys with a space between are pressed one after the
+    /// other.
     keys: &'static [&'static str],
-    /// How they are shown.
+    /// The keys as they are shown.
     pub(crate) shown: &'static str,
-    /// What it does.
+    /// The title.
     pub(crate) title: &'static str,
+    /// Runs the command.
     run: fn(Store),
-    /// Whether it commands the hub's agents: where there are none, it is not offered.
+    /// Whether it commands agents of the hub; without agents it is not offered.
     for_agents: bool,
 }
 
 impl Command {
-    /// Whether there is anything for it to do on this hub.
+    /// Whether the hub can execute it.
     pub(crate) fn is_offered(&self, store: Store) -> bool {
         !self.for_agents || store.control.has_agents()
     }
 
-    /// Carries out the command.
+    /// Runs the command.
     pub(crate) fn run(self, store: Store) {
         (self.run)(store);
     }
 }
 
+/// A command for all hubs.
 const fn command(
     keys: &'static [&'static str],
     shown: &'static str,
@@ -55,6 +62,7 @@ const fn command(
     Command { keys, shown, title, run, for_agents: false }
 }
 
+/// A command for hubs with agents.
 const fn for_agents(
     keys: &'static [&'static str],
     shown: &'static str,
@@ -64,7 +72,7 @@ const fn for_agents(
     Command { keys, shown, title, run, for_agents: true }
 }
 
-/// All commands, in the order in which they are explained.
+/// All commands, in the order of the list of keys.
 pub(crate) const COMMANDS: [Command; 42] = [
     command(&["1"], "1", "Show the answers alone", |store| store.reading.choose_level(Level::Answer)),
     command(&["2"], "2", "Show the steps", |store| store.reading.choose_level(Level::Steps)),
@@ -114,7 +122,7 @@ pub(crate) const COMMANDS: [Command; 42] = [
     command(&["Escape"], "Esc", "Close", close),
 ];
 
-/// What a row is: what the keys go through.
+/// The elements through which the keys j and k move.
 const ROWS: &str = ".scroll [data-nav]";
 /// The first row of each turn.
 const TURNS: &str = ".scroll .user, .scroll .turn";
@@ -123,15 +131,15 @@ const TURNS: &str = ".scroll .user, .scroll .turn";
 const PREFIX_MS: u64 = 1_500;
 
 thread_local! {
-    /// When `g` was pressed last.
+    /// When `g` was pressed last, in milliseconds since 1970.
     static PREFIX_AT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Boxes and lists that scroll by themselves, where they have the focus.
+/// Elements that scroll and handle the keys for it while they have the focus.
 const BOXES: &str =
     "[tabindex='0']:not(#transcript), .list, .tools, .drawer, .wall, [role=listbox], [role=slider]";
 
-/// Listens for as long as the page lives.
+/// Adds the listener for keys, for as long as the page is open.
 pub(crate) fn listen(store: Store) {
     browser::listen(&browser::document(), "keydown", move |event: KeyboardEvent| {
         if event.is_composing() {
@@ -161,7 +169,7 @@ pub(crate) fn listen(store: Store) {
     });
 }
 
-/// Does what was heard; false where the browser is to do what it does.
+/// Does what was decided. False if the browser's default action is to follow.
 fn obey(store: Store, event: &KeyboardEvent, heard: Heard) -> bool {
     match heard {
         Heard::Nothing => return false,
@@ -182,8 +190,8 @@ fn obey(store: Store, event: &KeyboardEvent, heard: Heard) -> bool {
 /// How far an arrow key scrolls, in CSS pixels.
 const LINE_PX: i32 = 40;
 
-/// Scrolls what is on the screen as `key` says, wherever the focus is: the page itself has nothing to scroll. False where there
-/// is nothing of it.
+/// Scrolls the conversation or the wall by `key`, wherever the focus is: the document itself does not scroll.
+/// False if neither is on the page.
 fn scroll(store: Store, key: &str) -> bool {
     let window = if store.panel.wall.get_untracked() { ".wall" } else { "#transcript" };
     let Ok(Some(window)) = browser::document().query_selector(window) else { return false };
@@ -200,6 +208,7 @@ fn scroll(store: Store, key: &str) -> bool {
     true
 }
 
+/// The kind of the element that has the focus.
 fn focus_of(event: &KeyboardEvent) -> Focus {
     let Some(target) = event.target().and_then(|target| target.dyn_into::<Element>().ok()) else {
         return Focus::Page;
@@ -211,12 +220,13 @@ fn focus_of(event: &KeyboardEvent) -> Focus {
     }
 }
 
+/// Removes the focus from the focused element.
 fn leave_input() -> bool {
     let focused = browser::document().active_element().and_then(|it| it.dyn_into::<HtmlElement>().ok());
     focused.is_some_and(|it| it.blur().is_ok())
 }
 
-/// Does what `key` says; false when it says nothing here.
+/// Runs the command of `key`. False if there is none or it is not offered.
 fn press(store: Store, key: &str) -> bool {
     let now = browser::now_ms();
     let is_second = PREFIX_AT.with(|at| now.saturating_sub(at.replace(0)) < PREFIX_MS);
@@ -242,6 +252,7 @@ fn press(store: Store, key: &str) -> bool {
     true
 }
 
+/// Closes the dialog, the sheet or the wall.
 fn close(store: Store) {
     if store.panel.over.get_untracked() != Over::Nothing {
         store.lay(Over::Nothing);
@@ -252,6 +263,7 @@ fn close(store: Store) {
     }
 }
 
+/// Focuses the filter of the list or of the wall.
 fn focus_filter(store: Store) {
     if store.panel.wall.get_untracked() {
         return browser::focus("wall-filter");
@@ -262,7 +274,8 @@ fn focus_filter(store: Store) {
     browser::focus("filter");
 }
 
-/// Moves the focus among the elements of `selector`, from the focused one or from the first that can be seen.
+/// Moves the focus by `by` among the elements of `selector`, from the focused one, otherwise from the first
+/// visible one.
 fn step(store: Store, selector: &str, by: isize) {
     store.reading.release();
     let document = browser::document();
@@ -276,13 +289,14 @@ fn step(store: Store, selector: &str, by: isize) {
     };
     if let Some(row) = next.and_then(|next| rows.get(next)) {
         if row.tab_index() < 0 {
-            // A turn is no control: it takes the focus only so that the keys know where the reader is.
+            // A turn is not a control; it gets the focus only so that the next key starts from it.
             row.set_tab_index(-1);
         }
         drop(row.focus());
     }
 }
 
+/// Folds or unfolds the focused row.
 fn toggle_focused() {
     let focused = browser::document().active_element().and_then(|it| it.dyn_into::<HtmlElement>().ok());
     if let Some(row) = focused.filter(|it| it.has_attribute("data-nav")) {
@@ -290,7 +304,7 @@ fn toggle_focused() {
     }
 }
 
-/// Shows the next call in one of the `states`, after the focused one; at the end the first again.
+/// Shows the next call in one of the `states` after the focused one; after the last, the first.
 fn next_call(store: Store, states: &[ToolState]) {
     let calls: Vec<(RunId, ToolCallId)> = store.reading.view(|view| {
         let calls =
@@ -312,7 +326,7 @@ fn next_call(store: Store, states: &[ToolState]) {
     }
 }
 
-/// Goes to another hit of the panel, round and round.
+/// Goes to the next or the previous hit in the panel; after the last, the first.
 fn step_hit(store: Store, by: isize) {
     if store.panel.tab.get_untracked() != Tab::Find {
         store.panel.show_tab(Tab::Find);
@@ -344,7 +358,7 @@ fn step_hit(store: Store, by: isize) {
     }
 }
 
-/// What the focus stands in.
+/// The item that contains the focus.
 fn focused_place() -> Option<Place> {
     let focused = browser::document().active_element()?;
     let named = focused.closest("[data-call], [data-part], [data-message]").ok()??;
@@ -358,6 +372,7 @@ fn focused_place() -> Option<Place> {
     }
 }
 
+/// Copies the text of the focused row.
 fn copy_output(store: Store) {
     let place = focused_place();
     let text = match place {
@@ -374,6 +389,7 @@ fn copy_output(store: Store) {
     }
 }
 
+/// Copies a link to the focused row, otherwise to the view.
 fn copy_link(store: Store) {
     if let Some(link) = store.link(focused_place()) {
         store.copy(&link, "Link copied", |_| {});

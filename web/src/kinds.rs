@@ -1,7 +1,11 @@
-//! What a result is, when it is more than text: parts of an MCP answer, JSON as a tree or a table, a difference, what a
-//! terminal printed. Decided by what it declares, then by its content; where nothing fits, it stays the text that it is.
+//! Recognizes results that are more than text: parts of an MCP result, JSON as a tree or a table, a diff,
+//! terminal output.
 //!
-//! Nothing here trusts its input, and nothing becomes markup: HTML is text, Markdown counts only where it is declared.
+//! What a result declares comes first, then its content; what is not recognized stays text. Input is never
+//! trusted, and nothing becomes markup: HTML is text, and Markdown counts only if it is declared.
+//!
+//! `tree` parses JSON, `parts`, `table`, `diff` and `terminal` the other forms; `attached` reads the files
+//! that came with a result.
 
 use crate::format;
 use crate::preview::PreviewOutput;
@@ -20,32 +24,33 @@ pub use table::{Cell, Table};
 pub use terminal::{Piece, is_shell};
 pub use tree::{Node, glance, index_path, key_path, node};
 
-/// Longest result that is taken apart, in bytes.
+/// The longest result that is parsed, in bytes.
 const LOOKED_BYTES_MAX: usize = 1 << 20;
 
-/// Longest result whose kind is told before anybody has opened it, in bytes: that is done for every card.
+/// The longest result whose kind the line of its card names, in bytes. It is bounded because every card does
+/// so.
 const GLANCED_BYTES_MAX: usize = 64 << 10;
 
 /// A result in its own form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// Text that is declared to be Markdown.
+    /// Text that is declared as Markdown.
     Markdown(String),
-    /// The parts of an MCP answer.
+    /// The parts of an MCP result.
     Parts(Vec<Part>),
     /// Objects with the same few fields.
     Table(Table),
-    /// Any other JSON object or array, as it was written.
+    /// Any other JSON object or array, as written.
     Json,
     /// A unified diff.
     Diff(Vec<Line>),
-    /// Text with the colours of a terminal.
+    /// Terminal output.
     Terminal(Vec<Piece>),
-    /// Nothing but text.
+    /// Plain text.
     Plain,
 }
 
-/// What the result `text` of the tool `name` is.
+/// The form of the result `text` of the tool `name`.
 pub fn kind(name: &str, text: &str) -> Kind {
     if text.len() > LOOKED_BYTES_MAX {
         return Kind::Plain;
@@ -62,7 +67,7 @@ pub fn kind(name: &str, text: &str) -> Kind {
     of_text(name, text)
 }
 
-/// A text that is no JSON.
+/// The form of a text that is not JSON.
 fn of_text(name: &str, text: &str) -> Kind {
     if let Some(lines) = diff::diff(text) {
         return Kind::Diff(lines);
@@ -73,7 +78,7 @@ fn of_text(name: &str, text: &str) -> Kind {
     Kind::Plain
 }
 
-/// A text that says what it is.
+/// The form of a text with the media type `declared`.
 fn of_declared(name: &str, declared: &str, body: String) -> Kind {
     match declared {
         "text/markdown" | "text/x-markdown" => Kind::Markdown(body),
@@ -85,7 +90,8 @@ fn of_declared(name: &str, declared: &str, body: String) -> Kind {
     }
 }
 
-/// What and how much a result is, for the line of its card: `table · 3 rows · 412 B`, `JSON · 12 keys · 3.4 KB`.
+/// The kind and the size of a result, for the line of its card: `table · 3 rows · 412 B`, `JSON · 12 keys ·
+/// 3.4 KB`.
 pub fn summary(name: &str, output: &PreviewOutput) -> String {
     if output.text.len() > GLANCED_BYTES_MAX {
         return output.summary();
@@ -107,7 +113,7 @@ pub fn summary(name: &str, output: &PreviewOutput) -> String {
     format!("{what} · {}", format::bytes(output.text.len() as u64))
 }
 
-/// The same of a result of which only the beginning is here and `left_out` bytes are not.
+/// The same for a result of which only the beginning is here; `left_out` is the number of bytes that are not.
 pub fn summary_of_beginning(output: &PreviewOutput, left_out: u64) -> String {
     let is_json = output.text.trim_start().starts_with(['{', '[']);
     let bytes = left_out.saturating_add(output.text.len() as u64);

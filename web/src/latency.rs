@@ -1,4 +1,4 @@
-//! How long tools usually take, and which calls take longer.
+//! How long tools usually take, and which calls are slow.
 
 use model::ToolCallId;
 use model::event::ToolState;
@@ -6,43 +6,44 @@ use model::format;
 use model::ids::RunId;
 use model::view::{ToolView, View};
 
-/// A call is never slow before this, in milliseconds.
+/// A call is never slow below this duration, in milliseconds.
 const SLOW_MS: u64 = 10_000;
 
-/// One call: its run and its id.
+/// The run and the id of a call.
 pub type CallKey = (RunId, ToolCallId);
 
-/// The calls of one tool.
+/// The calls of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Group {
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// Its calls, in order.
+    /// Its calls, in the order in which they began.
     pub calls: Vec<CallKey>,
-    /// Those that failed.
+    /// How many of them failed.
     pub failed: usize,
-    /// Latencies of those that are over, in milliseconds, the shortest first.
+    /// The latencies of the finished calls, in milliseconds, in ascending order.
     latencies: Vec<u64>,
 }
 
 impl Group {
-    /// The latency that half of the calls stay within, in milliseconds.
+    /// The median latency, in milliseconds; `None` without a finished call.
     pub fn p50(&self) -> Option<u64> {
         self.rank(50)
     }
 
-    /// The latency that 95 of 100 calls stay within, in milliseconds.
+    /// The 95th percentile of the latencies, in milliseconds; `None` without a finished call.
     pub fn p95(&self) -> Option<u64> {
         self.rank(95)
     }
 
-    /// Whether a call of this tool that took or takes `taken_ms` is slow. One that is over is compared with the others.
+    /// Whether a call of this tool that has taken `taken_ms` is slow. A finished call is compared with the
+    /// others only.
     pub fn is_slow(&self, taken_ms: u64, is_over: bool) -> bool {
         let usual = self.usual(taken_ms, is_over);
         taken_ms > usual.map_or(SLOW_MS, |p95| p95.saturating_mul(3).max(SLOW_MS))
     }
 
-    /// How slow such a call is, in words: `3.2× usual (p95 4.1 s)`; nothing when it is not.
+    /// How slow such a call is, in words: `3.2× usual (p95 4.1 s)`; `None` if it is not slow.
     pub fn slow_word(&self, taken_ms: u64, is_over: bool) -> Option<String> {
         if !self.is_slow(taken_ms, is_over) {
             return None;
@@ -56,7 +57,7 @@ impl Group {
         Some(format!("{times}× usual (p95 {})", format::duration(p95)))
     }
 
-    /// The latency that 95 of 100 of the other calls stay within.
+    /// The 95th percentile without the call itself, if it is over.
     fn usual(&self, taken_ms: u64, is_over: bool) -> Option<u64> {
         let own = if is_over { self.latencies.binary_search(&taken_ms).ok() } else { None };
         let Some(own) = own else { return self.p95() };
@@ -65,15 +66,15 @@ impl Group {
         self.latencies.get(if at >= own { at.saturating_add(1) } else { at }).copied()
     }
 
-    /// The nearest rank: a value that some call really had.
+    /// The percentile by nearest rank: always the latency of a real call.
     fn rank(&self, percent: usize) -> Option<u64> {
         let rank = self.latencies.len().saturating_mul(percent).div_ceil(100);
         self.latencies.get(rank.saturating_sub(1)).copied()
     }
 }
 
-/// The calls of `view` that are wanted, by tool, in the order in which the tools were first called: an order that never changes under
-/// the pointer.
+/// The wanted calls of `view`, grouped by tool. The groups are in the order of their first calls, so that
+/// their order never changes.
 pub fn groups(view: &View, is_wanted: impl Fn(&CallKey) -> bool) -> Vec<Group> {
     let mut groups = indexmap::IndexMap::<&str, Group>::new();
     for (run_id, run) in &view.runs {
@@ -85,7 +86,7 @@ pub fn groups(view: &View, is_wanted: impl Fn(&CallKey) -> bool) -> Vec<Group> {
             let group = groups.entry(tool.name.as_str()).or_default();
             group.calls.push(call);
             group.failed = group.failed.saturating_add(usize::from(tool.state == ToolState::Error));
-            // How long somebody took to decline a call says nothing of its tool.
+            // The time that a person took to decline a call says nothing about the tool.
             group.latencies.extend(tool.latency_ms().filter(|_| tool.state != ToolState::Cancelled));
         }
     }
@@ -97,7 +98,8 @@ pub fn groups(view: &View, is_wanted: impl Fn(&CallKey) -> bool) -> Vec<Group> {
     named.collect()
 }
 
-/// How long a call has taken by the time `now`: its latency when it is over, else the time since it began to execute.
+/// How long a call has taken at `now`, in milliseconds: its latency once it is over, until then the time
+/// since it began to execute.
 pub fn taken_ms(tool: &ToolView, now: u64) -> Option<u64> {
     match tool.state {
         ToolState::Executing => tool.executing_at.or(tool.pending_at).map(|from| now.saturating_sub(from)),

@@ -1,12 +1,13 @@
-//! The page. Pure parts first (compiled and tested natively), then what touches the browser (compiled for it alone).
+//! The page. The first modules are pure (compiled and tested natively); the others use the browser (compiled
+//! for it alone).
 //!
 //! ```text
 //! session ──▶ store ──▶ pages ──▶ components
 //!  socket     model, signals      draw what the store holds, never see the session
 //! ```
 //!
-//! Frames are folded into the [`model`] as they come. What changed is painted once for each frame of the screen: only
-//! then are signals set, so that a burst of a thousand events costs one painting.
+//! Frames are folded into the [`model`] as they arrive. Signals are set once per frame of the screen, so that
+//! a burst of a thousand events costs one painting.
 
 pub mod agents;
 pub mod calls;

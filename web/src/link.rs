@@ -1,4 +1,5 @@
-//! When the page connects, waits and gives up: a machine without socket and clock.
+//! The connection to the hub: when the page connects, waits and gives up. A state machine without a socket
+//! and without a clock.
 //!
 //! ```text
 //!            start                opened            welcomed
@@ -20,140 +21,142 @@ mod notices;
 pub use ending::{Ending, ending};
 pub use notices::{is_still_told, log_after, round_trip};
 
-/// Longest time from the first try to the welcome, in milliseconds.
+/// The longest time from the attempt to connect to the hub's welcome, in milliseconds.
 const HANDSHAKE_MS: u64 = 10_000;
 
-/// Without a link for this long, what is shown counts as old; in milliseconds.
+/// How long the page must be disconnected before its content counts as stale, in milliseconds.
 const STALE_MS: u64 = 60_000;
 
-/// Where the link stands.
+/// The state of the connection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 enum Phase {
-    /// Nothing has begun.
+    /// Not started.
     #[default]
     Idle,
-    /// The socket opens.
+    /// The socket is being opened.
     Connecting { since: u64 },
-    /// The socket is open, the hub has not answered.
+    /// The socket is open; the hub has not answered the hello yet.
     Greeting { since: u64 },
-    /// Frames flow.
+    /// The hub has welcomed the page.
     Up { heard: u64, hb_ms: u64 },
-    /// Until the next try; without a time while the machine is offline.
+    /// Waiting for the next attempt; without a time while the machine is offline.
     Waiting { until: Option<u64> },
-    /// The hub does not want us back.
+    /// The hub has closed the session for good.
     Ended { code: u16, why: String },
 }
 
-/// What happens to the link.
+/// What happens to the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// The page begins.
+    /// The page was opened.
     Start,
-    /// The socket is open.
+    /// The socket was opened.
     Opened,
-    /// The hub said welcome.
+    /// The hub sent its welcome.
     Welcomed {
-        /// Between two heartbeats, in milliseconds.
+        /// The interval of heartbeats, in milliseconds.
         hb_ms: u64,
     },
-    /// Any frame came.
+    /// A frame arrived.
     Heard,
-    /// The hub is about to close the socket.
+    /// The hub is going to close the socket.
     Bye {
-        /// Whether it wants us back.
+        /// Whether the page may reconnect.
         reconnect: bool,
-        /// After how many milliseconds.
+        /// The requested delay in milliseconds; 0 for none.
         retry_ms: u64,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The socket is closed, or could not be opened.
+    /// The socket was closed or could not be opened.
     Closed {
         /// The close code.
         code: u16,
-        /// The reason that came with it.
+        /// The reason in the close frame.
         reason: String,
     },
-    /// Time passes.
+    /// Time has passed.
     Tick,
     /// The page became visible, the machine came online, or the reader wants to try now.
     Wake,
-    /// The machine lost its network.
+    /// The machine has lost its network.
     Offline,
 }
 
-/// What to do with the socket.
+/// What the caller must do with the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
     /// Nothing.
     Rest,
-    /// Open one.
+    /// Open a socket.
     Connect,
-    /// Say hello on it.
+    /// Send the hello.
     Hello,
-    /// Ask for what is looked at.
+    /// Subscribe to what is shown.
     Subscribe,
-    /// Let it go; this machine has moved on.
+    /// Close the socket and ignore it from now on; the machine has already moved on.
     Drop,
 }
 
-/// What the reader is told.
+/// The state of the connection as it is shown to the reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Status {
-    /// For the first time.
+    /// Connecting for the first time.
     Connecting,
-    /// Frames flow.
+    /// Connected.
     Up,
-    /// The socket is there, but nothing came for longer than two heartbeats: so many seconds. Nobody knows whether it is dead.
+    /// The socket is open, but nothing has arrived for more than two heartbeats; the value is in seconds. The
+    /// connection may be dead.
     Silent(u64),
-    /// The link was lost.
+    /// The connection was lost.
     Reconnecting {
-        /// Until the next try, in milliseconds; 0 while it is tried.
+        /// The time until the next attempt, in milliseconds; 0 during an attempt.
         in_ms: u64,
-        /// Which try it is.
+        /// The number of the attempt.
         attempt: u32,
-        /// When the link was lost.
+        /// When the connection was lost.
         since: u64,
-        /// Whether the link is away for so long that what is shown is old.
+        /// Whether it was lost so long ago that the content is stale.
         is_stale: bool,
     },
     /// The machine has no network.
     Offline,
-    /// The hub does not want us back.
+    /// The hub has closed the session for good.
     Ended {
         /// The close code.
         code: u16,
-        /// What the hub said; may be empty.
+        /// The hub's reason; may be empty.
         why: String,
     },
 }
 
 impl Status {
-    /// Whether a socket is there, though it may be silent.
+    /// Whether there is an open socket, even if silent.
     pub fn has_socket(&self) -> bool {
         matches!(self, Self::Up | Self::Silent(_))
     }
 
-    /// Whether a link that was there is gone: `was` is how it stood before.
+    /// Whether the connection was lost since the status `was`.
     pub fn is_lost_since(&self, was: &Self) -> bool {
         was.has_socket() && !self.has_socket()
     }
 }
 
-/// See the head of this file. Times are milliseconds of any one clock.
+/// The state machine; see the module documentation. All times are in milliseconds of one clock.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Link {
     phase: Phase,
     attempt: u32,
     lost_at: Option<u64>,
-    /// Since when the machine says that it has no network.
+    /// When the machine reported that it has no network.
     offline_at: Option<u64>,
-    /// What the hub said before it closed the socket.
+    /// The hub's announcement before it closes the socket: whether to reconnect, the delay in milliseconds,
+    /// and the reason.
     bye: Option<(bool, u64, String)>,
 }
 
 impl Link {
-    /// Takes what happened at `now`. `random` is any random number.
+    /// Takes an input at `now`. `random` spreads the delays of many pages.
     pub fn step(&mut self, input: Input, now: u64, random: u64) -> Act {
         match input {
             Input::Start => self.connect(now),
@@ -195,11 +198,13 @@ impl Link {
         }
     }
 
+    /// Begins an attempt.
     fn connect(&mut self, now: u64) -> Act {
         self.phase = Phase::Connecting { since: now };
         Act::Connect
     }
 
+    /// Decides after a closed socket whether to wait or to end.
     fn closed(&mut self, code: u16, reason: String, now: u64, random: u64) -> Act {
         let bye = self.bye.take();
         let (may_return, retry_ms, why) = bye.unwrap_or((true, 0, reason));
@@ -211,6 +216,7 @@ impl Link {
         Act::Rest
     }
 
+    /// Waits for the next attempt: as long as the hub asked, otherwise longer after each attempt.
     fn wait(&mut self, retry_ms: u64, now: u64, random: u64) {
         self.lost_at.get_or_insert(now);
         self.attempt = self.attempt.saturating_add(1);
@@ -221,6 +227,7 @@ impl Link {
         self.phase = Phase::Waiting { until: self.offline_at.is_none().then(|| now.saturating_add(wait)) };
     }
 
+    /// Connects if it is time, and drops a socket that is silent for too long.
     fn tick(&mut self, now: u64, random: u64) -> Act {
         let is_dead = match self.phase {
             Phase::Waiting { until: Some(until) } if until <= now => return self.connect(now),
@@ -239,7 +246,7 @@ impl Link {
         Act::Rest
     }
 
-    /// What the reader is told at `now`.
+    /// The status at `now`.
     pub fn status(&self, now: u64) -> Status {
         let in_ms = match &self.phase {
             Phase::Up { heard, hb_ms } => return self.up(*heard, *hb_ms, now),
@@ -256,9 +263,9 @@ impl Link {
         Status::Reconnecting { in_ms, attempt: self.attempt, since, is_stale }
     }
 
-    /// How a socket stands that is there.
+    /// The status of an open socket.
     fn up(&self, heard: u64, hb_ms: u64, now: u64) -> Status {
-        // Whatever the machine says of its network: what was heard after that came over one.
+        // A frame that arrived after the report proves that there is a network.
         if self.offline_at.is_some_and(|at| heard <= at) {
             return Status::Offline;
         }

@@ -1,4 +1,4 @@
-//! The page's entry: everything is in the library.
+//! The entry point; everything is in the library.
 
 fn main() {
     #[cfg(target_arch = "wasm32")]

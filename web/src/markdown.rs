@@ -1,7 +1,9 @@
-//! Markdown as a tree of safe nodes. The page builds its elements from these nodes with text nodes, so that nothing a
-//! model writes can become markup: there is no node for raw HTML, for a script, for a style or for a remote image.
+//! Markdown as a tree of safe nodes.
 //!
-//! [`parse()`] takes a whole text; [`Stream`] takes one that grows and gives out each block once.
+//! The page builds its elements from these nodes with text nodes, so that nothing a model writes becomes
+//! markup: there is no node for raw HTML, a script, a style or a remote image.
+//!
+//! [`parse()`] parses a complete text; [`Stream`] takes one that grows and returns each final block once.
 
 mod node;
 mod parse;

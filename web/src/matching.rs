@@ -1,7 +1,7 @@
-//! What a few typed letters mean: names in which they stand in order, the closest first.
+//! Finds names by a few typed letters, the closest first.
 
-/// How far `typed` is from `name`: nothing when its letters do not stand there in this order; less is closer. What begins
-/// a name or a word is closest, then what stands together.
+/// How far `typed` is from `name`; less is closer. `None` if `name` does not contain the letters in order. A
+/// match at the beginning of the name or of a word is the closest, then a match in one piece.
 pub fn distance(name: &str, typed: &str) -> Option<usize> {
     let (name, typed) = (name.to_lowercase(), typed.trim().to_lowercase());
     if typed.is_empty() || name.starts_with(&typed) {
@@ -20,7 +20,7 @@ pub fn distance(name: &str, typed: &str) -> Option<usize> {
     Some(gaps.saturating_add(3))
 }
 
-/// The `max` closest of `things`; equally close ones stay in their order.
+/// The `max` closest of `things`. Equally close ones keep their order.
 pub fn best<T>(things: Vec<T>, typed: &str, name: impl Fn(&T) -> &str, max: usize) -> Vec<T> {
     let near = things.into_iter().filter_map(|it| Some((distance(name(&it), typed)?, it)));
     let mut near: Vec<(usize, T)> = near.collect();

@@ -1,5 +1,10 @@
-//! What the page knows: the list of conversations, one conversation as the hub has it, and what of it changed since it
-//! was last painted. Frames go in, answers come out; the socket, the clock and the page are elsewhere.
+//! The state of the page: the list of conversations, the open conversation, and what changed since the last
+//! painting.
+//!
+//! It takes frames and returns answers. It does not know the socket, the clock and the DOM.
+//!
+//! `list` and `ticker` hold the list; `recording` and `replay` are shown in place of a conversation; `mark`
+//! notes reconnections.
 
 use indexmap::{IndexMap, IndexSet};
 use model::event::{Kind, ToolProgress};
@@ -22,76 +27,90 @@ pub use mark::Mark;
 use mark::{Marked, Marks};
 use ticker::Tickers;
 
-/// The subscription of the list.
+/// The id of the list's subscription.
 const FLEET: SubscriptionId = 1;
 
-/// Conversations that are kept when the reader looks at another one, so that coming back costs only what is new.
+/// How many conversations are kept after the reader leaves them, so that returning costs only the events
+/// since then.
 const KEPT_MAX: usize = 4;
 
 /// What changed since the last painting.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Touched {
-    /// Something in the list.
+    /// Whether the list changed.
     pub fleet: bool,
-    /// The whole conversation.
+    /// Whether the whole conversation was replaced.
     pub replaced: bool,
-    /// Pieces of it.
+    /// Changed items of the conversation.
     pub changes: IndexSet<ViewChange>,
-    /// Calls that say how far they are.
+    /// Calls with new progress.
     pub progress: IndexSet<CallKey>,
 }
 
 impl Touched {
-    /// Whether there is nothing to paint.
+    /// Whether nothing must be painted.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// See the head of this file.
+/// The state of the page; see the module documentation.
 #[derive(Debug, Default)]
 pub struct Model {
+    /// The open conversation.
     conversation: Option<ConversationId>,
+    /// The id of its subscription.
     sub: SubscriptionId,
     tracker: Tracker,
-    /// What is looked at instead of a conversation.
+    /// The open recording, shown in place of a conversation.
     recording: Option<DecodedRecording>,
+    /// Whether the recording is still being read.
     is_reading: bool,
-    /// What the recording told, as it came.
+    /// The events of the recording as they arrived, kept for a replay.
     told: Vec<String>,
-    /// When the last of it happened, in milliseconds since 1970; 0 where it does not say.
+    /// The time of the recording's newest event, in milliseconds since 1970; 0 if events have no times.
     told_until: u64,
+    /// The replay, if one was begun.
     past: Option<replay::Past>,
+    /// Conversations that the reader left, the oldest first.
     kept: Vec<(ConversationId, Tracker)>,
+    /// The rows of the list.
     fleet: IndexMap<ConversationId, ConversationRow>,
+    /// Whether the hub has sent the list.
     has_fleet: bool,
-    /// Conversations in all, as the hub counts them.
+    /// The number of conversations at the hub.
     total: u64,
-    /// Behind which row the older ones are; nothing when there are none.
+    /// The row after which older ones follow; `None` if the list is complete.
     older_than: Option<(u64, ConversationId)>,
     tickers: Tickers,
     marks: Marks,
     marked: Marked,
+    /// The last progress of open calls.
     progress: IndexMap<CallKey, ToolProgress>,
+    /// When the last token rate arrived, and the rate.
     rate: Option<(u64, u64)>,
-    /// The hub's clock minus ours, in milliseconds.
+    /// The hub's clock minus the browser's, in milliseconds; `None` until a frame has told it.
     ahead_ms: Option<i64>,
+    /// The hub's time of the newest event.
     event_at: Option<u64>,
-    /// The last seq that was there when the hub answered the subscription.
+    /// The position of the page when the hub answered the subscription.
     missed_from: Seq,
+    /// The number of viewers.
     viewers: u64,
+    /// Whether a resync was requested and is not done yet.
     is_resyncing: bool,
+    /// The hub's refusal of the subscription.
     problem: Option<String>,
     touched: Touched,
 }
 
 impl Model {
-    /// The conversation that is looked at.
+    /// The open conversation.
     pub fn conversation(&self) -> Option<&ConversationId> {
         self.conversation.as_ref()
     }
 
-    /// What it holds.
+    /// The view that is shown: of the replay, the recording, or the conversation.
     pub fn view(&self) -> &View {
         match (self.replay(), &self.recording) {
             (Some(replay), _) => replay.view(),
@@ -100,12 +119,12 @@ impl Model {
         }
     }
 
-    /// Where it stands; nothing before the hub has answered.
+    /// The position in the conversation; `None` before the hub has answered.
     pub fn position(&self) -> Option<Position> {
         self.tracker.position()
     }
 
-    /// Whether everything there is has arrived.
+    /// Whether all existing events have arrived.
     pub fn is_live(&self) -> bool {
         if self.replay().is_some() {
             true
@@ -116,83 +135,83 @@ impl Model {
         }
     }
 
-    /// Whether anything was ever known of the conversation.
+    /// Whether the hub has ever answered the subscription.
     pub fn is_known(&self) -> bool {
         self.tracker.position().is_some()
     }
 
-    /// What a conversation of the list did last, the newest last.
+    /// The newest lines of a conversation of the list, the newest last.
     pub fn ticker(&self, conversation: &ConversationId) -> Vec<String> {
         self.tickers.lines(conversation)
     }
 
-    /// What is to be told of the link's return, once.
+    /// Takes the notice of a reconnection; it is returned once.
     pub fn take_mark(&mut self) -> Option<Mark> {
         self.marks.take()
     }
 
-    /// Keeps what was told of the link's return while this conversation is looked at.
+    /// Keeps the text of a notice for the open conversation.
     pub fn keep_mark(&mut self, words: String) {
         self.marked.keep(self.conversation.as_ref(), words);
     }
 
-    /// What was told of the link's return while this conversation was looked at, the newest first.
+    /// The notices of reconnections in the open conversation, the newest first.
     pub fn marked(&self) -> Vec<&str> {
         self.marked.of(self.conversation.as_ref())
     }
 
-    /// How far a call is.
+    /// The progress of a call; `None` during a replay.
     pub fn progress(&self, call: &CallKey) -> Option<&ToolProgress> {
         self.progress.get(call).filter(|_| self.replay().is_none())
     }
 
-    /// Tokens in the last second, if the newest figure is of the last two.
+    /// The tokens of the last second, if the newest rate is less than two seconds old at `now`.
     pub fn rate(&self, now: u64) -> Option<u64> {
         self.rate
             .filter(|(at, tokens)| now.saturating_sub(*at) < 2_000 && *tokens > 0 && self.replay().is_none())
             .map(|(_, tokens)| tokens)
     }
 
-    /// When the newest event that is known of was taken, by the hub's clock: a state that came whole has no times, but the
-    /// list does.
+    /// The hub's time of the newest known event, in milliseconds since 1970. A snapshot has no times; then
+    /// the list's row tells it.
     pub fn event_at(&self) -> Option<u64> {
         let listed = self.conversation.as_ref().and_then(|id| self.fleet.get(id)).map(|row| row.at);
         self.event_at.max(listed).filter(|at| *at > 0)
     }
 
-    /// How many watch the conversation; 0 before the hub has said it.
+    /// The number of viewers of the conversation; 0 before the hub has reported it.
     pub fn viewers(&self) -> u64 {
         self.viewers
     }
 
-    /// How many of the events that were missed are there again, and how many those are; nothing when everything is there.
+    /// How many of the missed events have arrived, and how many were missed; `None` once all have arrived.
     pub fn caught_up(&self) -> Option<(u64, u64)> {
         let (seq, head) = (self.tracker.view().seq, self.tracker.head());
         let missed = head.saturating_sub(self.missed_from);
         (!self.is_live() && head > seq).then(|| (seq.saturating_sub(self.missed_from).min(missed), missed))
     }
 
-    /// The newest seq that is known of: the hub's while the page catches up, that of the present while the past is shown.
+    /// The newest known seq: the hub's while the page catches up, and the present's during a replay.
     pub fn head(&self) -> Seq {
         self.tracker.head().max(self.present_seq())
     }
 
-    /// What the hub said against the subscription.
+    /// The hub's refusal of the subscription, if any.
     pub fn problem(&self) -> Option<&str> {
         self.problem.as_deref()
     }
 
-    /// The hub's time at our time `now`.
+    /// The hub's time at the browser's time `now`; both in milliseconds since 1970.
     pub fn hub_time(&self, now: u64) -> u64 {
         now.saturating_add_signed(self.ahead_ms.unwrap_or(0))
     }
 
-    /// Takes what changed since the last call.
+    /// Returns what changed since the last call.
     pub fn take_touched(&mut self) -> Touched {
         std::mem::take(&mut self.touched)
     }
 
-    /// Looks at another conversation; the frames to send, if the socket is up.
+    /// Opens another conversation. Returns the frames to send if the socket is open.
     pub fn open(&mut self, conversation: Option<ConversationId>) -> Vec<ClientFrame> {
         if self.conversation == conversation && self.recording.is_none() {
             return Vec::new();
@@ -209,7 +228,7 @@ impl Model {
         frames
     }
 
-    /// Looks at nothing; the frames to send.
+    /// Closes what is open. Returns the frames to send.
     fn leave(&mut self) -> Vec<ClientFrame> {
         let unsub = self.conversation.is_some().then_some(ClientFrame::Unsub { sub: self.sub });
         self.put_away();
@@ -219,7 +238,7 @@ impl Model {
         unsub.into_iter().collect()
     }
 
-    /// Looks at a picture of a conversation, as it was.
+    /// Opens a snapshot of a conversation that will not change.
     pub fn picture(&mut self, conversation: ConversationId, view: View) {
         drop(self.open(Some(conversation)));
         let (sub, epoch, seq) = (self.sub, Epoch::new("picture"), view.seq);
@@ -234,6 +253,7 @@ impl Model {
         }
     }
 
+    /// Keeps the open conversation for a later return, and resets everything about it.
     fn put_away(&mut self) {
         let mut tracker = std::mem::take(&mut self.tracker);
         tracker.disconnected();
@@ -250,6 +270,7 @@ impl Model {
         self.touched = Touched { replaced: true, fleet: self.touched.fleet, ..Touched::default() };
     }
 
+    /// The frame that subscribes to the open conversation from the known position on.
     fn sub_frame(&self) -> Option<ClientFrame> {
         let conv = self.conversation.clone()?;
         Some(ClientFrame::Sub {
@@ -260,21 +281,22 @@ impl Model {
         })
     }
 
-    /// What to ask for on a new socket.
+    /// The frames to send on a new socket; with that of the list if `with_fleet`.
     pub fn subscriptions(&mut self, with_fleet: bool) -> Vec<ClientFrame> {
         self.disconnected();
         let fleet = with_fleet.then_some(ClientFrame::Watch { sub: FLEET, limit: None });
         fleet.into_iter().chain(self.sub_frame()).collect()
     }
 
-    /// The socket is gone.
+    /// Notes that the socket was closed.
     pub fn disconnected(&mut self) {
         self.marks.lose(self.tracker.position().map(|position| position.seq));
         self.tracker.disconnected();
         self.is_resyncing = false;
     }
 
-    /// Takes a frame that came at `now` by our clock; the answer to send, if it wants one.
+    /// Takes a frame that arrived at `now` by the browser's clock. Returns the answer to send, if there is
+    /// one.
     pub fn take(&mut self, mut frame: ServerFrame, now: u64) -> Option<ClientFrame> {
         match &mut frame {
             ServerFrame::Welcome(welcome) => {
@@ -310,9 +332,9 @@ impl Model {
         None
     }
 
-    /// A frame of the conversation.
+    /// Takes a frame of the open conversation.
     fn follow(&mut self, frame: &mut ServerFrame, now: u64) -> Option<ClientFrame> {
-        // While the past is shown, nothing of the present is painted.
+        // During a replay, changes of the present are not painted.
         let is_shown = self.replay().is_none();
         let changes = &mut self.touched.changes;
         match self.tracker.take(frame, &mut |change| {
@@ -356,7 +378,7 @@ impl Model {
         None
     }
 
-    /// Answers a heartbeat. The subscription may be dead though the socket lives.
+    /// Answers a heartbeat. It asks for a resync if the subscription is dead although the socket works.
     fn heartbeat(&mut self, head: Option<&(Epoch, Seq)>) -> ClientFrame {
         let seq = self.tracker.view().seq;
         if self.conversation.is_some() && self.tracker.heartbeat(head) && !self.is_resyncing {
@@ -367,7 +389,7 @@ impl Model {
         ClientFrame::HbAck { at }
     }
 
-    /// The frame that travelled fastest tells the hub's clock best: the largest difference seen.
+    /// Takes the hub's time from a frame. The fastest frame tells it best, so the largest difference is kept.
     fn hear_time(&mut self, ts: u64, now: u64) {
         if ts == 0 {
             return;
@@ -377,6 +399,7 @@ impl Model {
     }
 }
 
+/// Takes an event that is not stored: a token rate or the progress of a call.
 fn hear_ephemeral(
     progress: &mut IndexMap<CallKey, ToolProgress>,
     rate: &mut Option<(u64, u64)>,

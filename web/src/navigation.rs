@@ -1,7 +1,7 @@
-//! The address bar: two paths (see [`crate::route`]), the browser's history, and links that stay in the page.
+//! The address bar: paths (see [`crate::route`]), the browser's history, and links within the page.
 //!
-//! This is all of a router that two paths need. `leptos_router` is left out on purpose: it decodes the path of a clicked
-//! link and navigates to the decoded one, which breaks names of conversations with `?`, `#` or `%` in them.
+//! `leptos_router` is not used on purpose: it decodes the path of a clicked link and navigates to the decoded
+//! one, which breaks names of conversations that contain `?`, `#` or `%`.
 
 use leptos::prelude::*;
 use model::ConversationId;
@@ -12,7 +12,7 @@ use crate::browser;
 use crate::dom::image;
 use crate::route::{self, Looks};
 
-/// Where the page is.
+/// The address of the page.
 #[derive(Clone, Copy)]
 pub(crate) struct Navigation {
     path: RwSignal<String>,
@@ -20,7 +20,7 @@ pub(crate) struct Navigation {
 }
 
 impl Navigation {
-    /// Reads the address and listens to its changes.
+    /// Reads the address and follows its changes, for as long as the page is open.
     pub(crate) fn start() -> Self {
         let it = Self { path: RwSignal::new(path_now()), looks: RwSignal::new(Looks::parse(&query_now())) };
         browser::listen(&browser::window(), "popstate", move |_: web_sys::Event| {
@@ -30,32 +30,33 @@ impl Navigation {
         it
     }
 
-    /// The conversation that the address names.
+    /// The conversation in the address.
     pub(crate) fn conversation(self) -> Option<ConversationId> {
         self.path.with(|path| route::conversation_of(path))
     }
 
-    /// Whether the address is the wall's.
+    /// Whether the address is that of the wall.
     pub(crate) fn is_wall(self) -> bool {
         self.path.with(|path| route::is_wall(path))
     }
 
-    /// Whether the address is where a conversation begins.
+    /// Whether the address is that of a new conversation.
     pub(crate) fn is_new(self) -> bool {
         self.path.with(|path| route::is_new(path))
     }
 
-    /// What of it the address that was gone to last says.
+    /// The query of the address to which the page navigated last.
     pub(crate) fn looks(self) -> Looks {
         self.looks.get()
     }
 
+    /// Shows another address.
     fn go(self, path: String, query: &str) {
         self.path.set(path);
         self.looks.set(Looks::parse(query));
     }
 
-    /// Goes to a conversation without a new entry in the history.
+    /// Shows a conversation and replaces the entry in the history.
     pub(crate) fn settle(self, conversation: &ConversationId) {
         let path = route::path_of(conversation);
         if let Ok(history) = browser::window().history() {
@@ -64,7 +65,7 @@ impl Navigation {
         self.path.set(path);
     }
 
-    /// Goes where no conversation is named.
+    /// Shows the address without a conversation, with a new entry in the history.
     pub(crate) fn leave(self) {
         if self.path.with_untracked(|path| path == "/") {
             return;
@@ -75,6 +76,7 @@ impl Navigation {
         self.path.set("/".to_owned());
     }
 
+    /// Handles a click on a link within the page.
     fn click(self, event: &MouseEvent) {
         let is_plain = event.button() == 0
             && !(event.meta_key() || event.ctrl_key() || event.shift_key() || event.alt_key())
@@ -95,15 +97,17 @@ impl Navigation {
     }
 }
 
+/// The path in the address bar.
 fn path_now() -> String {
     browser::window().location().pathname().unwrap_or_default()
 }
 
+/// The query in the address bar.
 fn query_now() -> String {
     browser::window().location().search().unwrap_or_default()
 }
 
-/// Whether the address asks for the conversation alone.
+/// Whether the address asks for the bare page.
 pub(crate) fn is_bare() -> bool {
     route::is_bare(&query_now())
 }

@@ -1,10 +1,10 @@
-//! Numbers with a fraction, in little room: how the standard library writes them, and the words with which `f64::clamp`
-//! fails, are 17 KB of a page.
+//! Formats fractions in little code: the formatting of the standard library and the panic of `f64::clamp`
+//! would add 17 KB to the page.
 
-/// Most digits behind the point, as a factor.
+/// The scale of the digits after the point.
 const PARTS: u64 = 10_000;
 
-/// `value` for a style, to the ten-thousandth; 0 for what is no number.
+/// `value` for a style, with at most four digits after the point; `0` for NaN.
 pub fn decimal(value: f64) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "a length or a time")]
     let parts = (value * PARTS as f64).round() as i64;
@@ -14,7 +14,7 @@ pub fn decimal(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// `value`, but not below `least`, and not above `most` (which wins over `least`).
+/// `value`, at least `least` and at most `most`; `most` takes precedence.
 pub fn within(value: f64, least: f64, most: f64) -> f64 {
     value.max(least).min(most)
 }

@@ -1,5 +1,5 @@
-//! What is open and what is folded away: one level for the whole page, and the reader's own choices, which no automation
-//! ever undoes.
+//! What is unfolded: one level for the whole page, and the reader's own choices, which nothing changes
+//! automatically.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use std::collections::BTreeMap;
 pub enum Level {
     /// Only the answer.
     Answer,
-    /// Each step in one line.
+    /// Each step in a line.
     #[default]
     Steps,
-    /// Every step with its content.
+    /// Each step with its content.
     All,
 }
 
 impl Level {
-    /// All, in order.
+    /// All levels, in order.
     pub const ALL: [Self; 3] = [Self::Answer, Self::Steps, Self::All];
 
-    /// The word on the page and in the reader's settings.
+    /// The label on the page, also the stored value.
     pub fn word(self) -> &'static str {
         match self {
             Self::Answer => "Answer",
@@ -28,41 +28,41 @@ impl Level {
         }
     }
 
-    /// The level with that word.
+    /// The level with this label.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.word() == word)
     }
 }
 
-/// When the steps of a run fold away by themselves; the reader's setting.
+/// When the steps of a run fold by themselves; a setting of the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StepsChoice {
-    /// As programs for that dialect do it: see `FOLDING_DIALECTS`.
+    /// Depending on the dialect, see `FOLDING_DIALECTS`.
     #[default]
     ByDialect,
     /// Never.
     Open,
-    /// Once the answer starts.
+    /// When the answer begins.
     Folded,
 }
 
-/// Dialects whose own programs show the steps while the agent works and fold them away once its answer starts.
+/// The dialects whose own programs fold the steps once the answer begins.
 const FOLDING_DIALECTS: [&str; 1] = ["deep-agent"];
 
 impl StepsChoice {
-    /// All, with the value in the reader's settings and the words on the page.
+    /// All choices, each with the stored value and the label.
     pub const ALL: [(Self, &'static str, &'static str); 3] = [
         (Self::ByDialect, "dialect", "By dialect"),
         (Self::Open, "open", "Stay open"),
         (Self::Folded, "folded", "Fold when the answer starts"),
     ];
 
-    /// The choice with that value.
+    /// The choice with this stored value.
     pub fn parse(value: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|(_, name, _)| *name == value).map(|(choice, _, _)| choice)
     }
 
-    /// Whether the steps of a run in `dialect` fold away once its answer starts.
+    /// Whether the steps of a run in `dialect` fold once the answer begins.
     pub fn folds(self, dialect: Option<&str>) -> bool {
         match self {
             Self::ByDialect => dialect.is_some_and(|dialect| FOLDING_DIALECTS.contains(&dialect)),
@@ -72,12 +72,12 @@ impl StepsChoice {
     }
 }
 
-/// Something that opens and closes.
+/// Something that can be folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fold {
-    /// All steps of a run.
+    /// The steps of a run.
     Steps {
-        /// Whether the answer is there and shall stand alone; see [`StepsChoice`].
+        /// Whether there is an answer for which the steps fold; see [`StepsChoice`].
         answered: bool,
     },
     /// A thinking section.
@@ -87,7 +87,7 @@ pub enum Fold {
     },
     /// A tool call.
     Card {
-        /// Whether it failed and is the newest there is.
+        /// Whether it failed as the newest step.
         failed: bool,
     },
     /// A message or a note.
@@ -97,7 +97,7 @@ pub enum Fold {
 }
 
 impl Fold {
-    /// Whether it is open when the reader has said nothing.
+    /// Whether it is unfolded if the reader has made no choice.
     pub fn is_open(self, level: Level) -> bool {
         match self {
             Self::Steps { answered } => level == Level::All || (!answered && level == Level::Steps),
@@ -108,28 +108,29 @@ impl Fold {
     }
 }
 
-/// The reader's choices. They stand until the reader chooses another level.
+/// The reader's choices. They are kept until the reader chooses another level.
 #[derive(Debug, Default)]
 pub struct Choices {
     level: Level,
-    /// The level that the one key of "all or nothing" goes back to.
+    /// The level to which [`toggle_level`](Self::toggle_level) returns.
     before: Level,
+    /// Whether things are unfolded, by key.
     chosen: BTreeMap<String, bool>,
 }
 
 impl Choices {
-    /// Starts at `level`.
+    /// No choices yet, at `level`.
     pub fn at(level: Level) -> Self {
         let before = if level == Level::Answer { Level::Steps } else { level };
         Self { level, before, chosen: BTreeMap::new() }
     }
 
-    /// The level of detail that is shown.
+    /// The current level.
     pub fn level(&self) -> Level {
         self.level
     }
 
-    /// Goes to a level; the choices for single things end with it.
+    /// Changes the level and forgets all choices.
     pub fn choose_level(&mut self, level: Level) {
         if level != Level::Answer {
             self.before = level;
@@ -138,24 +139,24 @@ impl Choices {
         self.chosen.clear();
     }
 
-    /// Between the answer alone and the level that was there before.
+    /// Changes between the answers alone and the previous level. Returns the new level.
     pub fn toggle_level(&mut self) -> Level {
         let next = if self.level == Level::Answer { self.before } else { Level::Answer };
         self.choose_level(next);
         next
     }
 
-    /// Whether `key` is open.
+    /// Whether the thing `key` is unfolded.
     pub fn is_open(&self, key: &str, fold: Fold) -> bool {
         self.chosen.get(key).copied().unwrap_or_else(|| fold.is_open(self.level))
     }
 
-    /// Sets whether `key` is open.
+    /// Stores the reader's choice for `key`.
     pub fn set(&mut self, key: &str, open: bool) {
         self.chosen.insert(key.to_owned(), open);
     }
 
-    /// The reader said something about `key`.
+    /// Whether the reader has made a choice for `key`.
     pub fn has(&self, key: &str) -> bool {
         self.chosen.contains_key(key)
     }

@@ -1,4 +1,4 @@
-//! The two pages: everything, and the conversation alone.
+//! The two pages: the full page, and the bare page.
 
 use leptos::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::components::{
 };
 use crate::store::{Sheet, use_store};
 
-/// The whole page: bars, list, conversation and panel.
+/// The full page: bars, list, conversation and panel.
 #[component]
 pub(crate) fn Full() -> impl IntoView {
     let store = use_store();
@@ -35,7 +35,8 @@ pub(crate) fn Full() -> impl IntoView {
     }
 }
 
-/// The conversation alone, with everything open: for recordings, measurements and other pages' frames.
+/// The bare page: the conversation alone, with everything unfolded, for recordings, measurements and frames
+/// of other pages.
 #[component]
 pub(crate) fn Bare() -> impl IntoView {
     view! {

@@ -1,19 +1,19 @@
-//! How wide the list and the panel stand beside the conversation.
+//! The widths of the list and of the panel beside the conversation.
 
-/// What stands beside the conversation.
+/// A pane beside the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pane {
-    /// The list of conversations, before it.
+    /// The list of conversations, at the left.
     List,
-    /// The tools, behind it.
+    /// The panel, at the right.
     Panel,
 }
 
-/// How far one press of a key moves an edge, in pixels.
+/// How far a key moves the edge, in CSS pixels.
 const STEP_PX: u32 = 16;
 
 impl Pane {
-    /// The narrowest and the widest, in pixels.
+    /// The smallest and the largest width, in CSS pixels.
     pub fn bounds(self) -> (u32, u32) {
         match self {
             Self::List => (220, 400),
@@ -21,7 +21,7 @@ impl Pane {
         }
     }
 
-    /// Its name among the settings, and behind `--` among the styles.
+    /// The name of the setting, and of the CSS variable without `--`.
     pub fn name(self) -> &'static str {
         match self {
             Self::List => "list-width",
@@ -29,7 +29,7 @@ impl Pane {
         }
     }
 
-    /// What its edge is called.
+    /// The label of the edge for screen readers.
     pub fn title(self) -> &'static str {
         match self {
             Self::List => "Width of the list",
@@ -37,7 +37,7 @@ impl Pane {
         }
     }
 
-    /// The width that was kept as `word`; the usual one where none was.
+    /// The stored width `word` within the bounds; the default if it is not a number.
     pub fn parse(self, word: Option<&str>) -> u32 {
         let usual = match self {
             Self::List => 280,
@@ -46,13 +46,13 @@ impl Pane {
         word.and_then(|word| word.parse().ok()).map_or(usual, |px| self.fitting(px))
     }
 
-    /// The width when its edge, pulled at the width `from`, has gone `px` pixels to the right.
+    /// The width after the edge was dragged `px` pixels to the right, from the width `from`.
     pub fn pulled(self, from: u32, px: i32) -> u32 {
         let wider = if self == Self::List { px } else { px.saturating_neg() };
         self.fitting(from.saturating_add_signed(wider))
     }
 
-    /// The width after `key` was pressed on its edge; nothing for a key that does not move it.
+    /// The width after `key` was pressed on the edge; `None` for a key that does not move it.
     pub fn pressed(self, from: u32, key: &str) -> Option<u32> {
         let step = i32::try_from(STEP_PX).unwrap_or(i32::MAX);
         let (narrowest, widest) = self.bounds();
@@ -65,6 +65,7 @@ impl Pane {
         }
     }
 
+    /// The width within the bounds.
     fn fitting(self, px: u32) -> u32 {
         let (narrowest, widest) = self.bounds();
         px.clamp(narrowest, widest)

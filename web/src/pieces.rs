@@ -1,25 +1,26 @@
-//! What a conversation is drawn of, in the order of seq: messages, and the stretches of runs between them.
+//! The pieces of a conversation in the order of their events: messages, and the sections of runs between
+//! them.
 
 use model::flow::{ConversationSection, turns};
 use model::view::{Item, RunView, TopItem, View};
 use model::{MessageId, RunId};
 
-/// A piece of a conversation, named by what never changes of it.
+/// A piece of a conversation, identified by properties that never change.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Piece {
     /// A message.
     Message(MessageId),
-    /// What a run did between two messages.
+    /// The part of a run between two messages.
     Section {
         /// The run.
         run: RunId,
-        /// The number of its first item.
+        /// The index of the section's first item.
         from: usize,
     },
 }
 
 impl Piece {
-    /// What it is a piece of.
+    /// The item to which the piece belongs.
     pub fn item(&self) -> TopItem {
         match self {
             Self::Message(id) => TopItem::Message(id.clone()),
@@ -28,7 +29,7 @@ impl Piece {
     }
 }
 
-/// The pieces of `view`.
+/// The pieces of `view`, in order.
 pub fn pieces(view: &View) -> Vec<Piece> {
     let turns = turns(view).into_iter().map(|turn| match turn {
         ConversationSection::Message(id, _) => Piece::Message(id.clone()),
@@ -39,9 +40,11 @@ pub fn pieces(view: &View) -> Vec<Piece> {
     turns.collect()
 }
 
-/// The piece of `pieces` in which one of `items` of the run `id` stands; where they stand in none, the first piece of the run.
+/// The index of the piece that contains the last of `items` of the run `id`; without items, of the run's
+/// first piece.
 pub fn piece_of(pieces: &[Piece], id: &RunId, run: &RunView, items: &[Item]) -> Option<usize> {
-    // Who looks for something in a sub-agent names all that it stands in, the agent of the main lane last.
+    // For an item of a sub-agent, `items` names the sub-agents that contain it; the last is an item of the
+    // run itself.
     let at = items.last().and_then(|item| run.items.iter().position(|it| it == item)).unwrap_or(0);
     let of_run = |piece: &Piece| match piece {
         Piece::Section { run, from } if run == id => Some(*from),

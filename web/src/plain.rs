@@ -1,32 +1,32 @@
-//! Plain text that grows: pieces of about 2 KB that never change again, and a short rest.
+//! Splits a growing plain text into final pieces of about 2 KB and a short rest.
 //!
 //! A browser lays out a growing text node as a whole at each change, so the part that grows must stay small.
 
-/// Shortest piece, in bytes; it ends at the next line end, or at the next space when a line is very long.
+/// The shortest piece, in bytes. It ends at the next end of a line, or at the next space in a very long line.
 const PIECE_BYTES: usize = 2048;
 
-/// Longest piece, in bytes: a text without any space is cut between two characters.
+/// The longest piece, in bytes: a text without spaces is split between two characters.
 const PIECE_BYTES_MAX: usize = 4096;
 
-/// How much of a growing text was given out as pieces.
+/// How much of a growing text was returned as pieces.
 #[derive(Debug, Default)]
 pub struct Plain {
     done: usize,
 }
 
-/// What a page does to follow the text.
+/// What changed since the last call.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Pieces<'a> {
-    /// Whether everything that was given out before is void.
+    /// Whether all pieces that were returned before are invalid.
     pub restart: bool,
-    /// Pieces that do not change again; they come before the rest.
+    /// The new final pieces; they are before the rest.
     pub done: Vec<&'a str>,
-    /// What comes after them.
+    /// The text after the pieces.
     pub rest: &'a str,
 }
 
 impl Plain {
-    /// Looks at `text`, which begins with what it was at the last call.
+    /// Takes the text, which must begin with that of the last call.
     pub fn advance<'a>(&mut self, text: &'a str) -> Pieces<'a> {
         let restart = !text.is_char_boundary(self.done);
         if restart {
@@ -43,7 +43,7 @@ impl Plain {
     }
 }
 
-/// The first piece of `text` and what comes after it, when there is enough for one.
+/// The first piece of `text` and the text after it; `None` if the text is too short for one.
 fn piece_of(text: &str) -> Option<(&str, &str)> {
     if text.len() <= PIECE_BYTES {
         return None;

@@ -1,5 +1,8 @@
-//! The past of a conversation: its events as they were logged, the view at any of them, and a player that goes through
-//! them by their own clock. Pure: events come from elsewhere, and so does time.
+//! Replays of a conversation: its logged events, the view after each of them, and a player that follows their
+//! times. It does not know where events come from, nor the clock.
+//!
+//! `history` holds the events, `kept` views to begin from, `player` the clock of the replay, and `running`
+//! the state of reading and playing.
 
 mod history;
 mod kept;
@@ -13,19 +16,20 @@ pub use running::{AfterEnd, End, Running, STEP_MAX_MS, Wanted};
 use model::View;
 use model::fold::ViewChange;
 
-/// A moment of the past, and what was to be seen then.
+/// A moment of the past, and the view at that moment.
 #[derive(Debug, Default)]
 pub struct Replay {
-    /// What is known of the past.
+    /// The known events.
     pub history: History,
-    /// How it goes on.
+    /// The clock and the speed.
     pub player: Player,
     view: View,
+    /// How many events the view contains.
     at: usize,
 }
 
 impl Replay {
-    /// What was to be seen.
+    /// The view at the moment.
     pub fn view(&self) -> &View {
         &self.view
     }
@@ -35,17 +39,17 @@ impl Replay {
         self.at
     }
 
-    /// When, as the player counts: the hub's time where the events have one.
+    /// The time of the moment in milliseconds: the hub's, if events have times.
     pub fn clock(&self) -> u64 {
         self.player.clock()
     }
 
-    /// Goes to the view after `to` events, at least one where there is one. `changed` hears what in the view changed;
-    /// true when it is another one altogether.
+    /// Goes to the view after `to` events, at least one if there is one. `changed` is called for each change.
+    /// Returns whether the view is a different one altogether.
     pub fn go(&mut self, to: usize, changed: &mut dyn FnMut(ViewChange)) -> bool {
         let to = to.min(self.history.len()).max(self.history.len().min(1));
         let (from, known) = self.history.nearest(to);
-        // What is there already is the best to go on from, where nothing that is kept is nearer.
+        // The current view is the nearest one to begin from, unless a kept one is nearer.
         let is_far = to < self.at || from > self.at;
         if is_far {
             self.view = known.cloned().unwrap_or_default();
@@ -56,7 +60,7 @@ impl Replay {
         is_far
     }
 
-    /// Goes to the last event that had happened at the time `at`.
+    /// Goes to the last event that had happened at `at`. Returns as [`go`](Self::go).
     pub fn seek_time(&mut self, at: u64, changed: &mut dyn FnMut(ViewChange)) -> bool {
         let to = self.history.count_until(at);
         let is_other = self.go(to, changed);
@@ -65,7 +69,7 @@ impl Replay {
         is_other
     }
 
-    /// Goes to the moment of the event with the number `to`, from 1.
+    /// Goes to the moment of the event `to`, counted from 1. Returns as [`go`](Self::go).
     pub fn seek_event(&mut self, to: usize, changed: &mut dyn FnMut(ViewChange)) -> bool {
         let is_other = self.go(to, changed);
         let time = self.at.checked_sub(1).and_then(|last| self.history.time(last));
@@ -73,13 +77,13 @@ impl Replay {
         is_other
     }
 
-    /// Lets `elapsed_ms` of the reader's time pass.
+    /// Advances by `elapsed_ms` of the reader's time. Returns as [`go`](Self::go).
     pub fn play(&mut self, elapsed_ms: u64, changed: &mut dyn FnMut(ViewChange)) -> bool {
         let to = self.player.advance(elapsed_ms, &self.history, self.at);
         to != self.at && self.go(to, changed)
     }
 
-    /// Whether nothing comes after this moment.
+    /// Whether no event follows this moment.
     pub fn is_at_end(&self) -> bool {
         self.at >= self.history.len()
     }

@@ -1,4 +1,4 @@
-//! Which conversation an address names, what of it, and the address of a conversation.
+//! Addresses: the conversation and the view that an address names, and the paths of the hub's API.
 
 use model::{ConversationId, MessageId, PartId, Position, RunId, ToolCallId};
 
@@ -7,27 +7,27 @@ use crate::open::Level;
 use crate::search;
 use crate::timeline::Drawer;
 
-/// What an address says beside the conversation: `?level=All&run=r&tool=t&find=word`.
+/// What an address says besides the conversation: `?level=All&run=r&tool=t&find=word`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Looks {
     /// How much is shown.
     pub level: Option<Level>,
-    /// What is in view.
+    /// The item to which the page scrolls.
     pub place: Option<Place>,
-    /// What is looked for.
+    /// The query of Find.
     pub find: Option<String>,
-    /// Whether that is a pattern.
+    /// Whether the query is a pattern.
     pub is_pattern: bool,
-    /// How high the timeline stands.
+    /// The height of the timeline.
     pub timeline: Option<Drawer>,
-    /// The conversation that stands beside it.
+    /// The conversation that is shown beside it.
     pub compare: Option<ConversationId>,
-    /// The moment of the past that is shown, by the hub's clock.
+    /// The moment of a replay, by the hub's clock, in milliseconds since 1970.
     pub moment: Option<u64>,
 }
 
 impl Looks {
-    /// What the query of an address says.
+    /// Parses the query of an address. What cannot be read is ignored.
     pub fn parse(query: &str) -> Self {
         let value = |name: &str| {
             let pairs = query.trim_start_matches('?').split('&').filter_map(|pair| pair.split_once('='));
@@ -48,7 +48,7 @@ impl Looks {
         }
     }
 
-    /// Where something was found.
+    /// The place of a hit, with the query `find`.
     pub fn at(hit: &search::Hit, find: &str) -> Self {
         let run = || hit.run.as_deref().map(RunId::new);
         let place = match hit.kind.as_str() {
@@ -60,7 +60,7 @@ impl Looks {
         Self { place, find, ..Self::default() }
     }
 
-    /// The query that says it; empty where there is nothing to say.
+    /// The query of an address with these values; empty if all are unset.
     pub fn query(&self) -> String {
         let mut pairs = Vec::new();
         let mut say = |name: &str, value: &str| pairs.push(format!("{name}={}", search::encoded(value)));
@@ -98,18 +98,18 @@ impl Looks {
     }
 }
 
-/// The address of a conversation and what of it is shown.
+/// The address of a conversation with a view of it.
 pub fn link(conversation: &ConversationId, looks: &Looks) -> String {
     path_of(conversation) + &looks.query()
 }
 
-/// What an address keeps up with while the reader looks.
+/// The parameters that follow the view while the reader changes it.
 pub const KEPT: [&str; 4] = ["level", "find", "pattern", "timeline"];
 
-/// What names a place in the conversation; gone from the address once the place is shown.
+/// The parameters that name a place in the conversation; they are removed once the place is shown.
 pub const PLACE: [&str; 5] = ["run", "tool", "part", "message", "moment"];
 
-/// `query` with what `looks` says in the place of `names`, and everything else as it was.
+/// `query` with the parameters `names` replaced by those of `looks`. All others stay.
 pub fn with_looks(query: &str, names: &[&str], looks: &Looks) -> String {
     let own = looks.query();
     let is_other = |pair: &&str| !names.contains(&pair.split_once('=').map_or(*pair, |(name, _)| name));
@@ -119,23 +119,23 @@ pub fn with_looks(query: &str, names: &[&str], looks: &Looks) -> String {
     if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
 }
 
-/// The path of the wall: all conversations as tiles.
+/// The path of the wall.
 pub const WALL: &str = "/wall";
 
-/// Whether the path is the wall's.
+/// Whether the path is that of the wall.
 pub fn is_wall(path: &str) -> bool {
     path.trim_end_matches('/') == WALL
 }
 
-/// The path where a conversation begins.
+/// The path of a new conversation.
 pub const NEW: &str = "/new";
 
-/// Whether the path is where a conversation begins.
+/// Whether the path is that of a new conversation.
 pub fn is_new(path: &str) -> bool {
     path.trim_end_matches('/') == NEW
 }
 
-/// The conversation that the path names: `/c/{conversation}`.
+/// The conversation in a path of the form `/c/{conversation}`; `None` if it is not a valid one.
 pub fn conversation_of(path: &str) -> Option<ConversationId> {
     let name = path.strip_prefix("/c/")?;
     ConversationId::parse(&decoded(name.trim_end_matches('/'))?).ok()
@@ -154,30 +154,31 @@ pub fn path_of(conversation: &ConversationId) -> String {
     path
 }
 
-/// Where the hub has the whole of a result.
+/// The hub's path of a whole result. `hash` comes from the event that refers to the result.
 pub fn result_path(conversation: &ConversationId, hash: &str) -> String {
     let name = path_of(conversation);
     let hash: String = hash.chars().filter(char::is_ascii_alphanumeric).collect();
     format!("/v1/conversations/{}/results/{hash}", name.trim_start_matches("/c/"))
 }
 
-/// Where the hub has a conversation as it is.
+/// The hub's path of a conversation's view.
 pub fn view_path(conversation: &ConversationId) -> String {
     format!("/v1/conversations/{}", path_of(conversation).trim_start_matches("/c/"))
 }
 
-/// Where the hub has at most `count` events of a conversation after `position`.
+/// The hub's path of the next `count` events of a conversation after `position`.
 pub fn events_path(conversation: &ConversationId, position: &Position, count: usize) -> String {
     let name = path_of(conversation);
     let after = search::encoded(&position.to_string());
     format!("/v1/conversations/{}/events?after={after}&limit={count}", name.trim_start_matches("/c/"))
 }
 
-/// Whether the query asks for the conversation alone.
+/// Whether the query asks for the bare page.
 pub fn is_bare(query: &str) -> bool {
     query.trim_start_matches('?').split('&').any(|pair| pair == "view=bare")
 }
 
+/// Decodes percent-encoded text; `None` if it is invalid or not UTF-8.
 fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

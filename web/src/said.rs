@@ -1,6 +1,6 @@
-//! What a button says for a while of what became of a click. The time of one word does not end the next.
+//! The result of a click that a button shows for a while. The timer of one text does not end the next.
 
-/// The word, and how many there were.
+/// The text that is shown now, and how many there were.
 #[derive(Debug, Default)]
 pub struct Words {
     now: Option<&'static str>,
@@ -8,19 +8,19 @@ pub struct Words {
 }
 
 impl Words {
-    /// What is said now.
+    /// The text that is shown now.
     pub fn now(&self) -> Option<&'static str> {
         self.now
     }
 
-    /// Says `words`; their number.
+    /// Shows a text. Returns its number for [`end`](Self::end).
     pub fn say(&mut self, words: &'static str) -> u32 {
         self.now = Some(words);
         self.number = self.number.wrapping_add(1);
         self.number
     }
 
-    /// The time of the words with this number is over.
+    /// Ends the text with this number; has no effect if another one is shown.
     pub fn end(&mut self, number: u32) {
         if number == self.number {
             self.now = None;

@@ -1,4 +1,7 @@
-//! Scrolling of the conversation: sticking to the end, holding still what the reader looks at, bringing a card into view.
+//! Scrolling of the conversation: following its end, holding what the reader looks at, and bringing cards
+//! into view.
+//!
+//! The rule of following is in `crate::follow`; `row` finds what the reader looks at.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -13,48 +16,53 @@ use crate::number::decimal;
 
 mod row;
 
-/// Where a revealed card comes to stand: this part of the window's height from its top.
+/// Where the top of a revealed card is placed, as a part of the window's height.
 const REVEAL_AT: f64 = 0.3;
 
-/// How long after an input scrolling counts as its effect, in milliseconds: browsers scroll smoothly.
+/// How long scrolling after an input counts as its effect, in milliseconds: browsers scroll smoothly.
 const INPUT_MS: u64 = 500;
 
-/// How near the reader comes to the button of earlier rows before they are loaded, in CSS pixels.
+/// How close the reader comes to the button of earlier rows before they are loaded, in CSS pixels.
 const LOAD_PX: f64 = 200.0;
 
-/// Between two loads of earlier rows, in milliseconds: what came must be on the page before anybody can want more.
+/// The shortest time between two loads of earlier rows, in milliseconds: the first ones must be on the page
+/// before more are wanted.
 const LOAD_MS: u64 = 400;
 
 /// How long a revealed card is marked, in milliseconds.
 const FLASH_MS: i32 = 1_200;
 
-/// What is known once the conversation stands on the page.
+/// The state of scrolling, once the conversation is on the page.
 struct Parts {
     window: HtmlElement,
     content: HtmlElement,
-    /// Below the content: room that keeps a clicked header in its place when what it opened goes away.
+    /// The room below the content that keeps a clicked header at its place when what it had unfolded is
+    /// removed.
     spacer: HtmlElement,
     spacer_px: Cell<f64>,
     follow: Cell<Follow>,
-    /// When the reader last touched anything that scrolls, by the browser's clock.
+    /// The time of the last input that scrolls, by the browser's clock, in milliseconds since 1970.
     input_at: Cell<u64>,
-    /// Whether a button or finger is down, as on a scroll bar.
+    /// Whether a button or a finger is down, as on a scroll bar.
     is_down: Cell<bool>,
-    /// Whether the next word of scrolling is about what the page did itself, to stay at the end.
+    /// Whether the next scroll event is the effect of following the end.
     is_own: Cell<bool>,
-    /// Where the browser does not hold still what it shows: what the reader looks at, and where on the screen it stands.
+    /// For browsers without scroll anchoring: the row at the top of the window, and its distance from the top
+    /// of the screen.
     held: RefCell<Option<(Element, f64)>>,
-    /// When earlier rows were asked for last, by the browser's clock.
+    /// When earlier rows were loaded last, by the browser's clock, in milliseconds since 1970.
     loaded_at: Cell<u64>,
+    /// Called with whether the view follows the end, at each change.
     told: RefCell<Box<dyn Fn(bool)>>,
 }
 
-/// A handle; copies are the same.
+/// A handle; all copies refer to the same state. It does nothing before the conversation is on the page.
 #[derive(Clone, Default)]
 pub(crate) struct Scroller(Option<Rc<Parts>>);
 
 impl Scroller {
-    /// Takes the elements over. `told` hears whether the view follows, at each change.
+    /// Takes the elements and adds the listeners. `told` is called with whether the view follows the end, at
+    /// each change.
     pub(crate) fn of(
         window: HtmlElement,
         content: HtmlElement,
@@ -101,7 +109,7 @@ impl Scroller {
         Self(Some(parts))
     }
 
-    /// Goes to the end and stays there.
+    /// Scrolls to the end and follows it.
     pub(crate) fn to_end(&self) {
         if let Some(parts) = &self.0 {
             parts.space(0.0);
@@ -110,28 +118,28 @@ impl Scroller {
         }
     }
 
-    /// Goes to the end of what has come, if the view follows it.
+    /// Scrolls to the end, if the view follows it.
     pub(crate) fn stick(&self) {
         if let Some(parts) = &self.0 {
             parts.stick();
         }
     }
 
-    /// What scrolls from here on, the reader has asked for.
+    /// Marks the scrolling that follows as the reader's.
     pub(crate) fn by_hand(&self) {
         if let Some(parts) = &self.0 {
             parts.input_at.set(browser::now_ms());
         }
     }
 
-    /// Stays where it is.
+    /// Stops following the end.
     pub(crate) fn release(&self) {
         if let Some(parts) = &self.0 {
             parts.set(Follow::release);
         }
     }
 
-    /// Keeps `element` where it is on the screen over the change that comes with this event.
+    /// Keeps `element` at its place on the screen during the next change of the page.
     pub(crate) fn hold(&self, element: &Element) {
         let Some(parts) = self.0.clone() else { return };
         let (element, before) = (element.clone(), element.get_bounding_client_rect().top());
@@ -139,7 +147,7 @@ impl Scroller {
         browser::before_paint(move || parts.correct(&element, before));
     }
 
-    /// Keeps the first row that can be seen where it is; where that row goes away, the run that it belongs to.
+    /// Keeps the first visible row at its place during the next change; if it is removed, its run.
     pub(crate) fn hold_first(&self) {
         let Some(parts) = self.0.clone().filter(|parts| !parts.follow.get().is_on()) else { return };
         let top = parts.window.get_bounding_client_rect().top();
@@ -155,21 +163,21 @@ impl Scroller {
         });
     }
 
-    /// Brings the element with the id `id` into view and marks it for a moment.
+    /// Scrolls the element with the id `id` into view, and marks it for a moment.
     pub(crate) fn reveal(&self, id: &str) {
         let Some(parts) = &self.0 else { return };
         let Some(card) = browser::document().get_element_by_id(id) else { return };
         let window = parts.window.get_bounding_client_rect();
         let wanted = window.top() + window.height() * REVEAL_AT;
         parts.scroll_by(card.get_bounding_client_rect().top() - wanted);
-        // Only the card itself gets the class: nothing above it is styled anew.
+        // Only the card itself gets the class, so that the browser restyles nothing above it.
         drop(card.class_list().add_1("flash"));
         browser::after(FLASH_MS, move || drop(card.class_list().remove_1("flash")));
     }
 }
 
 impl Scroller {
-    /// Brings what stands between `top` and `bottom` on the screen into view, if it is not.
+    /// Scrolls the stretch between `top` and `bottom` of the screen into view, unless it is visible.
     pub(crate) fn reach(&self, top: f64, bottom: f64) {
         let Some(parts) = &self.0 else { return };
         let window = parts.window.get_bounding_client_rect();
@@ -180,6 +188,7 @@ impl Scroller {
 }
 
 impl Parts {
+    /// Changes the state of following, and reports the change.
     fn set(&self, change: impl FnOnce(&mut Follow)) {
         let mut follow = self.follow.get();
         let before = follow.is_on();
@@ -192,13 +201,14 @@ impl Parts {
         }
     }
 
-    /// While the view follows, rows go away above it: a browser that holds still what it shows would move it up by their
-    /// height, which nobody could tell from a reader's move.
+    /// Turns the browser's scroll anchoring off while the view follows: rows are then removed above, and
+    /// anchoring would move the view up by their height, which looks like a move of the reader.
     fn anchor(&self) {
         let anchor = if self.follow.get().is_on() { "none" } else { "auto" };
         drop(self.window.style().set_property("overflow-anchor", anchor));
     }
 
+    /// The scroll position.
     fn place(&self) -> Place {
         Place {
             top: f64::from(self.window.scroll_top()),
@@ -207,19 +217,22 @@ impl Parts {
         }
     }
 
+    /// Notes an input of the reader.
     fn touched(&self, is_down: bool) {
         self.is_down.set(is_down);
         self.input_at.set(browser::now_ms());
     }
 
+    /// Handles a scroll event.
     fn scrolled(&self) {
-        // While a text streams this comes with every frame, before the layout of what is new: to ask where that led would
-        // have the browser do half of its work twice. What somebody else did meanwhile is seen by the next `stick`.
+        // While a text streams, each frame causes such an event before the new content is laid out. Reading
+        // the position would make the browser lay it out twice. A move by the reader is noticed by the next
+        // `stick`.
         if self.is_own.replace(false) && !self.is_by_hand() {
             return;
         }
         self.look();
-        // Room that is out of sight is no longer needed.
+        // The room is not needed once it is out of sight.
         let place = self.place();
         let spare = place.content - place.window - place.top;
         if self.spacer_px.get() > 0.0 && spare > self.spacer_px.get() {
@@ -229,7 +242,7 @@ impl Parts {
         self.load_earlier();
     }
 
-    /// Presses the button that stands for what is further up as soon as the reader comes near it.
+    /// Clicks the button of earlier rows when the reader comes close to it.
     fn load_earlier(&self) {
         let now = browser::now_ms();
         if self.follow.get().is_on() || now.saturating_sub(self.loaded_at.get()) < LOAD_MS {
@@ -248,14 +261,14 @@ impl Parts {
         }
     }
 
-    /// The content or the window is larger or smaller.
+    /// Handles a change of the size of the content or the window.
     fn resized(&self) {
         self.stick();
         if self.follow.get().is_on() {
             return;
         }
         match self.held.take() {
-            // What is gone or hidden has no height.
+            // An element that was removed or hidden has no height.
             Some((row, y)) if row.client_height() > 0 => {
                 self.correct(&row, y);
                 let y = row.get_bounding_client_rect().top();
@@ -265,7 +278,8 @@ impl Parts {
         }
     }
 
-    /// Remembers what the reader looks at, where the browser does not: it knows no such property then.
+    /// Remembers what the reader looks at, in browsers without scroll anchoring; those do not know the
+    /// property.
     fn keep(&self) {
         let is_known =
             self.window.style().get_property_value("overflow-anchor").is_ok_and(|it| !it.is_empty());
@@ -274,22 +288,23 @@ impl Parts {
         }
     }
 
-    /// What the reader looks at, and where on the screen it begins.
+    /// The row at the top of the window, and its distance from the top of the screen.
     fn first(&self) -> Option<(Element, f64)> {
         row::first(&self.content, self.window.get_bounding_client_rect().top())
     }
 
+    /// Whether scrolling now is the effect of an input.
     fn is_by_hand(&self) -> bool {
         self.is_down.get() || browser::now_ms().saturating_sub(self.input_at.get()) < INPUT_MS
     }
 
-    /// Takes in where the window stands.
+    /// Passes the scroll position to the rule of following.
     fn look(&self) {
         let (place, by_hand) = (self.place(), self.is_by_hand());
         self.set(|follow| follow.scrolled(place, by_hand));
     }
 
-    /// Goes to the end, if the view follows.
+    /// Scrolls to the end, if the view follows it.
     fn stick(&self) {
         if !self.follow.get().is_on() {
             return;
@@ -300,6 +315,7 @@ impl Parts {
         }
     }
 
+    /// Scrolls to the end.
     fn go_down(&self) {
         let before = self.window.scroll_top();
         self.window.set_scroll_top(self.window.scroll_height());
@@ -307,20 +323,21 @@ impl Parts {
         self.is_own.set(self.window.scroll_top() != before);
     }
 
+    /// Sets the height of the room below the content, in CSS pixels.
     fn space(&self, px: f64) {
         if self.spacer_px.replace(px).to_bits() != px.to_bits() {
             drop(self.spacer.style().set_property("height", &format!("{}px", decimal(px))));
         }
     }
 
-    /// Brings `element` back to `y` on the screen.
+    /// Scrolls `element` back to `y` on the screen.
     fn correct(&self, element: &Element, y: f64) {
         let off = element.get_bounding_client_rect().top() - y;
         if off.abs() < 0.5 {
             return;
         }
         self.scroll_by(off);
-        // At the end of the content there may be nothing to scroll to: then make room.
+        // At the end of the content there may be nothing to scroll; then room is added.
         let left = element.get_bounding_client_rect().top() - y;
         if left > 0.5 {
             self.space(self.spacer_px.get() + left);
@@ -328,6 +345,7 @@ impl Parts {
         }
     }
 
+    /// Scrolls by `px` CSS pixels.
     fn scroll_by(&self, px: f64) {
         #[expect(clippy::cast_possible_truncation, reason = "pixels of a page")]
         let top = (f64::from(self.window.scroll_top()) + px).round() as i32;

@@ -1,35 +1,35 @@
-//! Searching all conversations: the address to ask, and what the hub answers.
+//! The search in all conversations: its path, and the hub's answer.
 
 use serde_json::Value;
 
-/// Most hits that are asked for.
+/// The most hits that are requested.
 const HITS: usize = 30;
 
-/// Something found in another conversation.
+/// A hit in a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Hit {
     /// The conversation.
     pub conversation: String,
-    /// What it is: `message`, `text`, `thinking`, `arguments`, `result`.
+    /// The kind of the text: `message`, `text`, `thinking`, `arguments` or `result`.
     pub kind: String,
-    /// The run, where it is in one.
+    /// The run, unless the hit is in a message.
     pub run: Option<String>,
-    /// The part, the call or the message.
+    /// The id of the part, the call or the message.
     pub item: String,
-    /// The tool, or who speaks.
+    /// The name of the tool, or the role of the message.
     pub name: String,
-    /// When, in milliseconds since 1970.
+    /// The time of the event, in milliseconds since 1970.
     pub at: u64,
-    /// The text around it, in pieces; those that stand at odd places are the words.
+    /// The text around the hit, in pieces; every second piece is a match.
     pub pieces: Vec<String>,
 }
 
-/// Where to ask for `query`.
+/// The path that searches for `query`.
 pub fn path(query: &str) -> String {
     format!("/v1/search?limit={HITS}&q={}", encoded(query.trim()))
 }
 
-/// A text as it stands in a query.
+/// Percent-encodes a text for use in a query.
 pub fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -42,20 +42,21 @@ pub fn encoded(text: &str) -> String {
     out
 }
 
-/// What the hub found; nothing where its answer is none.
+/// The hits in the hub's answer; empty if it cannot be read.
 pub fn hits(answer: &str) -> Vec<Hit> {
     let Ok(answer) = serde_json::from_str::<Value>(answer) else { return Vec::new() };
     let hits = answer.get("hits").and_then(Value::as_array);
     hits.map(|hits| hits.iter().filter_map(hit).collect()).unwrap_or_default()
 }
 
-/// What the reader must know of the hub's answer: whether it is only a part.
+/// A remark for the reader if the search was stopped early.
 pub fn remark(answer: &str) -> Option<&'static str> {
     let answer = serde_json::from_str::<Value>(answer).ok()?;
     let is_partial = answer.get("partial")?.as_bool()?;
     is_partial.then_some("The search was stopped after 2 s: older matches may be missing.")
 }
 
+/// A hit of the hub's answer.
 fn hit(value: &Value) -> Option<Hit> {
     let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
     let snippet = text("snippet").unwrap_or_default();
@@ -71,7 +72,7 @@ fn hit(value: &Value) -> Option<Hit> {
     })
 }
 
-/// `text` cut at its marks.
+/// Splits `text` at its marks, which are pairs of byte offsets.
 fn pieces(text: &str, marks: &[Value]) -> Vec<String> {
     let number = |mark: &Value, at: usize| usize::try_from(mark.get(at)?.as_u64()?).ok();
     let (mut pieces, mut from) = (Vec::new(), 0);
@@ -86,7 +87,7 @@ fn pieces(text: &str, marks: &[Value]) -> Vec<String> {
     pieces
 }
 
-/// What the hub said against a request, for the reader.
+/// The hub's refusal of a request, for the reader.
 pub fn refusal(status: u16, answer: &str) -> String {
     let why = serde_json::from_str::<Value>(answer).ok();
     let why = why.and_then(|why| Some(why.get("detail")?.as_str()?.to_owned()));

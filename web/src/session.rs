@@ -1,4 +1,5 @@
-//! The session: one socket for the page, opened again when it is lost, and every frame handed to the store.
+//! The session with the hub: one socket for the page, opened again when it is lost. Every frame is passed to
+//! the store.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,26 +16,27 @@ mod socket;
 
 use socket::{Socket, Word};
 
-/// How often time is looked at, in milliseconds.
+/// How often the connection's state machine is given the time, in milliseconds.
 const TICK_MS: i32 = 250;
 
-/// How often the way to the hub and back is measured, in milliseconds.
+/// How often the round-trip time is measured, in milliseconds.
 const MEASURE_MS: i32 = 10_000;
 
-/// The only owner of the socket.
+/// The owner of the socket.
 pub(crate) struct Session {
     link: Link,
     socket: Option<Socket>,
-    /// The number of the newest socket; words of older ones count no more.
+    /// The number of the newest socket; events of older ones are ignored.
     serial: u32,
     store: Store,
-    /// Whether the page shows the list of conversations.
+    /// Whether the page needs the list of conversations.
     with_fleet: bool,
 }
 
+/// The session, shared by its listeners.
 type Shared = Rc<RefCell<Session>>;
 
-/// Connects, and stays connected for as long as the page lives.
+/// Connects, and stays connected for as long as the page is open.
 pub(crate) fn start(store: Store, with_fleet: bool) {
     let session =
         Rc::new(RefCell::new(Session { link: Link::default(), socket: None, serial: 0, store, with_fleet }));
@@ -62,7 +64,8 @@ pub(crate) fn start(store: Store, with_fleet: bool) {
     browser::every(MEASURE_MS, move || measure(store));
 }
 
-/// Measures the way to the hub and back, while somebody looks. Sockets have no pings that a page may send.
+/// Measures the round-trip time while the page is visible. A page cannot send WebSocket pings, so it makes a
+/// request.
 fn measure(store: Store) {
     if store.link.status.with_untracked(|status| *status != Status::Up) || browser::document().hidden() {
         return;
@@ -74,13 +77,13 @@ fn measure(store: Store) {
     });
 }
 
-/// A hub on the same machine needs no network.
+/// Whether the hub is on the same machine, so that it needs no network.
 fn is_local() -> bool {
     let host = browser::window().location().hostname().unwrap_or_default();
     matches!(host.as_str(), "localhost" | "127.0.0.1" | "[::1]")
 }
 
-/// Lets the link's machine decide and does what it says.
+/// Passes an input to the connection's state machine, and does what it returns.
 fn step(session: &Shared, input: Input) {
     let mut it = session.borrow_mut();
     let now = browser::now_ms();
@@ -97,7 +100,7 @@ fn step(session: &Shared, input: Input) {
             it.socket = Socket::open(move |word| hear(&heard, serial, word));
         }
         Act::Hello => {
-            // Who looks, the cookie says.
+            // The cookie identifies the reader.
             let (versions, client) = (vec![VERSION.into()], Some("page".into()));
             let hello = ClientFrame::Hello { versions, client, token: None };
             it.send(&hello);
@@ -115,7 +118,7 @@ fn step(session: &Shared, input: Input) {
     store.link.set_status(status);
 }
 
-/// Takes a word of the socket with the number `serial`.
+/// Handles an event of the socket with the number `serial`.
 fn hear(session: &Shared, serial: u32, word: Word) {
     if session.borrow().serial != serial {
         return;
@@ -130,6 +133,7 @@ fn hear(session: &Shared, serial: u32, word: Word) {
     }
 }
 
+/// Passes a frame to the store and to the state machine, and sends the answer.
 fn take(session: &Shared, frame: ServerFrame) {
     let input = match &frame {
         ServerFrame::Welcome(welcome) => Input::Welcomed { hb_ms: welcome.hb_ms },
@@ -141,7 +145,7 @@ fn take(session: &Shared, frame: ServerFrame) {
     let store = session.borrow().store;
     let answer = store.take(frame);
     if input == Input::Heard {
-        // The common case: nothing about the link changes that anybody has to be told.
+        // The common case: the status does not change.
         session.borrow_mut().link.step(input, browser::now_ms(), 0);
     } else {
         step(session, input);
@@ -152,6 +156,7 @@ fn take(session: &Shared, frame: ServerFrame) {
 }
 
 impl Session {
+    /// Sends a frame, if the session is open; a hello also before.
     fn send(&self, frame: &ClientFrame) {
         let is_hello = matches!(frame, ClientFrame::Hello { .. });
         if let Some(socket) = self.socket.as_ref().filter(|_| is_hello || self.link.is_up()) {
@@ -159,6 +164,7 @@ impl Session {
         }
     }
 
+    /// Drops the socket.
     fn lose(&mut self) {
         self.socket = None;
         self.store.disconnected();

@@ -1,20 +1,19 @@
-//! What the reader prefers, kept in the browser: how the page looks and moves. The styles read it from attributes of the
-//! root element.
+//! Settings of the reader for the look of the page, kept in the browser. The styles read them from attributes
+//! of the root element.
 
 use crate::browser;
 
-/// A preference that the styles read: its name, what it is called, and its values with their names. The first value leaves
-/// the choice to the system.
+/// A setting that the styles read. Its first value leaves the choice to the system.
 pub(crate) struct Setting {
-    /// Its name in the browser's storage, and behind `data-` on the root element.
+    /// The name in the browser's storage, and of the attribute after `data-`.
     pub(crate) name: &'static str,
-    /// What it is called.
+    /// The label.
     pub(crate) title: &'static str,
-    /// Values and what they are called.
+    /// The values, each with its label.
     pub(crate) values: &'static [(&'static str, &'static str)],
 }
 
-/// All of them.
+/// All settings.
 pub(crate) const SETTINGS: [Setting; 3] = [
     Setting {
         name: "theme",
@@ -25,7 +24,7 @@ pub(crate) const SETTINGS: [Setting; 3] = [
     Setting { name: "motion", title: "Motion", values: &[("system", "System"), ("less", "None")] },
 ];
 
-/// Puts all of them into effect.
+/// Applies all settings.
 pub(crate) fn apply() {
     let Some(root) = browser::document().document_element() else { return };
     for setting in &SETTINGS {

@@ -1,22 +1,23 @@
-//! Spans of time on the page, and what they say.
+//! Durations on the page, and their texts.
 
 use crate::format;
 
-/// A span of time on the page.
+/// A duration on the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Span {
-    /// Nothing to show.
+    /// Not shown.
     None,
-    /// Over, in milliseconds.
+    /// Over; the duration in milliseconds.
     Took(u64),
-    /// Since then, by the hub's clock; shown from so many milliseconds on.
+    /// Growing since the first value, by the hub's clock; shown from the second value on, both in
+    /// milliseconds.
     Since(u64, u64),
-    /// It was at least so long; nobody knows its end.
+    /// At least this long, in milliseconds; the end is unknown.
     AtLeast(u64),
 }
 
 impl Span {
-    /// From `started_at` to `ended_at`, by the hub's clock; nothing where a recording has no times.
+    /// From `started_at` to `ended_at`, by the hub's clock; [`Span::None`] if a recording has no times.
     pub fn of(started_at: u64, ended_at: Option<u64>) -> Self {
         match ended_at {
             _ if started_at == 0 => Self::None,
@@ -25,7 +26,7 @@ impl Span {
         }
     }
 
-    /// The same where nobody has spoken for what grows since `silent_since`: no more than was seen is known of it.
+    /// The span if no publisher has spoken since `silent_since`: it grew at least until then.
     #[must_use]
     pub fn known_until(self, silent_since: Option<u64>) -> Self {
         match (self, silent_since) {
@@ -38,13 +39,13 @@ impl Span {
     }
 }
 
-/// The text of a time that grows, `ms` after it began. Where nobody knows whether it still does, it says so.
+/// The text of a growing duration of `ms`, empty below `shown_after`. Unless `is_sure`, it says "at least".
 pub fn growing(ms: u64, shown_after: u64, is_sure: bool) -> String {
     let sure = if is_sure { "" } else { "≥ " };
     if ms < shown_after { String::new() } else { format!("{sure}{}", format::clock(ms)) }
 }
 
-/// The text of a time that is over, or of which no more is known.
+/// The text of a duration that does not grow.
 pub fn told(span: Span) -> String {
     match span {
         Span::None | Span::Since(..) => String::new(),

@@ -1,4 +1,4 @@
-//! What is said to readers who listen: what is worth a word, and not more often than they can hear.
+//! What is announced to screen readers, and how often.
 
 use std::collections::VecDeque;
 
@@ -7,41 +7,41 @@ use model::frame::ConversationRow;
 
 use crate::fleet;
 
-/// Between two polite messages, in milliseconds.
+/// The shortest time between two polite announcements, in milliseconds.
 pub const GAP_MS: u64 = 3_000;
 
-/// Polite messages that wait; of more the oldest are left out.
+/// The most polite announcements that wait; the oldest are dropped.
 pub const WAITING_MAX: usize = 4;
 
-/// What is to be done next with the polite messages.
+/// What to do next with the polite announcements.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {
-    /// None waits.
+    /// Nothing; none waits.
     Rest,
-    /// Say this.
+    /// Announce this.
     Say(String),
-    /// Look again after so many milliseconds.
+    /// Ask again after this many milliseconds.
     Wait(u64),
 }
 
-/// The polite messages that wait.
+/// The polite announcements that wait.
 #[derive(Debug, Default)]
 pub struct Speech {
     waiting: VecDeque<(String, About)>,
     said_at: Option<u64>,
 }
 
-/// What a message is about.
+/// The subject of an announcement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
-    /// What the reader did: it is told wherever the reader is by then.
+    /// An action of the reader: announced wherever the reader is by then.
     Deed,
-    /// What happened in the conversation that is looked at: elsewhere it is out of place.
+    /// An event in the open conversation: dropped when the reader leaves it.
     Here,
 }
 
 impl Speech {
-    /// Takes a message.
+    /// Adds an announcement. An empty one and a repetition are ignored.
     pub fn add(&mut self, words: String, about: About) {
         if words.is_empty() || self.waiting.back().is_some_and(|(last, _)| *last == words) {
             return;
@@ -52,14 +52,14 @@ impl Speech {
         self.waiting.push_back((words, about));
     }
 
-    /// The reader looks at another conversation.
+    /// Drops what is about the conversation that the reader leaves.
     pub fn leave(&mut self) {
         self.waiting.retain(|(_, about)| *about == About::Deed);
     }
 
-    /// What to do at `now`, by any one clock.
+    /// What to do at `now`, in milliseconds of one clock.
     pub fn next(&mut self, now: u64) -> Next {
-        // A clock that was set back does not tell how long it is since.
+        // A clock that was set back does not tell how long ago the last one was.
         let said_at = self.said_at.map(|at| at.min(now));
         self.said_at = said_at;
         let since = said_at.map_or(GAP_MS, |at| now.saturating_sub(at));
@@ -74,14 +74,14 @@ impl Speech {
     }
 }
 
-/// Where the list ends: the time and the name of its last row.
+/// The end of the list: the time and the id of its last row.
 type End = (u64, ConversationId);
 
-/// The conversations that wait for a person, as far as is known.
+/// The conversations that wait for a person, as far as known.
 #[derive(Debug, Default)]
 pub struct Asking(Option<Heard>);
 
-/// What the list told of them, and where it ended.
+/// The waiting conversations in the last list, each with its number of calls, and where that list ended.
 #[derive(Debug)]
 struct Heard {
     asking: Vec<(ConversationId, u64)>,
@@ -89,8 +89,8 @@ struct Heard {
 }
 
 impl Asking {
-    /// Takes the list as it is now, and where it ends; what to say, if more calls wait than before. What waits when the list
-    /// first comes is there to be read, and so is what comes into it because it became longer.
+    /// Takes the list and its end. Returns an announcement if more calls wait than before. Calls that wait in
+    /// the first list, or appear because the list was extended, are not announced.
     pub fn hear<'a>(
         &mut self,
         rows: impl Iterator<Item = &'a ConversationRow>,
@@ -100,7 +100,7 @@ impl Asking {
         let now = asking.iter().map(|row| (row.conversation.clone(), row.approvals)).collect();
         let Heard { asking: before, end } = self.0.replace(Heard { asking: now, end: end.cloned() })?;
         let known = |row: &ConversationRow| before.iter().find(|(id, _)| *id == row.conversation);
-        // What happened since stands above the end of the list as it was.
+        // Newer rows are above the previous end of the list.
         let is_old = |row: &ConversationRow| {
             end.as_ref().is_some_and(|(at, id)| (*at, &row.conversation) > (row.at, id))
         };
@@ -114,12 +114,12 @@ impl Asking {
     }
 }
 
-/// Whether what was looked at has ended before the reader's eyes: `was` and `now` say what is looked at and whether it runs.
+/// Whether a run ended while the reader watched. `was` and `now` are what is shown and whether it runs.
 pub fn has_ended<T: PartialEq>(was: Option<&(T, bool)>, now: &(T, bool)) -> bool {
     was.is_some_and(|(looked, ran)| *looked == now.0 && *ran && !now.1)
 }
 
-/// A call that failed, after so many milliseconds where that is known.
+/// The announcement of a failed call, with its duration in milliseconds, if known.
 pub fn failure(tool: &str, took_ms: Option<u64>) -> String {
     match took_ms {
         Some(ms) if ms >= 1_000 => format!("{tool} failed after {}", spoken(ms)),
@@ -127,7 +127,7 @@ pub fn failure(tool: &str, took_ms: Option<u64>) -> String {
     }
 }
 
-/// A duration as it is said aloud.
+/// A duration in words for speech.
 fn spoken(ms: u64) -> String {
     let seconds = ms.saturating_add(500) / 1000;
     let said = |n: u64, unit: &str| {

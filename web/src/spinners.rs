@@ -1,4 +1,4 @@
-//! How many rings turn: too many of them are noise, and work for the browser.
+//! How many activity rings turn: too many are distracting, and work for the browser.
 
 use model::event::ToolState;
 use model::frame::ConversationRow;
@@ -6,16 +6,17 @@ use model::view::{Item, View};
 
 use crate::fleet;
 
-/// More rings than this stand still; their times go on.
+/// With more rings than this, all stand still; their times go on.
 pub const TURNING_MAX: usize = 12;
 
-/// When there are no more than this again, they turn: a class above the conversation is not to change back and forth.
+/// From this number down they turn again; it is lower, so that a class on the conversation does not change
+/// back and forth.
 const TURNING_AGAIN: usize = 8;
 
-/// The newest runs that are looked at: those that go on are among them.
+/// How many of the newest runs are counted; running ones are among them.
 const RUNS: usize = 16;
 
-/// Rings of a conversation: its runs that go on, and their calls that execute.
+/// The number of rings in a conversation: active runs, and their executing calls.
 pub fn of_view(view: &View) -> usize {
     let runs = view.runs.values().rev().take(RUNS).filter(|run| run.is_running());
     runs.map(|run| {
@@ -28,12 +29,12 @@ pub fn of_view(view: &View) -> usize {
     .sum()
 }
 
-/// Rings of the list.
+/// The number of rings in the list.
 pub fn of_rows<'a>(rows: impl Iterator<Item = &'a ConversationRow>) -> usize {
     rows.filter(|row| fleet::state(row, 0) == "running").count()
 }
 
-/// Whether the rings stand still when there are `count`, after they `stood` or turned.
+/// Whether `count` rings stand still. `stood` is whether they did before.
 pub fn stand(stood: bool, count: usize) -> bool {
     count > if stood { TURNING_AGAIN } else { TURNING_MAX }
 }

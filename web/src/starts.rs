@@ -1,19 +1,20 @@
-//! The ways to make something visible, as lines to paste: what an empty page shows.
+//! Ways to connect an agent, as lines to paste, for an empty page.
 
-/// One way to connect an agent, as the empty page shows it.
+/// A way to connect an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Start {
-    /// What it is for.
+    /// The purpose.
     pub title: &'static str,
-    /// One sentence more.
+    /// A further sentence.
     pub hint: &'static str,
-    /// The lines: what each is for, and what to paste.
+    /// The lines to paste, each with the name of what it is for.
     pub lines: Vec<(&'static str, String)>,
 }
 
-/// A way as it is written here: in its lines `@` stands for the hub.
+/// A way as it is written in this file; `@` in its lines stands for the hub's address.
 type Written = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
+/// All ways, in the order of the page.
 const WAYS: [Written; 5] = [
     (
         "Point an SDK here",
@@ -80,7 +81,7 @@ const run = new Run(publisher); run.text(\"Hello\"); run.end(); await publisher.
     ),
 ];
 
-/// The ways that there are, for a hub at `origin`, like `http://127.0.0.1:4600`.
+/// All ways for a hub at `origin`, such as `http://127.0.0.1:4600`.
 pub fn starts(origin: &str) -> [Start; WAYS.len()] {
     WAYS.map(|(title, hint, lines)| {
         let lines = lines.iter().map(|(name, line)| (*name, line.replace('@', origin))).collect();

@@ -1,9 +1,10 @@
-//! What the components read: the five stores of the page, none of which names another.
+//! What the components read: five stores, none of which refers to another.
 //!
-//! [`Store`] routes frames and actions to them and holds what spans them: taking a frame, opening a conversation, painting, forgetting how
-//! one was looked at, and whether commands can be given.
+//! [`Store`] routes frames and actions to them, and holds what concerns several of them: taking a frame,
+//! opening a conversation, painting, resetting the view, and whether commands can be given.
 //!
-//! Reading order: [`link`] → [`reading`] → `paint` (signals, once for each frame of the screen) → [`panel`] → [`control`] → [`replay`].
+//! Reading order: [`link`] → [`reading`] → `paint` (sets signals once per frame of the screen) → [`panel`] →
+//! [`control`] → [`replay`].
 
 use leptos::prelude::*;
 use model::frame::{ClientFrame, ServerFrame};
@@ -43,10 +44,10 @@ pub(crate) use replay::Replaying;
 pub(crate) use reveal::{agent_key, card_id, message_id, part_id, run_id, steps_key, thinking_key};
 use voice::Voice;
 
-/// A sub-agent: its run and its id.
+/// The run and the id of a sub-agent.
 pub(crate) type AgentKey = (RunId, AgentId);
 
-/// A handle; copies are the same store, which lives as long as the page.
+/// A handle; all copies refer to the same store, which lives as long as the page.
 #[derive(Clone, Copy)]
 pub(crate) struct Store(&'static Parts);
 
@@ -58,25 +59,25 @@ impl std::ops::Deref for Store {
     }
 }
 
-/// The five stores of the page, and what belongs to none of them.
+/// The five stores, and what belongs to none of them.
 pub(crate) struct Parts {
-    /// The link: how the socket stands, and what the hub said of itself.
+    /// The connection: its status, and what the hub reported about itself.
     pub(crate) link: LinkStore,
-    /// What is drawn, and how it is read.
+    /// The content, and how it is read.
     pub(crate) reading: ReadingStore,
     /// Which parts of the page are shown.
     pub(crate) panel: PanelStore,
-    /// What was commanded, and what is being written for agents.
+    /// The commands that were given, and drafts for agents.
     pub(crate) control: ControlStore,
-    /// Which moment of the past is shown.
+    /// The replay.
     pub(crate) replay: ReplayStore,
-    /// What is said to readers who listen. Every store may have something to say, so that none owns it.
+    /// Announcements to screen readers. All stores make some, so none owns them.
     pub(crate) spoken: Voice,
-    /// Told when the list of conversations changes; the list is in the model, which `reading` has.
+    /// Notified when the list of conversations changes; the list itself is in the model, in `reading`.
     fleet: Trigger,
 }
 
-/// The store of this page.
+/// The store of the surrounding component.
 pub(crate) fn use_store() -> Store {
     expect_context::<Store>()
 }
@@ -87,11 +88,12 @@ impl Store {
         Self::shaped(if is_bare { Shape::Bare } else { Shape::Whole })
     }
 
-    /// The store of a conversation that stands beside another one.
+    /// The store of a conversation that is shown beside another.
     pub(crate) fn beside() -> Self {
         Self::shaped(Shape::Beside)
     }
 
+    /// A store for a page of this shape. It is never freed.
     fn shaped(shape: Shape) -> Self {
         Self(Box::leak(Box::new(Parts {
             link: LinkStore::new(),
@@ -106,7 +108,7 @@ impl Store {
 
     // === What the session calls ===
 
-    /// Takes a frame; the answer to send.
+    /// Takes a frame. Returns the answer to send, if there is one.
     pub(crate) fn take(self, frame: ServerFrame) -> Option<ClientFrame> {
         match &frame {
             ServerFrame::Welcome(_) => {
@@ -122,7 +124,7 @@ impl Store {
         answer
     }
 
-    /// What to ask for on a new socket.
+    /// The frames to send on a new socket.
     pub(crate) fn subscriptions(self, with_fleet: bool) -> Vec<ClientFrame> {
         let mut frames =
             self.reading.model.try_update_value(|model| model.subscriptions(with_fleet)).unwrap_or_default();
@@ -130,14 +132,14 @@ impl Store {
         frames
     }
 
-    /// The socket is gone.
+    /// Notes that the socket was closed.
     pub(crate) fn disconnected(self) {
         self.reading.model.update_value(Model::disconnected);
     }
 
     // === What components call ===
 
-    /// Looks at a conversation.
+    /// Opens a conversation; `None` opens none.
     pub(crate) fn open(self, conversation: Option<ConversationId>) {
         if self.reading.conversation.with_untracked(|shown| *shown != conversation) {
             self.forget_looks();
@@ -152,12 +154,12 @@ impl Store {
         self.ask_painting();
     }
 
-    /// Looks again when the list of conversations changes.
+    /// Tracks the list of conversations.
     pub(crate) fn track_fleet(self) {
         self.fleet.track();
     }
 
-    /// Whether a link is there, so that what runs is known to run.
+    /// Whether the page is connected or replays, so that what it shows as running is known to run.
     pub(crate) fn is_current(self) -> bool {
         self.replay.is_on() || self.link.is_up()
     }

@@ -1,9 +1,12 @@
-//! The waterfall of a conversation: which rows it has, the bars of each, and the part of time that is looked at. Pure: the
-//! page draws what stands here, and only the rows that can be seen.
+//! The waterfall of a conversation: its rows, their bars, and the visible part of time. It does not use the
+//! browser; the page draws it, and only the visible rows.
 //!
-//! Bars are given in milliseconds since the first moment of the conversation. The page puts them on the screen with two
-//! numbers for all rows together (where the looked-at part begins and how long it is), so that zooming and the passing of
-//! time touch no row.
+//! Bars are given in milliseconds since the first moment of the conversation. The page places them with two
+//! numbers for all rows together (the beginning and the length of the visible part), so that zooming and the
+//! passing of time change no row.
+//!
+//! Reading order: `rows` → `bars` → `squeeze` (left-out pauses) → `scale` (the visible part and the axis);
+//! `drawer` is the height.
 
 mod bars;
 mod drawer;
@@ -17,7 +20,7 @@ pub use rows::{Key, Row, rows, visible};
 pub use scale::{Scale, Tick, ticks};
 pub use squeeze::{Extent, Squeeze, extent};
 
-/// Milliseconds as a number of the screen.
+/// Milliseconds as a floating-point number.
 pub fn float(ms: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
     let float = ms as f64;

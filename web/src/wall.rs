@@ -1,30 +1,31 @@
-//! The wall: which tiles are on a page of it, how the keys move among them, and what a tile says that is looked at.
+//! The wall: its pages, the keys that move among the tiles, and the lines of the subscribed tile.
 
 use model::event::PartKind;
 use model::view::{Item, RunView, View};
 
 use crate::preview;
 
-/// Tiles that are on the page at once.
+/// The most tiles on a page.
 pub const TILES: usize = 24;
 
-/// Lines that a tile says of what goes on.
+/// The most lines of a tile.
 pub const LINES: usize = 3;
 
-/// Items of a run that are looked at for those lines: some of them say nothing yet.
+/// How many items of a run are read for these lines: some have no text yet.
 const LOOKED: usize = 12;
 
-/// The page that is shown when `wanted` is asked for and there are `tiles` tiles; pages are counted from 0.
+/// The page that is shown if `wanted` is requested and there are `tiles` tiles. Pages are counted from 0.
 pub fn page(wanted: usize, tiles: usize) -> usize {
     wanted.min(pages(tiles).saturating_sub(1))
 }
 
-/// How many pages `tiles` tiles are; one at least.
+/// The number of pages for `tiles` tiles, at least one.
 pub fn pages(tiles: usize) -> usize {
     tiles.div_ceil(TILES).max(1)
 }
 
-/// Where `key` leads from the tile `at` of `count` tiles in `columns` columns; nothing for a key that leads nowhere.
+/// The tile to which `key` moves from the tile `at` of `count` tiles in `columns` columns; `None` if it does
+/// not move.
 pub fn step(key: &str, at: Option<usize>, count: usize, columns: usize) -> Option<usize> {
     let last = count.checked_sub(1)?;
     let columns = columns.max(1);
@@ -36,7 +37,7 @@ pub fn step(key: &str, at: Option<usize>, count: usize, columns: usize) -> Optio
         "ArrowLeft" => at.checked_sub(1),
         "ArrowRight" => at.checked_add(1),
         "ArrowUp" => at.checked_sub(columns),
-        // The last row may be short: down leads to its end.
+        // If the last row is short, Down moves to its end.
         "ArrowDown" if at / columns < last / columns => Some(at.saturating_add(columns).min(last)),
         "Home" => Some(0),
         "End" => Some(last),
@@ -54,6 +55,7 @@ pub fn lines(view: &View) -> Vec<String> {
     lines
 }
 
+/// An item in one line; `None` if it has no text.
 fn line(run: &RunView, item: &Item) -> Option<String> {
     match item {
         Item::Part(id) => {

@@ -1,50 +1,50 @@
-//! Results of which the hub sent the beginning only: how far the whole is loaded, and what is copied of a call, byte for
-//! byte.
+//! Results of which the hub sent only the beginning: the state of loading the whole, and the bytes that are
+//! copied of a call.
 
 use std::sync::Arc;
 
 use model::view::ToolView;
 
-/// How far the loading of a result is.
+/// The state of loading a whole result.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Loaded {
-    /// Nobody has asked for it.
+    /// Not requested.
     #[default]
     No,
-    /// It is on its way.
+    /// Requested.
     Loading,
-    /// The whole result, as the JSON that was sent.
+    /// Loaded: the result as JSON, as it was sent.
     Yes(Arc<str>),
-    /// Why it is not there, for the reader.
+    /// Failed; why, for the reader.
     Failed(String),
 }
 
 impl Loaded {
-    /// The JSON of the whole result, once it is there.
+    /// The JSON of the whole result, if it is loaded.
     pub fn json(&self) -> Option<&Arc<str>> {
         if let Self::Yes(json) = self { Some(json) } else { None }
     }
 }
 
-/// What of a call is copied.
+/// The side of a call that is copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// What it was given.
+    /// The arguments.
     Arguments,
-    /// What it gave, or printed so far.
+    /// The result, or the output so far.
     Result,
-    /// Both, as they came.
+    /// Both, as they were received.
     Raw,
 }
 
-/// What a reader should see of the JSON of a result: the content of a string, else the JSON as it was written.
+/// The text of a result in JSON for the reader: the content of a string, otherwise the JSON as written.
 pub fn text(json: &str) -> String {
     let said = json.starts_with('"').then(|| serde_json::from_str::<String>(json).ok()).flatten();
     said.unwrap_or_else(|| json.to_owned())
 }
 
-/// What is copied of `tool`. `whole` is the JSON of its result, where that had to be loaded; nothing comes back where it
-/// still has to be.
+/// The text that is copied of `tool`. `whole` is the JSON of its whole result, if it was loaded. `None` if
+/// the whole must be loaded first.
 pub fn copied(tool: &ToolView, side: Side, whole: Option<&str>) -> Option<String> {
     if side == Side::Arguments {
         return Some(tool.arguments.text.to_string());
@@ -61,7 +61,7 @@ pub fn copied(tool: &ToolView, side: Side, whole: Option<&str>) -> Option<String
     })
 }
 
-/// Bytes of the result that nobody has kept: what is copied of it is its beginning.
+/// How many bytes of the side were not kept anywhere, so that only its beginning can be copied.
 pub fn lost(tool: &ToolView, side: Side) -> u64 {
     if side == Side::Arguments { tool.arguments.cut } else { tool.result_cut }
 }

@@ -1,42 +1,43 @@
-//! How much of a long conversation is on the page: the newest of it, up to a budget of rows. What is not, is one click
-//! away. The budget keeps a page of any conversation below a few thousand elements.
+//! How much of a long conversation is in the document: its newest part, up to a budget of rows; the rest is
+//! one click away. The budget keeps the page of any conversation below a few thousand elements.
 
 use model::Json;
 use model::event::PartKind;
 use model::view::{Item, RunView, ToolView};
 
-/// Rows on the page, all turns together.
+/// The budget of rows, for all turns together.
 pub const ROWS: usize = 120;
 
-/// Rows on the page where everything is to be there: the stated cap of the page of a conversation alone.
+/// The budget of rows on the bare page, which is to show everything: the documented limit of that page.
 pub const ROWS_BARE: usize = 10_000;
 
-/// Rows of the tools panel.
+/// The most rows in the Tools tab.
 pub const CALLS: usize = 120;
 
-/// Rows of the list of conversations; a filter finds the others.
+/// The rows on a page of the list of conversations.
 pub const CONVERSATIONS: usize = 100;
 
-/// Most elements of one text; of a longer one the beginning is off the page.
+/// The most elements of one text; the beginning of a longer one is removed.
 pub const TEXT_ELEMENTS_MAX: u32 = 900;
 
-/// How many of them are left then.
+/// How many elements of such a text stay.
 pub const TEXT_ELEMENTS_KEPT: u32 = 600;
 
-/// About as many elements as an open call has besides its content: tabs, foot, buttons.
+/// About how many elements an unfolded call has besides its content: tabs, foot, buttons.
 const BODY_ELEMENTS: usize = 30;
 
-/// Most elements that are counted for the content of an open call: those of a table of a hundred rows.
+/// The most elements that are counted for the content of an unfolded call: those of a table of a hundred
+/// rows.
 const CONTENT_ELEMENTS_MAX: usize = 1_200;
 
-/// How much of the content is looked at, in bytes.
+/// How many bytes of the content are examined.
 const LOOKED_BYTES: usize = 16 << 10;
 
-/// About as many elements as a row of the conversation has.
+/// About how many elements a row of the conversation has.
 const ROW_ELEMENTS: usize = 12;
 
-/// The budget after the reader has come to the top of what is there; nothing where that is as much as a page holds: then what is
-/// shown moves on instead.
+/// The budget after the reader has reached the top; `None` if that would be more than a page holds: the
+/// window then moves instead.
 pub fn grown(rows: usize) -> Option<usize> {
     (rows < ROWS.saturating_mul(2)).then(|| rows.saturating_add(ROWS))
 }
@@ -46,8 +47,8 @@ pub fn rows(is_bare: bool) -> usize {
     if is_bare { ROWS_BARE } else { ROWS }
 }
 
-/// The first of `count` things that is on the page, when the newest may weigh `budget` together. At least the last one is
-/// there; `weight` tells how many rows one is.
+/// The index of the first of `count` items that is shown if the newest may weigh `budget` together. At least
+/// the last item is shown. `weight` returns how many rows an item counts.
 pub fn first(count: usize, budget: usize, weight: impl Fn(usize) -> usize) -> usize {
     let mut left = budget;
     for at in (0..count).rev() {
@@ -60,8 +61,8 @@ pub fn first(count: usize, budget: usize, weight: impl Fn(usize) -> usize) -> us
     0
 }
 
-/// The same while a reader looks at what is further up: nothing that was there goes away, until it is three times the
-/// budget. `held` is where it began.
+/// The same while the reader reads further up: no item that was shown is removed until they weigh three times
+/// the budget. `held` is the previous first item.
 pub fn first_held(
     count: usize,
     budget: usize,
@@ -75,14 +76,14 @@ pub fn first_held(
     }
 }
 
-/// How many of `count` things fit from the one at `from` on: at least one, where there is one.
+/// How many of `count` items fit from `from` on; at least one, if there is one.
 pub fn fitting(count: usize, from: usize, budget: usize, weight: impl Fn(usize) -> usize) -> usize {
     let rest = count.saturating_sub(from);
     let mirrored = |at: usize| weight(count.saturating_sub(at).saturating_sub(1));
     rest.saturating_sub(first(rest, budget, mirrored))
 }
 
-/// How many rows a row of a run counts; `is_open` tells of a call whether its content is there.
+/// How many rows an item of a run counts. `is_open` returns whether the content of a call is unfolded.
 pub fn row_weight(run: &RunView, item: Option<&Item>, is_open: impl FnOnce(&Item) -> bool) -> usize {
     match item {
         Some(item @ Item::Tool(id)) => match run.tools.get(id).filter(|_| is_open(item)) {
@@ -97,18 +98,20 @@ pub fn row_weight(run: &RunView, item: Option<&Item>, is_open: impl FnOnce(&Item
     }
 }
 
-/// How many rows the content of a call weighs: its result as a tree, a table or lines, else its arguments.
+/// How many rows the content of a call counts: its result as a tree, a table or lines, otherwise its
+/// arguments.
 fn call_rows(tool: &ToolView) -> usize {
     let content = tool.result.as_ref().map_or(tool.arguments.text.as_str(), Json::as_str);
     let is_json = content.trim_start_matches(['"', ' ']).starts_with(['{', '[']);
-    // A field or a cell has three elements at most; lines are shown by the piece, each an escape in a result.
+    // A field or a cell has at most three elements; lines are drawn in pieces, and each is an escape in the
+    // JSON.
     let (signs, each): (&[u8], usize) = if is_json { (b",{[", 3) } else { (b"\n\\", 1) };
     let signs = content.bytes().take(LOOKED_BYTES).filter(|byte| signs.contains(byte)).count();
     let elements = BODY_ELEMENTS.saturating_add(signs.saturating_mul(each).min(CONTENT_ELEMENTS_MAX));
     elements.div_ceil(ROW_ELEMENTS)
 }
 
-/// How many rows a Markdown text weighs: about as many elements as it has signs that make some.
+/// How many rows a Markdown text counts, estimated from the characters that make elements.
 pub fn text_rows(text: &str) -> usize {
     let is_sign = |byte: &u8| matches!(byte, b'\n' | b'|' | b'`' | b'*' | b'[');
     let most = usize::try_from(TEXT_ELEMENTS_MAX).unwrap_or(usize::MAX);

@@ -1,6 +1,9 @@
-//! Decodes one recording at a time for the page, which is small without the dialects: bytes go in, events come out as
-//! JSON, one a line, as a viewer gets them. The page folds them. The patterns that readers type for Find are matched here
-//! too: the engine is as large as a quarter of the page, and few readers type one.
+//! The decoder module of the page: it decodes one recording at a time.
+//!
+//! Bytes of a recording go in; events come out as JSON, one per line, in the form in which the hub sends them
+//! to viewers. The page folds them. The module also matches the patterns that readers type for Find. It is
+//! loaded on demand, because the dialects and the pattern engine would make the page much larger and few
+//! readers need them.
 
 use dialects::{Decode, DecodeOptions, Decoded, decoder};
 
@@ -8,7 +11,7 @@ mod pattern;
 
 pub use pattern::{PATTERN_BYTES_MAX, PLACES_MAX, Pattern, Places};
 
-/// A recording that is being read.
+/// A recording that is being decoded.
 #[derive(Debug)]
 pub struct Reader {
     decoder: Box<dyn Decode>,
@@ -16,24 +19,25 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// One for a recording in `dialect`; nothing when there is no such dialect.
+    /// A reader for a recording in `dialect`; `None` if no dialect has this name.
     pub fn of(dialect: &str) -> Option<Self> {
         let decoder = decoder(dialect, DecodeOptions::default())?;
         Some(Self { decoder, decoded: Decoded::default() })
     }
 
-    /// The events that the next bytes complete.
+    /// Decodes the next bytes and returns the events that they complete, as JSON lines.
     pub fn feed(&mut self, bytes: &[u8]) -> String {
         self.decoder.feed(bytes, &mut self.decoded);
         self.lines()
     }
 
-    /// The events that the end of the recording completes.
+    /// Ends the recording and returns the events that its end completes, as JSON lines.
     pub fn end(mut self) -> String {
         self.decoder.end(&mut self.decoded);
         self.lines()
     }
 
+    /// Takes the decoded events out, as JSON lines.
     fn lines(&mut self) -> String {
         let mut lines = String::new();
         for envelope in self.decoded.envelopes.drain(..) {

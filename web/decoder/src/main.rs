@@ -1,4 +1,4 @@
-//! What the page finds when this module has run: an object `fanlightDecoder` with six functions.
+//! Exports an object `fanlightDecoder` with six functions to the page.
 //!
 //! ```text
 //! detect(bytes) ─▶ the dialect, or ""

@@ -1,37 +1,39 @@
-//! Regular expressions that readers type, matched in time that grows with the text and not with what the pattern could mean:
-//! a browser's own expressions try alternatives one after the other, and a pattern such as `(a+)+$` then takes minutes.
+//! Regular expressions that readers type, matched in time linear in the length of the text.
+//!
+//! A browser's own expressions try alternatives one after the other, so that a pattern such as `(a+)+$` can
+//! take minutes.
 
 use std::ops::Range;
 
 use regex::{Regex, RegexBuilder};
 
-/// Largest compiled pattern, in bytes. It bounds what one byte of text can cost.
+/// The largest compiled pattern, in bytes. It bounds the work per byte of text.
 pub const PATTERN_BYTES_MAX: usize = 256 << 10;
 
-/// Most places that are found in one text.
+/// The most matches that are found in one text.
 pub const PLACES_MAX: usize = 10_000;
 
-/// Fewest bytes of a text that are searched before the clock is looked at; a piece ends with a line. A match that begins in
-/// one piece does not reach into the next one.
+/// The fewest bytes of a text that are searched between two looks at the clock. A piece ends with a line; a
+/// match cannot continue in the next piece.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// A compiled pattern. Upper and lower case are the same, `^` and `$` are those of a line.
+/// A compiled pattern. It ignores case, and `^` and `$` match at the ends of lines.
 #[derive(Debug)]
 pub struct Pattern {
     regex: Regex,
 }
 
-/// Where a pattern stands in a text.
+/// The matches of a pattern in a text.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Places {
-    /// In bytes, in order; none is empty.
+    /// The byte ranges of the matches, in order; none is empty.
     pub ranges: Vec<Range<usize>>,
-    /// Whether the text was searched to its end, or up to [`PLACES_MAX`].
+    /// Whether the text was searched to its end or until [`PLACES_MAX`] matches were found.
     pub is_whole: bool,
 }
 
 impl Pattern {
-    /// Compiles `source`; fails with what is wrong with it.
+    /// Compiles `source`. The error says what is wrong with it.
     pub fn new(source: &str) -> Result<Self, String> {
         let mut builder = RegexBuilder::new(source);
         builder.case_insensitive(true).multi_line(true);
@@ -44,7 +46,8 @@ impl Pattern {
         Ok(Self { regex })
     }
 
-    /// Where it stands in `text`. `is_late` is asked now and then, and ends the search.
+    /// Finds the matches in `text`. `is_late` is called after each piece; the search ends once it returns
+    /// true.
     pub fn places(&self, text: &str, is_late: &mut dyn FnMut() -> bool) -> Places {
         let mut ranges = Vec::new();
         let mut start = 0;
@@ -66,7 +69,7 @@ impl Pattern {
     }
 }
 
-/// Where the piece that begins at `start` ends: behind a line, since `^` and `$` are those of lines.
+/// The end of the piece that begins at `start`: after a line, since `^` and `$` match at the ends of lines.
 fn piece_end(text: &str, start: usize) -> usize {
     let wanted = start.saturating_add(PIECE_BYTES).min(text.len());
     let line = text.as_bytes().get(wanted..).and_then(|rest| rest.iter().position(|byte| *byte == b'\n'));

@@ -1,4 +1,5 @@
-//! A sub-agent: one line with its task and how its calls stand, what it does now, and its own rows on a click.
+//! A sub-agent in the conversation: a line with its task and call counts, its newest steps, and its rows once
+//! unfolded.
 
 use leptos::prelude::*;
 use model::event::RunStatus;
@@ -17,6 +18,7 @@ use crate::open::Fold;
 use crate::preview;
 use crate::store::{Store, agent_key, use_store};
 
+/// What the line of a sub-agent shows.
 #[derive(Debug, Clone, PartialEq)]
 struct Head {
     name: String,
@@ -25,7 +27,7 @@ struct Head {
     span: Span,
 }
 
-/// A sub-agent: a click on its line shows it in the panel; its steps can be unfolded here too.
+/// A sub-agent. A click on its line shows it in the panel; the button unfolds its steps in place.
 #[component]
 pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView {
     let store = use_store();
@@ -79,7 +81,7 @@ pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView 
     }
 }
 
-/// What stands below the line of a sub-agent: what it does now, or its rows.
+/// The part below the line of a sub-agent: its newest steps while folded, otherwise its rows.
 #[component]
 fn Below(
     ids: StoredValue<(RunId, AgentId)>,
@@ -102,14 +104,14 @@ fn Below(
         })
     });
     let from = Memo::new(move |_| if open.get() { RowRank::Step } else { RowRank::Asked });
-    // Who decides must see what waits for them, whatever is folded.
+    // Calls that wait for a person are shown even if the sub-agent is folded.
     let asks = Memo::new(move |_| {
         let asks = |row: &FlowRow| row.rank == RowRank::Asked;
         ids.with_value(|(_, id)| flow.with(|flow| flow.lane(Some(id)).iter().any(asks)))
     });
     let kept = ids.with_value(|(run, _)| store.kept(run));
     let is_kept = move || ids.with_value(|(_, id)| kept.with(|kept| kept.contains(&Item::Agent(id.clone()))));
-    // One word for all reasons: the rows are made anew only when none of them is left.
+    // One memo for all reasons: the rows are rebuilt only when the last reason is gone.
     let has_rows = Memo::new(move |_| open.get() || asks.get() || is_kept());
     view! {
         {move || ticker.with(|lines| (!lines.is_empty()).then(|| {
@@ -128,6 +130,7 @@ fn Below(
     }
 }
 
+/// The head of a sub-agent, updated when the agent changes.
 fn head_of(store: Store, run: &RunId, id: &AgentId) -> Memo<Option<Head>> {
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |_| {
@@ -146,7 +149,7 @@ fn head_of(store: Store, run: &RunId, id: &AgentId) -> Memo<Option<Head>> {
     })
 }
 
-/// How many calls gave a result, failed, and are open.
+/// How many calls are done, failed and open.
 #[component]
 pub(super) fn CountsOf(counts: Memo<CallCounts>) -> impl IntoView {
     let one = |class: &'static str, sign: &'static str, word: &'static str, n: fn(CallCounts) -> usize| {

@@ -1,4 +1,4 @@
-//! The agents in the panel: a tree of all of them, and one of them with everything it did.
+//! The agents in the panel: a tree of all agents, or one agent with all its steps.
 
 use leptos::prelude::*;
 use model::event::RunStatus;
@@ -16,7 +16,7 @@ use crate::agents::{self, Branch};
 use crate::flow::RowRank;
 use crate::store::{AgentKey, Store, use_store};
 
-/// The tree, or one agent.
+/// The tree of all agents, or the chosen agent.
 #[component]
 pub(super) fn Agents() -> impl IntoView {
     let store = use_store();
@@ -26,7 +26,8 @@ pub(super) fn Agents() -> impl IntoView {
     }
 }
 
-/// Looks again when an agent comes or changes, at most as often as the page is painted.
+/// The branches of the tree, down to `depth`. They are computed anew when an agent is added or changes, at
+/// most once per painting.
 fn branches(store: Store, depth: RwSignal<Option<usize>>) -> Memo<Vec<Branch>> {
     Memo::new(move |_| {
         store.reading.conversation.track();
@@ -51,6 +52,7 @@ fn branches(store: Store, depth: RwSignal<Option<usize>>) -> Memo<Vec<Branch>> {
     })
 }
 
+/// The tree with its filter by level.
 #[component]
 fn Tree() -> impl IntoView {
     let store = use_store();
@@ -58,7 +60,7 @@ fn Tree() -> impl IntoView {
     let branches = branches(store, depth);
     let deepest = Memo::new(move |was: Option<&usize>| {
         let now = branches.with(|all| all.iter().map(|it| it.depth).max().unwrap_or(0));
-        // What the filter leaves out is still there.
+        // Levels that the filter hides still count.
         was.copied().unwrap_or(0).max(now)
     });
     let chips = move || {
@@ -89,7 +91,7 @@ fn Tree() -> impl IntoView {
     }
 }
 
-/// An agent of the tree: a click shows it.
+/// A row of the tree. A click shows the agent.
 #[component]
 fn BranchRow(key: (RunId, Option<AgentId>), branches: Memo<Vec<Branch>>) -> impl IntoView {
     let store = use_store();
@@ -131,7 +133,7 @@ fn BranchRow(key: (RunId, Option<AgentId>), branches: Memo<Vec<Branch>>) -> impl
     }
 }
 
-/// The answer of a sub-agent as it wrote it, once that is over.
+/// A button that copies the answer of a sub-agent, once the sub-agent has ended.
 #[component]
 pub(super) fn CopyAgent(run: RunId, id: AgentId) -> impl IntoView {
     let store = use_store();
@@ -157,7 +159,7 @@ pub(super) fn CopyAgent(run: RunId, id: AgentId) -> impl IntoView {
     }
 }
 
-/// One agent: its path, how it stands, and its rows.
+/// One agent: its path, status and usage, and its rows.
 #[component]
 fn One(agent: AgentKey) -> impl IntoView {
     let store = use_store();
@@ -240,7 +242,7 @@ fn One(agent: AgentKey) -> impl IntoView {
     }
 }
 
-/// What the conversation shows while it is reduced to one sub-agent.
+/// The conversation while it is reduced to one sub-agent.
 #[component]
 pub(super) fn OnlyAgent(agent: AgentKey) -> impl IntoView {
     let store = use_store();

@@ -1,4 +1,7 @@
-//! The content of a call's card: what went in, what came out, the bytes as they came, and its times.
+//! The content of a call's card: input, output, raw text and times.
+//!
+//! `foot` draws the times and the copy button; `whole` loads results of which the hub sent only the
+//! beginning.
 
 use std::sync::Arc;
 
@@ -26,6 +29,7 @@ use foot::{Foot, Timing};
 use whole::Whole;
 pub(crate) use whole::copy_result;
 
+/// A tab of the card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tab {
     Input,
@@ -37,6 +41,7 @@ enum Tab {
 impl Tab {
     const ALL: [Self; 4] = [Self::Input, Self::Output, Self::Raw, Self::Timing];
 
+    /// The label of the tab.
     fn word(self) -> &'static str {
         match self {
             Self::Input => "Input",
@@ -47,16 +52,17 @@ impl Tab {
     }
 }
 
+/// Reads a call of the current view; `None` if it is not there.
 fn tool<T>(store: Store, ids: Ids, read: impl FnOnce(&ToolView) -> T) -> Option<T> {
     ids.with_value(|(run, id)| store.reading.tool(run, id, read))
 }
 
-/// The content. On the page of the conversation alone input and output stand below each other.
+/// The content of the card. The bare page shows input and output below each other instead of tabs.
 #[component]
 pub(super) fn Body(
     ids: Ids,
     head: Memo<Head>,
-    /// What it is called as an element.
+    /// The DOM id of the element.
     #[prop(optional)]
     id: Option<String>,
 ) -> impl IntoView {
@@ -70,7 +76,7 @@ pub(super) fn Body(
         return view! { <div class="body" id=id><Input ids=ids /><Result ids=ids head=head loaded=loaded /></div> }
             .into_any();
     }
-    // Who looks for a word sees the side of the call that holds it.
+    // A hit of Find chooses the tab that contains it.
     Effect::new(move |_| {
         if let Some(kind) = sought(store, ids) {
             chosen.set(Some(if kind == Kind::Arguments { Tab::Input } else { Tab::Output }));
@@ -103,7 +109,7 @@ pub(super) fn Body(
     .into_any()
 }
 
-/// What of a call holds the hit that is to be seen. Tracks that.
+/// Which part of the call contains the hit that is to be shown, if one does. Tracks the hit.
 fn sought(store: Store, ids: Ids) -> Option<Kind> {
     store.reading.sought.with(|sought| {
         let Sought { place: Place::Tool(run, id), kind, .. } = sought.as_ref()? else { return None };
@@ -111,10 +117,10 @@ fn sought(store: Store, ids: Ids) -> Option<Kind> {
     })
 }
 
-/// Longest text that is shown whole because of a hit in it, in bytes.
+/// The longest text, in bytes, that is shown whole because it contains a hit.
 const FOUND_BYTES_MAX: usize = 1 << 20;
 
-/// A text as it came, with a hit in it that no form may hide.
+/// A text in its raw form, so that no formatting hides the hit in it.
 fn found_in(store: Store, text: String) -> AnyView {
     let shown = if text.len() <= FOUND_BYTES_MAX {
         view! { <pre class="pre" tabindex="0">{text}</pre> }.into_any()
@@ -128,7 +134,7 @@ fn found_in(store: Store, text: String) -> AnyView {
     .into_any()
 }
 
-/// The arguments: as they are written, laid out when they are whole.
+/// The arguments: as written while the model writes them, formatted once they are complete.
 #[component]
 pub(super) fn Input(ids: Ids) -> impl IntoView {
     let store = use_store();
@@ -154,14 +160,14 @@ pub(super) fn Input(ids: Ids) -> impl IntoView {
     }
 }
 
-/// The result, or what the call has printed so far.
+/// The result; before it arrives, the output so far.
 #[component]
 fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView {
     let store = use_store();
     let state = Memo::new(move |_| head.with(|head| head.state));
     let has_result = Memo::new(move |_| tool(store, ids, |tool| tool.result.is_some()).unwrap_or(false));
     let has_output = Memo::new(move |_| tool(store, ids, |tool| tool.output.len > 0).unwrap_or(false));
-    // What the reader opened in it stays open, whatever else of the call changes.
+    // A memo, so that what the reader opened in the result stays open when other parts of the call change.
     let output =
         Memo::new(move |_| tool(store, ids, |tool| tool.result.as_ref().map(PreviewOutput::of)).flatten());
     let whole = whole_of(loaded);
@@ -188,7 +194,7 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
                 Some(output) if !output.is_empty() => {
                     let is_command = output.is_command();
                     let PreviewOutput { text, is_json } = output;
-                    // The page of the conversation alone shows what was sent, as it was.
+                    // The bare page shows what was sent, unformatted.
                     let shown = if store.reading.is_bare {
                         view! { <Text shown=Shown { text, is_json, is_cut: true } /> }.into_any()
                     } else if is_command {
@@ -234,7 +240,7 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
     }
 }
 
-/// Files and embeds that came with the result.
+/// The files and embeds that came with the result.
 #[component]
 fn Attached(ids: Ids) -> impl IntoView {
     let store = use_store();
@@ -250,7 +256,7 @@ fn Attached(ids: Ids) -> impl IntoView {
     (!things.is_empty() && !store.reading.is_bare).then(|| attached(things))
 }
 
-/// Arguments and result exactly as they came, as far as they are here.
+/// Arguments and result as they were received, as far as they are loaded.
 #[component]
 fn Raw(ids: Ids, loaded: RwSignal<Loaded>) -> impl IntoView {
     let store = use_store();
@@ -269,7 +275,7 @@ fn Raw(ids: Ids, loaded: RwSignal<Loaded>) -> impl IntoView {
     }
 }
 
-/// How much of a result nobody has kept.
+/// Says how many bytes of a result were not kept anywhere.
 #[component]
 fn Lost(ids: Ids) -> impl IntoView {
     let store = use_store();
@@ -281,7 +287,7 @@ fn Lost(ids: Ids) -> impl IntoView {
     }
 }
 
-/// The JSON of the whole result, once it is loaded.
+/// The JSON of the whole result; `None` until it is loaded.
 fn whole_of(loaded: RwSignal<Loaded>) -> Memo<Option<Arc<str>>> {
     Memo::new(move |_| loaded.with(|loaded| loaded.json().cloned()))
 }

@@ -1,5 +1,5 @@
-//! What every picture of a tool call shows: its name, its state, how long it took and what it was given. The card, its content, the form of
-//! consent and the row of the tools panel read it from here.
+//! What all components of a tool call show: its name, its state, its duration and its arguments. The card,
+//! its content, the form of consent and the row of the Tools tab read it from here.
 
 use leptos::prelude::*;
 use model::event::ToolState;
@@ -12,30 +12,35 @@ use crate::latency::{self, Group};
 use crate::preview;
 use crate::store::Store;
 
-/// A call, by its run and its id.
+/// The run and the id of a call.
 pub(super) type Ids = StoredValue<(RunId, ToolCallId)>;
 
-/// Milliseconds that a call may run before its time is shown.
+/// How long a call may execute before its time is shown, in milliseconds.
 const SHOWN_AFTER_MS: u64 = 2_000;
 
-/// What the line shows, apart from texts that cost to make.
+/// What the line of a call shows, except for texts that are expensive to make.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Head {
+    /// The name of the tool, or `tool` if it has none.
     pub(super) name: String,
+    /// The state of the call.
     pub(super) state: ToolState,
+    /// The time that the line shows.
     pub(super) span: Span,
+    /// How long the call took, in milliseconds, once it is over.
     pub(super) latency_ms: Option<u64>,
+    /// What the person is asked, while the call waits for consent.
     pub(super) question: Option<String>,
-    /// A person has declined it.
+    /// Whether a person declined the call.
     is_rejected: bool,
-    /// Its run is over and has left it to who called the model.
+    /// Whether the run ended and left the call to the program that called the model.
     is_left: bool,
 }
 
 impl Head {
-    /// The line of `tool`, a call of `run`.
+    /// The head of `tool`, a call of `run`.
     pub(super) fn of(tool: &ToolView, run: Option<&RunView>) -> Self {
-        // Nobody works on what waits when its run is over.
+        // A pending call stays pending once its run has ended.
         let is_left = tool.state == ToolState::Pending && run.is_some_and(|run| !run.is_running());
         let span = match tool.state {
             ToolState::Pending if is_left => Span::None,
@@ -63,7 +68,7 @@ impl Head {
         }
     }
 
-    /// The call `id` of `run`; tracks both.
+    /// Reads the call `id` of `run`, and tracks both.
     pub(super) fn read(store: Store, run: &RunId, id: &ToolCallId) -> Self {
         let is_pending = store.reading.tool(run, id, |tool| tool.state == ToolState::Pending) == Some(true);
         if is_pending {
@@ -76,7 +81,7 @@ impl Head {
         store.reading.view(read).unwrap_or_else(Self::none)
     }
 
-    /// Its state in a word.
+    /// The state in a word.
     pub(super) fn word(&self) -> &'static str {
         match self.state {
             _ if self.is_rejected => "rejected",
@@ -85,18 +90,19 @@ impl Head {
         }
     }
 
-    /// For a call that is not there (any more).
+    /// The head for a call that is not, or no longer, in the view.
     pub(super) fn none() -> Self {
         Self::of(&ToolView::default(), None)
     }
 }
 
-/// The calls by tool, made once for all who ask how long a tool usually takes.
+/// A context with the calls grouped by tool, computed once for all components that compare a call with others
+/// of its tool.
 #[derive(Clone, Copy)]
 pub(crate) struct Groups(pub(crate) Memo<Vec<Group>>);
 
 impl Groups {
-    /// Of the conversation that `store` shows.
+    /// The groups of the conversation that `store` shows.
     pub(crate) fn of(store: Store) -> Self {
         Self(Memo::new(move |_| {
             store.reading.conversation.track();
@@ -107,7 +113,7 @@ impl Groups {
     }
 }
 
-/// The line about the arguments. Made again only when they changed.
+/// A preview of the arguments in one line. It is made anew only when they change.
 pub(super) fn preview_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<String> {
     let (run, id) = (run.clone(), id.clone());
     let (its_run, its_id) = (run.clone(), id.clone());
@@ -124,7 +130,7 @@ pub(super) fn preview_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Str
     })
 }
 
-/// How slow a call is, compared with the others of its tool; nothing when it is not.
+/// How slow a call is compared with others of its tool; `None` if it is not slow.
 pub(super) fn slow_word(
     store: Store,
     head: Memo<Head>,
@@ -138,7 +144,7 @@ pub(super) fn slow_word(
                 let until = silent_since.get().unwrap_or_else(|| store.reading.now.get());
                 Some((until.saturating_sub(from), false))
             }
-            // How long somebody took to decide says nothing of the tool.
+            // The time that a person took to decide says nothing about the tool.
             (ToolState::Cancelled, _) => None,
             _ => head.latency_ms.map(|ms| (ms, true)),
         })?;

@@ -1,4 +1,4 @@
-//! A tool call: one line with its state, and its content on a click.
+//! A tool call in the conversation: a line with its state; a click unfolds its content.
 
 use leptos::prelude::*;
 use model::event::ToolState;
@@ -18,7 +18,8 @@ use crate::open::Fold;
 use crate::preview::{self, PreviewOutput};
 use crate::store::{Store, card_id, use_store};
 
-/// The word at the right: the state, for a failure with its first line; for a result its kind and size.
+/// The text at the right of the line: the state; for a failure with its first line; for a result, its kind
+/// and size.
 fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> Memo<String> {
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |_| {
@@ -51,11 +52,11 @@ fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> M
     })
 }
 
-/// The number of this attempt, where the source gave one id to several.
+/// The number of this attempt, from 2 on, if the source gave several calls the same id.
 fn attempt(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<usize>> {
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |_| {
-        // What a call is an attempt of is said when it begins.
+        // The source's id is known when the call begins and does not change.
         store.reading.tool(&run, &id, |tool| tool.given_id.is_some()).filter(|has| *has)?;
         let before =
             store.reading.view(|view| view.runs.get(&run).map(|run| earlier_attempts(run, &id).len()));
@@ -63,7 +64,7 @@ fn attempt(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<usize>> {
     })
 }
 
-/// The card of a call.
+/// The card of a call: its line and, unfolded, its content.
 #[component]
 pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
     let store = use_store();
@@ -96,7 +97,7 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
     let latency = move || head.with(|head| head.latency_ms).map(|ms| ms.to_string());
     let progress = progress_of(store, &run, &id);
     let ids = StoredValue::new((run, id));
-    // Who decides must see all of it, whatever is folded.
+    // A call that waits for consent shows all its arguments, even if the card is folded.
     let is_asked = Memo::new(move |_| head.with(|head| head.state == ToolState::Approval) && !open.get());
     let can_stop = Memo::new(move |_| {
         is_slow_now.get() && ids.with_value(|(run, _)| store.going().as_ref() == Some(run))
@@ -139,7 +140,7 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
     }
 }
 
-/// Stops the run of a call that takes long.
+/// A button that stops the run of a slow call.
 #[component]
 fn StopSlow(ids: Ids) -> impl IntoView {
     let store = use_store();
@@ -153,7 +154,8 @@ fn StopSlow(ids: Ids) -> impl IntoView {
     }
 }
 
-/// Whether a call failed and nothing had begun since. Once so, always so: nothing closes by itself.
+/// Whether the call failed as the newest step of its run. It stays true afterwards, so that the card does not
+/// fold by itself.
 fn just_failed(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> Memo<bool> {
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |was: Option<&bool>| {
@@ -162,7 +164,7 @@ fn just_failed(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> 
     })
 }
 
-/// How far a call says that it is, while it runs.
+/// The progress that a call reports while it executes.
 fn progress_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<String>> {
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |_| {
@@ -180,6 +182,7 @@ fn progress_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<String
     })
 }
 
+/// The CSS class of the word for `state`.
 fn word_class(state: ToolState) -> &'static str {
     match state {
         ToolState::Complete => "meta num",

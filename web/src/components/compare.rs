@@ -1,5 +1,6 @@
-//! Two conversations beside each other, from where they differ. The other one is a picture that is taken again whenever the
-//! hub says that there is more of it.
+//! Two conversations beside each other, from the item at which they part.
+//!
+//! The other one is a snapshot, which is fetched again whenever the list shows new events of it.
 
 use leptos::context::Provider;
 use leptos::html;
@@ -19,20 +20,20 @@ use crate::pieces::{self, Piece};
 use crate::route;
 use crate::store::{Over, Store, compare_link, use_store};
 
-/// Most messages and runs of each that are shown.
+/// The most messages and runs that are shown of each conversation.
 const ITEMS_MAX: usize = 60;
 
-/// Most conversations that are offered.
+/// The most conversations that are offered.
 const CHOICES_MAX: usize = 12;
 
-/// The id of the line that says where they part.
+/// The DOM id of the line that says where they part.
 const PARTING: &str = "parting";
 
-/// The store of what stands beside.
+/// A context that holds the store of the other conversation.
 #[derive(Clone, Copy)]
 pub(crate) struct Beside(pub(crate) Store);
 
-/// This conversation and `other`.
+/// The open conversation beside `other`.
 #[component]
 pub(super) fn Compared(other: ConversationId) -> impl IntoView {
     let store = use_store();
@@ -57,7 +58,7 @@ pub(super) fn Compared(other: ConversationId) -> impl IntoView {
         store.reading.view(|one| beside.reading.view(|other| compare::parting(one, other, same.get())))
     });
     let is_there = Memo::new(move |_| beside.reading.seq.get() > 0 && store.reading.seq.get() > 0);
-    // Who compares wants to see the difference, not the end.
+    // Scrolls to the place where they part instead of the end.
     Effect::new(move |_| {
         if is_there.get() {
             store.reading.release();
@@ -103,7 +104,7 @@ pub(super) fn Compared(other: ConversationId) -> impl IntoView {
     }
 }
 
-/// Looks again when something came of either.
+/// Tracks new content of both conversations.
 fn track(store: Store, beside: Store) {
     for it in [store, beside] {
         it.reading.track_items();
@@ -113,16 +114,17 @@ fn track(store: Store, beside: Store) {
     }
 }
 
+/// The items of the other conversation, drawn from its own store.
 #[component]
 fn Other(beside: Store, same: Memo<usize>) -> impl IntoView {
-    // A provider, not `provide_context`: that would stand in the scope around it as well, and this conversation would be
-    // drawn from the store of the other one.
+    // `provide_context` would change the surrounding scope too, and the open conversation would be drawn from
+    // the store of the other one.
     view! {
         <Provider value=beside><Provider value=Aside><Items items=rest(beside, same) /></Provider></Provider>
     }
 }
 
-/// What comes behind the first `same`.
+/// The items after the first `same`.
 fn rest(store: Store, same: Memo<usize>) -> Signal<Vec<Piece>> {
     Signal::derive(move || {
         store.reading.track_items();
@@ -135,6 +137,7 @@ fn rest(store: Store, same: Memo<usize>) -> Signal<Vec<Piece>> {
     })
 }
 
+/// A list of messages and sections of runs.
 #[component]
 fn Items(items: Signal<Vec<Piece>>) -> impl IntoView {
     view! {
@@ -147,12 +150,14 @@ fn Items(items: Signal<Vec<Piece>>) -> impl IntoView {
     }
 }
 
+/// The title of a conversation, or its id.
 fn title(store: Store, id: &ConversationId) -> String {
     let title = store.reading.model(|model| model.fleet()?.get(id).map(|row| fleet::title(row).to_owned()));
     title.unwrap_or_else(|| id.to_string())
 }
 
-/// Takes a picture of `other` whenever there is more of it; why there is none.
+/// Fetches a snapshot of `other` into `beside` whenever the list shows new events. The signal says why it
+/// failed, if it did.
 fn picture(store: Store, beside: Store, other: ConversationId) -> RwSignal<Option<String>> {
     let problem = RwSignal::new(None);
     let is_taken = RwSignal::new(true);
@@ -166,18 +171,18 @@ fn picture(store: Store, beside: Store, other: ConversationId) -> RwSignal<Optio
         beside.reading.now.set(store.reading.now.get());
     });
     Effect::new(move |_| {
-        // A memo that is not read never looks.
+        // A memo computes only when it is read.
         let asked = head.get();
         if !is_taken.get() {
             return;
         }
         let other = other.clone();
-        // One after the other: the effect looks again when this one is there.
+        // One request at a time: the effect runs again when this one is done.
         is_taken.set(false);
         leptos::task::spawn_local(async move {
             let answer = browser::fetch_text(&route::view_path(&other)).await;
             if problem.try_get_untracked().is_none() {
-                // Another one stands there by now.
+                // The reader chose another conversation meanwhile.
                 return;
             }
             let view = answer.and_then(|answer| {
@@ -194,7 +199,7 @@ fn picture(store: Store, beside: Store, other: ConversationId) -> RwSignal<Optio
             if head.try_get_untracked().is_some_and(|now| now != asked) {
                 is_taken.try_set(true);
             } else {
-                // Nothing is asked until there is more.
+                // The next request follows the next new event.
                 is_taken.try_update_untracked(|is_taken| *is_taken = true);
             }
         });
@@ -202,7 +207,7 @@ fn picture(store: Store, beside: Store, other: ConversationId) -> RwSignal<Optio
     problem
 }
 
-/// The choice of what to compare with.
+/// The dialog in which the reader chooses a conversation to compare with.
 #[component]
 pub(super) fn Choice() -> impl IntoView {
     let store = use_store();
@@ -217,7 +222,7 @@ pub(super) fn Choice() -> impl IntoView {
         store.track_fleet();
         store.reading.model(|model| model.fleet().is_some())
     });
-    // What can be chosen stands still while it is looked at: it is found anew when something is typed.
+    // The list does not change while it is read; it is computed anew when the text changes.
     let rows = Memo::new(move |_| {
         is_there.track();
         let Some(own) = store.reading.conversation.get() else { return Vec::new() };
@@ -225,7 +230,7 @@ pub(super) fn Choice() -> impl IntoView {
             let choices = model.fleet().map(|rows| compare::choices(&own, rows)).unwrap_or_default();
             let told = choices.into_iter().map(|(row, is_kin)| {
                 let (id, title) = (row.conversation.to_string(), fleet::title(row).to_owned());
-                // It is found by either of its names.
+                // Both the title and the id match.
                 let names = if id == title { title.clone() } else { format!("{title} {id}") };
                 (
                     compare_link(&own, &row.conversation),

@@ -1,4 +1,5 @@
-//! Where somebody writes to an agent of the hub, below the conversation; and what was said and is not in it yet.
+//! The form below the conversation in which a reader writes to an agent of the hub, and the messages sent
+//! that are not in the conversation yet.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -8,10 +9,10 @@ use super::icon::icon;
 use crate::control::At;
 use crate::store::{Store, use_store};
 
-/// Highest that the field grows, in CSS pixels: eight lines and its padding.
+/// The greatest height of the field in CSS pixels: eight lines and its padding.
 const HEIGHT_MAX: i32 = 8 * 20 + 16;
 
-/// The composer, where there is anybody to write to.
+/// The composer, shown if the hub has agents.
 #[component]
 pub(super) fn Composer() -> impl IntoView {
     let store = use_store();
@@ -22,11 +23,12 @@ pub(super) fn Composer() -> impl IntoView {
     move || is_there.get().then(|| view! { <Form /> })
 }
 
-/// The conversation that is written to; nothing for a new one.
+/// The conversation that is written to; `None` for a new one.
 fn conversation(store: Store) -> Option<model::ConversationId> {
     store.reading.conversation.get()
 }
 
+/// The form, its draft and its keys.
 #[component]
 fn Form() -> impl IntoView {
     let store = use_store();
@@ -96,7 +98,7 @@ fn Form() -> impl IntoView {
     }
 }
 
-/// Stops the run that goes on.
+/// A button that stops the active run.
 #[component]
 fn Stop(run: RunId) -> impl IntoView {
     let store = use_store();
@@ -110,7 +112,7 @@ fn Stop(run: RunId) -> impl IntoView {
     }
 }
 
-/// Who is to answer; a choice where there are several.
+/// The agent that is to answer; a choice if there are several.
 #[component]
 fn Who(answers: Memo<String>) -> impl IntoView {
     let store = use_store();
@@ -135,7 +137,7 @@ fn Who(answers: Memo<String>) -> impl IntoView {
     }
 }
 
-/// Why the last thing was not done, or cannot be.
+/// Why the last command failed, or why none can be sent.
 #[component]
 fn Trouble(going: Memo<Option<RunId>>) -> impl IntoView {
     let store = use_store();
@@ -155,7 +157,7 @@ fn Trouble(going: Memo<Option<RunId>>) -> impl IntoView {
     }
 }
 
-/// What was said and is not among the messages yet. Tracks what it depends on.
+/// The sent messages that are not in the conversation yet. Tracks them.
 pub(super) fn unheard(store: Store) -> Memo<Vec<String>> {
     Memo::new(move |_| {
         store.reading.track_items();
@@ -164,7 +166,7 @@ pub(super) fn unheard(store: Store) -> Memo<Vec<String>> {
     })
 }
 
-/// The same at the end of the conversation.
+/// The same messages, drawn at the end of the conversation.
 #[component]
 pub(super) fn Unheard(said: Memo<Vec<String>>) -> impl IntoView {
     let store = use_store();

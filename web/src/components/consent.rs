@@ -1,5 +1,5 @@
-//! A call that waits for consent: who decides, and the three answers. What somebody has begun to write stays, whatever
-//! becomes of the call.
+//! A call that waits for consent: who decides, and the three answers. What a reader has begun to write stays,
+//! even if the call is decided elsewhere.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -13,37 +13,40 @@ use crate::forms::Form;
 use crate::preview;
 use crate::store::{Store, use_store};
 
-/// What is written about a call, wherever its card stands.
+/// What the reader writes about a call; shared by all cards of the call.
 #[derive(Clone, Copy)]
 pub(super) struct Draft {
     store: Store,
     ids: Ids,
     form: Memo<Form>,
-    /// Whether the reader has just asked to write: only then may it take the focus.
+    /// Whether the reader has just opened the form: only then it takes the focus.
     is_asked: RwSignal<bool>,
 }
 
 impl Draft {
-    /// About a call.
+    /// The draft about a call.
     pub(super) fn of(store: Store, ids: Ids) -> Self {
         let form = Memo::new(move |_| ids.with_value(|call| store.form(call)));
         Self { store, ids, form, is_asked: RwSignal::new(false) }
     }
 
-    /// Whether there is any. Tracks it.
+    /// Whether a form is open. Tracks it.
     pub(super) fn is_open(self) -> bool {
         self.form.with(|form| *form != Form::Closed)
     }
 
+    /// Stores the form.
     fn set(self, form: Form) {
         self.ids.with_value(|call| self.store.write_form(call, form));
     }
 
+    /// Opens a form that takes the focus.
     fn begin(self, form: Form) {
         self.is_asked.set(true);
         self.set(form);
     }
 
+    /// The text that is written. Tracks it.
     fn text(self) -> String {
         self.form.with(|form| match form {
             Form::Edit(text) | Form::Reject(text) => text.clone(),
@@ -52,7 +55,7 @@ impl Draft {
     }
 }
 
-/// What of them is written.
+/// Which form is open, without its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Closed,
@@ -60,6 +63,7 @@ enum Kind {
     Reject,
 }
 
+/// The kind of `form`.
 fn kind(form: &Form) -> Kind {
     match form {
         Form::Closed => Kind::Closed,
@@ -68,8 +72,8 @@ fn kind(form: &Form) -> Kind {
     }
 }
 
-/// The hash of the arguments as they stand on the page, which are not always those of the newest event: only to those a person
-/// agrees. Nothing while nobody is asked.
+/// The hash of the arguments that the page shows, which may be older than the newest event: a person consents
+/// only to what they saw. `None` while nobody is asked.
 fn seen(store: Store, ids: Ids, is_asked: Memo<bool>) -> StoredValue<Option<String>> {
     let saw = StoredValue::new(None);
     Effect::new(move |_| {
@@ -82,7 +86,7 @@ fn seen(store: Store, ids: Ids, is_asked: Memo<bool>) -> StoredValue<Option<Stri
     saw
 }
 
-/// The answers. `form` is what is written of one.
+/// The buttons and forms of consent. `form` is what the reader has written.
 #[component]
 pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView {
     let store = use_store();
@@ -103,7 +107,7 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView 
         let saw = saw.get_value().map(Into::into);
         store.command(at.get_value(), CommandAction::Approve { run: Some(run), tool, arguments, saw });
     };
-    // What a call is does not change.
+    // Whether a call is a question does not change.
     let is_question = ids.with_value(|(run, id)| {
         store.reading.view(|view| view.runs.get(run).is_some_and(|run| control::is_question(run, id)))
     });
@@ -125,7 +129,7 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView 
         }
     }
     };
-    // What is written must not be made anew: this changes only between nothing and something.
+    // A memo, so that the form is not rebuilt while the reader writes.
     let is_there = Memo::new(move |_| is_asked.get() || form.is_open());
     let is_elsewhere = Memo::new(move |_| !is_ours.get() && store.is_present());
     move || {
@@ -155,7 +159,7 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView 
     }
 }
 
-/// The three answers.
+/// The three buttons: approve, edit, reject.
 #[component]
 fn Buttons(
     ids: Ids,
@@ -189,7 +193,8 @@ fn Buttons(
     }
 }
 
-/// Other arguments, or the answer to a question. Nothing is written while it is under way: it would be lost with the answer.
+/// The form for other arguments, or for the answer to a question. It is read-only while a command is on the
+/// way: what is written then would be lost.
 #[component]
 fn Edit(
     form: Draft,
@@ -236,7 +241,7 @@ fn Edit(
     }
 }
 
-/// The form with which a call is rejected, with a reason.
+/// The form that rejects a call, with a reason.
 #[component]
 fn Reject(
     form: Draft,
@@ -259,7 +264,7 @@ fn Reject(
             reject(Some(why).filter(|why| !why.is_empty()));
         }
     };
-    // As in the form for other arguments; a browser sends a form with Enter alone.
+    // The same key as in the other form; a browser submits this one with Enter alone too.
     let press = move |event: leptos::ev::KeyboardEvent| {
         if event.key() == "Enter" && (event.ctrl_key() || event.meta_key()) {
             event.prevent_default();

@@ -1,4 +1,4 @@
-//! The list of conversations.
+//! The list of conversations: its filter, its rows, and its pages.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -20,7 +20,7 @@ use crate::route;
 use crate::store::{Sheet, Store, use_store};
 use crate::window;
 
-/// The list, its filter, and the chip that sorts it again after it stood still under the pointer.
+/// The list. While the pointer or the focus is on it, its order stays; a chip then offers to sort it again.
 #[component]
 pub(crate) fn Conversations() -> impl IntoView {
     let store = use_store();
@@ -86,7 +86,8 @@ pub(crate) fn Conversations() -> impl IntoView {
     }
 }
 
-/// The list as `filter` wants it; it stands still while it is held, and is sorted again when `resort` says so.
+/// The rows that `filter` shows, in order. While `is_held`, rows keep their places, until `resort` is
+/// triggered.
 pub(super) fn arranged(
     store: Store,
     filter: Memo<Filter>,
@@ -94,7 +95,7 @@ pub(super) fn arranged(
     is_held: Signal<bool>,
     resort: Trigger,
 ) -> Memo<List> {
-    // What the list was made for that stands still: under another filter it may not.
+    // The filter of the previous list: with another filter the order is not held.
     let made_for = StoredValue::new(Filter::default());
     Memo::new(move |old: Option<&List>| {
         store.track_fleet();
@@ -117,12 +118,13 @@ pub(super) fn arranged(
     })
 }
 
-/// The first line of a page of the list; pages are counted from 0, and the last one is never empty.
+/// The index of the first line of a page. Pages are counted from 0; a page after the last one is read as the
+/// last.
 fn first_line(page: usize, lines: usize) -> usize {
     page.min(lines.saturating_sub(1) / window::CONVERSATIONS).saturating_mul(window::CONVERSATIONS)
 }
 
-/// Where the filter of list and wall is typed, with the values that a condition can have.
+/// The filter input of the list and of the wall, with completions for its conditions.
 #[component]
 pub(super) fn FilterInput(id: &'static str) -> impl IntoView {
     let store = use_store();
@@ -148,7 +150,7 @@ pub(super) fn FilterInput(id: &'static str) -> impl IntoView {
     }
 }
 
-/// What of the filter is no condition though it looks like one.
+/// Says which words of the filter look like a condition but are none.
 #[component]
 pub(super) fn FilterTrouble() -> impl IntoView {
     let store = use_store();
@@ -160,7 +162,7 @@ pub(super) fn FilterTrouble() -> impl IntoView {
     }
 }
 
-/// The conditions that can be put into the filter.
+/// Chips that add conditions to the filter.
 #[component]
 fn Chips(text: RwSignal<String>) -> impl IntoView {
     let chips = fleet::CHIPS.map(|chip| {
@@ -176,10 +178,10 @@ fn Chips(text: RwSignal<String>) -> impl IntoView {
     view! { <div class="chips filters" role="group" aria-label="Conditions" data-t="filter-chips">{chips}</div> }
 }
 
-/// To the other lines, where there are more than are on the page.
+/// Buttons that turn the pages of the list, if it has more than one.
 #[component]
 fn Pager(list: Memo<List>, page: RwSignal<usize>) -> impl IntoView {
-    // Which page it is, and of how many.
+    // The index of the page and the number of pages.
     let place = Memo::new(move |_| {
         let lines = list.with(|list| list.lines.len());
         (first_line(page.get(), lines) / window::CONVERSATIONS, lines.div_ceil(window::CONVERSATIONS))
@@ -207,10 +209,10 @@ fn Pager(list: Memo<List>, page: RwSignal<usize>) -> impl IntoView {
     }
 }
 
-/// Says that the hub has more conversations than the list, and asks for them.
+/// Says that the hub has more conversations than the list, with a button that loads older ones.
 #[component]
 fn Older(
-    /// Shows what came, also under the pointer that asked for it.
+    /// Sorts the list, so that the loaded rows appear although the pointer is on it.
     sort: impl Fn() + Copy + Send + Sync + 'static,
 ) -> impl IntoView {
     let store = use_store();
@@ -244,19 +246,20 @@ fn Older(
     }
 }
 
-/// Whether a row has the focus of the keyboard: one that was clicked is not being looked for any more.
+/// Whether the event concerns a row with keyboard focus. A row that was clicked does not hold the list.
 fn is_on_row(event: &FocusEvent) -> bool {
     let element = event.target().and_then(|it| it.dyn_into::<Element>().ok());
     element.is_some_and(|it| it.matches(".conv:focus-visible").unwrap_or(false))
 }
 
-/// The hub's time as far as the order of the list depends on it: it moves four times a minute.
+/// The hub's time for the order of the list, rounded down to 15 seconds, so that the list is not sorted every
+/// second.
 pub(super) fn slow_clock(store: Store) -> Memo<u64> {
     const STEP_MS: u64 = 15_000;
     Memo::new(move |_| (store.reading.present.get() / STEP_MS).saturating_mul(STEP_MS))
 }
 
-/// The icon and class of a conversation.
+/// The icon and the CSS class of a conversation.
 pub(super) fn shape_of(
     row: Option<&ConversationRow>,
     is_current: bool,
@@ -272,6 +275,7 @@ pub(super) fn shape_of(
     }
 }
 
+/// The heading of a group with its count.
 #[component]
 fn Head(group: Group, list: Memo<List>) -> impl IntoView {
     let count = move || list.with(|list| list.counts.get(group as usize).copied().unwrap_or(0));
@@ -286,11 +290,12 @@ struct Shown {
     state: &'static str,
     row: ConversationRow,
     at: u64,
-    /// The call whose time grows.
+    /// The call whose growing time is shown.
     call: Option<RowCall>,
 }
 
 impl Shown {
+    /// Reads a row at the hub's time `now`.
     fn of(row: &ConversationRow, now: u64) -> Self {
         Self {
             title: fleet::title(row).to_owned(),
@@ -303,7 +308,7 @@ impl Shown {
     }
 }
 
-/// One row of the list of conversations.
+/// A row of the list of conversations.
 #[component]
 fn Row(id: ConversationId, clock: Memo<u64>) -> impl IntoView {
     let store = use_store();
@@ -323,7 +328,7 @@ fn Row(id: ConversationId, clock: Memo<u64>) -> impl IntoView {
     let age = move || {
         let at = row.with(|row| row.as_ref().map_or(0, |row| row.at));
         match at {
-            // Of one that has just begun the hub has not told yet.
+            // The hub has not reported the conversation yet: it has just begun.
             0 => "now".to_owned(),
             at => format::age(store.reading.present.get().saturating_sub(at)),
         }

@@ -1,4 +1,4 @@
-//! Buttons that copy: the exact bytes, not what is drawn. They say "Copied" only when the browser has done it.
+//! Buttons that copy exact bytes, not what is drawn. They say "Copied" only after the browser has done it.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -8,10 +8,10 @@ use crate::browser;
 use crate::said::Words;
 use crate::store::{Store, use_store};
 
-/// How long a button says that it has copied, in milliseconds.
+/// How long a button shows the result of a click, in milliseconds.
 const SAID_MS: i32 = 1_500;
 
-/// What a button says of what became of a click, for a while.
+/// The result of a click, shown on the button for a while.
 #[derive(Clone, Copy)]
 pub(super) struct Said {
     store: Store,
@@ -19,19 +19,19 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// The notice beside a copy button, empty until something is copied.
+    /// A notice that is empty until something is copied.
     pub(super) fn new(store: Store) -> Self {
         Self { store, words: RwSignal::new(Words::default()) }
     }
 
-    /// Copies `text`, and says whether that was done.
+    /// Copies `text` and says whether that succeeded.
     pub(super) fn copy(self, text: &str) {
         self.store.copy(text, "Copied", move |is_done| {
             self.say(if is_done { "Copied" } else { "Not copied" });
         });
     }
 
-    /// Says `words` for a while. The button may be gone by then.
+    /// Shows `words` for a while. Does nothing if the button is gone.
     pub(super) fn say(self, words: &'static str) {
         let Some(number) = self.words.try_update(|said| said.say(words)) else { return };
         browser::after(SAID_MS, move || {
@@ -40,7 +40,7 @@ impl Said {
     }
 }
 
-/// The button; `label` stands on it while there is nothing to say.
+/// The button. It shows `label` unless a result is shown.
 #[component]
 pub(super) fn CopyButton(
     said: Said,
@@ -54,12 +54,12 @@ pub(super) fn CopyButton(
     }
 }
 
-/// A button that copies what `text` gives when it is clicked.
+/// A button that copies the value of `text` at the time of the click.
 #[component]
 pub(super) fn Copy(
-    /// What to copy.
+    /// Returns the text to be copied.
     text: impl Fn() -> String + Send + 'static,
-    /// What stands on the button.
+    /// The label of the button.
     #[prop(default = "Copy")]
     label: &'static str,
 ) -> impl IntoView {
@@ -67,7 +67,8 @@ pub(super) fn Copy(
     view! { <CopyButton said=said label=move || label press=move || said.copy(&text()) /> }
 }
 
-/// Copies the code of the block whose button was clicked: blocks are built by hand and have no listeners of their own.
+/// Copies the code of the block whose button was clicked. Code blocks are built without Leptos and have no
+/// listeners of their own.
 pub(super) fn copy_code(event: &MouseEvent, store: Store) {
     let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
     let Some(button) = target.and_then(|it| it.closest("[data-copy]").ok().flatten()) else { return };

@@ -1,4 +1,4 @@
-//! Facts of the conversation that stand nowhere else, in the panel.
+//! The Details tab of the panel: facts about the conversation that are shown nowhere else.
 
 use leptos::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::details::{self, Section};
 use crate::route;
 use crate::store::{Store, use_store};
 
-/// When to look again: once a second while events come, and at once for what is seldom.
+/// Tracks what the facts depend on: once a second while events arrive, at once for rare changes.
 fn look(store: Store) {
     store.reading.conversation.track();
     store.reading.recordings.track();
@@ -20,11 +20,11 @@ fn look(store: Store) {
     }
 }
 
-/// The panel's last face.
+/// The Details tab.
 #[component]
 pub(super) fn Details() -> impl IntoView {
     let store = use_store();
-    // Drawn again in place: what a reader has marked stays marked while other facts change.
+    // The text nodes are updated in place, so that a selection stays.
     let facts = move || {
         look(store);
         let name = match store.reading.recording.get() {
@@ -52,6 +52,7 @@ pub(super) fn Details() -> impl IntoView {
     view! { <div class="rows" data-t="details" role="region" aria-label="Details" tabindex="0">{facts}</div> }
 }
 
+/// A group of facts under its title.
 fn section((title, facts): Section) -> impl IntoView {
     let fact = |(name, fact)| view! { <dt>{name}</dt><dd class="num">{fact}</dd> };
     view! { <h3 class="grp">{title}</h3><dl>{facts.into_iter().map(fact).collect_view()}</dl> }

@@ -1,4 +1,4 @@
-//! The edge of what stands beside the conversation: it is pulled, or moved by the arrow keys.
+//! The edge of a pane beside the conversation. It is moved with the pointer or the arrow keys.
 
 use leptos::ev::PointerEvent;
 use leptos::prelude::*;
@@ -8,11 +8,11 @@ use web_sys::{Element, HtmlElement, KeyboardEvent};
 use crate::browser;
 use crate::panes::Pane;
 
-/// The edge of `pane`. The styles read the width from the root element.
+/// The edge of `pane`. The styles read the width from a variable of the root element.
 #[component]
 pub(super) fn Edge(pane: Pane) -> impl IntoView {
     let width = RwSignal::new(pane.parse(browser::setting(pane.name()).as_deref()));
-    // Where the pull began, and how wide it was then.
+    // The x coordinate at which the drag began, and the width at that time.
     let pulled = RwSignal::new(None::<(i32, u32)>);
     Effect::new(move |_| {
         let root = browser::document().document_element().and_then(|it| it.dyn_into::<HtmlElement>().ok());

@@ -1,4 +1,4 @@
-//! Times that grow. One ticker moves them all, and only those of what runs.
+//! Durations that grow while something runs; one ticker updates them all.
 
 use leptos::prelude::*;
 
@@ -6,7 +6,8 @@ pub(super) use crate::span::Span;
 use crate::span::{growing, told};
 use crate::store::use_store;
 
-/// The text of a span; tracks the ticker only when it grows. Without a link the time stands still and says so.
+/// The text of a span. It tracks the ticker only if the span grows. Without a connection the time stands
+/// still and says so.
 pub(super) fn span_text(span: Span) -> String {
     let store = use_store();
     match span {

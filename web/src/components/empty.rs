@@ -1,4 +1,4 @@
-//! What an empty page says: what to do.
+//! What a page without content says: why it is empty and what the reader can do.
 
 use leptos::prelude::*;
 
@@ -10,6 +10,7 @@ use crate::link::{Ending, Status, ending};
 use crate::starts::starts;
 use crate::store::use_store;
 
+/// Why the page is empty.
 #[derive(Debug, Clone, PartialEq)]
 enum Why {
     Loading,
@@ -23,7 +24,7 @@ enum Why {
     Fresh,
 }
 
-/// The place of a conversation without anything in it.
+/// The text shown in place of an empty conversation.
 #[component]
 pub(super) fn Empty() -> impl IntoView {
     let store = use_store();
@@ -40,7 +41,7 @@ pub(super) fn Empty() -> impl IntoView {
         if store.control.fresh.get() && store.reading.conversation.with(Option::is_none) {
             return Why::Fresh;
         }
-        // What the hub says against it is the answer, whatever else is known.
+        // The hub's refusal takes precedence over everything else.
         if let Some(problem) = problem.filter(|_| store.link.status.with(Status::has_socket)) {
             return Why::Refused(problem);
         }
@@ -87,7 +88,7 @@ pub(super) fn Empty() -> impl IntoView {
     }
 }
 
-/// Where a conversation begins.
+/// The text of a new conversation.
 #[component]
 fn Fresh() -> impl IntoView {
     let store = use_store();
@@ -107,6 +108,7 @@ fn Fresh() -> impl IntoView {
     }
 }
 
+/// Says that the hub does not answer, and how it is started.
 #[component]
 fn NoHub() -> impl IntoView {
     let store = use_store();
@@ -122,12 +124,13 @@ fn NoHub() -> impl IntoView {
     }
 }
 
+/// Ways to connect an agent, with lines to paste.
 #[component]
 fn Starts(title: &'static str) -> impl IntoView {
     let mut is_first = true;
     let ways = starts(&browser::origin()).map(|start| {
         let lines = start.lines.into_iter().map(|(name, line)| view! { <Line name=name line=line /> });
-        // One way is enough to begin with: the others are open to who looks for them.
+        // Only the first way is unfolded.
         let open = std::mem::take(&mut is_first);
         view! {
             <details open=open>
@@ -140,7 +143,7 @@ fn Starts(title: &'static str) -> impl IntoView {
     view! { <div class="empty" data-t="starts"><h2>{title}</h2><Waiting />{ways}</div> }
 }
 
-/// Whether anything has come: it lights up with the first event.
+/// Whether the first event has arrived.
 #[component]
 fn Waiting() -> impl IntoView {
     let store = use_store();

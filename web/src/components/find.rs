@@ -1,4 +1,5 @@
-//! Finding a word: in everything that this conversation holds, while it grows, and in all others on the hub's disk.
+//! The Find tab of the panel: hits in the open conversation, also while it grows, and in all other
+//! conversations that the hub stores.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -13,16 +14,17 @@ use crate::route;
 use crate::search;
 use crate::store::{Store, use_store};
 
-/// How long the reader does not type before the other conversations are searched, in milliseconds.
+/// How long the reader must pause before the other conversations are searched, in milliseconds.
 const REST_MS: i32 = 350;
 
-/// What was found; nothing where too little is typed, else what is wrong with the pattern.
+/// The hits; `None` if the query is too short. The error says what is wrong with the pattern.
 type Searched = Result<Option<Found>, String>;
 
-/// What stands in the conversation now: looked up when the word changes, and once a second while the conversation grows.
+/// The hits in the open conversation: searched when the query changes, and once a second while the
+/// conversation grows.
 fn searched(store: Store) -> Memo<Searched> {
     let finder = StoredValue::new_local(Finder::default());
-    // Looked at once a second: events in between cost nothing.
+    // Checked once a second, so that events cost nothing.
     let grown = Memo::new(move |_| {
         store.reading.conversation.track();
         store.reading.recordings.track();
@@ -36,7 +38,7 @@ fn searched(store: Store) -> Memo<Searched> {
         finder.update_value(Finder::forget);
     });
     Memo::new(move |_| {
-        // Read, not only tracked: a memo that nobody reads never begins.
+        // Read, not only tracked: a memo computes only when it is read.
         grown.with(|_seq| ());
         let Some(matcher) = store.matcher()? else { return Ok(None) };
         let typed =
@@ -47,7 +49,7 @@ fn searched(store: Store) -> Memo<Searched> {
     })
 }
 
-/// The panel's second face.
+/// The Find tab.
 #[component]
 pub(super) fn Find() -> impl IntoView {
     let store = use_store();
@@ -55,7 +57,7 @@ pub(super) fn Find() -> impl IntoView {
     Effect::new(move |_| {
         searched.track();
         store.reading.track_drawn();
-        // What is opened now stands there with the next painting.
+        // What was unfolded now is in the document with the next painting.
         browser::before_paint(move || store.mark_hits());
     });
     on_cleanup(|| highlight::show(None));
@@ -96,7 +98,7 @@ pub(super) fn Find() -> impl IntoView {
     }
 }
 
-/// One hit: a click shows it.
+/// A hit. A click shows it in the conversation.
 #[component]
 fn Row(hit: Hit) -> impl IntoView {
     let store = use_store();
@@ -111,7 +113,7 @@ fn Row(hit: Hit) -> impl IntoView {
     }
 }
 
-/// What the hub finds in all conversations.
+/// The hits that the hub finds in other conversations.
 #[component]
 fn Elsewhere() -> impl IntoView {
     let store = use_store();
@@ -120,7 +122,7 @@ fn Elsewhere() -> impl IntoView {
     Effect::new(move |_| {
         let (query, is_pattern) = (store.reading.query.get(), store.reading.is_pattern.get());
         if is_pattern || query.trim().len() < 2 || !store.is_current() {
-            // The hub looks for words.
+            // The hub searches for words only.
             let is_left_out = is_pattern && !query.is_empty() && store.is_current();
             let why = "Not searched. Patterns are for this conversation only.";
             remark.set(if is_left_out { why } else { "" }.to_owned());
@@ -142,7 +144,7 @@ fn Elsewhere() -> impl IntoView {
                         Ok(text) => search::remark(text).unwrap_or_default().to_owned(),
                         Err(why) => format!("Not searched. {why}"),
                     };
-                    // A panel that was closed meanwhile has no place for it.
+                    // The panel may be closed by now.
                     remark.try_set(said);
                     hits.try_set(search::hits(&answer.unwrap_or_default()));
                 }

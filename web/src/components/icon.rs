@@ -1,14 +1,15 @@
-//! Icons from the sprite of the page, and those of the states: a shape for each, never colour alone.
+//! Icons from the page's sprite, and the icons of states: each state has a shape of its own, so that colour
+//! is never the only sign.
 
 use leptos::prelude::*;
 use model::event::{RunStatus, ToolState};
 
-/// An icon that stays.
+/// An icon that does not change.
 pub(super) fn icon(name: &'static str, class: &'static str) -> impl IntoView {
     view! { <svg class=class aria-hidden="true"><use href=name /></svg> }
 }
 
-/// The chevron of something that opens.
+/// The chevron of something that unfolds.
 #[component]
 pub(super) fn Chevron(#[prop(into)] open: Signal<bool>) -> impl IntoView {
     view! {
@@ -18,8 +19,8 @@ pub(super) fn Chevron(#[prop(into)] open: Signal<bool>) -> impl IntoView {
     }
 }
 
-/// The icon and class of a call's state. `is_known` tells whether the link is there and somebody speaks for the run: what
-/// runs is else not known to.
+/// The icon and the CSS class of a call's state. `is_known` is whether the page is connected and a publisher
+/// speaks for the run: otherwise an executing call is drawn as uncertain.
 pub(super) fn tool_icon(state: ToolState, is_known: bool) -> (&'static str, &'static str) {
     match state {
         ToolState::Writing => ("#dots", "pend"),
@@ -34,7 +35,7 @@ pub(super) fn tool_icon(state: ToolState, is_known: bool) -> (&'static str, &'st
     }
 }
 
-/// The icon and class of a run's or agent's state; see [`tool_icon`].
+/// The icon and the CSS class of the status of a run or an agent; `is_known` as in [`tool_icon`].
 pub(super) fn run_icon(status: RunStatus, is_known: bool) -> (&'static str, &'static str) {
     match status {
         RunStatus::Running if is_known => ("#ring", "run spin"),
@@ -46,7 +47,7 @@ pub(super) fn run_icon(status: RunStatus, is_known: bool) -> (&'static str, &'st
     }
 }
 
-/// An icon that changes with a state.
+/// An icon that follows a state.
 #[component]
 pub(super) fn StateIcon(#[prop(into)] shape: Signal<(&'static str, &'static str)>) -> impl IntoView {
     view! {

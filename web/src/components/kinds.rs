@@ -1,4 +1,6 @@
-//! Results that are more than text: tables, trees, differences, terminals, the parts of an MCP answer.
+//! Results with a form of their own: tables, trees, diffs, terminal output, and the parts of an MCP result.
+//!
+//! `tree` draws JSON.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -13,11 +15,11 @@ mod tree;
 
 use tree::Tree;
 
-/// Rows, lines or pieces that are shown at first, and how many more a click shows.
+/// How many rows, lines or pieces are shown at first, and how many each click adds.
 const STEP: usize = 100;
 
-/// The result `text` of the tool `name` in its own form. `is_cut` tells whether of plain text only the beginning is shown
-/// at first.
+/// Draws the result `text` of the tool `name` in its own form. If `is_cut`, only the beginning of plain text
+/// is shown at first.
 pub(super) fn draw(name: &str, text: String, is_cut: bool) -> AnyView {
     match kinds::kind(name, &text) {
         Kind::Plain => plain(text, is_cut),
@@ -33,10 +35,12 @@ pub(super) fn draw(name: &str, text: String, is_cut: bool) -> AnyView {
     }
 }
 
+/// A text without a form of its own.
 fn plain(text: String, is_cut: bool) -> AnyView {
     view! { <Text shown=Shown { text, is_json: false, is_cut } /> }.into_any()
 }
 
+/// A part of an MCP result.
 fn part(part: Part, is_cut: bool) -> AnyView {
     match part {
         Part::Text(text) => plain(text, is_cut),
@@ -56,7 +60,7 @@ fn part(part: Part, is_cut: bool) -> AnyView {
     }
 }
 
-/// Text that is declared to be Markdown.
+/// A text that is declared as Markdown.
 #[component]
 fn Declared(text: String) -> impl IntoView {
     let node = NodeRef::<html::Div>::new();
@@ -68,7 +72,7 @@ fn Declared(text: String) -> impl IntoView {
     view! { <div class="ans declared" data-t="markdown" node_ref=node></div> }
 }
 
-/// A button that shows the next `STEP` of `count`, where there are more than `shown`.
+/// A button that shows the next [`STEP`] of `count` items, if not all are shown.
 fn more(shown: RwSignal<usize>, count: usize, noun: &'static str) -> impl IntoView {
     move || {
         (shown.get() < count).then(|| {
@@ -83,6 +87,7 @@ fn more(shown: RwSignal<usize>, count: usize, noun: &'static str) -> impl IntoVi
     }
 }
 
+/// A table, a page of rows at a time.
 #[component]
 fn TableOf(table: Table) -> impl IntoView {
     let Table { columns, rows } = table;
@@ -110,6 +115,7 @@ fn TableOf(table: Table) -> impl IntoView {
     }
 }
 
+/// The lines of a diff, a page at a time.
 #[component]
 fn Lines(lines: Vec<Line>) -> impl IntoView {
     let (shown, count) = (RwSignal::new(STEP * 2), lines.len());
@@ -135,6 +141,7 @@ fn Lines(lines: Vec<Line>) -> impl IntoView {
     }
 }
 
+/// Terminal output with its colours, a page at a time.
 fn terminal(pieces: Vec<Piece>) -> AnyView {
     let (shown, count) = (RwSignal::new(STEP * 5), pieces.len());
     let pieces = StoredValue::new(pieces);
@@ -155,7 +162,7 @@ fn terminal(pieces: Vec<Piece>) -> AnyView {
     .into_any()
 }
 
-/// Files and embeds that came with a result.
+/// The files and embeds that came with a result.
 pub(super) fn attached(things: Vec<Attached>) -> AnyView {
     let things = things.into_iter().map(|thing| match thing {
         Attached::File(file) => part(file, true),
@@ -164,23 +171,27 @@ pub(super) fn attached(things: Vec<Attached>) -> AnyView {
     view! { <div class="parts" data-t="attached">{things.collect_view()}</div> }.into_any()
 }
 
-/// How a page that came with a result is shown.
+/// How an embedded HTML page is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {
     /// Not at all.
     Closed,
     /// Without its scripts.
     Still,
-    /// With them.
+    /// With its scripts.
     Live,
 }
 
-/// What is put before such a page, whose frame has the policy of ours: of that, it needs nothing of the hub.
+/// The policy that is put before an embedded page, in addition to that of the hub's page, which the frame
+/// inherits: it forbids requests to the hub as well.
 const FIRST: &str = r#"<meta http-equiv=Content-Security-Policy content="default-src 'none';img-src data:">"#;
 
-/// A page of HTML that came with a result, on a click: a frame without scripts, forms or an origin; on another click with its
-/// scripts. It asks nobody for anything, and its links lead nowhere: [`FIRST`] is about what it holds, the frames of our own policy about where it goes,
-/// and [`quiet`] strikes what connects before a policy is asked.
+/// An HTML page that came with a result.
+///
+/// After a click it is shown in a frame without scripts, forms or an origin; after another click with its
+/// scripts. It can make no requests and its links lead nowhere: [`FIRST`] restricts what it contains, the
+/// frame rules of the hub's policy restrict where it navigates, and `dom::quiet` removes what connects
+/// before a policy applies.
 #[component]
 fn Page(html: String) -> impl IntoView {
     let look = RwSignal::new(Look::Closed);
@@ -198,6 +209,7 @@ fn Page(html: String) -> impl IntoView {
     }
 }
 
+/// The page in a frame without scripts.
 fn still(quiet: &str, look: RwSignal<Look>) -> AnyView {
     let html = [FIRST, quiet].concat();
     view! {
@@ -211,7 +223,7 @@ fn still(quiet: &str, look: RwSignal<Look>) -> AnyView {
     .into_any()
 }
 
-/// The page with its scripts: in the document of the hub for that, which has no origin and a policy of its own.
+/// The page with its scripts, in a document of the hub that has no origin and a policy of its own.
 fn live(quiet: String, look: RwSignal<Look>) -> AnyView {
     let place = NodeRef::<html::Div>::new();
     let mut quiet = Some(quiet);

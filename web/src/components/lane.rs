@@ -1,4 +1,4 @@
-//! The rows of one agent, in true order.
+//! The rows of one agent in the order of their events, of which only a limited part is in the document.
 
 use std::ops::Range;
 
@@ -20,7 +20,8 @@ use crate::scroll::Scroller;
 use crate::store::{Store, part_id, use_store};
 use crate::window;
 
-/// The rows of an agent, down to the rank `from`.
+/// The rows of `agent` with rank `from` or higher. Rows that do not fit are behind the buttons "earlier" and
+/// "later".
 #[component]
 pub(super) fn Lane(
     run: RunId,
@@ -31,7 +32,7 @@ pub(super) fn Lane(
     let store = use_store();
     let limit = RwSignal::new(window::rows(store.reading.is_bare));
     let of = agent.clone();
-    // What somebody writes in stays, whatever becomes of its row.
+    // A row in which the reader writes stays, even if its rank falls.
     let kept = store.kept(&run);
     let rows = Memo::new(move |_| {
         let from = match from.get() {
@@ -46,7 +47,7 @@ pub(super) fn Lane(
     });
     let weigh = Weigh { run: StoredValue::new(run.clone()), rows };
     let newest = Memo::new(move |was: Option<&usize>| {
-        // What somebody reads further up must not go away.
+        // Rows that the reader is reading must not be removed.
         let held = was.filter(|_| !store.reading.following.get_untracked());
         weigh.with(store, |count, weight| window::first_held(count, limit.get(), held.copied(), weight))
     });
@@ -58,7 +59,8 @@ pub(super) fn Lane(
         }
         _ => rows.with(Vec::len).saturating_sub(before.get()),
     });
-    // What others depend on is read first: an effect that reads the two the other way round misses that it changed alone.
+    // `rows` is read first: an effect that reads the two in the other order is not run when `rows` alone
+    // changes.
     let hidden = move |range: Range<usize>| {
         let is_hidden = |row: &&Item| !kept.with(|kept| kept.contains(row));
         rows.with(|rows| rows.get(range).unwrap_or_default().iter().filter(is_hidden).count())
@@ -103,18 +105,18 @@ pub(super) fn Lane(
     }
 }
 
-/// The rows in `window`, and those that somebody writes in.
+/// The rows in `window`, and those in which the reader writes.
 fn shown_rows(rows: Memo<Vec<Item>>, kept: Memo<Vec<Item>>, window: Range<usize>) -> Vec<Item> {
     let is_shown = |(at, row): &(usize, &Item)| window.contains(at) || kept.with(|kept| kept.contains(row));
     rows.with(|rows| rows.iter().enumerate().filter(is_shown).map(|(_, row)| row.clone()).collect())
 }
 
-/// The first of the rows before `before` that weigh `rows` together.
+/// The index of the first of the rows before `before` that together weigh `rows`.
 fn first_before(store: Store, weigh: Weigh, before: Memo<usize>, rows: usize) -> usize {
     untrack(|| weigh.with(store, |_, weight| window::first(before.get(), rows, weight)))
 }
 
-/// What the rows of a run weigh.
+/// The weights of the rows of a run.
 #[derive(Clone, Copy)]
 struct Weigh {
     run: StoredValue<RunId>,
@@ -122,7 +124,7 @@ struct Weigh {
 }
 
 impl Weigh {
-    /// Reads with the number of rows and the weight of each.
+    /// Calls `read` with the number of rows and a function that returns the weight of a row.
     fn with<T>(self, store: Store, read: impl FnOnce(usize, &dyn Fn(usize) -> usize) -> T) -> T {
         self.rows.with(|rows| {
             self.run.with_value(|id| {
@@ -139,8 +141,8 @@ impl Weigh {
     }
 }
 
-/// The first row that is shown, where somebody wants to see one that is not among the newest; nothing while the view
-/// follows the end.
+/// The first row that is shown after a jump to a row that is not among the newest; `None` while the newest
+/// rows are shown.
 fn anchor(run: RunId, weigh: Weigh, newest: Memo<usize>, limit: RwSignal<usize>) -> RwSignal<Option<usize>> {
     let store = use_store();
     let anchor = RwSignal::new(None::<usize>);
@@ -157,7 +159,7 @@ fn anchor(run: RunId, weigh: Weigh, newest: Memo<usize>, limit: RwSignal<usize>)
                 let shown =
                     if first == newest { count } else { window::fitting(count, first, limit, weight) };
                 let is_shown = (first..first.saturating_add(shown)).contains(&at);
-                // With half of the budget above it.
+                // Half of the budget goes to the rows above it.
                 (!is_shown).then(|| window::first(at.saturating_add(1), limit / 2, weight))
             })
         });
@@ -173,7 +175,7 @@ fn anchor(run: RunId, weigh: Weigh, newest: Memo<usize>, limit: RwSignal<usize>)
     anchor
 }
 
-/// One row, under the bracket of the calls that overlap with it.
+/// A row, with the bracket of the calls that ran in parallel with it.
 #[component]
 fn Row(
     run: RunId,
@@ -185,7 +187,7 @@ fn Row(
     let key = item.clone();
     let is_tool = matches!(item, Item::Tool(_));
     let bracket = Memo::new(move |_| {
-        // Of calls under one bracket, a failed one alone may be there.
+        // With this rank, a failed call may be shown without the others of its bracket.
         if !is_tool || from.get() > RowRank::Step {
             return None;
         }
@@ -211,6 +213,7 @@ fn Row(
     }
 }
 
+/// How many calls ran in parallel and, once they are over, how long they took.
 fn bracket_text(bracket: OverlapGroup) -> String {
     match bracket.took {
         None => format!("{} in parallel", bracket.size),
@@ -223,7 +226,7 @@ fn bracket_text(bracket: OverlapGroup) -> String {
     }
 }
 
-/// What an item is never changes, so that this is decided once.
+/// The content of a row. Not reactive: the kind of an item never changes.
 fn draw(run: RunId, item: Item, flow: Memo<Flow>) -> AnyView {
     let store = use_store();
     match item {

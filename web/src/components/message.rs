@@ -1,4 +1,4 @@
-//! A message of the history.
+//! A message of the conversation.
 
 use leptos::prelude::*;
 use model::MessageId;
@@ -14,7 +14,7 @@ use crate::open::Fold;
 use crate::preview::{PREVIEW_CHARS, cut};
 use crate::store::{message_id, use_store};
 
-/// A message: the user's stands at the right, an earlier answer as an answer, everything else in one line.
+/// A message: the user's at the right, an earlier answer as Markdown, any other in one line that unfolds.
 #[component]
 pub(super) fn Message(id: MessageId) -> impl IntoView {
     let store = use_store();
@@ -37,9 +37,10 @@ pub(super) fn Message(id: MessageId) -> impl IntoView {
     view! { <div class="message" id=dom_id data-message=name>{content}</div> }
 }
 
-/// Longest message that is shown whole at once, in characters.
+/// The longest message, in characters, that is shown whole at first.
 const WHOLE_CHARS: usize = 2_000;
 
+/// A message of the user, with the commands for it.
 #[component]
 fn UserMessage(text: String, key: StoredValue<String>, id: MessageId) -> impl IntoView {
     let store = use_store();
@@ -67,6 +68,7 @@ fn UserMessage(text: String, key: StoredValue<String>, id: MessageId) -> impl In
     }
 }
 
+/// A message of another role, in one line that unfolds.
 #[component]
 fn OtherMessage(role: String, text: String, key: StoredValue<String>) -> impl IntoView {
     let store = use_store();

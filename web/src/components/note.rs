@@ -1,4 +1,4 @@
-//! What happened once: failures, and the agent's own events.
+//! Notes of a run: failures and custom events.
 
 use leptos::prelude::*;
 use model::RunId;
@@ -13,7 +13,7 @@ use crate::open::Fold;
 use crate::preview;
 use crate::store::use_store;
 
-/// A note. It never changes.
+/// A note. Not reactive: notes never change.
 pub(super) fn note(run: &RunId, number: usize) -> AnyView {
     let store = use_store();
     let note = store.reading.view(|view| view.runs.get(run)?.notes.get(number).cloned());
@@ -27,7 +27,7 @@ pub(super) fn note(run: &RunId, number: usize) -> AnyView {
     }
 }
 
-/// A failure: what, whether trying again may help, and when.
+/// A failure: its code and message, and whether and when a retry may help.
 #[component]
 pub(super) fn Failure(error: ErrorFact) -> impl IntoView {
     let hint = match (error.retryable, error.retry_after_ms) {
@@ -48,7 +48,7 @@ pub(super) fn Failure(error: ErrorFact) -> impl IntoView {
     }
 }
 
-/// An event of the agent's own: its name, and its content on a click.
+/// A custom event: its name; a click unfolds its value.
 #[component]
 fn Event(name: String, json: String, key: String) -> impl IntoView {
     let store = use_store();

@@ -1,29 +1,29 @@
-//! A text that does not change: its beginning, and the rest on a click. JSON is laid out and coloured; nothing is ever
-//! rendered as HTML.
+//! A text that does not change: its beginning, and the rest after clicks. JSON is formatted and coloured.
+//! Text is never interpreted as HTML.
 
 use leptos::prelude::*;
 
 use crate::format;
 use crate::preview::{PREVIEW_CHARS, TokenKind, cut, pretty};
 
-/// How much a click shows, in bytes: what a browser lays out without a pause.
+/// How much more each click shows, in bytes; a browser lays this much out without a noticeable pause.
 const STEP_BYTES: usize = 256 << 10;
 
-/// Longest JSON that is laid out and coloured, in bytes.
+/// The longest JSON that is formatted and coloured, in bytes.
 const PRETTY_BYTES: usize = 64 << 10;
 
-/// What to show.
+/// The text to show.
 #[derive(Debug, Clone)]
 pub(super) struct Shown {
     /// The text.
     pub(super) text: String,
-    /// Whether it is JSON.
+    /// Whether the text is JSON.
     pub(super) is_json: bool,
-    /// Whether only its beginning is shown at first.
+    /// Whether only a preview is shown at first.
     pub(super) is_cut: bool,
 }
 
-/// The text in a box that scrolls by itself.
+/// The text, in a box that scrolls.
 #[component]
 pub(super) fn Text(shown: Shown) -> impl IntoView {
     let store = crate::store::use_store();
@@ -62,12 +62,13 @@ pub(super) fn Text(shown: Shown) -> impl IntoView {
     }
 }
 
-/// How many bytes the first characters of a preview are.
+/// The length of the preview in bytes.
 fn preview_bytes(text: &str) -> usize {
     let (start, is_cut) = cut(text, PREVIEW_CHARS);
     if is_cut { start.len() } else { text.len() }
 }
 
+/// JSON, formatted and coloured.
 fn coloured(json: &str) -> impl IntoView + use<> {
     let class = |kind| match kind {
         TokenKind::Plain => "",

@@ -1,4 +1,5 @@
-//! What lies over the page: the keys, the palette, settings, export. One at a time, closed by Escape.
+//! What lies over the page: the keys, the palette, settings, export, the choice for a comparison. One is
+//! shown at a time; Escape closes it.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -15,10 +16,10 @@ use crate::exports::{self, EXPORTS};
 use crate::keys::COMMANDS;
 use crate::store::{Over, use_store};
 
-/// What Tab goes through in a dialog.
+/// The elements that Tab reaches in a dialog.
 const CONTROLS: &str = "a[href], button:not([disabled]), input, select, textarea, [tabindex='0']";
 
-/// Whatever is asked for.
+/// The open dialog, if any.
 #[component]
 pub(crate) fn Overlay() -> impl IntoView {
     let store = use_store();
@@ -32,7 +33,8 @@ pub(crate) fn Overlay() -> impl IntoView {
     }
 }
 
-/// Keeps Tab inside what lies over the page: behind the last of its controls comes the first.
+/// Keeps the focus inside a dialog: Tab on the last control goes to the first, Shift+Tab on the first to the
+/// last.
 pub(super) fn go_round(event: &KeyboardEvent) {
     if event.key() != "Tab" {
         return;
@@ -50,7 +52,7 @@ pub(super) fn go_round(event: &KeyboardEvent) {
     }
 }
 
-/// A dialog with a title and a button that closes it, which has the focus at first.
+/// A dialog with a title and a button that closes it. The button has the focus at first.
 #[component]
 pub(super) fn Dialog(title: &'static str, children: Children) -> impl IntoView {
     let store = use_store();
@@ -74,6 +76,7 @@ pub(super) fn Dialog(title: &'static str, children: Children) -> impl IntoView {
     }
 }
 
+/// The list of keys and what they do.
 #[component]
 fn Keys() -> impl IntoView {
     let store = use_store();
@@ -84,7 +87,7 @@ fn Keys() -> impl IntoView {
     view! { <Dialog title="Keys"><dl>{rows.collect_view()}</dl></Dialog> }
 }
 
-/// The conversation as a file, and as a link.
+/// Links that export the conversation as a file, and a link to the view.
 #[component]
 fn Export() -> impl IntoView {
     let store = use_store();

@@ -1,4 +1,4 @@
-//! All commands and conversations, by a few letters of their names.
+//! The palette: commands and conversations, found by a few letters.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -12,9 +12,10 @@ use crate::matching;
 use crate::route;
 use crate::store::{Over, Store, use_store};
 
-/// Most lines.
+/// The most lines that are shown.
 const LINES_MAX: usize = 12;
 
+/// A line of the palette.
 #[derive(Clone)]
 enum Line {
     Do(Command),
@@ -22,6 +23,7 @@ enum Line {
 }
 
 impl Line {
+    /// The text by which the line is found.
     fn title(&self) -> &str {
         match self {
             Self::Do(command) => command.title,
@@ -30,7 +32,7 @@ impl Line {
     }
 }
 
-/// The lines for what the reader has typed, the best first.
+/// The lines that match what the reader typed, the best first.
 fn lines(store: Store, typed: &str) -> Vec<Line> {
     let commands = COMMANDS
         .into_iter()
@@ -43,7 +45,7 @@ fn lines(store: Store, typed: &str) -> Vec<Line> {
     matching::best(lines, typed, Line::title, LINES_MAX)
 }
 
-/// The palette of commands, opened by a key.
+/// The palette, opened with a key.
 #[component]
 pub(super) fn Palette() -> impl IntoView {
     let store = use_store();

@@ -1,4 +1,4 @@
-//! The panel beside the conversation: every call, the agents, where a word stands, or facts.
+//! The panel beside the conversation, with the tabs Tools, Agents, Find and Details.
 
 use leptos::prelude::*;
 
@@ -11,7 +11,7 @@ use super::tools::Tools;
 use crate::panes::Pane;
 use crate::store::{Sheet, Tab, use_store};
 
-/// The panel at the side, with its tabs.
+/// The panel, with its tabs.
 #[component]
 pub(crate) fn Panel() -> impl IntoView {
     let store = use_store();

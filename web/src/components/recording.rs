@@ -1,4 +1,5 @@
-//! Recordings: the bar over an opened one, the way to open one, and what lies over the page while a file hovers.
+//! Recordings: the bar above an open recording, the button that opens one, and the veil while a file is
+//! dragged over the page.
 
 use leptos::prelude::*;
 use model::dialect::DECODED;
@@ -7,7 +8,7 @@ use super::icon::icon;
 use crate::format;
 use crate::store::{Opened, Store, use_store};
 
-/// What the recording is, how much of it is read, and what was odd.
+/// The bar of the open recording: its name, its dialect, how much is read, and its anomalies.
 #[component]
 pub(super) fn RecordingBar() -> impl IntoView {
     let store = use_store();
@@ -15,6 +16,7 @@ pub(super) fn RecordingBar() -> impl IntoView {
     move || is_open.get().then(|| view! { <Bar /> })
 }
 
+/// The bar itself.
 #[component]
 fn Bar() -> impl IntoView {
     let store = use_store();
@@ -35,7 +37,7 @@ fn Bar() -> impl IntoView {
     }
 }
 
-/// The dialect that it is read in; another one can be chosen.
+/// The dialect of the recording, with a choice of another one.
 #[component]
 fn Dialect(opened: Memo<Option<Opened>>) -> impl IntoView {
     let store = use_store();
@@ -61,6 +63,7 @@ fn Dialect(opened: Memo<Option<Opened>>) -> impl IntoView {
     }
 }
 
+/// Progress and anomalies of the recording, or why it cannot be read.
 fn words(store: Store, opened: &Opened) -> String {
     if let Some(failure) = &opened.failure {
         return format!("It cannot be read further: {failure}");
@@ -79,7 +82,7 @@ fn words(store: Store, opened: &Opened) -> String {
     [reading, Some(events), odd, first].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// The way to open a recording for those who do not drag.
+/// A button that opens a recording through a file dialog.
 #[component]
 pub(super) fn OpenRecording() -> impl IntoView {
     let store = use_store();
@@ -106,7 +109,7 @@ pub(super) fn OpenRecording() -> impl IntoView {
     }
 }
 
-/// Lies over the page while a file hovers over it.
+/// The veil while a file is dragged over the page.
 #[component]
 pub(crate) fn DropVeil() -> impl IntoView {
     let store = use_store();

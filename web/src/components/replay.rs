@@ -1,4 +1,4 @@
-//! The bar of the replay: that this is the past, when it was, and how to go through it.
+//! The bar of a replay: it says that the page shows the past and which moment, and has the controls.
 
 use leptos::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::browser;
 use crate::format;
 use crate::store::{Replaying, use_store};
 
-/// The bar and the frame around the page, while the past is looked at.
+/// The bar and the frame around the page, shown during a replay.
 #[component]
 pub(crate) fn ReplayBar() -> impl IntoView {
     let store = use_store();
@@ -15,7 +15,7 @@ pub(crate) fn ReplayBar() -> impl IntoView {
     move || is_on.get().then(|| view! { <Bar /> })
 }
 
-/// What the bar says of the moment.
+/// The moment, as a time of the day or as the number of the event.
 fn when(replay: &Replaying) -> String {
     match replay.clock {
         Some(clock) => browser::time_of_day(clock),
@@ -24,7 +24,7 @@ fn when(replay: &Replaying) -> String {
     }
 }
 
-/// How far it is, in words.
+/// The progress, in words.
 fn words(replay: &Replaying) -> String {
     let grouped = |n: usize| format::grouped(n as u64);
     let far = format!("{} / {}", grouped(replay.at), grouped(replay.total));
@@ -33,6 +33,7 @@ fn words(replay: &Replaying) -> String {
     [Some(far), missing, cut].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
+/// The bar itself.
 #[component]
 fn Bar() -> impl IntoView {
     let store = use_store();

@@ -1,4 +1,4 @@
-//! One run: its steps under one line that folds them away, and its answer.
+//! A run: a line that folds its steps, its rows, and how it ended.
 
 use leptos::prelude::*;
 use model::anomaly::AnomalyCode;
@@ -20,21 +20,23 @@ use crate::open::Fold;
 use crate::preview;
 use crate::store::{run_id, steps_key, use_store};
 
+/// What the run shows besides its rows.
 #[derive(Debug, Clone, PartialEq)]
 struct Head {
     status: RunStatus,
-    /// For those who go by headings.
+    /// The title for the outline that screen readers use.
     title: String,
     span: Span,
-    /// What goes on; nothing where that is a wait, which stands below with what is left of it.
+    /// The activity; empty if it is a retry, which is shown below with its countdown.
     activity: String,
-    /// Since when nobody speaks for it, by the hub's clock.
+    /// When the run stalled, by the hub's clock, in milliseconds since 1970.
     stalled_at: Option<u64>,
-    /// A failure that no note tells of.
+    /// A failure that no note reports.
     error: Option<ErrorFact>,
 }
 
 impl Head {
+    /// Reads the head of `run`.
     fn of(run: &RunView) -> Self {
         let is_told = |error: &ErrorFact| {
             run.notes.iter().any(|note| matches!(&note.body, NoteBody::Error(told) if told == error))
@@ -59,13 +61,13 @@ impl Head {
     }
 }
 
-/// A run, or a stretch of it: from its item `from` to the next message that was said in it.
+/// A run, or a section of it: from its item `from` to the next message within the run.
 #[component]
 pub(super) fn Run(id: RunId, from: usize) -> impl IntoView {
     let store = use_store();
     let its_id = id.clone();
     let head = Memo::new(move |_| {
-        // What comes ends a wait.
+        // The next row ends the wait for a retry.
         store.reading.track_rows(&its_id);
         store.reading.run(&its_id, Head::of)
     });
@@ -74,7 +76,7 @@ pub(super) fn Run(id: RunId, from: usize) -> impl IntoView {
     let is_last = Memo::new(move |_| stretch.with(|items| items.end == usize::MAX));
     let key = StoredValue::new(steps_key(&id));
     let dialect = store.reading.run(&id, |run| run.dialect.clone()).flatten();
-    // Whether the answer is there matters only where the steps fold away for it.
+    // Whether there is an answer matters only if the reader's setting folds the steps once there is one.
     let answered = Memo::new(move |_| {
         let folds = store.reading.steps_choice.get().folds(dialect.as_deref());
         folds && flow.with(Flow::has_answer)
@@ -101,14 +103,14 @@ pub(super) fn Run(id: RunId, from: usize) -> impl IntoView {
     }
 }
 
-/// How long the hub has not heard of a run.
+/// How long the hub has heard nothing from the run's publisher.
 fn no_word(now: u64, since: u64) -> String {
     let seconds = now.saturating_sub(since) / 1000;
     let long = (seconds > 0).then(|| format!(" for {}", format::duration(seconds.saturating_mul(1000))));
     format!("no word from its publisher{}", long.unwrap_or_default())
 }
 
-/// The one line above the steps.
+/// The line above the steps, which folds them.
 #[component]
 fn Steps(
     head: Memo<Option<Head>>,
@@ -152,7 +154,7 @@ fn Steps(
     }
 }
 
-/// The whole answer as Markdown, once it is there.
+/// A button that copies the whole answer as Markdown, once the run has ended.
 #[component]
 fn CopyAnswer(head: Memo<Option<Head>>, id: RunId) -> impl IntoView {
     let store = use_store();
@@ -170,7 +172,7 @@ fn CopyAnswer(head: Memo<Option<Head>>, id: RunId) -> impl IntoView {
     }
 }
 
-/// How the run ended, when not well; what goes on, while it does.
+/// How the run ended, if not successfully; what it is doing, while it runs.
 #[component]
 fn End(head: Memo<Option<Head>>) -> impl IntoView {
     let status = Memo::new(move |_| head.with(|head| head.as_ref().map(|head| head.status)));
@@ -181,7 +183,8 @@ fn End(head: Memo<Option<Head>>) -> impl IntoView {
         let running = |head: &&Head| head.status == RunStatus::Running && !head.activity.is_empty();
         head.with(|head| head.as_ref().filter(running).map(|head| head.activity.clone()))
     });
-    // A stream of another dialect is no run that broke off: what it is stands among the oddities, and what to do here.
+    // A stream in another dialect did not break off: its anomaly says what it is, and this line what the
+    // reader can do.
     let other = Memo::new(move |_| {
         let is_odd = matches!(status.get(), Some(RunStatus::Interrupted | RunStatus::Error));
         let said = |view: &View| {

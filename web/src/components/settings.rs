@@ -1,4 +1,4 @@
-//! The dialog of what the reader prefers.
+//! The settings dialog.
 
 use leptos::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::open::StepsChoice;
 use crate::settings::{SETTINGS, Setting, apply};
 use crate::store::use_store;
 
-/// The dialog of this reader's preferences.
+/// The settings of this reader.
 #[component]
 pub(super) fn Settings() -> impl IntoView {
     let store = use_store();
@@ -32,7 +32,7 @@ pub(super) fn Settings() -> impl IntoView {
     }
 }
 
-/// When the steps of a run fold away by themselves.
+/// When the steps of a run fold by themselves.
 #[component]
 fn Steps() -> impl IntoView {
     let store = use_store();
@@ -53,7 +53,7 @@ fn Steps() -> impl IntoView {
     }
 }
 
-/// One preference with what can be chosen for it.
+/// A setting with its values.
 #[component]
 fn Choice(setting: &'static Setting) -> impl IntoView {
     let Setting { name, title, values } = setting;
@@ -76,12 +76,12 @@ fn Choice(setting: &'static Setting) -> impl IntoView {
     }
 }
 
-/// A preference with two values.
+/// A setting with two values.
 #[component]
 fn Pair(
     title: &'static str,
     words: [&'static str; 2],
-    /// Whether the second is chosen.
+    /// Whether the second value is chosen.
     second: RwSignal<bool>,
     set: impl Fn(bool) + Copy + 'static,
 ) -> impl IntoView {

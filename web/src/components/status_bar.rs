@@ -1,4 +1,4 @@
-//! The bar at the bottom: how the link stands.
+//! The bar at the bottom: the state of the connection.
 
 use leptos::prelude::*;
 use model::frame::LogHealth;
@@ -9,10 +9,10 @@ use crate::link::{Ending, Status, ending};
 use crate::model::Model;
 use crate::store::{Over, Store, use_store};
 
-/// Without an event for this long while a run goes on, the page says that it is quiet; in milliseconds.
+/// How long no event may arrive in a running conversation before the page calls it quiet, in milliseconds.
 const QUIET_MS: u64 = 10_000;
 
-/// The state in one word, as tests and styles know it, and what the reader is told.
+/// The state of the connection: a word for tests and styles, and a text for the reader.
 fn words(store: Store) -> (&'static str, String) {
     match store.link.status.get() {
         Status::Connecting => ("connecting", "Connecting…".to_owned()),
@@ -47,12 +47,13 @@ fn words(store: Store) -> (&'static str, String) {
     }
 }
 
-/// The link is well: how long the way to the hub and back is.
+/// The text while connected: the round-trip time to the hub, if known.
 fn live(store: Store) -> String {
     store.link.rtt_ms.get().map_or_else(|| "Live".to_owned(), |ms| format!("Live {ms} ms"))
 }
 
-/// A slow agent is no dead link: say which it is.
+/// Says that no event has arrived for a while although the connection works: a slow agent is not a lost
+/// connection.
 fn quiet(store: Store) -> Option<String> {
     if !store.reading.running.get() {
         return None;
@@ -68,7 +69,7 @@ fn since_event(store: Store) -> Option<u64> {
     store.reading.model(|model| Some(model.hub_time(browser::now_ms()).saturating_sub(model.event_at()?)))
 }
 
-/// The state of the link.
+/// The state of the connection.
 #[component]
 pub(crate) fn Connection() -> impl IntoView {
     let store = use_store();
@@ -86,14 +87,14 @@ pub(crate) fn Connection() -> impl IntoView {
     }
 }
 
-/// What helps when the hub does not want this page back.
+/// A button that reloads the page, after the hub has closed the session for good.
 #[component]
 pub(super) fn Reload() -> impl IntoView {
     let reload = |_| drop(browser::window().location().reload());
     view! { <button type="button" class="link" data-t="reload" on:click=reload>"Reload"</button> }
 }
 
-/// What an operator must know of a log that cannot write.
+/// A warning for operators that the hub cannot write its log.
 #[component]
 fn Log() -> impl IntoView {
     let store = use_store();
@@ -113,12 +114,12 @@ fn Log() -> impl IntoView {
     }
 }
 
-/// The bar at the bottom: the link to the hub, the log's health, the viewers.
+/// The bar at the bottom: the connection, the health of the log, the newest event and anomalies.
 #[component]
 pub(crate) fn StatusBar() -> impl IntoView {
     let store = use_store();
     let seq = Memo::new(move |_| {
-        // While a run goes on it changes with each frame, and nobody can read that: then once a second.
+        // During a run the number changes with each frame; it is then updated once a second.
         let seq = if store.reading.running.get() {
             store.reading.now.track();
             store.reading.seq.get_untracked()
@@ -153,7 +154,8 @@ pub(crate) fn StatusBar() -> impl IntoView {
     }
 }
 
-/// What is said aloud. It stands outside of the page, which is silent under a dialog.
+/// The texts for screen readers. They are outside the page, because the page is hidden from screen readers
+/// while a dialog is open.
 #[component]
 pub(crate) fn Aloud() -> impl IntoView {
     let store = use_store();

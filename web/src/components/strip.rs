@@ -1,4 +1,4 @@
-//! What stands over a conversation that is not as the hub has it: since when it is old, or what the hub says against it.
+//! A strip over the conversation if it is not up to date: since when it is stale, or the hub's refusal.
 
 use leptos::prelude::*;
 
@@ -6,7 +6,7 @@ use crate::browser;
 use crate::link::Status;
 use crate::store::use_store;
 
-/// The strip; nothing while all is well.
+/// The strip, shown only if there is something to say.
 #[component]
 pub(super) fn Strip() -> impl IntoView {
     let store = use_store();

@@ -1,4 +1,4 @@
-//! A streamed text of the answer, and files.
+//! Texts of an answer that are still streamed, and files.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -10,10 +10,10 @@ use crate::dom::{MarkdownBox, PlainBox};
 use crate::find::Place;
 use crate::store::{Store, use_store};
 
-/// Longest `data:` image that is shown, in bytes.
+/// The longest `data:` image that is shown, in bytes.
 const IMAGE_BYTES_MAX: usize = 4 << 20;
 
-/// Reads a part, and looks again when it changes.
+/// Reads a part, and tracks it.
 pub(super) fn part<T>(
     store: Store,
     run: &RunId,
@@ -24,7 +24,7 @@ pub(super) fn part<T>(
     store.reading.view(|view| view.runs.get(run)?.parts.get(id).map(read))
 }
 
-/// Whether a part still grows: it has no end, and neither has its run.
+/// Whether a part still grows: neither the part nor its run has ended.
 fn is_growing(store: Store, run: &RunId, part: &PartView) -> bool {
     part.ended_at.is_none()
         && store.reading.view(|view| view.runs.get(run).is_some_and(model::view::RunView::is_running))
@@ -51,7 +51,7 @@ pub(super) fn Answer(run: RunId, id: PartId, #[prop(optional)] is_refusal: bool)
             shown.show_hidden();
             hidden.set(false);
         } else if store.reading.following.get_untracked() {
-            // Only then: what somebody reads further up must not go away.
+            // Only while following: text that the reader is reading must not be removed.
             hidden.set(shown.trim());
         }
     });
@@ -68,7 +68,7 @@ pub(super) fn Answer(run: RunId, id: PartId, #[prop(optional)] is_refusal: bool)
     }
 }
 
-/// A message of the history, as Markdown that does not grow.
+/// A complete text as Markdown.
 #[component]
 pub(super) fn Written(text: String) -> impl IntoView {
     let node = NodeRef::<html::Div>::new();
@@ -80,14 +80,14 @@ pub(super) fn Written(text: String) -> impl IntoView {
     view! { <div class="ans" node_ref=node></div> }
 }
 
-/// A plain text that may grow; `newest` keeps the end of its box in view.
+/// A plain text that may grow.
 #[component]
 pub(super) fn Growing(
-    /// The text and whether it grows; tracks what it reads.
+    /// Calls its argument with the text and whether it still grows; tracks what it reads.
     read: impl Fn(&mut dyn FnMut(&str, bool)) + 'static,
-    /// The class of the box.
+    /// The CSS class of the box.
     class: &'static str,
-    /// Whether the box stays at its end while it grows.
+    /// Whether the box scrolls to its end while it grows.
     #[prop(optional)]
     newest: bool,
 ) -> impl IntoView {
@@ -105,7 +105,7 @@ pub(super) fn Growing(
     view! { <div class=class node_ref=node tabindex="0"></div> }
 }
 
-/// A file: an image that came with the stream is shown, one from elsewhere is only named, never fetched.
+/// A file. An image inside the stream is shown; a file from elsewhere is only linked, never fetched.
 #[component]
 pub(super) fn File(run: RunId, id: PartId) -> impl IntoView {
     let store = use_store();

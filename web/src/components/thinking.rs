@@ -1,4 +1,4 @@
-//! The thinking of a model: one line, a short preview while it grows, the whole on a click.
+//! Thinking of the model: one line, a short preview while it grows, and the whole after a click.
 
 use leptos::prelude::*;
 use model::{PartId, RunId};
@@ -10,6 +10,7 @@ use super::text::{Growing, part};
 use crate::open::Fold;
 use crate::store::{thinking_key, use_store};
 
+/// What the line of a thinking section shows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Head {
     is_growing: bool,
@@ -45,7 +46,7 @@ pub(super) fn Thinking(run: RunId, id: PartId) -> impl IntoView {
         let streaming = is_growing.get() && !store.reading.thinking_closed.get();
         key.with_value(|key| store.reading.is_open(key, Fold::Thinking { streaming }))
     });
-    // When it ends while somebody reads elsewhere, it stays as it is: closing it would move what is read.
+    // A section that ends while the reader is elsewhere stays open: closing it would move what they read.
     Effect::new(move |was: Option<bool>| {
         let grows = is_growing.get();
         if was == Some(true) && !grows && !store.reading.following.get_untracked() {
@@ -90,7 +91,7 @@ pub(super) fn Thinking(run: RunId, id: PartId) -> impl IntoView {
     }
 }
 
-/// The text, plain: six lines that follow its end while it grows, more when it is done.
+/// The text: a box of six lines that follows the end while it grows, a larger box afterwards.
 #[component]
 fn ThinkingText(ids: StoredValue<(RunId, PartId)>, is_growing: Memo<bool>) -> impl IntoView {
     let store = use_store();

@@ -1,4 +1,4 @@
-//! A tile of the wall: what one conversation does now.
+//! A tile of the wall: what a conversation is doing.
 
 use std::time::Duration;
 
@@ -16,17 +16,17 @@ use crate::route;
 use crate::store::{Store, use_store};
 use crate::wall;
 
-/// Between two changes of what a subscribed tile says, in milliseconds: faster, nobody can read it.
+/// How often the lines of a subscribed tile change at most, in milliseconds; nobody could read them faster.
 const TICK_MS: u64 = 400;
 
-/// What a tile shows of its row.
+/// What a tile shows.
 #[derive(Debug, Clone, PartialEq)]
 struct Shown {
     row: ConversationRow,
     lines: Vec<String>,
 }
 
-/// A tile; `looked` is the one that the pointer or the focus is on.
+/// A tile. `looked` is set to it while the pointer or the focus is on it.
 #[component]
 pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>) -> impl IntoView {
     let store = use_store();
@@ -95,7 +95,7 @@ pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>)
     }
 }
 
-/// The newest steps while the tile is subscribed to, at a pace that can be read.
+/// The newest steps of the conversation while the tile is subscribed to, updated every [`TICK_MS`].
 fn live_lines(store: Store, is_subscribed: Memo<bool>) -> RwSignal<Vec<String>> {
     let lines = RwSignal::new(Vec::new());
     Effect::new(move |_| {
@@ -110,7 +110,7 @@ fn live_lines(store: Store, is_subscribed: Memo<bool>) -> RwSignal<Vec<String>> 
             }
         };
         look();
-        // Also a tile that is taken away looks no more.
+        // The interval also ends with the tile.
         if let Ok(handle) = set_interval_with_handle(look, Duration::from_millis(TICK_MS)) {
             on_cleanup(move || handle.clear());
         }
@@ -118,7 +118,7 @@ fn live_lines(store: Store, is_subscribed: Memo<bool>) -> RwSignal<Vec<String>> 
     lines
 }
 
-/// How long its newest run goes on or went on; "at least" where nobody knows better.
+/// How long the newest run has taken, or how long ago it ended; "at least" if the page is not connected.
 fn elapsed(store: Store, row: &ConversationRow) -> String {
     match (row.state, row.ended_at) {
         (Some(RunStatus::Running), _) => {
@@ -137,7 +137,7 @@ fn elapsed(store: Store, row: &ConversationRow) -> String {
     }
 }
 
-/// The call that executes longest, and for how long.
+/// The call that has been executing for the longest time.
 #[component]
 fn Call(call: RowCall, tile: Memo<Option<Shown>>) -> impl IntoView {
     let store = use_store();
@@ -150,7 +150,7 @@ fn Call(call: RowCall, tile: Memo<Option<Shown>>) -> impl IntoView {
     view! { <span class=class>{icon("#ring", "")} <span class="n">{name.to_string()}</span> {time}</span> }
 }
 
-/// Calls, failures, sub-agents and viewers.
+/// The counts of calls, failures, sub-agents and viewers.
 #[component]
 fn Counts(tile: Memo<Option<Shown>>) -> impl IntoView {
     let count = move |read: fn(&ConversationRow) -> u64| {
@@ -174,7 +174,7 @@ fn Counts(tile: Memo<Option<Shown>>) -> impl IntoView {
     }
 }
 
-/// Tokens in the last second.
+/// The tokens of the last second.
 fn rate(store: Store) -> impl IntoView {
     move || {
         store.reading.now.track();

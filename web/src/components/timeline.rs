@@ -1,7 +1,10 @@
-//! The timeline under the conversation: a waterfall of agents, calls and steps of the model.
+//! The timeline below the conversation: a waterfall of agents, calls and model steps.
 //!
-//! What moves with time moves by three numbers on the root: where the looked-at part begins, how long it is, and now. They
-//! are written four times a second; no row is touched by them. Only the rows that can be seen are there.
+//! Three CSS variables on the root place all bars: the beginning and the length of the visible part, and the
+//! present. They are written four times a second; no row is updated for it. Only visible rows are in the
+//! document.
+//!
+//! `axis` is the time axis, `rows` the visible rows, `line` one row.
 
 use std::time::Duration;
 
@@ -23,13 +26,13 @@ mod rows;
 use axis::Axis;
 use rows::Rows;
 
-/// How often time moves on, in milliseconds.
+/// How often time advances, in milliseconds.
 const BEAT_MS: u64 = 250;
 
-/// How far one press of a key or button zooms.
+/// The factor of one zoom step.
 const ZOOM: f64 = 0.5;
 
-/// The timeline, when it is open.
+/// The timeline, if it is open.
 #[component]
 pub(crate) fn Timeline() -> impl IntoView {
     let store = use_store();
@@ -38,23 +41,26 @@ pub(crate) fn Timeline() -> impl IntoView {
     move || is_open.get().then(|| view! { <Open /> })
 }
 
-/// What the pieces of an open timeline share.
+/// The state that the parts of an open timeline share.
 #[derive(Clone, Copy)]
 struct Chart {
     store: Store,
     root: NodeRef<html::Section>,
-    /// What is there as of the last beat.
+    /// The rows as of the last beat.
     rows: RwSignal<Vec<Row>, LocalStorage>,
-    /// How many beats there were at which something had changed.
+    /// The number of beats at which something had changed.
     beat: RwSignal<u32>,
-    /// How long everything lasts as it is drawn, in milliseconds.
+    /// The length of the whole timeline as drawn, in milliseconds.
     whole: RwSignal<u64>,
+    /// The visible part of time.
     scale: RwSignal<Scale>,
+    /// The pauses that are left out of the drawing.
     squeeze: RwSignal<Squeeze>,
+    /// Whether pauses are left out.
     is_squeezed: RwSignal<bool>,
-    /// How wide the bars' part is, in pixels.
+    /// The width of the bars' area in CSS pixels.
     width: RwSignal<f64>,
-    /// Whether names stand above their bars.
+    /// Whether names are above their bars instead of beside them.
     is_stacked: RwSignal<bool>,
 }
 
@@ -74,19 +80,19 @@ impl Chart {
         }
     }
 
-    /// How high a row is, in pixels.
+    /// The height of a row in CSS pixels.
     fn row_px(self) -> f64 {
         if self.is_stacked.get() { 44.0 } else { 26.0 }
     }
 
-    /// Looks again at what there is.
+    /// Reads the rows from the view.
     fn read(self) {
         let only = self.store.reading.only.get_untracked();
         self.rows.set(self.store.reading.view(|view| timeline::rows(view, only.as_ref())));
         self.beat.update(|beat| *beat = beat.wrapping_add(1));
     }
 
-    /// Time has moved on: writes the numbers that all bars go by.
+    /// Advances time: writes the CSS variables that place all bars.
     fn place(self) {
         let now = self.store.moment();
         let extent = self.store.extent(now).unwrap_or(Extent { from: now, to: now.saturating_add(1) });
@@ -105,6 +111,7 @@ impl Chart {
         self.write(now);
     }
 
+    /// Writes the CSS variables for the present `now`, in milliseconds since 1970.
     fn write(self, now: u64) {
         let Some(root) = self.root.get_untracked() else { return };
         let (from, span) = self.scale.get_untracked().window(self.whole.get_untracked());
@@ -115,14 +122,14 @@ impl Chart {
         }
     }
 
-    /// Changes what part of time is looked at.
+    /// Changes the visible part of time.
     fn rescale(self, change: impl FnOnce(&mut Scale, u64)) {
         let whole = self.whole.get_untracked();
         self.scale.update(|scale| change(scale, whole));
         self.write(self.store.moment());
     }
 
-    /// Measures how wide it is.
+    /// Measures the width of the chart.
     fn measure(self) {
         let is_stacked = browser::width() < 800.0;
         if self.is_stacked.get_untracked() != is_stacked {
@@ -136,7 +143,7 @@ impl Chart {
         }
     }
 
-    /// The moment under the pixel `x` of the screen, by the axis.
+    /// The moment at the x coordinate `x` of the window, in milliseconds since 1970.
     fn moment_at(self, x: f64) -> u64 {
         let axis = self.root.get_untracked().and_then(|root| root.query_selector(".tl-axis").ok().flatten());
         let at = axis.map_or(1.0, |axis| {
@@ -147,12 +154,14 @@ impl Chart {
         self.squeeze.with_untracked(|squeeze| squeeze.moment(place))
     }
 
+    /// The ticks of the axis.
     fn ticks(self) -> Vec<Tick> {
         let (from, span) = self.scale.get().window(self.whole.get());
         timeline::ticks(from, span, self.width.get())
     }
 }
 
+/// The open timeline.
 #[component]
 fn Open() -> impl IntoView {
     let store = use_store();
@@ -168,7 +177,7 @@ fn Open() -> impl IntoView {
         chart.place();
     };
     Effect::new(move |_| {
-        // Another conversation, agent or moment is looked at: not only at the next beat.
+        // A change of the conversation, the agent or the moment is drawn at once, not at the next beat.
         store.reading.conversation.track();
         store.reading.recordings.track();
         store.reading.only.track();
@@ -181,7 +190,7 @@ fn Open() -> impl IntoView {
     if let Ok(handle) = set_interval_with_handle(beat, Duration::from_millis(BEAT_MS)) {
         on_cleanup(move || handle.clear());
     }
-    // All in one: a class that is set as a whole takes away what was added to it.
+    // One attribute for all classes: setting it as a whole would remove classes that were added separately.
     let class = move || match (store.panel.drawer.get(), chart.is_stacked.get()) {
         (Drawer::Tall, true) => "drawer tall stacked",
         (Drawer::Tall, false) => "drawer tall",
@@ -198,7 +207,7 @@ fn Open() -> impl IntoView {
     }
 }
 
-/// What it is called, what the bars mean, and what can be done.
+/// The title, the legend, and the commands.
 #[component]
 fn Head(chart: Chart) -> impl IntoView {
     let store = chart.store;

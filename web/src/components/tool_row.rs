@@ -1,4 +1,5 @@
-//! A call in the panel: a click shows its card, Space its content in place.
+//! The row of a call in the panel. A click shows the call in the conversation; Space unfolds its content in
+//! place.
 
 use leptos::prelude::*;
 use model::event::ToolState;
@@ -13,12 +14,12 @@ use crate::calls::Calls;
 use crate::latency::CallKey;
 use crate::store::{Store, use_store};
 
-/// The element of a call's row.
+/// The DOM id of a call's row.
 pub(super) fn row_id(run: &RunId, tool: &ToolCallId) -> String {
     format!("row/{run}/{tool}")
 }
 
-/// The sub-agent that made a call.
+/// The name of the sub-agent that made a call; `None` for the main agent.
 fn agent_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<String>> {
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |_| {
@@ -30,13 +31,13 @@ fn agent_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<String>> 
     })
 }
 
-/// One call; the bar is its share of the `longest` time.
+/// The row of a call. Its bar shows the share of the `longest` time, in milliseconds.
 #[component]
 pub(super) fn ToolRow(
     key: CallKey,
     calls: Memo<Calls>,
     longest: Memo<u64>,
-    /// Whether the name of the tool is to be seen: it stands above rows that are ordered by tool.
+    /// Whether the row shows the name of the tool. Rows grouped by tool have it in their heading.
     #[prop(optional)]
     is_named: bool,
 ) -> impl IntoView {
@@ -76,7 +77,7 @@ pub(super) fn ToolRow(
         }
         _ => head.with(Head::word).to_owned(),
     };
-    // Read aloud a row has its tool and its state, whatever of them is drawn.
+    // Screen readers get the tool and the state even if the row does not show them.
     let said = move || {
         let name = head.with(|head| format!("{}, ", head.name));
         format!("{}{}", if is_named { "" } else { &name }, head.with(Head::word))

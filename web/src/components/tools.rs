@@ -1,5 +1,7 @@
-//! The tools panel: every call of the conversation, by tool or in another order, with its time; parallel and slow ones
-//! show at a glance.
+//! The Tools tab of the panel: every call of the conversation with its time, grouped by tool or in another
+//! order.
+//!
+//! `list` scrolls the rows and moves the focus among them.
 
 use std::collections::HashSet;
 
@@ -21,7 +23,8 @@ mod list;
 
 use list::{keep_newest_in_view, move_focus, place_of};
 
-/// The calls of `groups`; `every` tells what is usual. Looks at the ticker only while one runs.
+/// The calls of `groups`; `every` tells how long calls of a tool usually take. Tracks the ticker only while a
+/// call executes.
 fn all_calls(store: Store, groups: Memo<Vec<Group>>, every: Memo<Vec<Group>>) -> Memo<Calls> {
     Memo::new(move |_| {
         let any_runs = store.reading.view(|view| {
@@ -37,12 +40,12 @@ fn all_calls(store: Store, groups: Memo<Vec<Group>>, every: Memo<Vec<Group>>) ->
     })
 }
 
-/// The calls of the conversation in the panel.
+/// The Tools tab.
 #[component]
 pub(super) fn Tools() -> impl IntoView {
     let store = use_store();
     let Groups(every) = expect_context();
-    // Those of one agent and of the agents below it, where the reader asked for that.
+    // Only the calls of one agent and the agents below it, if the reader chose one.
     let inside = Memo::new(move |_| {
         every.track();
         let only = store.reading.only.get()?;
@@ -59,7 +62,8 @@ pub(super) fn Tools() -> impl IntoView {
     let (pointed, focused) = (RwSignal::new(false), RwSignal::new(false));
     let rows = Memo::new(move |was: Option<&(Wanted, Vec<CallKey>)>| {
         let wanted = wanted.get();
-        // Nothing moves under the reader; another wish is another list.
+        // Rows keep their places while the pointer or the focus is on them, unless the reader chose another
+        // filter or order.
         let held = was.filter(|(was, _)| (pointed.get() || focused.get()) && *was == wanted);
         let rows = calls.with(|calls| calls::rows(calls, &wanted, held.map(|(_, rows)| rows.as_slice())));
         (wanted, rows)
@@ -71,7 +75,7 @@ pub(super) fn Tools() -> impl IntoView {
         !pointed.get_untracked() && !focused.get_untracked() && follow.with_value(Follow::is_on)
     });
     let look = move |event: &Event| {
-        // What the panel does itself to show the newest tells nothing of the reader.
+        // Only scrolling by the reader counts, not that of the panel.
         if pointed.get_untracked() || focused.get_untracked() {
             let list = event.current_target().and_then(|it| it.dyn_into::<Element>().ok());
             follow.update_value(|follow| list.iter().for_each(|it| follow.scrolled(place_of(it), true)));
@@ -104,7 +108,7 @@ pub(super) fn Tools() -> impl IntoView {
     }
 }
 
-/// The calls in another order than by tool.
+/// The calls in an order other than by tool.
 #[component]
 fn Ordered(rows: Memo<(Wanted, Vec<CallKey>)>, calls: Memo<Calls>, longest: Memo<u64>) -> impl IntoView {
     let shown = move || {
@@ -123,11 +127,11 @@ fn Ordered(rows: Memo<(Wanted, Vec<CallKey>)>, calls: Memo<Calls>, longest: Memo
     }
 }
 
-/// The tools that have a row, in the order of their first call.
+/// The names of the tools that have a row, in the order of their first calls.
 fn names_of(groups: Memo<Vec<Group>>, calls: Memo<Calls>, rows: Memo<(Wanted, Vec<CallKey>)>) -> Vec<String> {
     let mut names: Vec<String> =
         groups.with(|groups| groups.iter().map(|group| group.name.clone()).collect());
-    // What others are made of is read before them.
+    // Memos are read before those that depend on them.
     calls.with(|calls| {
         rows.with(|(_, rows)| {
             let shown: HashSet<&str> =
@@ -138,12 +142,12 @@ fn names_of(groups: Memo<Vec<Group>>, calls: Memo<Calls>, rows: Memo<(Wanted, Ve
     names
 }
 
-/// Asks for all calls, in the same order.
+/// Removes all filters; the order stays.
 fn clear(wanted: &mut Wanted) {
     *wanted = Wanted { sort: wanted.sort, ..Wanted::default() };
 }
 
-/// Which calls, and in which order.
+/// The filters, the order, and the choice of an agent.
 #[component]
 fn Chips(calls: Memo<Calls>, wanted: RwSignal<Wanted>) -> impl IntoView {
     let chips = Filter::ALL.map(|it| {
@@ -178,7 +182,7 @@ fn Chips(calls: Memo<Calls>, wanted: RwSignal<Wanted>) -> impl IntoView {
     }
 }
 
-/// The agents to choose from, where there are several.
+/// The choice of an agent, if there are several.
 #[component]
 fn ByAgent(calls: Memo<Calls>, wanted: RwSignal<Wanted>) -> impl IntoView {
     let store = use_store();
@@ -227,7 +231,7 @@ fn ByAgent(calls: Memo<Calls>, wanted: RwSignal<Wanted>) -> impl IntoView {
     }
 }
 
-/// One tool with its calls.
+/// A tool with its calls.
 #[component]
 fn GroupOf(
     name: String,
@@ -250,7 +254,7 @@ fn GroupOf(
             })
         })
     });
-    // Of many calls the newest are shown; every tool has its share.
+    // Only the newest calls are shown, with an equal share for each tool.
     let share = move || window::CALLS.checked_div(groups.with(Vec::len)).unwrap_or(0).max(8);
     let hidden = move || {
         let share = share();
@@ -274,6 +278,7 @@ fn GroupOf(
     }
 }
 
+/// The heading's numbers: how many calls, p50 and p95 of their durations, and how many failed.
 fn meta_of(group: &Group) -> String {
     let time = |name: &str, ms: Option<u64>| ms.map(|ms| format!("{name} {}", format::duration(ms)));
     let failed = (group.failed > 0).then(|| format!("{} failed", group.failed));

@@ -1,4 +1,4 @@
-//! The bar at the top: where we are, how it stands, how much is shown.
+//! The bar at the top: the title, the state of the newest run, totals, and the commands of the view.
 
 use leptos::prelude::*;
 use model::event::{RunStatus, ToolState};
@@ -18,21 +18,21 @@ use crate::route;
 use crate::store::{Over, Sheet, Store, use_store};
 use crate::timeline::Drawer;
 
-/// The newest run, as far as the bar tells of it.
+/// What the bar shows of the newest run.
 #[derive(Debug, Clone, PartialEq)]
 struct Newest {
     id: model::RunId,
     status: RunStatus,
     span: Span,
-    /// Since when nobody speaks for it though it goes on, by the hub's clock.
+    /// When the run stalled although it is active, by the hub's clock, in milliseconds since 1970.
     stalled: Option<u64>,
-    /// Since when a call of it waits for consent.
+    /// Since when a call of it has waited for consent, in milliseconds since 1970.
     asks: Option<u64>,
-    /// Whether a call of it executes: then it is not silent.
+    /// Whether a call of it executes: the run is then not silent.
     calls: bool,
 }
 
-/// Since when the first call of `run` waits for consent that is not answered.
+/// Since when the first open call of `run` has waited for consent, in milliseconds since 1970.
 fn asks(run: &RunView) -> Option<u64> {
     let mut calls =
         run.open.iter().filter_map(|item| if let Item::Tool(id) = item { run.tools.get(id) } else { None });
@@ -41,12 +41,14 @@ fn asks(run: &RunView) -> Option<u64> {
         .map(|tool| tool.pending_at.unwrap_or(tool.started_at))
 }
 
+/// Whether a call of `run` executes.
 fn executes(run: &RunView) -> bool {
     let mut calls =
         run.open.iter().filter_map(|item| if let Item::Tool(id) = item { run.tools.get(id) } else { None });
     calls.any(|tool| tool.state == ToolState::Executing)
 }
 
+/// The newest run of the view.
 fn newest(store: Store) -> Memo<Option<Newest>> {
     let id = Memo::new(move |_| {
         store.reading.conversation.track();
@@ -68,7 +70,7 @@ fn newest(store: Store) -> Memo<Option<Newest>> {
     })
 }
 
-/// The title of what is looked at: the conversation's, else its name.
+/// The title of the page: that of the conversation, otherwise its name; empty if nothing is open.
 pub(crate) fn title(store: Store) -> String {
     if store.panel.wall.get() {
         return "All conversations".to_owned();
@@ -83,7 +85,7 @@ pub(crate) fn title(store: Store) -> String {
     store.reading.view(model::View::headline).unwrap_or(name)
 }
 
-/// The bar at the top: the conversation's title and what can be done with it.
+/// The bar at the top.
 #[component]
 pub(crate) fn TopBar() -> impl IntoView {
     let store = use_store();
@@ -130,7 +132,7 @@ pub(crate) fn TopBar() -> impl IntoView {
     }
 }
 
-/// How many others look at the same.
+/// How many viewers the conversation has, if there are others.
 #[component]
 fn Watching() -> impl IntoView {
     let store = use_store();
@@ -146,7 +148,7 @@ fn Watching() -> impl IntoView {
     }
 }
 
-/// A line that grows while the page catches up.
+/// A progress line while the page catches up.
 #[component]
 fn Progress() -> impl IntoView {
     let store = use_store();
@@ -165,7 +167,7 @@ fn Progress() -> impl IntoView {
     }
 }
 
-/// How the newest run stands, and for how long.
+/// The state of the newest run, and for how long.
 #[component]
 fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
     let store = use_store();
@@ -174,7 +176,7 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
     let stalled =
         Memo::new(move |_| newest.with(|run| run.as_ref().is_some_and(|run| run.stalled.is_some())));
     let asks = Memo::new(move |_| newest.with(|run| run.as_ref().and_then(|run| run.asks)));
-    // For how long nothing has come though it goes on.
+    // How long no event has arrived although the run is active.
     let silent = Memo::new(move |_| {
         let may_be = newest.with(|run| {
             run.as_ref()
@@ -225,7 +227,7 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
     view! { <span class=class data-t="pill"><StateIcon shape=shape /> <span class="hide">{word}</span> {time}</span> }
 }
 
-/// Steps of the newest run; tokens and cost of the whole conversation.
+/// The steps of the newest run; the tokens and the cost of the whole conversation.
 #[component]
 fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
     let store = use_store();

@@ -1,4 +1,4 @@
-//! The conversation.
+//! The conversation: messages and runs, of which only a limited part is in the document.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -20,7 +20,7 @@ use crate::scroll::Scroller;
 use crate::store::{Store, use_store};
 use crate::window;
 
-/// The scrolling conversation. It is there from the first paint, whatever it shows.
+/// The scrolling box of the conversation. It exists from the first painting on.
 #[component]
 pub(crate) fn Transcript() -> impl IntoView {
     let store = use_store();
@@ -61,7 +61,7 @@ pub(crate) fn Transcript() -> impl IntoView {
     }
 }
 
-/// Messages and runs, made anew for another conversation.
+/// Messages and runs. All are built anew for another conversation.
 #[component]
 fn Content() -> impl IntoView {
     let store = use_store();
@@ -83,7 +83,7 @@ fn Content() -> impl IntoView {
     });
     let shown = Memo::new(move |_| {
         let window = first.get()..end.get();
-        // What somebody writes in stays.
+        // A section in which the reader writes stays.
         let is_shown = |(at, item): &(usize, &Piece)| {
             window.contains(at) || matches!(item, Piece::Section { run, .. } if store.is_written_in(run))
         };
@@ -131,7 +131,7 @@ fn Content() -> impl IntoView {
         }
     };
     move || {
-        // Two conversations may have items of the same name: nothing of one is kept for the other.
+        // Two conversations may have items with the same id: nothing of one may be kept for the other.
         store.reading.conversation.track();
         store.reading.recordings.track();
         budget.set(window::rows(store.reading.is_bare));
@@ -147,11 +147,11 @@ fn Content() -> impl IntoView {
     }
 }
 
-/// How many rows the item with the number `at` counts.
+/// How many rows the item at index `at` counts; at most `budget`.
 fn weight(store: Store, view: &View, items: &[Piece], at: usize, budget: usize) -> usize {
     match items.get(at) {
         Some(Piece::Section { run: id, from }) => view.runs.get(id).map_or(1, |run| {
-            // Between two stretches of a run stands what was said there.
+            // The next section begins after the messages within the run.
             let mut behind = items.iter().skip(at.saturating_add(1));
             let end = match behind.find(|piece| matches!(piece, Piece::Section { .. })) {
                 Some(Piece::Section { run, from }) if run == id => *from,
@@ -168,7 +168,7 @@ fn weight(store: Store, view: &View, items: &[Piece], at: usize, budget: usize) 
     }
 }
 
-/// How many items from `first` on are on the page, where it does not show the newest.
+/// How many items from `first` on fit into `budget`, while older items are shown.
 fn count_from(store: Store, items: Memo<Vec<Piece>>, first: usize, budget: usize) -> usize {
     items.with(|items| {
         store.reading.view(|view| {
@@ -177,8 +177,8 @@ fn count_from(store: Store, items: Memo<Vec<Piece>>, first: usize, budget: usize
     })
 }
 
-/// The item that somebody wants to see although it is older than what the page shows; nothing while the view follows
-/// the end.
+/// The first item that is shown after a jump to one that is older than the newest that fit; `None` while the
+/// newest items are shown.
 fn anchor(store: Store, items: Memo<Vec<Piece>>, budget: RwSignal<usize>) -> RwSignal<Option<usize>> {
     let anchor = RwSignal::new(None::<usize>);
     Effect::new(move |_| {
@@ -204,8 +204,8 @@ fn anchor(store: Store, items: Memo<Vec<Piece>>, budget: RwSignal<usize>) -> RwS
     anchor
 }
 
-/// The number of the first item on the page, and whether it is one that somebody wanted to see. It only moves on while the view follows: what somebody reads further up
-/// must not go away.
+/// The index of the first item that is shown, and whether it is the target of a jump. It advances only while
+/// the view follows the end: what the reader is reading must not be removed.
 fn first_shown(
     store: Store,
     items: Memo<Vec<Piece>>,
@@ -229,13 +229,13 @@ fn first_shown(
     })
 }
 
-/// Keeps what can be seen where it is, while more comes above it.
+/// Keeps what is visible at its place while items are added above it.
 fn hold_first(_: &leptos::ev::MouseEvent, store: Store) {
     store.reading.release();
     store.reading.scroller.with_value(Scroller::hold_first);
 }
 
-/// Back to the end.
+/// A button that goes to the end, shown while the view does not follow it.
 #[component]
 fn Jump() -> impl IntoView {
     let store = use_store();

@@ -1,4 +1,4 @@
-//! What can be done with a turn: copied, forked, asked otherwise; and with a run that broke off: let it go on.
+//! Commands for a turn (copy, fork, edit and run again) and for a run that broke off (go on).
 
 use leptos::html;
 use leptos::prelude::*;
@@ -15,7 +15,8 @@ use crate::format;
 use crate::route;
 use crate::store::{Store, use_store};
 
-/// The actions of the turn that a message of the user begins. There are few nodes in them: there is one for each turn.
+/// The commands for the turn that begins with a message of the user. The component has few nodes, since every
+/// turn has one.
 #[component]
 pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
     let store = use_store();
@@ -54,18 +55,19 @@ pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
     }
 }
 
-/// Copies the turn that begins with the message `id`.
+/// Copies the turn that begins with the message `id`, as Markdown.
 pub(crate) fn copy_turn(store: Store, id: &MessageId) {
     store.copy(&store.reading.view(|view| control::turn(view, id)), "Copied", |_| {});
 }
 
+/// Copies a link to the message `id`.
 fn copy_link(store: Store, id: &MessageId) {
     if let Some(link) = store.link(Some(crate::find::Place::Message(id.clone()))) {
         store.copy(&link, "Link copied", |_| {});
     }
 }
 
-/// A message that is asked otherwise, in a fork: what was said stays as it was.
+/// A form that sends a changed message in a fork; the conversation itself does not change.
 #[component]
 pub(super) fn Rewrite(id: MessageId, text: String) -> impl IntoView {
     let store = use_store();
@@ -107,7 +109,8 @@ pub(super) fn Rewrite(id: MessageId, text: String) -> impl IntoView {
     }
 }
 
-/// Lets a run go on that broke off, or that waits before it asks its model again; says how long that is.
+/// Resumes a run that broke off, or makes a waiting run ask its model at once. It shows how long the wait
+/// takes.
 #[component]
 pub(super) fn GoOn(id: RunId) -> impl IntoView {
     let store = use_store();
@@ -125,14 +128,14 @@ pub(super) fn GoOn(id: RunId) -> impl IntoView {
         until.get().is_some() && store.reading.run(&its_id, RunView::is_running).unwrap_or_default()
     });
     let its_id = id.clone();
-    // Only the hub's own agents can be told not to wait.
+    // Only the hub's own agents take the command not to wait.
     let is_led = Memo::new(move |_| {
         let is_own = store.reading.run(&its_id, control::is_own).unwrap_or_default();
         is_own && waits.get() && store.has_agents() && store.is_ours(&its_id)
     });
     let its_id = id.clone();
     let can = Memo::new(move |_| is_led.get() || store.can_go_on(&its_id));
-    // The button stays, with the focus on it.
+    // The button stays, since it may have the focus.
     let is_due = move || is_led.get() && until.get() <= Some(store.reading.now.get());
     let its_id = id.clone();
     let word = Memo::new(move |_| match store.reading.run(&its_id, |run| run.status).unwrap_or_default() {
@@ -180,7 +183,7 @@ pub(super) fn GoOn(id: RunId) -> impl IntoView {
     }
 }
 
-/// Where a fork comes from.
+/// The conversation from which this one was forked.
 #[component]
 pub(super) fn Origin() -> impl IntoView {
     let store = use_store();

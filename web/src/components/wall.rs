@@ -1,5 +1,5 @@
-//! The wall: all conversations as tiles, what needs a person first. Made of the list's rows alone; only the tile that the
-//! reader looks at is subscribed to.
+//! The wall: all conversations as tiles, those that need a person first. Tiles are drawn from the rows of the
+//! list; only the tile on which the pointer or the focus rests is subscribed to.
 
 use leptos::prelude::*;
 use model::ConversationId;
@@ -14,10 +14,10 @@ use crate::model::Model;
 use crate::store::use_store;
 use crate::wall::{self, TILES};
 
-/// How long the pointer or the focus rests on a tile before it is subscribed to, in milliseconds.
+/// How long the pointer or the focus must rest on a tile before it is subscribed to, in milliseconds.
 const REST_MS: i32 = 300;
 
-/// The wall: all conversations at once, each in a tile.
+/// The wall, with its filter and pages.
 #[component]
 pub(crate) fn Wall() -> impl IntoView {
     let store = use_store();
@@ -43,7 +43,8 @@ pub(crate) fn Wall() -> impl IntoView {
     });
     let page = Memo::new(move |_| wall::page(wanted_page.get(), all.with(Vec::len)));
     let tiles = move || {
-        // Before what depends on it: an effect that reads the two the other way round misses that only this one changed.
+        // Tracked before what depends on it: an effect that reads the two in the other order is not run when
+        // `all` alone changes.
         all.track();
         let first = page.get().saturating_mul(TILES);
         all.with(|all| all.iter().skip(first).take(TILES).cloned().collect::<Vec<_>>())
@@ -89,7 +90,7 @@ pub(crate) fn Wall() -> impl IntoView {
     }
 }
 
-/// How many there are, and how many of them need a person or run.
+/// How many conversations there are, and how many of them need a person or run.
 fn words(list: &List, all: usize, total: u64) -> String {
     let [needs, running, _] = list.counts;
     let mut words = match fleet::extent(all, total) {
@@ -101,7 +102,7 @@ fn words(list: &List, all: usize, total: u64) -> String {
     words.join(" · ")
 }
 
-/// To the other tiles, where there are more than a page has.
+/// Buttons that turn the pages of the wall, if it has more than one.
 #[component]
 fn Pager(all: Memo<Vec<ConversationId>>, page: Memo<usize>, wanted: RwSignal<usize>) -> impl IntoView {
     let pages = Memo::new(move |_| wall::pages(all.with(Vec::len)));
@@ -122,7 +123,8 @@ fn Pager(all: Memo<Vec<ConversationId>>, page: Memo<usize>, wanted: RwSignal<usi
     }
 }
 
-/// The tile that the pointer or the focus is on; one on which it rests is subscribed to, as long as it does.
+/// The tile under the pointer or the focus. Once it has rested there for [`REST_MS`], its conversation is
+/// opened, until it leaves.
 fn look_at_rested(store: crate::store::Store) -> RwSignal<Option<ConversationId>> {
     let looked = RwSignal::new(None::<ConversationId>);
     Effect::new(move |_| {
@@ -142,6 +144,7 @@ fn look_at_rested(store: crate::store::Store) -> RwSignal<Option<ConversationId>
     looked
 }
 
+/// Whether a tile has the focus.
 fn is_on_tile() -> bool {
     let focused = browser::document().active_element();
     focused.is_some_and(|it| it.class_list().contains("tile"))

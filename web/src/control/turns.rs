@@ -1,4 +1,4 @@
-//! Turns: what somebody asked and everything that came of it; and the names of new conversations.
+//! Turns (a message of the user and everything up to the next one) and the names of new conversations.
 
 use encode::document::only;
 use model::event::ToolState;
@@ -7,11 +7,11 @@ use model::{ConversationId, MessageId};
 
 use crate::format;
 
-/// Longest beginning of a text that names a conversation, in words and characters.
+/// The longest beginning of a text that becomes the name of a conversation, in words and in characters.
 const NAME_WORDS: usize = 5;
 const NAME_CHARS: usize = 40;
 
-/// The message of the user after the turn that begins with `message`; nothing where it is the last.
+/// The first message of the user after the one with which a turn begins; `None` if there is none.
 pub fn turn_after(view: &View, message: &MessageId) -> Option<MessageId> {
     let mut rest = view.items.iter().skip_while(|item| !is_message(item, message)).skip(1);
     rest.find_map(|item| match item {
@@ -20,16 +20,18 @@ pub fn turn_after(view: &View, message: &MessageId) -> Option<MessageId> {
     })
 }
 
+/// Whether `item` is the message `message`.
 fn is_message(item: &TopItem, message: &MessageId) -> bool {
     matches!(item, TopItem::Message(id) if id == message)
 }
 
+/// Whether the message `id` is from the user.
 fn is_users(view: &View, id: &MessageId) -> bool {
     view.messages.get(id).is_some_and(|message| message.role == "user")
 }
 
-/// The turn that begins with `message`, as Markdown: what was asked, which tools were called, what was answered. The same
-/// turn as can be exported.
+/// The turn that begins with `message`, as Markdown: the question, the called tools, the answer. It covers
+/// the same items as the export of a turn.
 pub fn turn(view: &View, message: &MessageId) -> String {
     let mut pieces: Vec<String> = Vec::new();
     for item in only::turn(view, message) {
@@ -52,6 +54,7 @@ pub fn turn(view: &View, message: &MessageId) -> String {
     pieces.join("\n\n") + "\n"
 }
 
+/// A call as a line of Markdown; `None` for other items.
 fn called(run: &model::view::RunView, item: &Item) -> Option<String> {
     let Item::Tool(id) = item else { return None };
     let tool = run.tools.get(id)?;
@@ -62,7 +65,7 @@ fn called(run: &model::view::RunView, item: &Item) -> Option<String> {
     Some(format!("- `{}`{words}", tool.name))
 }
 
-/// A name for a conversation that begins with `text`. `random` is any random number.
+/// The name of a conversation that begins with `text`. `random` makes it unique.
 pub fn name_for(text: &str, random: u64) -> Option<ConversationId> {
     let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     let mut name = String::new();

@@ -1,8 +1,8 @@
-//! Colours for code blocks: of those that are closed and in view, when the browser has nothing else to do. Each coloured
-//! stretch is an element for as long as its block is in view.
+//! Colours of code blocks. A complete block is coloured when it is in view and the browser is idle. Each
+//! coloured stretch is an element while its block is in view.
 //!
-//! Highlights beside the text (CSS Custom Highlight API) would need no elements, but browsers look through all of them
-//! again after each change of the page, and paint what they mark: while a text streams, that is each frame.
+//! Highlights beside the text (CSS Custom Highlight API) would need no elements, but browsers check all of
+//! them and repaint what they mark after each change of the page: in each frame while a text streams.
 
 use std::cell::RefCell;
 
@@ -15,27 +15,28 @@ use super::{element, highlight};
 use crate::browser::{self, document};
 use crate::highlight::{cuts, tokens};
 
-/// Most coloured stretches on the page, all blocks together.
+/// The most coloured stretches on the page, in all blocks together.
 const STRETCHES_MAX: usize = 600;
 
 thread_local! {
     static PAINTER: RefCell<Option<Painter>> = RefCell::new(Painter::new());
 }
 
-/// What the blocks in view have painted.
+/// The blocks that are coloured now.
 struct Painter {
+    /// Watches which blocks are in view.
     observer: IntersectionObserver,
-    /// Coloured blocks, with the number of their stretches.
+    /// The coloured blocks, each with the number of its stretches.
     painted: Vec<(Element, usize)>,
 }
 
-/// Colours `block`, which is closed, whenever it is in view.
+/// Colours `block`, which must be complete, whenever it is in view.
 pub(super) fn watch(block: &Element) {
     with(|painter| painter.observer.observe(block));
 }
 
 impl Painter {
-    /// Nothing where the browser cannot do it.
+    /// `None` if the browser has no `IntersectionObserver`.
     fn new() -> Option<Self> {
         let hear = Closure::<dyn FnMut(Array)>::new(|entries: Array| {
             for entry in entries.iter().filter_map(|it| it.dyn_into::<IntersectionObserverEntry>().ok()) {
@@ -56,6 +57,7 @@ impl Painter {
         Some(Self { observer, painted: Vec::new() })
     }
 
+    /// Colours a block, unless part of it is selected or the page has enough stretches.
     fn paint(&mut self, block: &Element) {
         let is_painted = self.painted.iter().any(|(known, _)| known.is_same_node(Some(block)));
         let Some(code) = code_of(block).filter(|_| !is_painted && block.is_connected()) else { return };
@@ -86,7 +88,7 @@ impl Painter {
         self.painted.push((block.clone(), tokens.len()));
     }
 
-    /// The block is out of view, or gone.
+    /// Removes the colours of a block that is out of view or was removed from the page.
     fn forget(&mut self, block: &Element) {
         let Some(code) = code_of(block) else { return };
         let at = self.painted.iter().position(|(known, _)| known.is_same_node(Some(block)));
@@ -103,11 +105,12 @@ impl Painter {
     }
 }
 
+/// The code element of a block.
 fn code_of(block: &Element) -> Option<Element> {
     block.query_selector("pre code").ok().flatten()
 }
 
-/// What holds the text of a code: itself, or its pieces where it is long.
+/// The nodes that hold the text of a code: the pieces of a long one, otherwise the code itself.
 fn hosts(code: &Element) -> Vec<Node> {
     let pieces = code.children();
     let pieces =
@@ -116,7 +119,7 @@ fn hosts(code: &Element) -> Vec<Node> {
     if pieces.is_empty() { vec![code.clone().into()] } else { pieces }
 }
 
-/// Whether any of it is selected: that must stay so.
+/// Whether part of the code is selected: changing its nodes would lose the selection.
 fn is_selected(code: &Element) -> bool {
     let selection = browser::window().get_selection().ok().flatten();
     selection.is_some_and(|it| {
@@ -124,6 +127,7 @@ fn is_selected(code: &Element) -> bool {
     })
 }
 
+/// Calls `work` with the painter, if the browser supports it.
 fn with(work: impl FnOnce(&mut Painter)) {
     PAINTER.with_borrow_mut(|painter| {
         if let Some(painter) = painter {
@@ -132,7 +136,7 @@ fn with(work: impl FnOnce(&mut Painter)) {
     });
 }
 
-/// Calls `work` when the browser has nothing else to do.
+/// Calls `work` when the browser is idle.
 fn when_idle(work: impl FnOnce() + 'static) {
     let work = Closure::once_into_js(work);
     let window = browser::window();

@@ -1,4 +1,4 @@
-//! Pages of HTML that came with a result, made quiet before a frame shows them.
+//! HTML pages that came with a result: elements that connect are removed before a frame shows such a page.
 
 use js_sys::{Function, Reflect};
 use wasm_bindgen::{JsCast, JsValue};
@@ -7,15 +7,16 @@ use web_sys::{Document, Element, Event, HtmlIFrameElement};
 use super::element;
 use crate::browser;
 
-/// What opens a connection although the policy of the frame refuses the answer: a browser connects to the host of a frame,
-/// or looks up that of a hint or link, before it asks the policy. A template may hold any of these out of sight.
+/// The elements that open a connection before the policy of the frame is asked: a browser connects to the
+/// host of a frame, and resolves the host of a hint or link. A template may contain any of them unseen.
 const CONNECTING: &str = "iframe,frame,frameset,object,embed,portal,link,base,meta,template";
 
-/// Most times that a page is read again until nothing that connects is left in it: what is written may be read otherwise.
+/// How often a page is parsed again until nothing that connects is left: written HTML may be parsed
+/// differently.
 const ROUNDS_MAX: usize = 3;
 
-/// `html` without the elements that make a browser connect; links within the page stay. Nothing where it does not come to
-/// rest.
+/// Returns `html` without the elements that make a browser connect. Links within the page stay. `None` if
+/// some are left after [`ROUNDS_MAX`] rounds.
 pub(crate) fn quiet(html: &str) -> Option<String> {
     let mut html = html.to_owned();
     for _ in 0..ROUNDS_MAX {
@@ -29,9 +30,11 @@ pub(crate) fn quiet(html: &str) -> Option<String> {
     None
 }
 
-/// Puts a frame into `place` with the document of the hub that scripts may run in, and gives it the page that it is to hold.
-/// A frame that comes again is given nothing more: what was in it has left. It is made by hand, since a frame that is in the
-/// page before it is told where to go has come once already.
+/// Adds a frame to `place` that loads the hub's document for scripts, and sends it the page once it has
+/// loaded.
+///
+/// A frame that loads again is sent nothing: its content navigated away. The frame is built without Leptos,
+/// since a frame that is added before its address is set has loaded once already.
 pub(crate) fn run(place: &Element, html: String) {
     let frame = element("iframe", "embed");
     for (key, value) in [
@@ -47,14 +50,15 @@ pub(crate) fn run(place: &Element, html: String) {
     browser::watch(&frame, "load", move |event: Event| {
         let frame = event.current_target().map(JsCast::unchecked_into::<HtmlIFrameElement>);
         if let (Some(window), Some(html)) = (frame.and_then(|frame| frame.content_window()), html.take()) {
-            // It has no origin that could be named; nobody else has been in the frame.
+            // The frame's origin is opaque, so that no target can be named; only the hub's document has been
+            // in it.
             drop(window.post_message(&html.into(), "*"));
         }
     });
     drop(place.append_child(&frame));
 }
 
-/// `html` as a document without a window: nothing in it runs or is loaded.
+/// Parses `html` into a document without a window: nothing in it is executed or loaded.
 fn parse(html: &str) -> Option<Document> {
     let class = Reflect::get(&browser::window(), &"DOMParser".into()).ok()?.dyn_into::<Function>().ok()?;
     let parser = Reflect::construct(&class, &js_sys::Array::new()).ok()?;
@@ -62,7 +66,7 @@ fn parse(html: &str) -> Option<Document> {
     parse.call2(&parser, &html.into(), &JsValue::from("text/html")).ok()?.dyn_into().ok()
 }
 
-/// Strikes what connects; whether there was any.
+/// Removes what connects. Returns whether there was any; `None` if the browser fails.
 fn strike(document: &Document) -> Option<bool> {
     let mut found = false;
     let each = |selector: &str, act: &mut dyn FnMut(Element)| {

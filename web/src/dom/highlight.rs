@@ -1,5 +1,5 @@
-//! Marks a word wherever it stands in the conversation, without a change to any element (CSS Custom Highlight API): what
-//! streams goes on streaming. Browsers without it only miss the colour.
+//! Marks the hits of Find in the conversation without changing an element (CSS Custom Highlight API), so that
+//! streaming goes on. Browsers without that API show no marks.
 
 use std::cell::Cell;
 
@@ -10,34 +10,34 @@ use web_sys::{DomRect, Element, Node, Range};
 use crate::browser;
 use crate::find::{Joined, Matcher, Spot};
 
-/// Its name in the styles.
+/// The name of the highlight in the styles.
 const NAME: &str = "find";
 
-/// Most places that are marked.
+/// The most hits that are marked.
 const MARKS_MAX: usize = 500;
 
-/// What holds the text itself of a call, of thinking, of an answer.
+/// The elements that contain the text of a call, of thinking, or of an answer.
 const TEXTS: &str = ".body .pre, .think-text, .ans";
 
-/// What holds a text that is read in one go, however it is coloured or stressed.
+/// The elements whose text is searched as one, across the elements inside them.
 const BLOCKS: &str = ".pre, pre, p, li, td, th, h3, h4, .think-text";
 
 /// `NodeFilter.SHOW_TEXT`.
 const SHOW_TEXT: u32 = 4;
 
 thread_local! {
-    /// What has found something that is marked.
+    /// The matcher whose hits are marked, if any.
     static MARKED: Cell<Option<Box<dyn Matcher>>> = const { Cell::new(None) };
 }
 
-/// Marks again what is marked: a text was put into other elements.
+/// Marks the same hits again, after a text was moved into other elements.
 pub(super) fn again() {
     if let Some(matcher) = MARKED.take() {
         show(Some(matcher));
     }
 }
 
-/// Marks what `matcher` finds in what is on the page now; nothing without one.
+/// Marks the hits of `matcher` in what is on the page now. `None` removes all marks.
 pub(crate) fn show(matcher: Option<Box<dyn Matcher>>) {
     MARKED.set(None);
     let window = browser::window();
@@ -65,8 +65,8 @@ pub(crate) fn show(matcher: Option<Box<dyn Matcher>>) {
     }
 }
 
-/// The place with the number `number` in the text of the element with the id `id`, or the last before it. A box that
-/// scrolls by itself shows it then.
+/// Scrolls the hit with the index `number` in the element `id`, or the last one before it, into view within
+/// its own box. Returns its place in the window.
 pub(crate) fn bring(id: &str, matcher: &dyn Matcher, number: usize) -> Option<DomRect> {
     let element = browser::document().get_element_by_id(id)?;
     let inside = element.query_selector(TEXTS).ok().flatten().unwrap_or(element);
@@ -80,7 +80,7 @@ pub(crate) fn bring(id: &str, matcher: &dyn Matcher, number: usize) -> Option<Do
     Some(place.get_bounding_client_rect())
 }
 
-/// Where `matcher` finds something in the text of `root`, at most `most` places.
+/// The ranges of the first `most` hits of `matcher` in the text of `root`.
 fn places(root: &Element, matcher: &dyn Matcher, most: usize) -> Vec<Range> {
     let Ok(walker) = browser::document().create_tree_walker_with_what_to_show(root, SHOW_TEXT) else {
         return Vec::new();
@@ -103,7 +103,7 @@ fn places(root: &Element, matcher: &dyn Matcher, most: usize) -> Vec<Range> {
     places
 }
 
-/// The texts of a block.
+/// The text nodes of a block, joined for searching.
 #[derive(Default)]
 struct Block {
     of: Option<Element>,
@@ -112,6 +112,7 @@ struct Block {
 }
 
 impl Block {
+    /// The range between two places of the joined text.
     fn range(&self, from: Spot, to: Spot) -> Option<Range> {
         let range = browser::document().create_range().ok()?;
         range.set_start(self.nodes.get(from.0)?, from.1).ok()?;

@@ -1,7 +1,10 @@
-//! Images that are elsewhere. The page may load none of them; the hub has an empty document that may load images and
-//! nothing else. A click on the link that stands for an image puts it there, in a frame behind the link.
+//! Images on other hosts.
 //!
-//! What listens owns no frame: a frame that is gone is forgotten.
+//! The page itself may load none of them. The hub serves an empty document that may load images and nothing
+//! else. A click on the link of an image loads that document into a frame after the link, and the image into
+//! it.
+//!
+//! Listeners hold no reference to the frame, so that a removed frame is freed.
 
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, HtmlElement, HtmlIFrameElement, HtmlImageElement};
@@ -9,14 +12,14 @@ use web_sys::{Element, Event, HtmlElement, HtmlIFrameElement, HtmlImageElement};
 use super::element;
 use crate::browser;
 
-/// Loads the image that `link` offers; false where it offers none.
+/// Loads the image that `link` offers. False if it offers none.
 pub(crate) fn load(link: &Element) -> bool {
     let (Some(host), Some(url)) = (link.get_attribute("data-from"), link.get_attribute("href")) else {
         return false;
     };
     let frame = element("iframe", "embed");
     let name = format!("An image from {host}");
-    // No scripts: it is the page that reaches into the frame. Wheel and keys are not for the frame.
+    // No scripts: the page reaches into the frame. The frame gets no wheel or key events.
     for (key, value) in [
         ("sandbox", "allow-same-origin"),
         ("title", name.as_str()),
@@ -26,7 +29,7 @@ pub(crate) fn load(link: &Element) -> bool {
     ] {
         drop(frame.set_attribute(key, value));
     }
-    // A frame that leaves the page and comes back is empty again.
+    // The document is empty again after the frame was moved in the page.
     browser::watch(&frame, "load", move |event: Event| {
         if let Some(frame) = event.current_target().map(JsCast::unchecked_into::<HtmlIFrameElement>)
             && show(&frame, &url, &name).is_none()
@@ -34,14 +37,14 @@ pub(crate) fn load(link: &Element) -> bool {
             give_back(&frame);
         }
     });
-    // Another click opens it by itself.
+    // The next click opens the link as usual.
     drop(link.remove_attribute("data-from"));
     drop(link.remove_attribute("class"));
     drop(link.after_with_node_1(&frame));
     true
 }
 
-/// Puts the image at `url` into the document of `frame`, where that is ours.
+/// Adds the image at `url` to the document of `frame`. `None` if the document is not the hub's.
 fn show(frame: &HtmlIFrameElement, url: &str, name: &str) -> Option<()> {
     let document = frame.content_document()?;
     let image = document.create_element("img").ok()?;
@@ -55,7 +58,7 @@ fn show(frame: &HtmlIFrameElement, url: &str, name: &str) -> Option<()> {
     document.body()?.append_child(&image).ok().map(drop)
 }
 
-/// Makes the frame as high as its image, however wide it becomes; takes it away where there is no image.
+/// Gives the frame the aspect ratio of its image; removes it if the image could not be loaded.
 fn settle(event: &Event) -> Option<()> {
     let image: HtmlImageElement = event.current_target()?.unchecked_into();
     let frame = image.owner_document()?.default_view()?.frame_element().ok()??;
@@ -69,7 +72,7 @@ fn settle(event: &Event) -> Option<()> {
     Some(())
 }
 
-/// Takes `frame` away; its link offers the image again, and says that it could not be loaded.
+/// Removes `frame`. Its link offers the image again and is marked as failed.
 fn give_back(frame: &Element) {
     if let (Some(link), Some(host)) = (frame.previous_element_sibling(), frame.get_attribute("data-host")) {
         drop(link.set_attribute("data-from", &host));

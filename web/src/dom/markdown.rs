@@ -1,9 +1,9 @@
-//! Markdown that grows: final blocks are built once, the rest is compared with what it was and only changed where it
-//! differs.
+//! A growing Markdown text. Final blocks are built once; the rest is compared with what is shown and changed
+//! where it differs.
 //!
-//! Blocks stand in sections of a few kilobytes. A section that is full never changes again; the browser may then leave
-//! its layout and painting out while it is out of sight, at the height that was measured: so the cost of a new word does
-//! not grow with the text above it.
+//! Blocks are in sections of a few kilobytes. A full section never changes again: the browser can skip its
+//! layout and painting while it is out of view, with the measured height in its place. So the cost of a new
+//! word does not grow with the text above it.
 
 use std::collections::VecDeque;
 
@@ -17,23 +17,24 @@ use crate::markdown::{Node, Stream, Update};
 use crate::number::decimal;
 use crate::window;
 
-/// A section is full with so many bytes of text.
+/// From this many bytes of text on, a section is full.
 const SECTION_BYTES: usize = 2 << 10;
 
-/// Longest text that is on the page whole, in bytes; it may have fewer, see [`window::TEXT_ELEMENTS_MAX`].
+/// The longest text, in bytes, that is on the page as a whole. [`window::TEXT_ELEMENTS_MAX`] bounds it as
+/// well.
 const BYTES_MAX: usize = 200 << 10;
 
-/// How much of a longer one is left when its beginning goes.
+/// How many bytes of a longer text stay when its beginning is removed.
 const BYTES_KEPT: usize = 100 << 10;
 
-/// Some blocks of the text.
+/// Consecutive blocks of the text.
 struct Section {
     element: Element,
-    /// Its children that are final.
+    /// How many of its children are final.
     done: u32,
-    /// Bytes of their text.
+    /// The length of their text in bytes.
     bytes: usize,
-    /// All elements in it, once it is full.
+    /// The number of elements in it, once it is full.
     elements: u32,
 }
 
@@ -45,7 +46,7 @@ impl Section {
         Self { element, done: 0, bytes: 0, elements: 0 }
     }
 
-    /// Has the code in the next `count` children coloured: they are final.
+    /// Registers the code blocks in the next `count` children, which are final, for colouring.
     fn colour_next(&self, count: usize) {
         let children = self.element.child_nodes();
         let last = self.done.saturating_add(u32::try_from(count).unwrap_or(0));
@@ -59,7 +60,7 @@ impl Section {
         }
     }
 
-    /// Lets the browser leave it out while it is out of sight.
+    /// Allows the browser to skip the section while it is out of view.
     fn settle(&self) {
         let Some(element) = self.element.dyn_ref::<HtmlElement>().cloned() else { return };
         browser::before_paint(move || {
@@ -73,26 +74,27 @@ impl Section {
     }
 }
 
-/// A box with a Markdown text.
+/// An element that shows a Markdown text.
 pub(crate) struct MarkdownBox {
     host: HtmlElement,
     stream: Stream,
-    /// Full sections, and those of them that are off the page, the oldest first.
+    /// The full sections on the page, the oldest first.
     past: VecDeque<Section>,
+    /// The full sections that were removed from the page, the oldest first.
     hidden: Vec<Section>,
-    /// Bytes of the full sections that are on the page, and their elements.
+    /// The bytes and the elements of the full sections on the page.
     past_bytes: usize,
     past_elements: u32,
     /// The section that grows.
     open: Section,
-    /// What stands in it after its final children.
+    /// The nodes shown in it after its final children.
     pending: Vec<Node>,
     caret: Option<HtmlElement>,
     is_finished: bool,
 }
 
 impl MarkdownBox {
-    /// Takes over `host`. What is in it goes: Leptos leaves a comment where an element has no children.
+    /// Takes `host` and removes its content: Leptos leaves a comment in an element without children.
     pub(crate) fn new(host: HtmlElement) -> Self {
         host.set_text_content(None);
         let open = Section::at_end_of(&host);
@@ -126,7 +128,7 @@ impl MarkdownBox {
         }
     }
 
-    /// A text that is shown as finished and comes again starts anew.
+    /// The last update of a text. A text that was finished and changes again is built anew.
     fn finish(&mut self, text: &str) -> Update {
         if self.is_finished {
             self.stream = Stream::default();
@@ -136,6 +138,7 @@ impl MarkdownBox {
         self.stream.finish(text)
     }
 
+    /// Applies an update to the page.
     fn apply(&mut self, update: Update) {
         if update.restart {
             self.host.set_text_content(None);
@@ -169,7 +172,7 @@ impl MarkdownBox {
         }
     }
 
-    /// How many of `done` the open section takes: until it is full.
+    /// How many of the blocks `done` the open section takes until it is full.
     fn fitting(&self, done: &[Node]) -> usize {
         let mut bytes = self.open.bytes;
         let is_full = |node: &Node| {
@@ -179,6 +182,7 @@ impl MarkdownBox {
         done.iter().position(is_full).map_or(done.len(), |at| at.saturating_add(1))
     }
 
+    /// Closes the open section and begins the next.
     fn next_section(&mut self) {
         let mut full = std::mem::replace(&mut self.open, Section::at_end_of(&self.host));
         full.settle();
@@ -188,7 +192,7 @@ impl MarkdownBox {
         self.past.push_back(full);
     }
 
-    /// Takes the beginning of a very long text off the page; whether anything is off it.
+    /// Removes the beginning of a very long text from the page. Returns whether anything is removed now.
     pub(crate) fn trim(&mut self) -> bool {
         if self.past_bytes > BYTES_MAX || self.past_elements > window::TEXT_ELEMENTS_MAX {
             let is_much =
@@ -205,7 +209,7 @@ impl MarkdownBox {
         !self.hidden.is_empty()
     }
 
-    /// Brings it back.
+    /// Adds the removed sections again.
     pub(crate) fn show_hidden(&mut self) {
         while let Some(section) = self.hidden.pop() {
             drop(self.host.insert_before(&section.element, self.host.first_child().as_ref()));

@@ -1,5 +1,5 @@
-//! Markdown's nodes as elements. Elements come from the closed list of [`Tag`] and texts are text nodes: nothing is ever
-//! parsed as HTML.
+//! Markdown nodes as elements. Elements come from the closed list of [`Tag`], and texts become text nodes:
+//! nothing is parsed as HTML.
 
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Node as DomNode, Text};
@@ -9,7 +9,7 @@ use crate::browser::document;
 use crate::images;
 use crate::markdown::{Align, Node, Tag};
 
-/// Makes the children of `parent` from the number `first` on show `new`, where they show `old` now.
+/// Changes the children of `parent` from index `first` on, which show `old`, so that they show `new`.
 pub(super) fn patch(parent: &DomNode, first: u32, old: &[Node], new: &[Node]) {
     let children = parent.child_nodes();
     for (at, node) in (first..).zip(new) {
@@ -27,7 +27,7 @@ pub(super) fn patch(parent: &DomNode, first: u32, old: &[Node], new: &[Node]) {
     }
 }
 
-/// Makes `child`, which shows `old`, show `new`.
+/// Changes `child`, which shows `old`, so that it shows `new`.
 fn change(parent: &DomNode, child: &DomNode, old: &Node, new: &Node) {
     match (old, new) {
         (old, new) if old == new => {}
@@ -39,12 +39,12 @@ fn change(parent: &DomNode, child: &DomNode, old: &Node, new: &Node) {
     }
 }
 
-/// Where the children of an element with this tag are.
+/// The node that contains the children of an element with this tag.
 fn inside(element: &DomNode, tag: &Tag) -> DomNode {
     if let (Tag::Image(url), Some(link)) = (tag, element.first_child())
         && !url.is_empty()
     {
-        // The image may be shown behind it.
+        // The image may be shown after the link.
         return link;
     }
     let depth = match tag {
@@ -59,7 +59,7 @@ fn inside(element: &DomNode, tag: &Tag) -> DomNode {
     at
 }
 
-/// The element for a node and all below it.
+/// The DOM node of `node` and its children.
 fn build(node: &Node) -> DomNode {
     match node {
         Node::Text(text) => document().create_text_node(text).into(),
@@ -74,12 +74,13 @@ fn build(node: &Node) -> DomNode {
     }
 }
 
+/// The empty element for a tag.
 fn make(tag: &Tag) -> Element {
     match tag {
         Tag::Paragraph => element("p", ""),
         Tag::Stretch => element("span", "piece"),
-        // Each run has the second heading of the page. Models begin with any level and leave some out; for those who go
-        // by headings there are only two, so that none is missing between them.
+        // The heading of a run is `h2`. Models begin with any level and skip some; two levels are enough for
+        // an outline without gaps.
         Tag::Heading(level) => match level {
             1 | 2 => element("h3", ""),
             3 => element("h3", "low"),
@@ -102,7 +103,7 @@ fn make(tag: &Tag) -> Element {
         Tag::Image(url) => image(url),
         Tag::Raw => element("span", "raw"),
         Tag::Table => {
-            // Wide tables scroll by themselves.
+            // A wide table scrolls inside its own box.
             let around = with(element("div", "table"), "tabindex", "0");
             drop(around.append_child(&element("table", "")));
             around
@@ -119,11 +120,13 @@ fn make(tag: &Tag) -> Element {
     }
 }
 
+/// Sets an attribute and returns the element.
 fn with(element: Element, name: &str, value: &str) -> Element {
     drop(element.set_attribute(name, value));
     element
 }
 
+/// The checkbox of a task list, which cannot be changed.
 fn task(done: bool) -> Element {
     let mut tick = with(element("input", "task"), "type", "checkbox");
     tick = with(tick, "disabled", "");
@@ -131,12 +134,13 @@ fn task(done: bool) -> Element {
     if done { with(tick, "checked", "") } else { tick }
 }
 
+/// A link that opens in a new tab without a referrer.
 fn link(url: &str) -> Element {
     let link = with(element("a", ""), "href", url);
     with(with(link, "rel", "noopener noreferrer"), "target", "_blank")
 }
 
-/// What stands for an image that is elsewhere.
+/// The link in place of an image on another host.
 fn image(url: &str) -> Element {
     let mut link = with(link(url), "class", "image");
     if let Some(host) = images::host(url) {
@@ -147,7 +151,7 @@ fn image(url: &str) -> Element {
     around
 }
 
-/// The block with a head that is not the model's: the language and the copy button.
+/// A code block with a head of the page's own: the language and the copy button.
 fn code_block(language: &str) -> Element {
     let block = with(element("div", "code"), "data-language", language);
     let head = with(element("div", "code-head"), "data-t", "furniture");
@@ -155,7 +159,7 @@ fn code_block(language: &str) -> Element {
     name.set_text_content(Some(if language.is_empty() { "text" } else { language }));
     let copy = with(with(element("button", "copy"), "type", "button"), "data-copy", "code");
     copy.set_text_content(Some("Copy"));
-    // Long lines scroll, also by keys.
+    // Long lines scroll, also with the keyboard.
     let pre = with(element("pre", ""), "tabindex", "0");
     for (parent, child) in [(&head, &name), (&head, &copy), (&block, &head), (&block, &pre)] {
         drop(parent.append_child(child));
@@ -164,7 +168,7 @@ fn code_block(language: &str) -> Element {
     block
 }
 
-/// The innermost last element that takes text: where the caret stands.
+/// The innermost last element that contains text: the place of the caret.
 pub(super) fn end_of(host: &Element) -> Element {
     let mut at = host.clone();
     while let Some(last) = at.last_element_child() {
@@ -178,6 +182,7 @@ pub(super) fn end_of(host: &Element) -> Element {
     at
 }
 
+/// Whether the parent of `element` is a `pre`.
 fn in_pre(element: &Element) -> bool {
     element.parent_element().is_some_and(|parent| parent.tag_name() == "PRE")
 }

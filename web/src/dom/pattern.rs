@@ -1,4 +1,4 @@
-//! Patterns that readers type, matched by the page's second module.
+//! Patterns that readers type, matched by the decoder module.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -7,19 +7,23 @@ use crate::browser;
 use crate::decoder::Decoder;
 use crate::find::Matcher;
 
-/// How long one look for a pattern may take on the texts of a conversation, in milliseconds: nothing else moves meanwhile.
+/// How long one search of a conversation for a pattern may take, in milliseconds; the page is blocked
+/// meanwhile.
 const LOOK_MS_MAX: u64 = 400;
 
-/// A regular expression; upper and lower case are the same, `^` and `$` are those of a line.
+/// A regular expression for one search. It ignores case, and `^` and `$` match at the ends of lines.
 pub(crate) struct Pattern {
     decoder: Decoder,
+    /// The source of the pattern.
     source: String,
+    /// When the search must end, in milliseconds since 1970.
     deadline: u64,
+    /// Whether it ended early.
     is_cut: Cell<bool>,
 }
 
 impl Pattern {
-    /// The pattern `source` for one look at a conversation; fails with what is wrong with it.
+    /// Compiles `source` for one search that begins now. The error says what is wrong with it.
     pub(crate) fn new(decoder: Decoder, source: String) -> Result<Self, String> {
         let why = decoder.pattern(&source);
         if !why.is_empty() {
@@ -32,7 +36,7 @@ impl Pattern {
 
 impl Matcher for Pattern {
     fn places(&self, text: &str) -> Vec<Range<usize>> {
-        // The module keeps one pattern, and another look may have put in another one.
+        // The module holds one pattern, and another search may have replaced it.
         if browser::now_ms() > self.deadline || !self.decoder.pattern(&self.source).is_empty() {
             self.is_cut.set(true);
             return Vec::new();

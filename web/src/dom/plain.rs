@@ -1,4 +1,4 @@
-//! Plain text that grows.
+//! Plain texts that grow.
 
 use web_sys::{Element, HtmlElement, Text};
 
@@ -6,7 +6,7 @@ use super::{caret, update_text};
 use crate::browser::document;
 use crate::plain::Plain;
 
-/// A box with a plain text in pieces; see [`crate::plain`].
+/// An element that shows a plain text in pieces; see [`crate::plain`].
 pub(crate) struct PlainBox {
     host: HtmlElement,
     plain: Plain,
@@ -16,7 +16,7 @@ pub(crate) struct PlainBox {
 }
 
 impl PlainBox {
-    /// Takes over `host`. What is in it goes: Leptos leaves a comment where an element has no children.
+    /// Takes `host` and removes its content: Leptos leaves a comment in an element without children.
     pub(crate) fn new(host: HtmlElement) -> Self {
         host.set_text_content(None);
         let rest = document().create_text_node("");
@@ -33,7 +33,7 @@ impl PlainBox {
             drop(self.host.append_child(&self.rest));
         }
         for piece in pieces.done {
-            // A box for each piece, so that the browser lays out only the last one again.
+            // An element for each piece, so that the browser lays out only the last one again.
             let done = super::element("span", if piece.ends_with('\n') { "piece" } else { "" });
             done.set_text_content(Some(piece));
             drop(self.host.insert_before(&done, Some(&self.rest)));
@@ -44,6 +44,7 @@ impl PlainBox {
         self.set_caret(is_growing);
     }
 
+    /// Adds or removes the caret.
     fn set_caret(&mut self, wanted: bool) {
         if wanted && self.caret.is_none() {
             let caret = caret();

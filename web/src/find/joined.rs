@@ -1,37 +1,38 @@
-//! Texts that stand one after another on the page and are read as one: what is looked for may begin in one and end in
+//! Texts that follow each other on the page and are searched as one: a match may begin in one text and end in
 //! another.
 
 use super::Matcher;
 
-/// Texts joined into one for searching, with the place of each.
+/// Texts joined for searching.
 #[derive(Debug, Default)]
 pub struct Joined {
     text: String,
-    /// Where each ends, in bytes of all.
+    /// The end of each text, in bytes of the whole.
     ends: Vec<usize>,
 }
 
-/// A place: the number of the text from 0, and how far in it, in units of UTF-16.
+/// A place: the index of the text, and the offset in it in UTF-16 code units, as the DOM counts.
 pub type Spot = (usize, u32);
 
 impl Joined {
-    /// Takes the next text.
+    /// Appends a text.
     pub fn push(&mut self, text: &str) {
         self.text.push_str(text);
         self.ends.push(self.text.len());
     }
 
-    /// From where to where stands what `matcher` finds.
+    /// The matches of `matcher`, each with its beginning and end.
     pub fn places(&self, matcher: &dyn Matcher) -> impl Iterator<Item = (Spot, Spot)> {
         let found = matcher.places(&self.text).into_iter();
         found.map(|range| {
-            // A beginning at the seam is in the text behind it, an end in the one before it.
+            // At the border of two texts, a match begins in the second and ends in the first.
             let first = self.ends.partition_point(|end| *end <= range.start);
             let last = self.ends.partition_point(|end| *end < range.end);
             (self.spot(first, range.start), self.spot(last, range.end))
         })
     }
 
+    /// The place at `byte` of the whole, which is in the text `number`.
     fn spot(&self, number: usize, byte: usize) -> Spot {
         let from = number.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
         let before = self.text.get(from..byte).unwrap_or_default();

@@ -1,27 +1,27 @@
-//! What is looked for: a word, or anything else that finds its places in a text.
+//! What is searched for: a word, or any other matcher.
 
 use std::ops::Range;
 
-/// Shortest word that is looked for, in bytes: one letter is everywhere.
+/// The shortest word that is searched, in bytes; a single letter would match everywhere.
 const QUERY_BYTES_MIN: usize = 2;
 
-/// What is looked for.
+/// Finds matches in a text.
 pub trait Matcher {
-    /// Where it stands in `text`, in bytes, in order. Places do not overlap, and none is empty.
+    /// The byte ranges of the matches in `text`, in order. They do not overlap, and none is empty.
     fn places(&self, text: &str) -> Vec<Range<usize>>;
 
-    /// Whether the search was ended before it had read everything, because it took too long.
+    /// Whether the search ended before it had searched everything, because it took too long.
     fn is_cut(&self) -> bool {
         false
     }
 }
 
-/// A word; upper and lower case are the same.
+/// A word, compared without case.
 #[derive(Debug)]
 pub struct Word(String);
 
 impl Word {
-    /// The word that is typed as `query`; nothing where it is too short.
+    /// The word typed as `query`; `None` if it is too short.
     pub fn new(query: &str) -> Option<Self> {
         let word = query.trim().to_lowercase();
         (word.len() >= QUERY_BYTES_MIN).then_some(Self(word))
@@ -34,7 +34,7 @@ impl Matcher for Word {
     }
 }
 
-/// Where `query`, in lower case, stands in `text`; hits do not overlap.
+/// The byte ranges of `query`, which must be in lower case, in `text`. They do not overlap.
 pub(super) fn ranges<'a>(text: &'a str, query: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
     let first = query.chars().next();
     let mut from = 0;
@@ -56,7 +56,7 @@ pub(super) fn ranges<'a>(text: &'a str, query: &'a str) -> impl Iterator<Item = 
     })
 }
 
-/// How many bytes of `text` are `query` when case does not count; nothing when it begins otherwise.
+/// The length in bytes of the beginning of `text` that equals `query` without case; `None` if they differ.
 fn begins(text: &str, query: &str) -> Option<usize> {
     let mut wanted = query.chars();
     let mut next = wanted.next();

@@ -1,55 +1,57 @@
-//! What the reader wants to see of the list: words, and conditions such as `state:running` or `slower:10s`.
+//! The reader's filter of the list: words, and conditions such as `state:running` or `slower:10s`.
 
 use model::event::RunStatus;
 use model::frame::ConversationRow;
 
 use super::{state, title};
 
-/// Conditions that the page offers; those that end in a colon want a word.
+/// The conditions that the page offers as chips; one that ends in a colon needs a value.
 pub const CHIPS: [&str; 7] =
     ["state:", "model:", "tool:", "has:error", "has:approval", "depth:>0", "slower:10s"];
 
-/// One condition of the list's filter.
+/// A condition of the filter. Texts are in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Term {
-    /// Stands in the title, the name or the state.
+    /// The title, the id or the state contains it.
     Word(String),
-    /// The state, or its beginning.
+    /// The state begins with it.
     State(String),
-    /// In the name of the model.
+    /// The name of the model contains it.
     Model(String),
-    /// In the name of a tool that the newest run called.
+    /// The name of a tool that the newest run called contains it.
     Tool(String),
+    /// A call failed, or the newest run did.
     Error,
+    /// A call waits for consent.
     Approval,
-    /// With sub-agents, or without.
+    /// Whether there are sub-agents.
     Agents(bool),
-    /// The call that executes, else the run, took longer than so many milliseconds.
+    /// The executing call, or else the newest run, took longer than this many milliseconds.
     Slower(u64),
 }
 
-/// All of them hold.
+/// A filter: all its conditions must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter(Vec<Term>);
 
 impl Filter {
-    /// What `text` says. What is no condition is a word.
+    /// Parses `text`. A word that is not a condition is searched as a word.
     pub fn parse(text: &str) -> Self {
         Self(text.to_lowercase().split_whitespace().filter_map(term).collect())
     }
 
-    /// Whether it lets everything through.
+    /// Whether the filter shows all rows.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether it lets `row` through, at the hub's time `now`.
+    /// Whether the filter shows `row` at the hub's time `now`.
     pub fn fits(&self, row: &ConversationRow, now: u64) -> bool {
         self.0.iter().all(|term| term.fits(row, now))
     }
 }
 
-/// The condition that `word` is; nothing while one still lacks its word.
+/// The condition that `word` is; `None` while its value is missing.
 fn term(word: &str) -> Option<Term> {
     let plain = || Some(Term::Word(word.to_owned()));
     let Some((key, value)) = word.split_once(':') else { return plain() };
@@ -70,7 +72,7 @@ fn term(word: &str) -> Option<Term> {
     }
 }
 
-/// The keys of conditions, with values that are offered beside those of the rows.
+/// The keys of conditions, with values that are always offered.
 const KEYS: [(&str, &[&str]); 6] = [
     ("state", &["running", "silent", "stalled", "approval", "complete", "error", "cancelled", "interrupted"]),
     ("model", &[]),
@@ -80,7 +82,8 @@ const KEYS: [(&str, &[&str]); 6] = [
     ("slower", &["10s", "1m", "10m"]),
 ];
 
-/// What of `text` looks like a condition and is none, in words for who typed it: such a word is looked for as it stands.
+/// Says which word of `text` looks like a condition but is none, for the reader; `None` if there is none.
+/// Such a word is searched as it is.
 pub fn unknown(text: &str) -> Option<String> {
     let text = text.to_lowercase();
     let is_word = |key: &str| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_lowercase());
@@ -99,10 +102,10 @@ pub fn unknown(text: &str) -> Option<String> {
     })
 }
 
-/// Most texts that are offered.
+/// The most completions that are offered.
 const COMPLETIONS_MAX: usize = 12;
 
-/// What `text` can become whose last word is a condition that wants a value: those that the rows have, and those that there are.
+/// Completions of `text`, whose last word must be a condition: the condition's values and those of the rows.
 pub fn completions<'a>(text: &str, rows: impl Iterator<Item = &'a ConversationRow>) -> Vec<String> {
     let at = text.rfind(char::is_whitespace).map_or(0, |at| at.saturating_add(1));
     let (before, word) = text.split_at_checked(at).unwrap_or_default();
@@ -125,7 +128,7 @@ pub fn completions<'a>(text: &str, rows: impl Iterator<Item = &'a ConversationRo
     fitting.map(|value| format!("{before}{key}:{value}")).collect()
 }
 
-/// `10s`, `500ms`, `2m`, `1h`; a number alone means seconds. In milliseconds.
+/// A duration such as `10s`, `500ms`, `2m` or `1h`, in milliseconds. A number alone means seconds.
 fn duration(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let scale = match text.strip_prefix(digits)? {
@@ -139,6 +142,7 @@ fn duration(text: &str) -> Option<u64> {
 }
 
 impl Term {
+    /// Whether the condition holds for `row` at the hub's time `now`.
     fn fits(&self, row: &ConversationRow, now: u64) -> bool {
         let has = |text: &str, word: &str| text.to_lowercase().contains(word);
         match self {
@@ -160,7 +164,7 @@ impl Term {
     }
 }
 
-/// How long the call that executes has taken, else the newest run.
+/// How long the executing call has taken, or else the newest run, in milliseconds.
 fn took(row: &ConversationRow, now: u64) -> u64 {
     match (&row.call, row.ended_at) {
         (Some(call), _) => now.saturating_sub(call.since),
@@ -176,7 +180,7 @@ pub fn has_chip(text: &str, chip: &str) -> bool {
         .any(|word| if chip.ends_with(':') { word.starts_with(chip) } else { word == chip })
 }
 
-/// `text` with the condition `chip`, or without it where it is there.
+/// Adds the condition `chip` to `text`, or removes it if it is there.
 pub fn with_chip(text: &str, chip: &str) -> String {
     let is_other = |word: &&str| !has_chip(word, chip);
     let mut words: Vec<&str> = text.split_whitespace().filter(is_other).collect();

@@ -1,23 +1,23 @@
-//! What the languages look like: their comments, strings and words.
+//! The comments, strings and keywords of languages.
 
-/// A language, as far as its words are highlighted.
+/// A language, as far as it is coloured.
 pub(super) struct Language {
-    /// What begins a comment that ends with its line.
+    /// What begins a comment that ends at the end of its line.
     pub(super) line: &'static [&'static str],
-    /// What stands around other comments.
+    /// What begins and ends other comments.
     pub(super) block: Option<(&'static str, &'static str)>,
-    /// What stands around strings, the longest first.
+    /// What begins and ends strings, the longest first.
     pub(super) quotes: &'static [&'static str],
-    /// Whether a backslash takes the next letter along.
+    /// Whether a backslash escapes the next character of a string.
     pub(super) escapes: bool,
-    /// Its words, with one space between.
+    /// The keywords, separated by single spaces.
     words: &'static str,
-    /// Whether it takes its words in any case.
+    /// Whether keywords are compared without case.
     any_case: bool,
 }
 
 impl Language {
-    /// Whether `word` is one of its words.
+    /// Whether `word` is a keyword.
     pub(super) fn has(&self, word: &str) -> bool {
         if self.any_case {
             return self.words.split(' ').any(|known| known.eq_ignore_ascii_case(word));
@@ -26,17 +26,20 @@ impl Language {
     }
 }
 
+/// The block comments of C.
 const C_BLOCK: Option<(&str, &str)> = Some(("/*", "*/"));
 
+/// A language with the comments of C.
 const fn like_c(words: &'static str, quotes: &'static [&'static str]) -> Language {
     Language { line: &["//"], block: C_BLOCK, quotes, escapes: true, words, any_case: false }
 }
 
+/// A language with the comments of a shell.
 const fn like_shell(words: &'static str) -> Language {
     Language { line: &["#"], block: None, quotes: &["\"", "'"], escapes: true, words, any_case: false }
 }
 
-/// The language with this name in a fence.
+/// The language that a code fence names `name`.
 #[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn language(name: &str) -> Option<Language> {
     let name = name.split([' ', ',', '{', ':']).next().unwrap_or_default().to_ascii_lowercase();

@@ -15,7 +15,7 @@ use crate::pieces::{self, Piece};
 use crate::route;
 use crate::store::Store;
 
-/// Presses the button of this kind that belongs to what has the focus; where nothing has, the only one.
+/// Clicks the button with `data-act=act` near the focus; if there is none, the only such button of the page.
 pub(super) fn press(store: Store, act: &str) {
     let selector = format!("[data-act={act}]:not([disabled])");
     let document = browser::document();
@@ -32,7 +32,7 @@ pub(super) fn press(store: Store, act: &str) {
     }
 }
 
-/// Edits the call that has the focus, or the message.
+/// Edits the focused call, otherwise the message of the turn.
 pub(super) fn edit(store: Store) {
     if matches!(focused_place(), Some(Place::Tool(..))) {
         return press(store, "edit");
@@ -43,25 +43,27 @@ pub(super) fn edit(store: Store) {
     }
 }
 
-/// Goes where a conversation begins.
+/// Opens a new conversation and focuses the composer.
 pub(super) fn begin(_: Store) {
     browser::follow_link(route::NEW);
     browser::after(50, || browser::focus("composer"));
 }
 
+/// Forks the conversation after the focused turn.
 pub(super) fn fork(store: Store) {
     if let Some(message) = message(store).filter(|_| untrack(|| store.is_present())) {
         store.fork_after(&message);
     }
 }
 
+/// Copies the focused turn.
 pub(super) fn copy(store: Store) {
     if let Some(message) = message(store) {
         copy_turn(store, &message);
     }
 }
 
-/// The message that the turn with the focus begins with; without a focus that of the last turn.
+/// The message with which the focused turn begins; without a focus, that of the last turn.
 fn message(store: Store) -> Option<MessageId> {
     let place = focused_place();
     if let Some(Place::Message(message)) = place {
@@ -88,7 +90,7 @@ fn message(store: Store) -> Option<MessageId> {
     })
 }
 
-/// `item` and the sub-agents that it stands in, the one of the main lane last.
+/// `item` and the sub-agents that contain it, from the innermost to the outermost.
 fn lanes_of(run: &RunView, item: Item) -> Vec<Item> {
     let agent = match &item {
         Item::Tool(id) => run.tools.get(id).and_then(|tool| tool.agent.as_ref()),

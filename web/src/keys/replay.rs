@@ -1,4 +1,4 @@
-//! The keys of the replay. They count only while the past is looked at.
+//! The keys of a replay; they do nothing otherwise.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -6,7 +6,7 @@ use web_sys::{Element, KeyboardEvent};
 
 use crate::store::{Over, Sheet, Store};
 
-/// Does what the key says to a replay; false when it says nothing here.
+/// Handles a key during a replay. False if the key is not one of the replay's.
 pub(super) fn press(store: Store, event: &KeyboardEvent) -> bool {
     let is_covered =
         store.panel.over.get_untracked() != Over::Nothing || store.panel.sheet.get_untracked() != Sheet::None;
@@ -30,20 +30,21 @@ pub(super) fn press(store: Store, event: &KeyboardEvent) -> bool {
     true
 }
 
-/// What has the focus, as far as keys of its own go.
+/// The kind of the focused element, which may handle keys itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Focus {
-    /// Something that is typed in.
+    /// An input for text.
     Text,
-    /// Something that a space presses.
+    /// A control that Space presses.
     Control,
-    /// Something that arrows go through.
+    /// Tabs, through which the arrow keys move.
     Tabs,
-    /// Anything else; the slider of the replay too, whose keys are these.
+    /// Anything else, also the slider of the replay, whose keys these are.
     Other,
 }
 
 impl Focus {
+    /// The kind of the element that gets `event`.
     fn of(event: &KeyboardEvent) -> Self {
         let Some(target) = event.target().and_then(|target| target.dyn_into::<Element>().ok()) else {
             return Self::Other;

@@ -3,19 +3,19 @@
 use super::parts::{Part, elsewhere, is_drawn, text_of};
 use super::tree::{Node, container, node};
 
-/// Most files or embeds that are shown.
+/// The most files or embeds that are shown.
 const ATTACHED_MAX: usize = 50;
 
-/// Something that came with a result.
+/// A file or an embed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Attached {
-    /// A file: an image, a link, or its name.
+    /// A file: an image, a link, or a name.
     File(Part),
-    /// A page of HTML: drawn in a frame that may do nothing, and only when the reader asks for it.
+    /// An HTML page. It is drawn in a restricted frame, only after a click.
     Page(String),
 }
 
-/// The files in `json`: a list of addresses or of objects with one.
+/// The files in `json`: a list of addresses or of objects with an address.
 pub fn files(json: &str) -> Vec<Attached> {
     items(json).iter().filter_map(|item| file(item)).map(Attached::File).collect()
 }
@@ -29,7 +29,7 @@ pub fn embeds(json: &str) -> Vec<Attached> {
     items(json).iter().filter_map(embed).collect()
 }
 
-/// The items of a list; something alone is a list of one.
+/// The items of a list; a single value is a list of one.
 fn items(json: &str) -> Vec<std::sync::Arc<str>> {
     match container(json) {
         Some(Node::Array(mut items)) => {
@@ -40,6 +40,7 @@ fn items(json: &str) -> Vec<std::sync::Arc<str>> {
     }
 }
 
+/// A file, from its address or from an object with an address or a name.
 fn file(item: &str) -> Option<Part> {
     let (name, url) = match node(item) {
         Node::Text(url) => (None, url),

@@ -1,28 +1,28 @@
-//! Unified diffs, told by their heads.
+//! Unified diffs, recognized by their headers.
 
-/// What a line of a diff is.
+/// The kind of a line of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// There before and after.
+    /// An unchanged line.
     Same,
-    /// New.
+    /// An added line.
     Added,
-    /// Gone.
+    /// A removed line.
     Removed,
-    /// About the diff itself.
+    /// A header or another line about the diff.
     Head,
 }
 
 /// A line of a diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// What it is.
+    /// The kind of the line.
     pub change: Change,
     /// The line, with its mark.
     pub text: String,
 }
 
-/// Beginnings of lines about the diff itself, outside of hunks.
+/// The beginnings of lines about the diff, outside hunks.
 const HEADS: [&str; 12] = [
     "--- ",
     "+++ ",
@@ -38,7 +38,7 @@ const HEADS: [&str; 12] = [
     "\\ No newline",
 ];
 
-/// The lines of `text`, where that is a unified diff.
+/// The lines of `text`, if it is a unified diff.
 pub(super) fn diff(text: &str) -> Option<Vec<Line>> {
     let mut before = ["", ""];
     let is_diff = text.lines().any(|line| {
@@ -54,7 +54,7 @@ pub(super) fn diff(text: &str) -> Option<Vec<Line>> {
         if text.starts_with("@@ ") {
             left = hunk(text);
         }
-        // Inside a hunk a line that begins with "--- " is one that is gone.
+        // Within a hunk, a line that begins with `--- ` is a removed line.
         let is_inside = left != (0, 0) && !text.starts_with("@@ ");
         let change = match text.as_bytes().first() {
             _ if !is_inside && HEADS.iter().any(|head| text.starts_with(head)) => Change::Head,
@@ -77,7 +77,7 @@ pub(super) fn diff(text: &str) -> Option<Vec<Line>> {
     Some(text.lines().map(line).collect())
 }
 
-/// How many old and new lines a hunk has: `@@ -1,2 +1,3 @@` has two and three.
+/// How many old and new lines a hunk has: two and three for `@@ -1,2 +1,3 @@`.
 fn hunk(head: &str) -> (usize, usize) {
     let count = |mark: char| {
         let range = head.split(' ').find_map(|word| word.strip_prefix(mark)).unwrap_or_default();

@@ -1,39 +1,39 @@
-//! Parts of an MCP answer, and results that declare what they are.
+//! Parts of an MCP result, and results that declare their media type.
 
 use std::sync::Arc;
 
 use super::tree::{Node, container, node};
 
-/// Most parts that are shown.
+/// The most parts that are shown.
 const PARTS_MAX: usize = 200;
 
-/// Kinds of images that are shown: those that browsers draw and that hold no code.
+/// The media types of images that are shown: those that browsers draw and that contain no code.
 const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// A part of an MCP answer.
+/// A part of an MCP result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
     /// Text.
     Text(String),
-    /// Text that is declared to be Markdown.
+    /// Text that is declared as Markdown.
     Markdown(String),
-    /// JSON as it was written.
+    /// JSON, as written.
     Json(String),
-    /// An image that came with the answer, as a `data:` address.
+    /// An image that came with the result, as a `data:` URL.
     Image(String),
-    /// Something elsewhere: its name and its address. Never fetched by itself.
+    /// A link to something elsewhere, which is never fetched by itself.
     Elsewhere {
         /// The name.
         name: String,
-        /// The address.
+        /// The URL.
         url: String,
     },
-    /// Anything else, in words.
+    /// Anything else, described in words.
     Other(String),
 }
 
 impl Part {
-    /// What it is, in a word.
+    /// The kind of the part, in a word.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Text(_) => "text",
@@ -46,10 +46,10 @@ impl Part {
     }
 }
 
-/// The fields of an object.
+/// The fields of an object, each value as written.
 type Fields = [(String, Arc<str>)];
 
-/// What the field `name` says, where it is a string.
+/// The string in the field `name`; `None` if it is missing or not a string.
 pub(super) fn text_of(fields: &Fields, name: &str) -> Option<String> {
     let (_, raw) = fields.iter().find(|(key, _)| key == name)?;
     match node(raw) {
@@ -58,7 +58,7 @@ pub(super) fn text_of(fields: &Fields, name: &str) -> Option<String> {
     }
 }
 
-/// An object that says what its text is: the type in lower case without parameters, and the text.
+/// The media type that an object declares (in lower case, without parameters), and its text.
 pub(super) fn declared(json: &Node) -> Option<(String, String)> {
     let Node::Object(fields) = json else { return None };
     if fields.len() > 4 {
@@ -71,7 +71,7 @@ pub(super) fn declared(json: &Node) -> Option<(String, String)> {
     essence.contains('/').then_some((essence, body))
 }
 
-/// The parts of an MCP answer; nothing when `json` is none.
+/// The parts of an MCP result; `None` if `json` is not one.
 pub(super) fn parts(json: &Node) -> Option<Vec<Part>> {
     let list = match json {
         Node::Array(items) => items.clone(),
@@ -88,7 +88,7 @@ pub(super) fn parts(json: &Node) -> Option<Vec<Part>> {
     list.iter().take(PARTS_MAX).map(|item| part(item)).collect()
 }
 
-/// A part of an MCP answer; nothing when it is none.
+/// A part of an MCP result; `None` if `item` is not one.
 fn part(item: &str) -> Option<Part> {
     let Some(Node::Object(fields)) = container(item) else { return None };
     let text = |name: &str| text_of(&fields, name);
@@ -114,6 +114,7 @@ fn part(item: &str) -> Option<Part> {
     }
 }
 
+/// A text part of the declared media type.
 fn written(text: String, declared: Option<&str>) -> Part {
     match declared {
         Some("text/markdown") => Part::Markdown(text),
@@ -123,6 +124,7 @@ fn written(text: String, declared: Option<&str>) -> Part {
     }
 }
 
+/// An image, if its media type is one of [`IMAGES`] and the data is base64; otherwise a description.
 fn image(base64: &str, kind: &str) -> Part {
     let is_plain = base64.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b));
     if IMAGES.contains(&kind) && is_plain {
@@ -132,7 +134,7 @@ fn image(base64: &str, kind: &str) -> Part {
     Part::Other(format!("an image of the type {kind}"))
 }
 
-/// Whether `url` is an image that came with the text and may be drawn.
+/// Whether `url` is a `data:` URL of an image that may be drawn.
 pub(super) fn is_drawn(url: &str) -> bool {
     let Some((kind, rest)) = url.strip_prefix("data:").and_then(|rest| rest.split_once(';')) else {
         return false;
@@ -140,7 +142,7 @@ pub(super) fn is_drawn(url: &str) -> bool {
     IMAGES.contains(&kind) && rest.starts_with("base64,")
 }
 
-/// Something at `url`: a link where it may be followed, else its name alone.
+/// A link to `url` if it may be followed, otherwise its name.
 pub(super) fn elsewhere(name: Option<String>, url: &str) -> Part {
     let is_web = url.starts_with("https://") || url.starts_with("http://");
     let name = name.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| crate::preview::one_line(url));

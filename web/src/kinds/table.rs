@@ -1,34 +1,34 @@
-//! Objects with the same few flat fields, as a table.
+//! Lists of objects with the same few flat fields, as tables.
 
 use std::sync::Arc;
 
 use super::tree::{Node, container, node};
 
-/// Fewest rows of a table: two objects are read as well as JSON.
+/// The fewest rows of a table; fewer objects are as readable as JSON.
 const ROWS_MIN: usize = 3;
 
-/// Most columns of a table.
+/// The most columns of a table.
 const COLUMNS_MAX: usize = 20;
 
 /// Objects as rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// The names of the fields, in the order in which they come first.
+    /// The names of the fields, in the order of their first appearance.
     pub columns: Vec<String>,
-    /// The values, a row for each object.
+    /// The values, one row for each object.
     pub rows: Vec<Vec<Cell>>,
 }
 
 /// A value in a table.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cell {
-    /// What stands there.
+    /// The value as text.
     pub text: String,
-    /// Whether it is a number, which stands at the right.
+    /// Whether it is a number, which is aligned to the right.
     pub is_number: bool,
 }
 
-/// The table that `json` is.
+/// The table of `json`, if it is a list of flat objects.
 pub(super) fn table(json: &Node) -> Option<Table> {
     let Node::Array(items) = json else { return None };
     if items.len() < ROWS_MIN {
@@ -63,7 +63,7 @@ pub(super) fn table(json: &Node) -> Option<Table> {
     Some(Table { columns, rows })
 }
 
-/// A value, where it is flat.
+/// The cell of a value; `None` for an object or a list.
 fn cell(value: &Arc<str>) -> Option<Cell> {
     match node(value) {
         Node::Object(_) | Node::Array(_) => None,

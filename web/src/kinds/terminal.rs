@@ -1,11 +1,11 @@
-//! What a terminal printed: colours become looks, every other order to the terminal is left out.
+//! Terminal output: colours and weights are kept, all other control sequences are removed.
 
-/// A stretch of the output in one look.
+/// A stretch of the output in one style.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Piece {
     /// The text.
     pub text: String,
-    /// The colour, from 0 (black) to 7 (white); the bright ones count as the others.
+    /// The colour, from 0 (black) to 7 (white); bright colours are mapped to the normal ones.
     pub colour: Option<u8>,
     /// Whether it is bold.
     pub is_bold: bool,
@@ -13,22 +13,22 @@ pub struct Piece {
     pub is_faint: bool,
 }
 
-/// Words in the names of tools whose output is a terminal's.
+/// Words in the names of tools whose output is that of a terminal.
 const SHELLS: [&str; 10] =
     ["bash", "shell", "sh", "zsh", "terminal", "exec", "command", "cmd", "powershell", "console"];
 
-/// Whether a tool with this name runs commands.
+/// Whether a tool with this name executes shell commands.
 pub fn is_shell(name: &str) -> bool {
     let lower = name.to_lowercase();
     lower.split(|c: char| !c.is_alphanumeric()).any(|word| SHELLS.contains(&word))
 }
 
-/// Whether there are orders to a terminal in `text`.
+/// Whether `text` contains control sequences.
 pub(super) fn has_orders(text: &str) -> bool {
     text.contains("\u{1b}[")
 }
 
-/// The text in pieces of one look each.
+/// Splits the text into stretches of one style.
 pub(super) fn pieces(text: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut look = Piece::default();
@@ -37,7 +37,7 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
         say(&mut pieces, &look, plain);
         rest = match after.strip_prefix('[') {
             Some(order) => {
-                // An order ends with a letter or one of the few signs around the letters.
+                // A control sequence ends with a letter or one of the characters next to the letters.
                 let end = order.find(|c: char| ('@'..='~').contains(&c));
                 let Some((numbers, behind)) = end.and_then(|end| order.split_at_checked(end)) else {
                     return pieces;
@@ -47,7 +47,7 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
                 }
                 behind.get(1..).unwrap_or_default()
             }
-            // The title of a window, a link: up to its end mark.
+            // A window title or a link: skipped up to its end mark.
             None if after.starts_with(']') => {
                 let end = after.find(['\u{7}', '\u{1b}']).unwrap_or(after.len());
                 after.get(end..).unwrap_or_default().trim_start_matches('\u{7}')
@@ -59,7 +59,7 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
     pieces
 }
 
-/// Adds a text; of a line that was written over by `\r`, the last state stays.
+/// Appends a text in a style. Of a line that was overwritten after `\r`, the last version is kept.
 fn say(pieces: &mut Vec<Piece>, look: &Piece, text: &str) {
     if text.is_empty() {
         return;
@@ -82,6 +82,7 @@ fn say(pieces: &mut Vec<Piece>, look: &Piece, text: &str) {
     }
 }
 
+/// Applies the numbers of a style sequence.
 fn colour(look: &mut Piece, numbers: &str) {
     let mut numbers = numbers.split([';', ':']).map(|number| number.parse::<u8>().unwrap_or(0));
     while let Some(number) = numbers.next() {
@@ -93,7 +94,7 @@ fn colour(look: &mut Piece, numbers: &str) {
             30..=37 => look.colour = Some(number.saturating_sub(30)),
             90..=97 => look.colour = Some(number.saturating_sub(90)),
             39 => look.colour = None,
-            // A colour of another palette: its numbers are not orders.
+            // A colour of a larger palette, with numbers of its own.
             38 | 48 => {
                 let more = if numbers.next() == Some(5) { 1 } else { 3 };
                 numbers.by_ref().take(more).for_each(drop);

@@ -1,4 +1,4 @@
-//! JSON level by level: a level is taken apart when it is opened, and keeps the spelling and the order of what came.
+//! JSON, level by level: a level is parsed when it is unfolded. Spelling and order stay as written.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,21 +8,21 @@ use serde_json::value::RawValue;
 
 use crate::format;
 
-/// One level of a JSON text.
+/// A level of a JSON text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
-    /// The fields, in order, each value as it was written.
+    /// The fields, in order, each value as written.
     Object(Vec<(String, Arc<str>)>),
-    /// The items, in order, as they were written.
+    /// The items, in order, as written.
     Array(Vec<Arc<str>>),
-    /// A string: what it says.
+    /// A string, decoded.
     Text(String),
-    /// A number or a word, as it was written.
+    /// A number, a literal, or invalid JSON, as written.
     Word(String),
 }
 
 impl Node {
-    /// How many fields or items there are; nothing for what has none.
+    /// The number of fields or items; `None` for other values.
     pub fn count(&self) -> Option<usize> {
         match self {
             Self::Object(fields) => Some(fields.len()),
@@ -32,7 +32,7 @@ impl Node {
     }
 }
 
-/// The level at the top of `json`; what does not parse is a word.
+/// The first level of `json`. Text that does not parse becomes a [`Node::Word`].
 pub fn node(json: &str) -> Node {
     container(json).unwrap_or_else(|| match serde_json::from_str::<String>(json) {
         Ok(text) => Node::Text(text),
@@ -40,7 +40,7 @@ pub fn node(json: &str) -> Node {
     })
 }
 
-/// The level at the top of `text`, where that is a JSON object or array.
+/// The first level of `text`, if it is a JSON object or array.
 pub(super) fn container(text: &str) -> Option<Node> {
     let start = text.trim_start();
     if !start.starts_with(['{', '[']) {
@@ -49,7 +49,7 @@ pub(super) fn container(text: &str) -> Option<Node> {
     serde_json::from_str::<Level>(text).ok().map(|level| level.0)
 }
 
-/// What a closed object or array is: `{3 keys}`, `[100 items]`.
+/// A folded object or array in short: `{3 keys}`, `[100 items]`; empty for other values.
 pub fn glance(node: &Node) -> String {
     match node {
         Node::Object(fields) => format!("{{{}}}", format::counted(fields.len(), "key")),
@@ -58,7 +58,7 @@ pub fn glance(node: &Node) -> String {
     }
 }
 
-/// Where the field `key` of what stands at `parent` is: `$.rows`, `$["a b"]`.
+/// The path of the field `key` of the value at `parent`: `$.rows`, `$["a b"]`.
 pub fn key_path(parent: &str, key: &str) -> String {
     let is_name = key.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
         && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -68,12 +68,12 @@ pub fn key_path(parent: &str, key: &str) -> String {
     format!("{parent}[{}]", serde_json::to_string(key).unwrap_or_default())
 }
 
-/// Where the item `at` of what stands at `parent` is: `$.rows[3]`.
+/// The path of the item `at` of the value at `parent`: `$.rows[3]`.
 pub fn index_path(parent: &str, at: usize) -> String {
     format!("{parent}[{at}]")
 }
 
-/// A level, for serde: maps without order or values that are parsed would lose what was written.
+/// Deserializes one level. A generic value would lose the order and the spelling.
 struct Level(Node);
 
 impl<'de> Deserialize<'de> for Level {
@@ -82,6 +82,7 @@ impl<'de> Deserialize<'de> for Level {
     }
 }
 
+/// The visitor of [`Level`].
 struct OneLevel;
 
 impl<'de> Visitor<'de> for OneLevel {

@@ -1,20 +1,20 @@
-//! What the reader is told of a link that the hub ended for good, and what helps.
+//! What the reader is told about a session that the hub closed for good, with advice.
 
 use model::code::CloseCode;
 
-/// See [`ending`].
+/// The texts of [`ending`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ending {
     /// What happened.
     pub title: &'static str,
-    /// What to do.
+    /// What the reader can do.
     pub advice: &'static str,
 }
 
-/// The code of the protocol of sockets for those who are not let in.
+/// The WebSocket close code of a policy violation: the page was not let in.
 const POLICY: u16 = 1008;
 
-/// What the close code `code` means to the reader.
+/// The texts for the close code `code`.
 pub fn ending(code: u16) -> Ending {
     let is = |wanted: &[CloseCode]| wanted.iter().any(|it| it.number() == code);
     let (title, advice) = if is(&[CloseCode::NoCommonVersion]) {

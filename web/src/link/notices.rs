@@ -1,11 +1,11 @@
-//! What the page tells of its link beside its status: whether the hub's log writes, how long the way there is, and when the
-//! word about the link's return is over.
+//! Notices about the connection besides its status: the health of the hub's log, the round-trip time, and
+//! when a notice about a reconnection ends.
 
 use model::frame::{LogHealth, ServerFrame};
 
-/// Why the hub's log cannot write and since when, after `frame` came at `now_ms`; nothing while it writes.
+/// Why the hub's log cannot write, and since when, after `frame` arrived at `now_ms`; `None` if it can.
 ///
-/// A hub of which the log is well does not say so to those who come: its welcome means that it is.
+/// A hub with a healthy log says nothing about it to new sessions: its welcome implies it.
 pub fn log_after(
     known: Option<(LogHealth, u64)>,
     frame: &ServerFrame,
@@ -18,12 +18,12 @@ pub fn log_after(
     }
 }
 
-/// From a request to its answer, in milliseconds and never 0; nothing where no answer came.
+/// The time from a request to its answer, in milliseconds and never 0; `None` if there was no answer.
 pub fn round_trip(asked_ms: u64, now_ms: u64, is_answered: bool) -> Option<u64> {
     is_answered.then(|| now_ms.saturating_sub(asked_ms).max(1))
 }
 
-/// Whether what is told is still what began to be told then: a later word is not taken away by the time of an earlier one.
+/// Whether `told` is still the notice `words`: the timer of an earlier notice must not remove a later one.
 pub fn is_still_told(told: Option<&str>, words: &str) -> bool {
     told == Some(words)
 }

@@ -1,87 +1,88 @@
-//! The closed list of what Markdown can become on the page.
+//! The closed list of nodes that Markdown can become.
 
-/// Longest text in one node, in bytes, but for the rest of its last word: browsers lay a text node out as a whole, so
-/// the one that grows must stay small.
+/// The longest text of one node, in bytes, except for the rest of its last word. Browsers lay a text node out
+/// as a whole, so the one that grows must stay small.
 const TEXT_BYTES: usize = 1024;
 
-/// Longest piece of a code block, in bytes, but for the rest of its last line.
+/// The longest piece of a code block, in bytes, except for the rest of its last line.
 const CODE_BYTES: usize = 2048;
 
-/// Longest run of text that a browser lays out as one, in bytes; see [`Tag::Stretch`].
+/// The longest text that a browser lays out as one, in bytes; see [`Tag::Stretch`].
 const STRETCH_BYTES: usize = 4096;
 
-/// A piece of a text.
+/// A node of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
-    /// Text as it is.
+    /// Plain text.
     Text(String),
-    /// Something with content.
+    /// An element with its children.
     Element(Tag, Vec<Self>),
 }
 
-/// What an element is.
+/// The kind of an element.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tag {
     /// A paragraph.
     Paragraph,
-    /// A stretch of a paragraph or of code that is so long that a browser could not lay it out again at each word. It
-    /// stands on lines of its own.
+    /// A stretch of a paragraph or code that is too long for a browser to lay out again at each word. It
+    /// begins on a line of its own.
     Stretch,
-    /// A heading, 1 to 6.
+    /// A heading of the level 1 to 6.
     Heading(u8),
-    /// A quotation.
+    /// A block quotation.
     Quote,
-    /// A list; with a first number when it counts.
+    /// A list; with its first number if it is ordered.
     List(Option<u64>),
     /// An item of a list.
     Item,
-    /// The box of a task, ticked or not.
+    /// The checkbox of a task, and whether it is checked.
     Task(bool),
-    /// A rule across the page.
+    /// A horizontal rule.
     Rule,
-    /// The end of a line.
+    /// A line break.
     Break,
-    /// *Text*.
+    /// Emphasis, as in *text*.
     Emphasis,
-    /// **Text**.
+    /// Strong emphasis, as in **text**.
     Strong,
-    /// ~~Text~~.
+    /// Struck text, as in ~~text~~.
     Strike,
-    /// `Text`.
+    /// Inline code, as in `text`.
     Code,
-    /// A block of code with its language, if it says one.
+    /// A code block with its language; empty if it names none.
     CodeBlock(String),
-    /// A link to a place that `safe_link` lets through.
+    /// A link to an address that `safe_link` accepts.
     Link(String),
-    /// An image that is not fetched: its children are its description, the text here is where it is, if that is safe.
+    /// An image, which is not fetched. Its children are the description; the value is its address, empty if
+    /// that is not safe.
     Image(String),
-    /// HTML as the text that it is.
+    /// HTML, shown as text.
     Raw,
-    /// A table of rows.
+    /// A table.
     Table,
-    /// A row of cells.
+    /// A row of a table.
     Row,
-    /// A cell of the first row or of the others.
+    /// A cell of a table.
     Cell {
-        /// Whether it names the column.
+        /// Whether it is a heading.
         head: bool,
-        /// Where its text stands.
+        /// The alignment of its text.
         align: Align,
     },
 }
 
-/// Where the text of a cell stands.
+/// The alignment of a cell's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
     /// At the start of the line.
     Start,
-    /// In the middle.
+    /// Centred.
     Center,
-    /// At the end, as numbers do.
+    /// At the end of the line.
     End,
 }
 
-/// Joins neighbouring texts and splits long ones again, at places that do not move when text is appended.
+/// Joins neighbouring texts and splits long ones, at places that do not move when text is appended.
 pub(super) fn settle(children: Vec<Node>, is_code: bool) -> Vec<Node> {
     let mut settled: Vec<Node> = Vec::with_capacity(children.len());
     let mut text = String::new();
@@ -99,7 +100,7 @@ pub(super) fn settle(children: Vec<Node>, is_code: bool) -> Vec<Node> {
     settled
 }
 
-/// Cuts `text` into pieces: code after a line end, other text after a space.
+/// Splits `text` into nodes: code after the end of a line, other text after a space.
 fn split(text: String, is_code: bool, into: &mut Vec<Node>) {
     let (bytes, end) = if is_code { (CODE_BYTES, '\n') } else { (TEXT_BYTES, ' ') };
     let mut rest = text.as_str();
@@ -115,7 +116,8 @@ fn split(text: String, is_code: bool, into: &mut Vec<Node>) {
     }
 }
 
-/// Puts the children of a very long paragraph into stretches, at places that do not move when text is appended.
+/// Groups the children of a very long paragraph into stretches, at places that do not move when text is
+/// appended.
 pub(super) fn stretch(children: Vec<Node>) -> Vec<Node> {
     if children.iter().map(Node::text_bytes).sum::<usize>() <= STRETCH_BYTES {
         return children;
@@ -123,7 +125,7 @@ pub(super) fn stretch(children: Vec<Node>) -> Vec<Node> {
     let (mut stretches, mut open, mut bytes) = (Vec::new(), Vec::new(), 0_usize);
     for child in children {
         bytes = bytes.saturating_add(child.text_bytes());
-        // Only after a text that ends with a space: elsewhere a word would be torn.
+        // Only after a space, since a word must not be split.
         let may_end = matches!(&child, Node::Text(text) if text.ends_with([' ', '\n']));
         open.push(child);
         if bytes >= STRETCH_BYTES && may_end {
@@ -138,7 +140,7 @@ pub(super) fn stretch(children: Vec<Node>) -> Vec<Node> {
 }
 
 impl Node {
-    /// Bytes of text in it.
+    /// The length of the text in it, in bytes.
     pub fn text_bytes(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
@@ -147,7 +149,7 @@ impl Node {
     }
 }
 
-/// Where the first piece of at least `bytes` ends, if anything comes after it.
+/// The end of the first piece of at least `bytes`, if something follows it.
 fn cut_at(text: &str, bytes: usize, end: char) -> Option<usize> {
     let mut from = bytes;
     while !text.is_char_boundary(from) {

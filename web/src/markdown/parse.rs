@@ -1,4 +1,4 @@
-//! From Markdown's events to nodes.
+//! Converts the events of the Markdown parser into nodes.
 
 use std::ops::Range;
 
@@ -11,18 +11,19 @@ use model::preview::safe_link;
 
 use super::node::{Align, Node, Tag, settle, stretch};
 
-/// Links that are defined apart from where they stand: label and place.
+/// Link definitions of a text: label and address.
 pub(super) type Definitions = Vec<(String, String)>;
 
-/// A block at the top of a text, and the bytes that it stands in.
+/// A block of a text, and its byte range.
 pub(super) type Block = (Node, Range<usize>);
 
-/// The nodes of a whole text.
+/// The nodes of a complete text.
 pub fn parse(text: &str) -> Vec<Node> {
     blocks(text, &mut Definitions::new()).into_iter().map(|(node, _)| node).collect()
 }
 
-/// The blocks of `text` in order. Definitions of links are taken from `definitions` and added to them.
+/// The blocks of `text`, in order. Link definitions of earlier texts are read from `definitions`, and those
+/// of `text` are added.
 pub(super) fn blocks(text: &str, definitions: &mut Definitions) -> Vec<Block> {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let known = definitions.clone();
@@ -40,31 +41,36 @@ pub(super) fn blocks(text: &str, definitions: &mut Definitions) -> Vec<Block> {
     for (event, range) in parser.into_offset_iter() {
         builder.take(event, range);
     }
-    // Ids of hash maps come in any order; the list is searched by label, so only its length shows.
+    // The order of the definitions does not matter: they are searched by label.
     builder.blocks
 }
 
-/// An element whose end has not come yet.
+/// An element whose end has not been parsed yet.
 struct Open {
     tag: Tag,
     start: usize,
     children: Vec<Node>,
 }
 
+/// Builds blocks from the parser's events.
 #[derive(Default)]
 struct Builder<'a> {
-    /// What is parsed.
+    /// The text that is parsed.
     source: &'a str,
     blocks: Vec<Block>,
     open: Vec<Open>,
-    /// Elements that have begun below the deepest level; their content goes to the last open element.
+    /// How many elements are open below the deepest level; their content goes to the last open element.
     flattened: usize,
+    /// The alignments of the open table's columns.
     columns: Vec<Align>,
+    /// The index of the next cell in its row.
     column: usize,
+    /// Whether the row is the table's header.
     in_head: bool,
 }
 
 impl Builder<'_> {
+    /// Takes an event of the parser with its byte range.
     fn take(&mut self, event: Event<'_>, range: Range<usize>) {
         match event {
             Event::Start(mark) => self.start(mark, range.start),
@@ -79,13 +85,14 @@ impl Builder<'_> {
             Event::HardBreak => self.add(Node::Element(Tag::Break, Vec::new()), &range),
             Event::Rule => self.add(Node::Element(Tag::Rule, Vec::new()), &range),
             Event::TaskListMarker(done) => self.add(Node::Element(Tag::Task(done), Vec::new()), &range),
-            // Mathematics and footnotes are not asked for; should they come, they are the text that they were.
+            // Mathematics and footnotes are not enabled; if the parser reports them, they stay text.
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
                 self.add(Node::Text(text.into_string()), &range);
             }
         }
     }
 
+    /// Begins an element, unless the tree is too deep.
     fn start(&mut self, mark: Mark<'_>, start: usize) {
         if self.open.len() >= MARKDOWN_DEPTH_MAX {
             self.flattened = self.flattened.saturating_add(1);
@@ -120,12 +127,13 @@ impl Builder<'_> {
                 self.column = self.column.saturating_add(1);
                 Tag::Cell { head: self.in_head, align }
             }
-            // Everything else is switched off in the parser's options.
+            // All other elements are disabled in the parser's options.
             _ => Tag::Paragraph,
         };
         self.open.push(Open { tag, start, children: Vec::new() });
     }
 
+    /// Ends an element.
     fn end(&mut self, mark: TagEnd, end: usize) {
         if mark == TagEnd::TableHead {
             self.in_head = false;
@@ -141,7 +149,7 @@ impl Builder<'_> {
         let mut children = settle(children, matches!(tag, Tag::CodeBlock(_)));
         match tag {
             Tag::Paragraph => children = stretch(children),
-            // Pieces of code end with their lines, so that each can be laid out alone.
+            // Pieces of code end with a line, so that each can be laid out alone.
             Tag::CodeBlock(_) if children.len() > 1 => {
                 children =
                     children.into_iter().map(|piece| Node::Element(Tag::Stretch, vec![piece])).collect();
@@ -149,13 +157,14 @@ impl Builder<'_> {
             _ => {}
         }
         let tag = match tag {
-            // A column without a name has no header that could be read out.
+            // A column without a name has no header for screen readers.
             Tag::Cell { head: true, align } if children.is_empty() => Tag::Cell { head: false, align },
             tag => tag,
         };
         self.add(Node::Element(tag, children), &(start..end));
     }
 
+    /// Adds a node to the open element, otherwise as a block.
     fn add(&mut self, node: Node, range: &Range<usize>) {
         match self.open.last_mut() {
             Some(open) => open.children.push(node),
@@ -164,12 +173,12 @@ impl Builder<'_> {
     }
 }
 
-/// How far apart the two marks around a formula are looked for, in bytes.
+/// How far from a formula's mark its other mark is searched, in bytes.
 const MATH_BYTES_MAX: usize = 4 << 10;
 
-/// Whether at `at` of `source` stands a bracket of `\(…\)` or `\[…\]`, with its backslash before it: Markdown takes that for an escape,
-/// while models mean mathematics, which cannot be read without it. Square brackets are escaped for other reasons too, so what is
-/// between them has to look like a formula.
+/// Whether the bracket at `at` of `source`, which a backslash precedes, marks a formula as in `\(…\)` or
+/// `\[…\]`. Markdown reads the backslash as an escape, but a formula cannot be read without it. Since square
+/// brackets are escaped for other reasons too, the text between them must look like a formula.
 fn is_math_mark(source: &str, at: usize) -> bool {
     let Some(before) = source.get(..at).and_then(|before| before.strip_suffix('\\')) else { return false };
     let Some(bracket) = source.get(at..).and_then(|rest| rest.chars().next()) else { return false };
@@ -187,17 +196,18 @@ fn is_math_mark(source: &str, at: usize) -> bool {
     }
 }
 
-/// How lines begin that may begin another block: what stands in two blocks is no formula, and a block that is final does not know the
-/// next one.
+/// Beginnings of lines that may begin a block. A formula does not extend over two blocks, and a final block
+/// does not know the next one.
 const BLOCK_STARTS: [&str; 15] =
     ["#", ">", "|", "`", "~", "<", "- ", "* ", "+ ", "---", "***", "___", "===", "1.", "1)"];
 
+/// Whether `line` may begin a block.
 fn begins_block(line: &str) -> bool {
     let line = line.trim_start();
     line.is_empty() || BLOCK_STARTS.iter().any(|start| line.starts_with(start))
 }
 
-/// The lines of `text` up to the first that may begin another block; the first belongs to what stands before it.
+/// The lines of `text` up to the first that may begin a block. The first line belongs to the text before it.
 fn first_block(text: &str) -> &str {
     let mut end = 0_usize;
     for (number, line) in text.split_inclusive('\n').enumerate() {
@@ -209,7 +219,7 @@ fn first_block(text: &str) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// The lines of `text` from the last that may begin a block on.
+/// The last line of `text` that may begin a block, and all lines after it.
 fn last_block(text: &str) -> &str {
     let mut start = text.len();
     for line in text.split_inclusive('\n').rev() {
@@ -221,10 +231,12 @@ fn last_block(text: &str) -> &str {
     text.get(start..).unwrap_or_default()
 }
 
+/// An element with one text.
 fn element(tag: Tag, text: CowStr<'_>) -> Node {
     Node::Element(tag, vec![Node::Text(text.into_string())])
 }
 
+/// The alignment of a column.
 fn align(column: Alignment) -> Align {
     match column {
         Alignment::None | Alignment::Left => Align::Start,
@@ -233,7 +245,7 @@ fn align(column: Alignment) -> Align {
     }
 }
 
-/// The first word after the fence.
+/// The first word after the fence of a code block; empty if there is none.
 fn language(kind: &CodeBlockKind<'_>) -> String {
     let CodeBlockKind::Fenced(words) = kind else { return String::new() };
     words.split([' ', ',', '{']).next().unwrap_or_default().chars().take(40).collect()

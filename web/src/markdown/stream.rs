@@ -1,38 +1,39 @@
-//! Markdown that grows: each block is given out once when it is final, only the rest is parsed again.
+//! Parses a Markdown text that grows. Each block is returned once when it is final; only the rest is parsed
+//! again.
 //!
-//! A block is final when a later block begins on a line that is whole (a table: on two): no text that is still to come can then reach
-//! back into it. The only exception is a link whose definition comes later; for its sake [`Stream::finish`] parses the
-//! whole text once more where it holds definitions.
+//! A block is final when a later block begins on a complete line (a table: on two), since no later text can
+//! change it then. The only exception is a link whose definition follows later: because of it,
+//! [`Stream::finish`] parses the whole text again if that has definitions.
 
 use super::node::{Node, Tag};
 use super::parse::{Block, Definitions, blocks, parse};
 
-/// Bytes before the end of what is final that must not have changed, else the text is another one.
+/// How many bytes before the end of the final part are compared, to notice that the text was replaced.
 const TAIL: usize = 64;
 
-/// How far into a growing text the blocks are final.
+/// The final part of a growing text.
 #[derive(Debug, Default)]
 pub struct Stream {
-    /// Bytes of the text whose blocks were given out.
+    /// The length of the final part, in bytes.
     done: usize,
-    /// The end of those bytes, to notice that a text was replaced.
+    /// The end of the final part.
     tail: String,
     definitions: Definitions,
 }
 
-/// What a page does to follow the text.
+/// What changed since the last call.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Update {
-    /// Whether everything that was given out before is void.
+    /// Whether all blocks that were returned before are invalid.
     pub restart: bool,
-    /// Blocks that are final now; they come before what is pending.
+    /// The blocks that became final; they are before the pending ones.
     pub done: Vec<Node>,
-    /// The rest of the text, as it looks now.
+    /// The blocks of the rest of the text as they are now.
     pub pending: Vec<Node>,
 }
 
 impl Stream {
-    /// Looks at `text`, which begins with what it was at the last call.
+    /// Takes the text, which must begin with that of the last call; otherwise the update restarts.
     pub fn advance(&mut self, text: &str) -> Update {
         let restart = self.was_replaced(text);
         if restart {
@@ -41,7 +42,8 @@ impl Stream {
         let rest = text.get(self.done..).unwrap_or_default();
         let found = blocks(rest, &mut self.definitions);
         let starts: Vec<usize> = found.iter().map(|(_, range)| line_start(rest, range.start)).collect();
-        // The last block whose first line is whole: all before it are final. A table is one by its second line.
+        // All blocks before the last one whose first line is complete are final. A table is complete with its
+        // second line.
         let is_whole = |(start, (block, _)): (&usize, &Block)| {
             let lines = if matches!(block, Node::Element(Tag::Table, _)) { 2 } else { 1 };
             let ends = rest.get(*start..).unwrap_or_default().bytes().filter(|byte| *byte == b'\n');
@@ -57,7 +59,7 @@ impl Stream {
         Update { restart, done, pending }
     }
 
-    /// Looks at `text` for the last time: nothing is pending afterwards.
+    /// Takes the complete text. No block is pending afterwards.
     pub fn finish(&mut self, text: &str) -> Update {
         let mut update = self.advance(text);
         if self.definitions.is_empty() {
@@ -69,6 +71,7 @@ impl Stream {
         update
     }
 
+    /// Makes the first `done` bytes of `text` final.
     fn move_to(&mut self, text: &str, done: usize) {
         self.done = done;
         let before = text.get(..done).unwrap_or_default();
@@ -76,12 +79,14 @@ impl Stream {
         before.get(from..).unwrap_or_default().clone_into(&mut self.tail);
     }
 
+    /// Whether `text` does not begin with the final part.
     fn was_replaced(&self, text: &str) -> bool {
         text.get(..self.done).is_none_or(|before| !before.ends_with(&self.tail))
     }
 }
 
-/// Where the line that holds byte `at` begins: the spaces before a block belong to it. A carriage return alone ends a line too.
+/// The beginning of the line that contains the byte `at`: spaces before a block belong to it. A carriage
+/// return alone ends a line too.
 fn line_start(text: &str, at: usize) -> usize {
     text.get(..at).and_then(|before| before.rfind(['\n', '\r'])).map_or(0, |end| end.saturating_add(1))
 }

@@ -1,5 +1,5 @@
-//! The list of conversations as the hub sends it: the newest of them, then what changes; older ones as far as the reader
-//! pages on.
+//! The list of conversations: the newest ones as the hub sends them, their changes, and older ones that the
+//! reader loads.
 
 use indexmap::IndexMap;
 use model::ConversationId;
@@ -9,10 +9,10 @@ use serde::Deserialize;
 use super::Model;
 use crate::search::encoded;
 
-/// Rows that are asked for at once.
+/// How many older rows are requested at a time.
 const OLDER_ROWS: usize = 500;
 
-/// A page of the list, as `GET /v1/conversations` answers.
+/// A page of the list, from `GET /v1/conversations`.
 #[derive(Deserialize)]
 struct Page {
     conversations: Vec<ConversationRow>,
@@ -20,25 +20,25 @@ struct Page {
 }
 
 impl Model {
-    /// The list, by name; nothing before the hub has sent it.
+    /// The list by conversation; `None` before the hub has sent it.
     pub fn fleet(&self) -> Option<&IndexMap<ConversationId, ConversationRow>> {
         self.has_fleet.then_some(&self.fleet)
     }
 
-    /// How many conversations the hub has in all; never fewer than there are rows.
+    /// The number of conversations at the hub, at least that of the known rows.
     pub fn total(&self) -> u64 {
         self.total.max(self.fleet.len() as u64)
     }
 
-    /// Where the list ends: the time and the name of its last row.
+    /// The end of the list: the time and the id of its last row.
     pub fn fleet_end(&self) -> Option<&(u64, ConversationId)> {
         self.older_than.as_ref()
     }
 
-    /// Takes rows: all that the hub sends, or those that changed.
+    /// Takes rows from the hub: the whole list if `is_full`, otherwise those that changed.
     pub(super) fn take_rows(&mut self, is_full: bool, rows: &mut Vec<ConversationRow>, total: u64) {
         if is_full {
-            // Some may be gone, also of those that were paged to.
+            // The hub may have removed conversations, also older ones that were loaded.
             self.fleet.clear();
             self.older_than = last_of(rows);
             self.tickers.keep_those_of(rows);
@@ -52,19 +52,20 @@ impl Model {
         self.touched.fleet = true;
     }
 
-    /// Where to ask for conversations that are older than all rows; nothing when there are none.
+    /// The path that returns the next older conversations; `None` if there are none.
     pub fn older_path(&self) -> Option<String> {
-        // Not behind the oldest row that is known: one that somebody looked at may be far behind those of the list.
+        // Not the oldest known row: a conversation that the reader opened may be much older than the rest of
+        // the list.
         let (at, conversation) = self.older_than.as_ref()?;
         let after = encoded(&format!("{at}:{conversation}"));
         (self.total > self.fleet.len() as u64)
             .then(|| format!("/v1/conversations?limit={OLDER_ROWS}&after={after}"))
     }
 
-    /// Takes what the hub answered there; false where that is no list. What is known already is newer.
+    /// Takes the hub's answer; false if it cannot be read. Known rows are newer and stay.
     pub fn take_older(&mut self, answer: &str) -> bool {
         let Ok(Page { conversations, total }) = serde_json::from_str(answer) else { return false };
-        // Where there is nothing behind, all are known.
+        // An empty page means that all are known.
         self.older_than = last_of(&conversations);
         self.total = if conversations.is_empty() { self.fleet.len() as u64 } else { total };
         for row in conversations {
@@ -75,7 +76,7 @@ impl Model {
     }
 }
 
-/// The row behind which the hub goes on.
+/// The last of `rows`, after which the hub's next page begins.
 fn last_of(rows: &[ConversationRow]) -> Option<(u64, ConversationId)> {
     let last = rows.iter().max_by_key(|row| (std::cmp::Reverse(row.at), &row.conversation))?;
     Some((last.at, last.conversation.clone()))

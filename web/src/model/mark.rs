@@ -1,19 +1,19 @@
-//! What a reader is told after the link was away: how much came meanwhile, or that the history was sent anew.
+//! The notice after a reconnection: how many events were missed, or that the history was reloaded.
 
 use model::frame::SnapshotReason;
 use model::{ConversationId, Seq};
 
-/// See the head of this file.
+/// A notice about a reconnection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
-    /// So many events were caught up.
+    /// This many missed events have arrived.
     CaughtUp(u64),
-    /// What was there was replaced by the hub's state.
+    /// The content was replaced by the hub's state.
     Reloaded,
 }
 
 impl Mark {
-    /// In words, with the time of day when it was.
+    /// The notice in words; `time` is the time of the day of the reconnection.
     pub fn words(self, time: &str) -> String {
         match self {
             Self::CaughtUp(0) => format!("reconnected {time} · nothing was missed"),
@@ -26,36 +26,37 @@ impl Mark {
     }
 }
 
-/// Since when the link is away, and what came of it.
+/// Follows a lost connection until the notice.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
+    /// The position when the connection was lost.
     away_at: Option<Seq>,
-    /// Whether the hub's answer was that what is here cannot be continued.
+    /// Whether the hub answered that it cannot continue from there.
     is_gap: bool,
     mark: Option<Mark>,
 }
 
 impl Marks {
-    /// The link is gone; `seq` is what was there, nothing where nothing was.
+    /// The connection was lost at `seq`; `None` if nothing was known yet.
     pub(super) fn lose(&mut self, seq: Option<Seq>) {
         self.away_at = self.away_at.or(seq);
     }
 
-    /// The hub answered; `why` it sends a snapshot instead of events.
+    /// The hub answered the subscription. `why` is the reason for a snapshot, if it sends one.
     pub(super) fn answered(&mut self, why: Option<SnapshotReason>) {
         use SnapshotReason::{AheadOfHead, EpochChanged, Requested, TooOld};
         self.is_gap = matches!(why, Some(EpochChanged | TooOld | AheadOfHead | Requested));
     }
 
-    /// Everything there is has come, up to `seq`.
+    /// All events up to `seq` have arrived.
     pub(super) fn live(&mut self, seq: Seq) {
         if let Some(from) = self.away_at.take() {
             self.mark = Some(Mark::CaughtUp(seq.saturating_sub(from)));
         }
     }
 
-    /// The state was replaced; `is_asked` when that was asked for and nothing was said in between. A snapshot that is
-    /// merely shorter than the events is no gap.
+    /// The state was replaced. `is_asked` is whether the page requested that because of a gap. A snapshot
+    /// that is merely shorter than the events is not a gap.
     pub(super) fn replace(&mut self, is_asked: bool) {
         if is_asked || self.is_gap {
             (self.away_at, self.is_gap) = (None, false);
@@ -63,21 +64,21 @@ impl Marks {
         }
     }
 
-    /// What is to be told, once.
+    /// Takes the notice.
     pub(super) fn take(&mut self) -> Option<Mark> {
         self.mark.take()
     }
 }
 
-/// Most of them that are kept, of all conversations.
+/// The most notices that are kept, over all conversations.
 const KEPT_MAX: usize = 20;
 
-/// What was told of the link's return, and in which conversation.
+/// The notices that were shown, each with its conversation.
 #[derive(Debug, Default)]
 pub(super) struct Marked(Vec<(Option<ConversationId>, String)>);
 
 impl Marked {
-    /// Keeps one more; the oldest makes room.
+    /// Keeps a notice; the oldest is dropped if there are too many.
     pub(super) fn keep(&mut self, conversation: Option<&ConversationId>, words: String) {
         if self.0.len() >= KEPT_MAX {
             self.0.remove(0);
@@ -85,7 +86,7 @@ impl Marked {
         self.0.push((conversation.cloned(), words));
     }
 
-    /// Those of a conversation, the newest first.
+    /// The notices of a conversation, the newest first.
     pub(super) fn of(&self, conversation: Option<&ConversationId>) -> Vec<&str> {
         let its = self.0.iter().rev().filter(|(of, _)| of.as_ref() == conversation);
         its.map(|(_, words)| words.as_str()).collect()

@@ -1,4 +1,4 @@
-//! A recording in the place of a conversation: the reader's own file, decoded elsewhere in the browser, folded here.
+//! A recording in place of a conversation: a file of the reader, decoded in the browser and folded here.
 
 use model::Envelope;
 use model::frame::ClientFrame;
@@ -7,7 +7,7 @@ use model::recording::DecodedRecording;
 use super::Model;
 
 impl Model {
-    /// Looks at a recording of which nothing is read yet; the frames to send, if the socket is up.
+    /// Opens an empty recording. Returns the frames to send if the socket is open.
     pub fn open_recording(&mut self) -> Vec<ClientFrame> {
         let frames = self.leave();
         self.recording = Some(DecodedRecording::default());
@@ -15,13 +15,13 @@ impl Model {
         frames
     }
 
-    /// Takes the next events of the recording, one a line.
+    /// Takes the next events of the recording, as JSON lines.
     pub fn read(&mut self, lines: &str) {
         self.keep_told(lines);
         let is_shown = self.replay().is_none();
         let (changes, until) = (&mut self.touched.changes, &mut self.told_until);
         if let Some(recording) = &mut self.recording {
-            // The decoder writes nothing but events.
+            // The decoder produces events only.
             let envelopes = lines.lines().filter_map(|line| Envelope::parse(line).ok());
             let envelopes = envelopes.inspect(|envelope| {
                 *until = (*until).max(envelope.at).max(envelope.producer_at.unwrap_or(0));
@@ -34,12 +34,12 @@ impl Model {
         }
     }
 
-    /// The recording is read to its end.
+    /// Ends the recording.
     pub fn read_all(&mut self) {
         self.is_reading = false;
         if let Some(recording) = &mut self.recording {
             recording.end(&mut |_change| {});
-            // Times may be gone from anywhere in it.
+            // The end may remove times anywhere in the view.
             self.touched.replaced = true;
         }
     }

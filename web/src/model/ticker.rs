@@ -1,5 +1,5 @@
-//! What each conversation did last, in a few lines: made of the list's own rows, so that a wall of conversations costs no
-//! subscription more.
+//! The newest lines of each conversation, taken from the rows of the list, so that the wall needs no further
+//! subscriptions.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -10,12 +10,12 @@ use model::frame::ConversationRow;
 use crate::fleet;
 use crate::wall::LINES;
 
-/// See the head of this file.
+/// The newest lines by conversation.
 #[derive(Debug, Default)]
 pub(super) struct Tickers(IndexMap<ConversationId, VecDeque<String>>);
 
 impl Tickers {
-    /// Takes a row as it came.
+    /// Adds the activity of a row, unless it is the same as the last line.
     pub(super) fn take(&mut self, row: &ConversationRow) {
         let line = fleet::activity(row);
         let lines = self.0.entry(row.conversation.clone()).or_default();
@@ -28,7 +28,7 @@ impl Tickers {
         lines.push_back(line);
     }
 
-    /// Forgets what is not among `rows`.
+    /// Forgets all conversations that are not among `rows`.
     pub(super) fn keep_those_of(&mut self, rows: &[ConversationRow]) {
         let there: HashSet<&ConversationId> = rows.iter().map(|row| &row.conversation).collect();
         self.0.retain(|conversation, _| there.contains(conversation));

@@ -1,4 +1,4 @@
-//! The events of a conversation as text, with where each one stands and when it happened.
+//! The events of a conversation as text, with the place and the time of each.
 
 use std::ops::Range;
 
@@ -10,32 +10,33 @@ use model::{Envelope, Seq, View};
 
 use super::kept::Checkpoints;
 
-/// Most bytes of events that a replay holds; what comes after cannot be replayed.
+/// The most bytes of events that a replay holds; later events cannot be replayed.
 pub const LOG_BYTES_MAX: usize = 64 << 20;
 
-/// Most events that a replay holds.
+/// The most events that a replay holds.
 pub const EVENTS_MAX: usize = 400_000;
 
-/// Between two events of a recording that has no times, in milliseconds of the player.
+/// The time between two events of a recording without times, in milliseconds of the player.
 const UNTIMED_MS: u64 = 50;
 
-/// An event on the replay's line of time.
+/// An event on the time line of the replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
     /// Its number in the log.
     pub seq: Seq,
-    /// When it happened, by the hub; 0 where nobody said. Never before the event in front of it.
+    /// The hub's time in milliseconds since 1970, never before that of the preceding event; 0 if unknown.
     pub at: u64,
     /// Whether a step begins or ends with it.
     pub is_step: bool,
-    /// The same as it was said: clocks may go back.
+    /// The time as logged: clocks may go back.
     said: u64,
+    /// The page that contains its text, and the byte range in it.
     page: u32,
     from: u32,
     to: u32,
 }
 
-/// See the head of this file.
+/// The events of a conversation.
 #[derive(Debug, Default)]
 pub struct History {
     pages: Vec<String>,
@@ -44,7 +45,7 @@ pub struct History {
     is_cut: bool,
     tip: View,
     checkpoints: Checkpoints,
-    /// Numbers the events of a recording, if this is one.
+    /// Numbers the events, if this is a recording.
     clock: Option<RecordingClock>,
 }
 
@@ -54,17 +55,17 @@ impl History {
         self.marks.len()
     }
 
-    /// Whether none is.
+    /// Whether no event is known.
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty()
     }
 
-    /// The last seq that is known.
+    /// The newest known seq.
     pub fn seq(&self) -> Seq {
         self.marks.last().map_or(0, |mark| mark.seq)
     }
 
-    /// Whether there is more than a replay holds.
+    /// Whether there are more events than a replay holds.
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
@@ -74,18 +75,18 @@ impl History {
         self.marks.last().is_some_and(|mark| mark.at > 0)
     }
 
-    /// When the event with the number `number`, from 0, happens in the player's time.
+    /// The time of the event `number`, counted from 0, in milliseconds of the player.
     pub fn time(&self, number: usize) -> Option<u64> {
         let mark = self.marks.get(number)?;
         Some(if self.is_timed() { mark.at } else { (number as u64).saturating_mul(UNTIMED_MS) })
     }
 
-    /// When the last one happens.
+    /// The time of the last event.
     pub fn end(&self) -> Option<u64> {
         self.len().checked_sub(1).and_then(|last| self.time(last))
     }
 
-    /// How many have happened at `time`.
+    /// How many events have happened at `time`.
     pub fn count_until(&self, time: u64) -> usize {
         if self.is_timed() {
             self.marks.partition_point(|mark| mark.at <= time)
@@ -95,19 +96,21 @@ impl History {
         }
     }
 
-    /// The next moment after `at` events at which a step begins or ends; the last moment where there is none.
+    /// The number of events at the next moment after `at` events at which a step begins or ends; all if there
+    /// is none.
     pub fn step_after(&self, at: usize) -> usize {
         let more = self.marks.iter().skip(at).position(|mark| mark.is_step);
         more.map_or(self.len(), |more| at.saturating_add(more).saturating_add(1))
     }
 
-    /// The last such moment before `at` events.
+    /// The number of events at the last such moment before `at` events.
     pub fn step_before(&self, at: usize) -> usize {
         let before = self.marks.get(..at.saturating_sub(1)).unwrap_or_default();
         before.iter().rposition(|mark| mark.is_step).map_or(1, |found| found.saturating_add(1))
     }
 
-    /// Takes the next events of the hub's log, one a line. What is known already and what has no seq is left out.
+    /// Takes the next events of the hub's log, as JSON lines. Known events and those without a seq are
+    /// ignored.
     pub fn take_logged(&mut self, lines: &str) {
         let envelopes = lines.lines().filter_map(|line| Some((line, Envelope::parse(line).ok()?)));
         let mut page = Page::default();
@@ -119,7 +122,7 @@ impl History {
         self.pages.push(page.text);
     }
 
-    /// Takes the next events of a recording as its decoder made them, one a line: they are numbered and completed here.
+    /// Takes the next events of a decoded recording, as JSON lines; they are numbered and completed here.
     pub fn take_told(&mut self, lines: &str) {
         let mut clock = self.clock.take().unwrap_or_default();
         let mut page = Page::default();
@@ -135,7 +138,7 @@ impl History {
         self.pages.push(page.text);
     }
 
-    /// Adds an event to `page`, which becomes the next one; false when there is no room for it.
+    /// Adds an event to `page`, which becomes the next page. False if there is no room.
     fn add(&mut self, page: &mut Page, line: &str, envelope: &Envelope) -> bool {
         let bytes = self.bytes.saturating_add(line.len());
         let place = (u32::try_from(self.pages.len()), u32::try_from(page.text.len()));
@@ -161,24 +164,25 @@ impl History {
         true
     }
 
+    /// Notes that there is no room for more events. Returns false.
     fn cut(&mut self) -> bool {
         self.is_cut = true;
         false
     }
 
-    /// The newest view that is kept of at most `events` events, and how many it has.
+    /// The newest kept view of at most `events` events, and how many it contains.
     pub(super) fn nearest(&self, events: usize) -> (usize, Option<&View>) {
         self.checkpoints.nearest(events)
     }
 
-    /// Folds the events with the numbers `range` onto `view`.
+    /// Folds the events `range`, counted from 0, into `view`.
     pub(super) fn fold(&self, view: &mut View, range: Range<usize>, changed: &mut dyn FnMut(ViewChange)) {
         for mark in self.marks.get(range).unwrap_or_default() {
             let page = self.pages.get(mark.page as usize);
             let line = page.and_then(|page| page.get(mark.from as usize..mark.to as usize));
             let Some(mut envelope) = line.and_then(|line| Envelope::parse(line).ok()) else { continue };
             if self.clock.is_some() {
-                // As it was when it was taken: what is missing follows from the view alone.
+                // An event is completed from the view, as when it was added.
                 (envelope.seq, envelope.at) = (mark.seq, mark.said);
                 complete(view, &mut envelope.event);
             }
@@ -187,13 +191,13 @@ impl History {
     }
 }
 
-/// Events that came together.
+/// The text of events that arrived together.
 #[derive(Default)]
 struct Page {
     text: String,
 }
 
-/// One event onto the view. Where it has no time, nothing is said about how long a call took but what the publisher says.
+/// Folds an event. A call without times gets no duration, except for one that the publisher reports.
 fn step(view: &mut View, envelope: &Envelope, changed: &mut dyn FnMut(ViewChange)) {
     let mut untimed = None;
     fold(view, envelope, &mut |change| {
@@ -210,7 +214,7 @@ fn step(view: &mut View, envelope: &Envelope, changed: &mut dyn FnMut(ViewChange
     }
 }
 
-/// Whether a step begins or ends with such an event.
+/// Whether a step begins or ends with an event of this kind.
 fn is_step(kind: &Kind) -> bool {
     matches!(
         kind,

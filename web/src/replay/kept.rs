@@ -1,18 +1,18 @@
-//! Views on the way, so that any moment is a short way from one of them. Bounded: where they are too many or too large,
-//! every other one goes.
+//! Kept views of a replay, so that every moment is near one of them. If they are too many or too large, every
+//! other one is dropped.
 
 use model::View;
 
-/// Between two of them, in events, to begin with.
+/// The distance of two kept views at first, in events.
 const SPACING: usize = 1_000;
 
-/// Most of them.
+/// The most kept views.
 const KEPT_MAX: usize = 64;
 
-/// Most bytes of them all together, as their events count.
+/// The most bytes of all kept views, measured by their events.
 const KEPT_BYTES_MAX: usize = 64 << 20;
 
-/// A view after so many events, and how many bytes those were.
+/// A view, how many events it contains, and their length in bytes.
 #[derive(Debug)]
 struct Kept {
     events: usize,
@@ -20,9 +20,10 @@ struct Kept {
     view: View,
 }
 
-/// See the head of this file.
+/// The kept views.
 #[derive(Debug)]
 pub(super) struct Checkpoints {
+    /// The distance of two kept views, in events.
     spacing: usize,
     kept: Vec<Kept>,
 }
@@ -34,7 +35,7 @@ impl Default for Checkpoints {
 }
 
 impl Checkpoints {
-    /// `view` is what `events` events of `bytes` bytes have made.
+    /// Keeps `view` if it is due. It contains `events` events of `bytes` bytes.
     pub(super) fn pass(&mut self, events: usize, bytes: usize, view: &View) {
         if !events.is_multiple_of(self.spacing) {
             return;
@@ -51,13 +52,13 @@ impl Checkpoints {
         }
     }
 
-    /// The newest view of at most `events` events, and how many it has.
+    /// The newest kept view of at most `events` events, and how many it contains.
     pub(super) fn nearest(&self, events: usize) -> (usize, Option<&View>) {
         let found = self.kept.iter().rev().find(|kept| kept.events <= events);
         found.map_or((0, None), |kept| (kept.events, Some(&kept.view)))
     }
 
-    /// How many bytes their events count.
+    /// The bytes of all kept views.
     fn bytes(&self) -> usize {
         self.kept.iter().map(|kept| kept.bytes).sum()
     }

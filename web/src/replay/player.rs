@@ -1,23 +1,25 @@
-//! The clock of a replay: how fast the past goes by, and what of it is skipped.
+//! The clock of a replay: its speed, and the pauses that it skips.
 
 use super::history::History;
 
-/// The speeds, in quarters of the real one.
+/// The speeds, in quarters of real time.
 pub const SPEEDS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 256];
 
-/// Without an event for longer than this the rest is skipped, in milliseconds of the past.
+/// The longest pause that is played, in milliseconds of the past; the rest of it is skipped.
 const IDLE_MS: u64 = 2_000;
 
-/// See the head of this file.
+/// The clock of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Player {
-    /// Whether it goes on by itself.
+    /// Whether time advances.
     pub is_playing: bool,
-    /// Whether time in which nothing happens is skipped.
+    /// Whether pauses are skipped.
     pub skips_idle: bool,
+    /// The speed, in quarters of real time.
     quarters: u32,
+    /// The time of the past, in milliseconds.
     clock: u64,
-    /// Quarters of a millisecond that are not on the clock yet.
+    /// Quarters of a millisecond that are not in `clock` yet.
     rest: u64,
 }
 
@@ -28,21 +30,22 @@ impl Default for Player {
 }
 
 impl Player {
-    /// When it is, in the time of the past.
+    /// The time of the past, in milliseconds.
     pub fn clock(&self) -> u64 {
         self.clock
     }
 
+    /// Sets the time of the past.
     pub(super) fn set_clock(&mut self, clock: u64) {
         (self.clock, self.rest) = (clock, 0);
     }
 
-    /// How fast, in quarters of the real speed.
+    /// The speed in quarters of real time.
     pub fn quarters(&self) -> u32 {
         self.quarters
     }
 
-    /// How fast, as it is written: `0.25×`, `4×`.
+    /// The speed as it is shown: `0.25×`, `4×`.
     pub fn speed(&self) -> String {
         match self.quarters {
             1 => "0.25×".to_owned(),
@@ -51,14 +54,15 @@ impl Player {
         }
     }
 
-    /// The next speed, or the one before it.
+    /// Changes the speed by `by` steps of [`SPEEDS`].
     pub fn change_speed(&mut self, by: isize) {
         let now = SPEEDS.iter().position(|speed| *speed == self.quarters).unwrap_or(2);
         let next = now.saturating_add_signed(by).min(SPEEDS.len().saturating_sub(1));
         self.quarters = SPEEDS.get(next).copied().unwrap_or(4);
     }
 
-    /// Lets `elapsed_ms` of the reader's time pass, when `at` events of `history` have happened; how many have then.
+    /// Advances by `elapsed_ms` of the reader's time after `at` events of `history`. Returns how many have
+    /// happened then.
     pub fn advance(&mut self, elapsed_ms: u64, history: &History, at: usize) -> usize {
         if !self.is_playing {
             return at;
@@ -77,7 +81,7 @@ impl Player {
             }
             next = next.saturating_add(1);
         }
-        // Nothing is known of what comes after the last event.
+        // Time ends with the last known event.
         if next >= history.len() {
             self.clock = self.clock.min(history.end().unwrap_or(self.clock));
         }

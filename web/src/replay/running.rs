@@ -1,49 +1,49 @@
-//! How a replay is run: what the reader waits for, whether events are being read, and when the next step is due. Pure: the time of the
-//! browser comes as an argument.
+//! The state of a running replay: what the reader requested, whether events are being read, and when the next
+//! step is due. The caller passes the time.
 
 use std::mem;
 
-/// The longest time that one step lets pass, in milliseconds: a page that was hidden does not catch up on what it did not show.
+/// The longest time that one step advances, in milliseconds: a page that was hidden does not catch up.
 pub const STEP_MAX_MS: u64 = 500;
 
-/// What the reader wants to see as soon as it is read.
+/// The moment that is shown as soon as it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// The beginning, from which the replay plays.
+    /// The beginning; the replay plays from there.
     Start,
     /// The moment at this time, in milliseconds since 1970.
     At(u64),
-    /// The moment after the event with this number; the first has the number 1.
+    /// The moment after the event with this number, counted from 1.
     Event(usize),
 }
 
-/// What is to be done when everything that is known has been played.
+/// What to do when all known events were played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterEnd {
-    /// Nothing: events are being read, or the replay does not play.
+    /// Nothing: events are being read, or the replay is paused.
     Stay,
-    /// Events came that are not read yet.
+    /// Read the events that were added since.
     ReadOn,
-    /// The replay has reached the present, where a run goes on.
+    /// Return to the present, where a run is active.
     Present,
-    /// The replay pauses.
+    /// Pause.
     Pause,
 }
 
-/// How the past and the present stand to each other at the end of what is known.
+/// The state of the replay and of the present at the last known event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct End {
     /// Whether the replay plays.
     pub is_playing: bool,
-    /// Events that came since the last one that is known.
+    /// How many events were added after the last known one.
     pub behind: u64,
-    /// Whether there is more than a replay holds.
+    /// Whether there are more events than a replay holds.
     pub is_cut: bool,
-    /// Whether a run goes on in the present.
+    /// Whether a run is active in the present.
     pub is_running: bool,
 }
 
-/// A replay as it is run.
+/// The state of a running replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Running {
     serial: u32,
@@ -55,12 +55,12 @@ pub struct Running {
 }
 
 impl Running {
-    /// Begins or ends a replay. What was asked for under an older serial number comes too late.
+    /// Begins or ends a replay. Requests under an older serial number become void.
     pub fn restart(&mut self) {
         *self = Self { serial: self.serial.wrapping_add(1), ..Self::default() };
     }
 
-    /// Whether `serial` is the number of this replay.
+    /// Whether `serial` is the number of the current replay.
     pub fn is_current(&self, serial: u32) -> bool {
         self.serial == serial
     }
@@ -70,32 +70,33 @@ impl Running {
         self.is_reading
     }
 
-    /// Asks for `wanted` in the place of whatever was wanted before.
+    /// Requests a moment, in place of an earlier request.
     pub fn want(&mut self, wanted: Wanted) {
         self.wanted = Some(wanted);
     }
 
-    /// The reader holds the slider after the event with the number `to`: time stands still until [`Self::release`].
+    /// The reader holds the slider at the event `to`, counted from 1. Time stops until [`Self::release`].
     pub fn hold_at(&mut self, to: usize) {
         (self.wanted, self.is_held) = (Some(Wanted::Event(to)), true);
     }
 
-    /// The reader lets the slider go; false where it was not held.
+    /// The reader releases the slider. Returns whether it was held.
     pub fn release(&mut self) -> bool {
         mem::take(&mut self.is_held)
     }
 
-    /// Begins to read; the serial number under which it is read, none where events are being read already.
+    /// Begins to read events. Returns the serial number of the replay; `None` if events are being read
+    /// already.
     pub fn begin_reading(&mut self) -> Option<u32> {
         (!mem::replace(&mut self.is_reading, true)).then_some(self.serial)
     }
 
-    /// Everything is read, or no more can be.
+    /// Ends reading, after all events or after a failure.
     pub fn end_reading(&mut self) {
         self.is_reading = false;
     }
 
-    /// Takes what the reader wants, if it can be shown now that `len` events are known, the last of them at the time `end`.
+    /// Takes the requested moment if it can be shown: `len` events are known, the last one at `end`.
     pub fn take_wanted(&mut self, len: usize, end: u64) -> Option<Wanted> {
         let is_there = match self.wanted? {
             _ if len == 0 => false,
@@ -106,8 +107,8 @@ impl Running {
         if is_there { self.wanted.take() } else { None }
     }
 
-    /// Begins to wait for the next step at the time `now`, in milliseconds; the serial number of the replay. None where a step is
-    /// waited for already or the reader holds the slider.
+    /// Begins to wait for the next step at `now`, in milliseconds. Returns the serial number of the replay;
+    /// `None` if a step is awaited already or the slider is held.
     pub fn begin_step(&mut self, now: u64) -> Option<u32> {
         if self.is_stepping || self.is_held {
             return None;
@@ -116,8 +117,8 @@ impl Running {
         Some(self.serial)
     }
 
-    /// Takes the step that was begun under `serial`; how long it lets pass, in milliseconds, at most [`STEP_MAX_MS`]. None where
-    /// another replay has begun or the reader holds the slider.
+    /// Takes the step that was begun under `serial`. Returns by how many milliseconds it advances, at most
+    /// [`STEP_MAX_MS`]; `None` if another replay has begun or the slider is held.
     pub fn end_step(&mut self, serial: u32, now: u64) -> Option<u64> {
         if self.serial != serial {
             return None;
@@ -126,7 +127,7 @@ impl Running {
         (!self.is_held).then(|| now.saturating_sub(self.stepped_at).min(STEP_MAX_MS))
     }
 
-    /// What is to be done at the end of what is known.
+    /// What to do at the last known event.
     pub fn after_end(&self, end: End) -> AfterEnd {
         if self.is_reading || !end.is_playing {
             AfterEnd::Stay

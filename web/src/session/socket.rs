@@ -1,4 +1,4 @@
-//! The only user of the browser's WebSocket.
+//! The browser's WebSocket; nothing else uses it.
 
 use model::frame::SUBPROTOCOL;
 use wasm_bindgen::JsCast;
@@ -7,22 +7,22 @@ use web_sys::{CloseEvent, Event, MessageEvent, WebSocket};
 
 use crate::browser;
 
-/// What a socket says.
+/// An event of a socket.
 pub(super) enum Word {
-    /// It is open.
+    /// The socket was opened.
     Open,
-    /// A frame came.
+    /// A frame arrived.
     Text(String),
-    /// It is closed, or never opened.
+    /// The socket was closed, or could not be opened.
     Closed {
         /// The close code.
         code: u16,
-        /// The reason, where the hub gave one.
+        /// The reason in the close frame; may be empty.
         reason: String,
     },
 }
 
-/// A socket. Dropping it closes it and silences it.
+/// A socket. Dropping it closes it, and its events are no longer reported.
 pub(super) struct Socket {
     inner: WebSocket,
     _open: Closure<dyn FnMut(Event)>,
@@ -31,7 +31,7 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Opens a socket to the hub that the page came from; nothing when the browser refuses to.
+    /// Opens a socket to the hub from which the page was loaded. `None` if the browser refuses.
     pub(super) fn open(hear: impl Fn(Word) + Clone + 'static) -> Option<Self> {
         let url = browser::origin().replacen("http", "ws", 1);
         let socket = WebSocket::new_with_str(&format!("{url}/v1/ws"), SUBPROTOCOL).ok()?;
@@ -52,7 +52,8 @@ impl Socket {
         Some(Self { inner: socket, _open: open, _message: message, _close: close })
     }
 
-    /// Sends a frame. What cannot be sent is lost with the socket, whose end is told by [`Word::Closed`].
+    /// Sends a frame. A frame that cannot be sent is lost with the socket, whose end is reported with
+    /// [`Word::Closed`].
     pub(super) fn send(&self, text: &str) {
         drop(self.inner.send_with_str(text));
     }

@@ -1,4 +1,4 @@
-//! Commands that readers give: to the agents of the hub, and about conversations.
+//! Commands of the reader to agents of the hub and about conversations.
 
 use leptos::prelude::*;
 use model::command::CommandAction;
@@ -13,19 +13,19 @@ use crate::link::Status;
 use crate::route;
 
 impl Store {
-    /// Asks the hub which agents it has.
+    /// Asks the hub for its agents.
     pub(super) fn ask_agents(self) {
         if self.reading.is_bare {
             return;
         }
         leptos::task::spawn_local(async move {
-            // A hub that is away for a moment keeps its agents.
+            // If the hub cannot be reached for a moment, the known agents stay.
             let Ok(answer) = browser::fetch_text("/v1/agents").await else { return };
             self.control.set_agents(control::agents(&answer));
         });
     }
 
-    /// Whether commands can be given: this is the present of a conversation of the hub. Tracks what it depends on.
+    /// Whether commands can be given: the page shows the present of a conversation of the hub. Tracks that.
     pub(crate) fn is_present(self) -> bool {
         !self.reading.is_bare
             && !self.reading.is_beside
@@ -33,25 +33,26 @@ impl Store {
             && self.reading.recording.with(Option::is_none)
     }
 
-    /// Whether the hub's agents can be commanded.
+    /// Whether agents of the hub can be commanded. Tracks that.
     pub(crate) fn has_agents(self) -> bool {
         self.is_present() && self.control.has_agents()
     }
 
-    /// Gives a command about the conversation that is looked at.
+    /// Gives a command about the open conversation.
     pub(crate) fn command(self, at: At, deed: CommandAction) {
         if let Some(conversation) = self.reading.conversation.get_untracked() {
             self.command_in(conversation, at, deed);
         }
     }
 
+    /// Gives a command about `conversation`.
     fn command_in(self, conversation: ConversationId, at: At, deed: CommandAction) {
         let id = format!("{:x}-{:x}", browser::now_ms(), browser::random());
         let frame = self.reading.view(|view| self.control.give(at, conversation, &id, deed, view));
         self.link.send(frame.into_iter().collect());
     }
 
-    /// Says something to an agent; where no conversation is open, in a new one.
+    /// Sends a message to an agent, in a new conversation if none is open.
     pub(crate) fn say(self, agent: &str, text: &str) {
         let open = self.reading.conversation.get_untracked();
         let Some(conversation) = open.clone().or_else(|| control::name_for(text, browser::random())) else {
@@ -67,7 +68,7 @@ impl Store {
         self.reading.follow();
     }
 
-    /// The agent that is to answer here.
+    /// The agent that is to answer in the open conversation. Tracks that.
     pub(crate) fn answers(self) -> Option<String> {
         self.control.track_choice();
         self.reading.track_items();
@@ -81,7 +82,7 @@ impl Store {
         })
     }
 
-    /// Chooses the agent that is to answer here.
+    /// Chooses the agent that is to answer in the open conversation; without one, in new conversations.
     pub(crate) fn choose_agent(self, agent: &str) {
         match self.reading.conversation.get_untracked() {
             Some(conversation) => browser::keep_setting(&format!("agent.{conversation}"), agent),
@@ -90,7 +91,7 @@ impl Store {
         self.control.choose();
     }
 
-    /// The run of an agent of this hub that goes on here.
+    /// The active run of an agent of this hub in the open conversation. Tracks that.
     pub(crate) fn going(self) -> Option<RunId> {
         self.reading.running.track();
         self.reading.track_items();
@@ -102,7 +103,7 @@ impl Store {
         going.filter(|_| is_here)
     }
 
-    /// Stops what goes on.
+    /// Stops the active run.
     pub(crate) fn stop(self) {
         match untrack(|| self.going()) {
             Some(run) => self.stop_run(&run),
@@ -115,14 +116,15 @@ impl Store {
         self.command(At::Run(run.clone()), CommandAction::Stop { run: Some(run.clone()) });
     }
 
-    /// Whether the run is one that can be commanded. Tracks the agents.
+    /// Whether a run is that of an agent of this hub, so that it takes commands. Tracks the agents.
     pub(crate) fn is_ours(self, run: &RunId) -> bool {
         self.control.agents.with(|agents| {
             self.reading.view(|view| view.runs.get(run).is_some_and(|run| control::is_ours(run, agents)))
         })
     }
 
-    /// Whether the run broke off and can go on: the newest, of an agent of this hub, unless its failure is permanent.
+    /// Whether a run broke off and can be resumed: it must be the newest, of an agent of this hub, and its
+    /// failure not permanent.
     pub(crate) fn can_go_on(self, id: &RunId) -> bool {
         use model::event::ErrorFact;
         use model::event::RunStatus::{Cancelled, Error, Interrupted};
@@ -136,33 +138,33 @@ impl Store {
         can && self.has_agents() && self.reading.view(|view| view.runs.keys().next_back() == Some(id))
     }
 
-    /// Lets a run go on that broke off.
+    /// Resumes a run that broke off.
     pub(crate) fn go_on(self, run: &RunId) {
         self.command(At::Run(run.clone()), CommandAction::Retry { run: Some(run.clone()) });
     }
 
-    /// Shows no conversation until there is a picture of one.
+    /// Shows nothing until [`show_picture`](Self::show_picture).
     pub(crate) fn show_nothing(self) {
         self.reading.model.update_value(|model| drop(model.open(None)));
         self.reading.seq.set(0);
         self.ask_painting();
     }
 
-    /// Shows a picture of another conversation.
+    /// Shows a snapshot of a conversation, which does not change.
     pub(crate) fn show_picture(self, conversation: ConversationId, view: model::View) {
         self.reading.model.update_value(|model| model.picture(conversation, view));
         self.link.status.set(Status::Up);
         self.ask_painting();
     }
 
-    /// Makes a conversation of what was said up to the end of the turn that begins with `message`.
+    /// Forks the conversation after the turn that begins with `message`.
     pub(crate) fn fork_after(self, message: &MessageId) {
         let before = self.reading.view(|view| control::turn_after(view, message));
         let deed = CommandAction::Fork { at: None, before, into: None, agent: None, text: None };
         self.command(At::Message(message.clone()), deed);
     }
 
-    /// Makes a conversation of what was said before `message`, in which `text` is said instead.
+    /// Forks the conversation before `message`, and sends `text` in its place.
     pub(crate) fn say_instead(self, message: &MessageId, agent: &str, text: &str) {
         let deed = CommandAction::Fork {
             at: None,
@@ -174,7 +176,7 @@ impl Store {
         self.command(At::Message(message.clone()), deed);
     }
 
-    /// Takes the hub's answer to a command. A fork is gone to.
+    /// Takes the hub's answer to a command. The page navigates to a new fork.
     pub(super) fn hear_answer(self, frame: &ServerFrame) {
         let Some((came, trouble)) = self.control.hear(frame) else { return };
         match came {

@@ -1,4 +1,4 @@
-//! Two conversations beside each other: going there, and back.
+//! The comparison of two conversations: opening and closing it.
 
 use leptos::prelude::*;
 use model::ConversationId;
@@ -7,20 +7,20 @@ use super::Store;
 use crate::browser;
 use crate::route::{self, Looks};
 
-/// The address at which `other` stands beside `own`.
+/// The address of `own` with `other` beside it.
 pub(crate) fn compare_link(own: &ConversationId, other: &ConversationId) -> String {
     route::link(own, &Looks { compare: Some(other.clone()), ..Looks::default() })
 }
 
 impl Store {
-    /// Goes to this conversation beside `other`.
+    /// Shows `other` beside the open conversation.
     pub(crate) fn compare_with(self, other: &ConversationId) {
         if let Some(own) = self.reading.conversation.get_untracked() {
             browser::follow_link(&compare_link(&own, other));
         }
     }
 
-    /// Goes to this conversation alone.
+    /// Shows the open conversation alone.
     pub(crate) fn end_compare(self) {
         if let Some(own) = self.reading.conversation.get_untracked() {
             browser::follow_link(&route::path_of(&own));

@@ -1,8 +1,9 @@
-//! The store of control: what was commanded and not answered yet, the agents that can be commanded, and what is being written for them.
+//! The store of control: commands without an answer, the agents that take commands, and drafts for them.
 //!
-//! Written by components (drafts, forms, choices) and by whoever routes frames (answers, agents). It knows nothing of the link, of what
-//! is read, of panels and replays: frames to send are given back, and views come in as arguments. What it decides is in
-//! [`crate::control`] and [`crate::forms`], without a browser.
+//! It is written by components (drafts, forms, choices) and by [`super::Store`], which routes frames to it
+//! (answers, agents). It does not know the connection, the content, panels and replays: it returns frames to
+//! send, and gets views as arguments. The rules are in [`crate::control`] and [`crate::forms`], which do not
+//! use the browser.
 
 use leptos::prelude::*;
 use model::command::CommandAction;
@@ -14,25 +15,26 @@ use crate::control::{Agent, At, Came, Control};
 use crate::forms::{Form, Forms};
 use crate::latency::CallKey;
 
-/// A handle; copies are the same store.
+/// A handle; all copies refer to the same store.
 #[derive(Clone, Copy)]
 pub(crate) struct ControlStore {
     control: StoredValue<Control, LocalStorage>,
-    /// Told when `control` changes.
+    /// Notified when `control` changes.
     changed: Trigger,
-    /// What is written about calls that wait for consent.
+    /// The forms of calls that wait for consent.
     forms: RwSignal<Forms>,
-    /// Told when another agent is chosen to answer.
+    /// Notified when another agent is chosen.
     chosen: Trigger,
-    /// The agents of the hub that can be asked.
+    /// The agents of the hub.
     pub(crate) agents: RwSignal<Vec<Agent>>,
-    /// Whether the page is where a conversation begins.
+    /// Whether the page shows a new conversation.
     pub(crate) fresh: RwSignal<bool>,
-    /// The message that is asked otherwise.
+    /// The message that the reader edits, to run it again in a fork.
     pub(crate) editing: RwSignal<Option<MessageId>>,
 }
 
 impl ControlStore {
+    /// A store without commands and agents.
     pub(super) fn new() -> Self {
         Self {
             control: StoredValue::new_local(Control::default()),
@@ -45,18 +47,18 @@ impl ControlStore {
         }
     }
 
-    /// Reads what was commanded. Tracks it.
+    /// Reads the commands and drafts. Tracks them.
     pub(crate) fn read<T>(self, read: impl FnOnce(&Control) -> T) -> T {
         self.changed.track();
         self.control.with_value(read)
     }
 
-    /// Keeps what is written to the agents of a conversation, without a word to anybody.
+    /// Stores a draft. Does not notify, since the form has the text already.
     pub(crate) fn keep_draft(self, conversation: Option<&ConversationId>, text: &str) {
         self.control.update_value(|control| control.keep_draft(conversation, text));
     }
 
-    /// Notes a command about `conversation`, of which `view` is the state. The frame to send.
+    /// Records a command about `conversation`, whose state is `view`. Returns the frame to send.
     pub(super) fn give(
         self,
         at: At,
@@ -70,7 +72,7 @@ impl ControlStore {
         frame
     }
 
-    /// Takes the hub's answer to a command. What came of it, and what is wrong where something is.
+    /// Takes the hub's answer to a command. Returns the result, and the refusal if there is one.
     pub(super) fn hear(self, frame: &ServerFrame) -> Option<(Came, Option<String>)> {
         let came = self.control.try_update_value(|control| control.take(frame)).flatten()?;
         self.forms.update(|forms| forms.hear(&came));
@@ -79,12 +81,12 @@ impl ControlStore {
         Some((came, trouble))
     }
 
-    /// Commands that were not answered, to be sent on a new socket.
+    /// The frames of commands without an answer, for a new socket.
     pub(super) fn again(self) -> Vec<ClientFrame> {
         self.control.with_value(Control::again)
     }
 
-    /// These are the agents of the hub.
+    /// Replaces the agents of the hub.
     pub(super) fn set_agents(self, agents: Vec<Agent>) {
         if self.agents.with_untracked(|known| *known != agents) {
             self.agents.set(agents);
@@ -96,32 +98,32 @@ impl ControlStore {
         self.agents.with(|agents| !agents.is_empty())
     }
 
-    /// Another agent was chosen.
+    /// Notes that another agent was chosen.
     pub(super) fn choose(self) {
         self.chosen.notify();
     }
 
-    /// Tracks which agent is chosen.
+    /// Tracks the chosen agent.
     pub(super) fn track_choice(self) {
         self.chosen.track();
     }
 
-    /// What is written about a call in the conversation `here`. Tracks it.
+    /// The form of a call in the conversation `here`. Tracks it.
     pub(super) fn form(self, here: Option<&ConversationId>, call: &CallKey) -> Form {
         self.forms.with(|forms| forms.get(here, call))
     }
 
-    /// Writes something about a call.
+    /// Replaces the form of a call.
     pub(super) fn write_form(self, here: Option<&ConversationId>, call: &CallKey, form: Form) {
         self.forms.update(|forms| forms.set(here, call, form));
     }
 
-    /// Whether something is written in a run. Tracks it.
+    /// Whether a call of a run has an open form. Tracks the forms.
     pub(super) fn is_written_in(self, here: Option<&ConversationId>, run: &RunId) -> bool {
         self.forms.with(|forms| forms.has(here, run))
     }
 
-    /// What of a run in `view` stays on the page because something is written in it. Tracks it.
+    /// The items of a run in `view` that stay on the page because of an open form. Tracks the forms.
     pub(super) fn kept(self, here: Option<&ConversationId>, run: &RunId, view: &View) -> Vec<Item> {
         let its = view.runs.get(run);
         its.map(|its| self.forms.with(|forms| forms.kept(here, run, its))).unwrap_or_default()

@@ -1,10 +1,11 @@
-//! Copying, and the word about what became of it.
+//! Copying, with an announcement of the result.
 
 use super::Store;
 use crate::browser;
 
 impl Store {
-    /// Copies `text`. Listeners are told `done`, or that the browser did not let the page; `then` hears which.
+    /// Copies `text` and announces `done`, or that the browser refused. `then` is called with whether it
+    /// succeeded.
     pub(crate) fn copy(self, text: &str, done: &'static str, then: impl FnOnce(bool) + 'static) {
         browser::copy(text, move |is_done| {
             self.spoken.set(if is_done { done } else { "Not copied: the browser refused" }.to_owned());

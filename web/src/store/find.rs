@@ -1,4 +1,4 @@
-//! Finding: what is looked for, and bringing a hit before the reader's eyes.
+//! Find: its matcher, and bringing hits into view.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -12,7 +12,8 @@ use crate::dom::{Pattern, highlight};
 use crate::find::{Matcher, Place, Sought, Word};
 
 impl Store {
-    /// What is looked for; nothing where too little is typed, else what is wrong with the pattern. Tracks both.
+    /// The matcher of the query; `None` if the query is too short. The error says what is wrong with the
+    /// pattern. Tracks the query.
     pub(crate) fn matcher(self) -> Result<Option<Box<dyn Matcher>>, String> {
         let query = self.reading.query.get();
         if self.reading.is_pattern.get() {
@@ -21,7 +22,7 @@ impl Store {
         Ok(Word::new(&query).map(|word| Box::new(word) as Box<dyn Matcher>))
     }
 
-    /// The pattern `source`; nothing as long as the module that matches it is being fetched.
+    /// The matcher of the pattern `source`; `None` while the decoder module is being fetched.
     fn pattern(self, source: String) -> Result<Option<Box<dyn Matcher>>, String> {
         if let Some(decoder) = Decoder::loaded() {
             return Ok(Some(Box::new(Pattern::new(decoder, source)?)));
@@ -36,14 +37,15 @@ impl Store {
         if why.is_empty() { Ok(None) } else { Err(why) }
     }
 
-    /// Marks what is looked for in what is on the page, as long as Find is shown and nothing lies over the page.
+    /// Marks the hits on the page while the Find tab is shown without a dialog over it; otherwise removes the
+    /// marks.
     pub(crate) fn mark_hits(self) {
         let is_shown =
             self.panel.tab.get_untracked() == Tab::Find && self.panel.over.get_untracked() == Over::Nothing;
         highlight::show(untrack(|| self.matcher()).ok().flatten().filter(|_| is_shown));
     }
 
-    /// Shows where to type a word, and gives it the focus; also where that is there already.
+    /// Shows the Find tab and focuses its input, also if the tab is shown already.
     pub(crate) fn ask_word(self) {
         self.panel.show_tab(Tab::Find);
         browser::after(0, || {
@@ -55,7 +57,7 @@ impl Store {
         });
     }
 
-    /// Shows a hit: opens what hides it, and brings the very word into view.
+    /// Shows a hit: unfolds what hides it and scrolls to the match.
     pub(crate) fn reveal_hit(self, hit: Sought) {
         let (place, number) = (hit.place.clone(), hit.number);
         self.reading.sought.set(Some(hit));
@@ -65,7 +67,7 @@ impl Store {
             Place::Part(run, part) => part_id(run, part),
             Place::Tool(run, tool) => card_id(run, tool),
         };
-        // What was opened stands there with the next painting.
+        // What was unfolded is in the document with the next painting.
         browser::before_paint(move || {
             self.mark_hits();
             let Some(matcher) = untrack(|| self.matcher()).ok().flatten() else { return };
@@ -75,7 +77,7 @@ impl Store {
         });
     }
 
-    /// Shows a place, and in it what is looked for, if it is there.
+    /// Shows an item, and the first match in it, if there is one.
     pub(crate) fn reveal_place(self, place: &Place) {
         let matcher = untrack(|| self.matcher()).ok().flatten();
         let hit = matcher

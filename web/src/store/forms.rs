@@ -1,4 +1,4 @@
-//! What is written about calls that wait for consent, and which rows stay because of it.
+//! The forms of calls in the open conversation, and the rows that stay because of them.
 
 use leptos::prelude::*;
 use model::RunId;
@@ -9,23 +9,23 @@ use crate::forms::Form;
 use crate::latency::CallKey;
 
 impl Store {
-    /// What is written about a call. Tracks that.
+    /// The form of a call. Tracks it.
     pub(crate) fn form(self, call: &CallKey) -> Form {
         self.reading.conversation.with(|here| self.control.form(here.as_ref(), call))
     }
 
-    /// Writes something about a call.
+    /// Replaces the form of a call.
     pub(crate) fn write_form(self, call: &CallKey, form: Form) {
         let here = self.reading.conversation.get_untracked();
         self.control.write_form(here.as_ref(), call, form);
     }
 
-    /// Whether something is written in a run. Tracks that.
+    /// Whether a call of a run has an open form. Tracks that.
     pub(crate) fn is_written_in(self, run: &RunId) -> bool {
         self.reading.conversation.with(|here| self.control.is_written_in(here.as_ref(), run))
     }
 
-    /// What of a run stays on the page because something is written in it.
+    /// The items of a run that stay on the page because of an open form.
     pub(crate) fn kept(self, run: &RunId) -> Memo<Vec<Item>> {
         let run = run.clone();
         Memo::new(move |_| {

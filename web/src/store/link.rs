@@ -1,7 +1,9 @@
-//! The store of the link: the ways to the session, how the socket stands, and what the hub said of itself and of the watchers.
+//! The store of the connection: the way to the session, the status, and what the hub reported about itself
+//! and the viewers.
 //!
-//! Written by the session (status, ways, round trip) and by whoever routes frames (log, watchers, mark). It knows nothing of
-//! conversations, panels, commands and replays; what it decides is in [`crate::link`], without a browser.
+//! It is written by the session (status, way, round trip) and by [`super::Store`], which routes frames to it
+//! (log, viewers, mark). It does not know conversations, panels, commands and replays. The rules are in
+//! [`crate::link`], which does not use the browser.
 
 use leptos::prelude::*;
 use model::frame::{ClientFrame, LogHealth, ServerFrame};
@@ -9,32 +11,33 @@ use model::frame::{ClientFrame, LogHealth, ServerFrame};
 use crate::browser;
 use crate::link::{Status, is_still_told, log_after, round_trip};
 
-/// How long the page says that the link came back, in milliseconds.
+/// How long the notice of a reconnection is shown, in milliseconds.
 const MARK_MS: i32 = 10_000;
 
-/// A handle; copies are the same store.
+/// A handle; all copies refer to the same store.
 #[derive(Clone, Copy)]
 pub(crate) struct LinkStore {
     ports: StoredValue<Option<Ports>, LocalStorage>,
-    /// How the link stands.
+    /// The status of the connection.
     pub(crate) status: RwSignal<Status>,
-    /// Why the hub's log cannot write, and since when.
+    /// Why the hub's log cannot write, and since when, in milliseconds since 1970.
     pub(crate) log: RwSignal<Option<(LogHealth, u64)>>,
-    /// What is told of the link's return.
+    /// The notice of a reconnection.
     pub(crate) mark: RwSignal<Option<String>>,
-    /// How many watch the conversation, as the hub last said.
+    /// The number of viewers of the conversation, as reported last.
     pub(crate) viewers: RwSignal<u64>,
-    /// From a request to its answer, in milliseconds.
+    /// The round-trip time to the hub, in milliseconds.
     pub(crate) rtt_ms: RwSignal<Option<u64>>,
 }
 
-/// The ways to the session, which components do not see.
+/// The functions of the session, which components do not see.
 struct Ports {
     send: Box<dyn Fn(ClientFrame)>,
     wake: Box<dyn Fn()>,
 }
 
 impl LinkStore {
+    /// A store without a session.
     pub(super) fn new() -> Self {
         Self {
             ports: StoredValue::new_local(None),
@@ -46,12 +49,12 @@ impl LinkStore {
         }
     }
 
-    /// Names the ways to the session.
+    /// Sets the functions of the session: one that sends a frame, and one that wakes the connection.
     pub(crate) fn connect_to(self, send: impl Fn(ClientFrame) + 'static, wake: impl Fn() + 'static) {
         self.ports.set_value(Some(Ports { send: Box::new(send), wake: Box::new(wake) }));
     }
 
-    /// Sends frames; where there is no session, none.
+    /// Sends frames. Without a session they are dropped.
     pub(super) fn send(self, frames: Vec<ClientFrame>) {
         self.ports.with_value(|ports| {
             if let Some(ports) = ports {
@@ -60,7 +63,7 @@ impl LinkStore {
         });
     }
 
-    /// Tries to connect now.
+    /// Connects now instead of waiting.
     pub(crate) fn retry_now(self) {
         self.ports.with_value(|ports| {
             if let Some(ports) = ports {
@@ -69,24 +72,24 @@ impl LinkStore {
         });
     }
 
-    /// Says how the link stands.
+    /// Sets the status of the connection.
     pub(crate) fn set_status(self, status: Status) {
         if self.status.with_untracked(|known| *known != status) {
             self.status.set(status);
         }
     }
 
-    /// Whether the hub hears what is commanded. Tracks that.
+    /// Whether the page is connected, so that commands arrive. Tracks that.
     pub(crate) fn is_up(self) -> bool {
         self.status.with(|status| *status == Status::Up)
     }
 
-    /// The way to the hub and back was measured.
+    /// Notes a request that measured the round trip: it began at `asked_ms`.
     pub(crate) fn measured(self, asked_ms: u64, is_answered: bool) {
         self.rtt_ms.set(round_trip(asked_ms, browser::now_ms(), is_answered));
     }
 
-    /// Takes what a frame says of the hub's log.
+    /// Takes what a frame reports about the hub's log.
     pub(super) fn hear(self, frame: &ServerFrame) {
         let known = self.log.get_untracked();
         let failing = log_after(known, frame, browser::now_ms());
@@ -95,7 +98,7 @@ impl LinkStore {
         }
     }
 
-    /// Tells for a while that the link came back.
+    /// Shows the notice of a reconnection for a while.
     pub(super) fn tell_mark(self, words: String) {
         self.mark.set(Some(words.clone()));
         browser::after(MARK_MS, move || {

@@ -1,4 +1,4 @@
-//! Painting: what the model says has changed becomes signals, once for each frame of the screen.
+//! Painting: turns the changes of the model into signals, once per frame of the screen.
 
 use std::collections::HashMap;
 
@@ -16,28 +16,37 @@ use crate::scroll::Scroller;
 use crate::speech;
 use crate::spinners;
 
-/// Between two paintings while the view catches up, in milliseconds: intermediate states are of no use to anybody.
+/// The shortest time between two paintings while the page catches up, in milliseconds: nobody needs the
+/// states in between.
 const CATCH_UP_MS: u64 = 250;
 
-/// The signals of single things, made when somebody first looks at one.
+/// The signals of single items, made when a component first tracks one, and what was painted last.
 #[derive(Default)]
 pub(super) struct Painter {
+    /// The signals of items, runs and messages.
     signals: HashMap<ViewChange, ArcTrigger>,
+    /// The signals of the rows of runs.
     rows: HashMap<RunId, ArcTrigger>,
+    /// The states of calls at the last painting.
     states: States,
+    /// Requests paintings; made with the first request.
     frame: Option<OncePerFrame>,
+    /// Scrolls to the end after a painting.
     end: Option<OncePerFrame>,
+    /// When the last painting was, in milliseconds since 1970.
     painted_at: u64,
+    /// Whether a delayed painting is already requested.
     is_waiting: bool,
+    /// The number of messages and runs at the last painting.
     n_items: usize,
-    /// Rings of the list, as it was when it last changed.
+    /// The number of rings in the list, when that last changed.
     n_listed: usize,
     /// Whether all rings stand still.
     is_still: bool,
 }
 
 impl Painter {
-    /// The signal of what `change` names.
+    /// The signal of the item, run or message that `change` names.
     pub(super) fn signal(&mut self, change: &ViewChange) -> ArcTrigger {
         match self.signals.get(change) {
             Some(signal) => signal.clone(),
@@ -50,7 +59,7 @@ impl Painter {
         self.rows.entry(run.clone()).or_default().clone()
     }
 
-    /// Starts again for another conversation.
+    /// Forgets all signals. To be called for another conversation.
     pub(super) fn forget(&mut self) {
         self.signals.clear();
         self.rows.clear();
@@ -59,7 +68,7 @@ impl Painter {
     }
 }
 
-/// What is to be told after a look at the changes.
+/// What must be notified after a painting.
 #[derive(Default)]
 struct Word {
     signals: Vec<ArcTrigger>,
@@ -70,7 +79,7 @@ struct Word {
 }
 
 impl Word {
-    /// Tells the rows of `run`, once.
+    /// Adds the signal of the rows of `run`, unless it is in `told` already.
     fn rows(&mut self, painter: &Painter, run: &RunId, told: &mut Vec<RunId>) {
         if !told.contains(run) {
             told.push(run.clone());
@@ -80,7 +89,7 @@ impl Word {
 }
 
 impl Store {
-    /// Asks for a painting before the next frame of the screen.
+    /// Requests a painting before the next frame of the screen.
     pub(super) fn ask_painting(self) {
         let is_live = self.reading.model(Model::is_live);
         let wait = self.reading.painter.try_update_value(|painter| {
@@ -89,8 +98,8 @@ impl Store {
                 return (!std::mem::replace(&mut painter.is_waiting, true)).then_some(CATCH_UP_MS);
             }
             painter.frame.get_or_insert_with(|| OncePerFrame::new(move || self.paint())).ask();
-            // Between the two the effects run. Who goes to the end only when the browser says that the content has
-            // grown has it go through the page twice in each frame.
+            // The effects run between the two. Scrolling only when the browser reports the new size would
+            // make it lay out the page twice per frame.
             painter.end.get_or_insert_with(|| OncePerFrame::new(move || self.stay_at_end())).ask();
             None
         });
@@ -105,7 +114,7 @@ impl Store {
         }
     }
 
-    /// Tells everybody what changed.
+    /// Notifies all signals of what changed.
     fn paint(self) {
         let Some(touched) = self.reading.model.try_update_value(Model::take_touched) else { return };
         if touched.fleet {
@@ -142,12 +151,12 @@ impl Store {
         self.tell_mark();
     }
 
-    /// Shows the end of what was painted just now, where the view follows it.
+    /// Scrolls to the end of what was painted, if the view follows it.
     fn stay_at_end(self) {
         self.reading.scroller.with_value(Scroller::stick);
     }
 
-    /// Which signals the changes concern.
+    /// Collects the signals that the changes concern.
     fn look(self, painter: &mut Painter, touched: &Touched) -> Word {
         painter.painted_at = browser::now_ms();
         let mut word = Word::default();
@@ -157,9 +166,9 @@ impl Store {
             let n_items = view.items.len();
             word.items = std::mem::replace(&mut painter.n_items, n_items) != n_items;
             if touched.replaced {
-                // Every signal, in whatever order: each is told once.
+                // Every signal, in any order: each is notified once.
                 word.signals.extend(painter.signals.values().chain(painter.rows.values()).cloned());
-                // Nothing is told of the past, and it is replaced often.
+                // During a replay nothing is announced, and the view is replaced often.
                 if model.replay().is_none() {
                     painter.states.see_all(view);
                 }
@@ -197,7 +206,7 @@ impl Store {
         word
     }
 
-    /// Lets the rings stand still while there are too many of them.
+    /// Makes the rings stand still while there are too many.
     fn still_rings(self, is_list_new: bool) {
         let stands = self.reading.painter.try_update_value(|painter| {
             let in_view = self.reading.model(|model| {
@@ -214,7 +223,7 @@ impl Store {
         }
     }
 
-    /// Tells for a while that the link came back.
+    /// Shows and announces the notice of a reconnection, if there is one.
     fn tell_mark(self) {
         let Some(mark) = self.reading.model.try_update_value(Model::take_mark).flatten() else { return };
         let words = mark.words(&browser::time_of_day(browser::now_ms()));
@@ -223,11 +232,12 @@ impl Store {
         self.link.tell_mark(words);
     }
 
-    /// The few words that stand in signals of their own; the seq comes last.
+    /// Sets the signals that hold values of the model; the seq last.
     fn tell_words(self) {
         let (seq, is_live, is_running, viewers) = self.reading.model(|model| {
             let view = model.view();
-            // Runs that go on are among the newest; to look at all of ten thousand would cost at each painting.
+            // Active runs are among the newest. Checking all of ten thousand at each painting would be
+            // expensive.
             let is_running = view.runs.values().rev().take(16).any(model::view::RunView::is_running);
             (view.seq, model.is_live(), is_running, model.viewers())
         });
@@ -239,14 +249,14 @@ impl Store {
     }
 }
 
-/// What to say of a call that has just failed; nothing of the past, nor of what is only caught up.
+/// The announcement of a call that has just failed; `None` during a replay and while the page catches up.
 fn failure(model: &Model, run: &RunId, id: &ToolCallId) -> Option<String> {
     let tool = model.view().runs.get(run)?.tools.get(id)?;
     let is_now = model.replay().is_none() && model.conversation().is_some() && model.is_live();
     (is_now && tool.state == ToolState::Error).then(|| speech::failure(&tool.name, tool.latency_ms()))
 }
 
-/// Sets a signal if that changes it.
+/// Sets a signal, unless it has the value already.
 fn set<T: PartialEq + Send + Sync + 'static>(signal: RwSignal<T>, value: T) {
     if signal.with_untracked(|old| *old != value) {
         signal.set(value);

@@ -1,7 +1,7 @@
-//! The store of the panel: which parts of the page are shown, and what lies over it.
+//! The store of the panel: which parts of the page are shown, and the dialog over it.
 //!
-//! Written by components, keys and the address of the page. It knows nothing of the link, of what is read, of commands and replays. What it
-//! decides is in [`crate::faces`], without a browser.
+//! It is written by components, keys and the address of the page. It does not know the connection, the
+//! content, commands and replays. The rules are in [`crate::faces`], which does not use the browser.
 
 use leptos::prelude::*;
 use model::ConversationId;
@@ -12,46 +12,46 @@ use crate::browser;
 use crate::faces::{Over, Sheet, Tab, has_room_beside};
 use crate::timeline::Drawer;
 
-/// Opens the file that the reader has chosen.
+/// Opens the file that the reader has chosen in an input.
 pub(crate) type ChooseFile = Box<dyn Fn(&HtmlInputElement)>;
 
-/// A handle; copies are the same store.
+/// A handle; all copies refer to the same store.
 #[derive(Clone, Copy)]
 pub(crate) struct PanelStore {
-    /// The sheet that lies over a narrow page.
+    /// The sheet over a narrow page.
     pub(crate) sheet: RwSignal<Sheet>,
-    /// Whether the tools stand beside the conversation on a wide page.
+    /// Whether the panel is shown beside the conversation on a wide page.
     pub(crate) is_beside: RwSignal<bool>,
-    /// What the panel shows.
+    /// The tab of the panel.
     pub(crate) tab: RwSignal<Tab>,
-    /// The sub-agent that stands in the panel.
+    /// The sub-agent in the panel; `None` for the tree.
     pub(crate) agent: RwSignal<Option<AgentKey>>,
-    /// How high the timeline stands.
+    /// The height of the timeline.
     pub(crate) drawer: RwSignal<Drawer>,
-    /// Whether all conversations are shown as tiles.
+    /// Whether the wall is shown.
     pub(crate) wall: RwSignal<bool>,
-    /// The conversation that was looked at before the wall.
+    /// The conversation that was open before the wall.
     before_wall: StoredValue<Option<ConversationId>, LocalStorage>,
-    /// The conversation that stands beside this one.
+    /// The conversation that is shown beside the open one.
     pub(crate) compared: RwSignal<Option<ConversationId>>,
-    /// The first conversation that came while the page showed how to make one.
+    /// The first conversation that arrived while the page showed how to connect an agent.
     pub(crate) first: RwSignal<Option<String>>,
-    /// What is typed to filter list and wall.
+    /// The filter of the list and the wall.
     pub(crate) filter: RwSignal<String>,
-    /// What lies over the page.
+    /// The dialog over the page.
     pub(crate) over: RwSignal<Over>,
-    /// What had the focus before.
+    /// The element that had the focus before the dialog.
     before_over: StoredValue<Option<HtmlElement>, LocalStorage>,
-    /// Whether single keys do nothing.
+    /// Whether single keys are switched off.
     pub(crate) keys_off: RwSignal<bool>,
-    /// Whether a file hovers over the page.
+    /// Whether a file is dragged over the page.
     pub(crate) dragging: RwSignal<bool>,
-    /// Opens the file that the reader has chosen.
+    /// Opens a chosen file; set by `crate::drop`.
     pub(crate) choose_file: StoredValue<Option<ChooseFile>, LocalStorage>,
 }
 
 impl PanelStore {
-    /// With the reader's settings; `drawer` is how high the timeline stands.
+    /// A store with the reader's settings. `drawer` is the height of the timeline.
     pub(super) fn new(drawer: Drawer) -> Self {
         Self {
             sheet: RwSignal::new(Sheet::None),
@@ -72,7 +72,7 @@ impl PanelStore {
         }
     }
 
-    /// Shows or hides the tools: beside the conversation where there is room, else over it.
+    /// Shows or hides the panel: beside the conversation if there is room, otherwise as a sheet.
     pub(crate) fn toggle_tools(self) {
         if has_room_beside(browser::width()) {
             self.is_beside.update(|on| *on = !*on);
@@ -82,7 +82,7 @@ impl PanelStore {
         }
     }
 
-    /// Shows the panel with `tab`: beside the conversation where there is room, else over it.
+    /// Shows the panel with `tab`: beside the conversation if there is room, otherwise as a sheet.
     pub(crate) fn show_tab(self, tab: Tab) {
         self.tab.set(tab);
         if !has_room_beside(browser::width()) {
@@ -92,12 +92,12 @@ impl PanelStore {
         }
     }
 
-    /// Lays a sheet over the page, or takes it away.
+    /// Opens a sheet, or closes it if it is open.
     pub(crate) fn toggle_sheet(self, sheet: Sheet) {
         self.sheet.update(|now| *now = now.toggled(sheet));
     }
 
-    /// Shows the wall, or no longer; `here` is the conversation to come back to.
+    /// Shows or hides the wall. `here` returns the conversation to which the reader returns.
     pub(super) fn show_wall(self, is_on: bool, here: impl FnOnce() -> Option<ConversationId>) {
         if is_on {
             self.before_wall.set_value(here());
@@ -105,17 +105,17 @@ impl PanelStore {
         self.wall.set(is_on);
     }
 
-    /// The conversation that was looked at before the wall.
+    /// The conversation that was open before the wall.
     pub(super) fn before_wall(self) -> Option<ConversationId> {
         self.before_wall.get_value()
     }
 
-    /// Keeps what has the focus, for when what lies over the page is gone.
+    /// Stores the focused element until the dialog is closed.
     pub(super) fn keep_focus(self, focused: Option<HtmlElement>) {
         self.before_over.set_value(focused);
     }
 
-    /// What had the focus, once.
+    /// Takes the stored element.
     pub(super) fn take_focus(self) -> Option<HtmlElement> {
         self.before_over.try_update_value(Option::take).flatten()
     }

@@ -1,10 +1,13 @@
-//! The store of reading: the conversation or recording that is drawn, how it is read, and the signals that say when to look again.
+//! The store of reading: the conversation or recording that is drawn, how it is read, and the signals of its
+//! items.
 //!
-//! Written by `Store`, which routes frames and paints, and by components about choices and scrolling. It knows nothing of
-//! the link, of panels and commands. A moment of the past is a view of its [`Model`]: [`super::replay::ReplayStore`] says only which one.
+//! It is written by `Store`, which routes frames and paints, and by components (choices and scrolling). It
+//! does not know the connection, panels and commands. A moment of a replay is a view of its [`Model`];
+//! [`super::replay::ReplayStore`] says only which.
 //!
-//! Signals are set in one place, `Store::paint`, once for each frame of the screen. A component tracks the signal of
-//! what it draws and then reads the model itself; nothing is copied into signals but a few words.
+//! Signals are set in one place, `Store::paint`, once per frame of the screen. A component tracks the signal
+//! of what it draws and reads the model itself; only a few values are copied into signals. `reads` has the
+//! functions that track and read an item.
 
 use leptos::prelude::*;
 use model::fold::ViewChange;
@@ -22,89 +25,93 @@ use crate::scroll::Scroller;
 
 mod reads;
 
-/// Reads the recording that is open again, in the dialect of this name.
+/// Reads the open recording again in the dialect of this name.
 type Reopen = Box<dyn Fn(&'static str)>;
 
-/// A handle; copies are the same store, which lives as long as the page.
+/// A handle; all copies refer to the same store, which lives as long as the page.
 #[derive(Clone, Copy)]
 pub(crate) struct ReadingStore {
-    /// What the frames were folded into. `Store` writes it; components read it through [`Self::model`] and [`Self::view`].
+    /// The state into which frames are folded. `Store` writes it; components read it through [`Self::model`]
+    /// and [`Self::view`].
     pub(super) model: StoredValue<Model, LocalStorage>,
-    /// What the reader opened and closed.
+    /// What the reader folded and unfolded.
     choices: StoredValue<Choices, LocalStorage>,
-    /// The signals of single things, which `Store::paint` sets.
+    /// The signals of single items, which `Store::paint` notifies.
     pub(super) painter: StoredValue<Painter, LocalStorage>,
-    /// Where the conversation is scrolled to, and what keeps it there.
+    /// The scrolling of the conversation.
     pub(crate) scroller: StoredValue<Scroller, LocalStorage>,
-    /// The conversation that is drawn; components below it are made anew when it changes.
+    /// The conversation that is drawn. Components below it are rebuilt when it changes.
     pub(crate) conversation: RwSignal<Option<ConversationId>>,
-    /// The last seq that is painted.
+    /// The seq that was painted last.
     pub(crate) seq: RwSignal<u64>,
-    /// Whether everything that the hub has is there.
+    /// Whether everything that the hub has is here.
     pub(crate) live: RwSignal<bool>,
-    /// Whether a run goes on.
+    /// Whether a run is active.
     pub(crate) running: RwSignal<bool>,
-    /// Rows that came while the view did not follow.
+    /// How many rows were added while the view did not follow the end.
     pub(crate) unseen: RwSignal<usize>,
     /// Whether the view follows the end.
     pub(crate) following: RwSignal<bool>,
-    /// The hub's time, once a second, standing still while the link is away.
+    /// The hub's time in milliseconds since 1970, updated once a second. It stands still while the page is
+    /// disconnected, and is that of the replay during one.
     pub(crate) now: RwSignal<u64>,
-    /// The same while the past of one conversation is looked at: the list tells of the present.
+    /// The hub's time of the present, also during a replay: the list shows the present.
     pub(crate) present: RwSignal<u64>,
     /// The level of detail.
     pub(crate) level: RwSignal<Level>,
-    /// The word that is looked for.
+    /// The query of Find.
     pub(crate) query: RwSignal<String>,
     /// Whether [`Self::query`] is a pattern.
     pub(crate) is_pattern: RwSignal<bool>,
-    /// Why patterns cannot be matched: the module that does it is not there yet, or cannot be had.
+    /// Whether patterns can be matched. The error says why the decoder module is missing; it is empty until
+    /// the module was requested.
     pub(super) patterns: RwSignal<Result<(), String>>,
-    /// The hit that is to be seen.
+    /// The hit that is to be shown.
     pub(crate) sought: RwSignal<Option<Sought>>,
-    /// Told when something is drawn that may hold hits.
+    /// Notified when something is drawn that may contain hits.
     drawn: Trigger,
-    /// Whether thinking stays closed while it streams.
+    /// Whether thinking stays folded while it streams.
     pub(crate) thinking_closed: RwSignal<bool>,
-    /// When the steps of a run fold away by themselves.
+    /// When the steps of a run fold by themselves.
     pub(crate) steps_choice: RwSignal<StepsChoice>,
-    /// The recording that is looked at instead of a conversation.
+    /// The recording that is shown in place of a conversation.
     pub(crate) recording: RwSignal<Option<Opened>>,
-    /// How many recordings were opened or closed: their items may have the same names.
+    /// How many recordings were opened or closed. It is tracked because items of two recordings may have the
+    /// same ids.
     pub(crate) recordings: RwSignal<u32>,
-    /// Reads the recording again in another dialect.
+    /// Reads the open recording again in another dialect.
     pub(crate) reopen: StoredValue<Option<Reopen>, LocalStorage>,
-    /// The sub-agent that everything is reduced to.
+    /// The sub-agent to which the view is reduced.
     pub(crate) only: RwSignal<Option<AgentKey>>,
-    /// What was to be brought into view last, and the sub-agents that it stands in.
+    /// The item that was last to be scrolled into view, and the sub-agents that contain it.
     pub(crate) wanted: RwSignal<Option<(RunId, Vec<Item>)>>,
     /// What the reader has seen of each conversation.
     pub(crate) seen: RwSignal<crate::seen::Seen>,
-    /// Whether this is what stands beside: no more than a picture of a conversation.
+    /// Whether this is the store of a conversation beside another: a snapshot.
     pub(crate) is_beside: bool,
-    /// Whether the page shows the conversation alone, with everything open.
+    /// Whether the page is the bare one, with everything unfolded.
     pub(crate) is_bare: bool,
-    /// Told when the reader opens, closes or chooses a level.
+    /// Notified when the reader folds or unfolds something or chooses a level.
     choice: Trigger,
-    /// Told when messages or runs come.
+    /// Notified when messages or runs are added.
     pub(super) items: Trigger,
-    /// Told when any call comes or changes its state.
+    /// Notified when a call is added or changes its state.
     pub(super) tools: Trigger,
 }
 
 /// How much of the page is drawn around the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// The whole page.
+    /// The full page.
     Whole,
-    /// The conversation alone, with everything open.
+    /// The bare page.
     Bare,
-    /// A picture of a conversation, beside another one.
+    /// A snapshot of a conversation, beside another.
     Beside,
 }
 
 impl ReadingStore {
-    /// A store that draws nothing yet, with the settings that the browser keeps for this reader.
+    /// A store without content, with the reader's settings.
     pub(super) fn new(shape: Shape) -> Self {
         let kept = browser::setting("level").and_then(|word| Level::parse(&word)).unwrap_or_default();
         let level = if shape == Shape::Bare { Level::All } else { kept };
@@ -145,77 +152,78 @@ impl ReadingStore {
         }
     }
 
-    /// Reads the model, without tracking anything.
+    /// Reads the model without tracking anything.
     pub(crate) fn model<T>(self, read: impl FnOnce(&Model) -> T) -> T {
         self.model.with_value(read)
     }
 
-    /// Reads the view.
+    /// Reads the view without tracking anything.
     pub(crate) fn view<T>(self, read: impl FnOnce(&View) -> T) -> T {
         self.model(|model| read(model.view()))
     }
 
-    /// Looks again when what `change` names changes.
+    /// Tracks the item, run or message that `change` names.
     pub(crate) fn track(self, change: &ViewChange) {
         if let Some(signal) = self.painter.try_update_value(|painter| painter.signal(change)) {
             signal.track();
         }
     }
 
-    /// Looks again when rows of a run come or calls of it change their state.
+    /// Tracks the rows of a run: new ones, and calls that change their state.
     pub(crate) fn track_rows(self, run: &RunId) {
         if let Some(signal) = self.painter.try_update_value(|painter| painter.rows(run)) {
             signal.track();
         }
     }
 
-    /// Looks again when messages or runs come.
+    /// Tracks new messages and runs.
     pub(crate) fn track_items(self) {
         self.items.track();
     }
 
-    /// Looks again when any call comes or changes its state.
+    /// Tracks new calls and changes of their states.
     pub(crate) fn track_tools(self) {
         self.tools.track();
     }
 
-    /// Whether `key` is open.
+    /// Whether the thing `key` is unfolded. Tracks the reader's choices.
     pub(crate) fn is_open(self, key: &str, fold: Fold) -> bool {
         self.choice.track();
         self.is_bare || self.choices.with_value(|choices| choices.is_open(key, fold))
     }
 
-    /// Opens or closes `key` for the reader.
+    /// Folds or unfolds the thing `key` for the reader.
     pub(crate) fn choose(self, key: &str, open: bool) {
         self.choices.update_value(|choices| choices.set(key, open));
         self.choice.notify();
     }
 
-    /// Whether the reader said something about `key`.
+    /// Whether the reader has made a choice for `key`.
     pub(crate) fn has_choice(self, key: &str) -> bool {
         self.choices.with_value(|choices| choices.has(key))
     }
 
-    /// Goes to a level of detail, for as long as the page lives.
+    /// Changes the level of detail without storing it.
     pub(crate) fn show_level(self, level: Level) {
         self.choices.update_value(|choices| choices.choose_level(level));
         self.level.set(level);
         self.choice.notify();
     }
 
-    /// Goes to a level of detail.
+    /// Changes the level of detail, and stores it as the reader's setting.
     pub(crate) fn choose_level(self, level: Level) {
         self.choices.update_value(|choices| choices.choose_level(level));
         self.after_level(level);
     }
 
-    /// Between the answer alone and the level before.
+    /// Changes between the answers alone and the previous level.
     pub(crate) fn toggle_level(self) {
         if let Some(level) = self.choices.try_update_value(Choices::toggle_level) {
             self.after_level(level);
         }
     }
 
+    /// Shows and stores the chosen level.
     fn after_level(self, level: Level) {
         self.scroller.with_value(Scroller::hold_first);
         browser::keep_setting("level", level.word());
@@ -223,19 +231,19 @@ impl ReadingStore {
         self.choice.notify();
     }
 
-    /// Goes to the end and stays there.
+    /// Scrolls to the end and follows it.
     pub(crate) fn follow(self) {
         self.scroller.with_value(Scroller::to_end);
         self.set_following(true);
     }
 
-    /// Stays where it is.
+    /// Stops following the end.
     pub(crate) fn release(self) {
         self.scroller.with_value(Scroller::release);
         self.set_following(false);
     }
 
-    /// Tells components whether the view follows.
+    /// Sets whether the view follows the end.
     pub(crate) fn set_following(self, is_on: bool) {
         if self.following.get_untracked() != is_on {
             self.following.set(is_on);
@@ -245,7 +253,7 @@ impl ReadingStore {
         }
     }
 
-    /// Whether the content of `item` is on the page where its row is.
+    /// Whether the content of `item` is unfolded at its row.
     pub(crate) fn has_body(self, run: &RunId, item: &Item) -> bool {
         match item {
             Item::Tool(id) => self.is_open(&card_id(run, id), Fold::Card { failed: false }),
@@ -253,13 +261,13 @@ impl ReadingStore {
         }
     }
 
-    /// Looks again when something that may hold hits is opened or drawn otherwise.
+    /// Tracks what may contain hits.
     pub(crate) fn track_drawn(self) {
         self.choice.track();
         self.drawn.track();
     }
 
-    /// Says that something is drawn that may hold hits.
+    /// Notifies that something was drawn that may contain hits.
     pub(crate) fn tell_drawn(self) {
         self.drawn.notify();
     }

@@ -1,4 +1,4 @@
-//! A recording in the place of a conversation.
+//! A recording in place of a conversation.
 
 use leptos::prelude::*;
 
@@ -6,21 +6,21 @@ use super::Store;
 use super::paint::Painter;
 use crate::model::Model;
 
-/// The recording that is looked at, as far as the page tells of it.
+/// What the page shows of the open recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Opened {
-    /// The name of its file.
+    /// The name of the file.
     pub(crate) name: String,
-    /// Its dialect; nothing when its beginning does not tell.
+    /// The dialect; `None` if it was not recognized.
     pub(crate) dialect: Option<&'static str>,
-    /// How much of it is read, from 0 to 1, in thousandths.
+    /// How much of the file is read, in thousandths.
     pub(crate) read: u32,
-    /// Why it cannot be read further.
+    /// Why it cannot be read further, if so.
     pub(crate) failure: Option<String>,
 }
 
 impl Store {
-    /// Looks at a recording of which nothing is read yet. Where nobody can decode it, it stays empty.
+    /// Opens a recording without events. It stays empty if it cannot be decoded.
     pub(crate) fn open_recording(self, opened: Opened) {
         self.forget_looks();
         let is_readable = opened.dialect.is_some() && opened.failure.is_none();
@@ -38,7 +38,8 @@ impl Store {
         self.ask_painting();
     }
 
-    /// Takes the next events of the recording that is looked at, of which so much is `read`.
+    /// Takes the next events of the open recording, as JSON lines. `read` is how much of it is read, in
+    /// thousandths.
     pub(crate) fn read(self, lines: &str, read: u32) {
         self.reading.model.update_value(|model| model.read(lines));
         self.reading.recording.update(|opened| {
@@ -49,7 +50,7 @@ impl Store {
         self.ask_painting();
     }
 
-    /// The recording is read to its end, or to where it failed.
+    /// Ends the recording, at its end or with a failure.
     pub(crate) fn read_all(self, failure: Option<String>) {
         self.reading.model.update_value(Model::read_all);
         self.reading.recording.update(|opened| {
@@ -60,13 +61,13 @@ impl Store {
         self.ask_painting();
     }
 
-    /// Whether the recording with the number `number` is still looked at.
+    /// Whether the recording with this number is still open.
     pub(crate) fn reads(self, number: u32) -> bool {
         self.reading.recordings.get_untracked() == number
             && self.reading.recording.with_untracked(Option::is_some)
     }
 
-    /// Looks at no recording any more.
+    /// Closes the recording.
     pub(crate) fn close_recording(self) {
         if self.reading.recording.with_untracked(Option::is_some) {
             self.reading.recording.set(None);

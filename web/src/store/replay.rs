@@ -1,4 +1,6 @@
-//! The replay as the page runs it: reading the past, letting its time pass, telling the bar.
+//! The replay on the page: reading the past, advancing time, and updating the bar.
+//!
+//! The rules are in `crate::replay`; `reading` reads the past.
 
 use leptos::prelude::*;
 
@@ -10,38 +12,40 @@ use crate::replay::{AfterEnd, End, Player, Replay, Running, Wanted};
 
 mod reading;
 
-/// Between two steps of a replay that plays, in milliseconds.
+/// The time between two steps of a playing replay, in milliseconds.
 const STEP_MS: i32 = 33;
 
-/// What the page tells of a replay.
+/// What the page shows of a replay.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Replaying {
-    /// How many events had happened at the moment that is shown; 0 while none is.
+    /// How many events had happened at the moment that is shown; 0 before one is shown.
     pub(crate) at: usize,
-    /// How many are known.
+    /// How many events are known.
     pub(crate) total: usize,
-    /// When that moment was; nothing where the events have no times.
+    /// The time of the moment in milliseconds since 1970; `None` if events have no times.
     pub(crate) clock: Option<u64>,
-    /// The player: whether it plays, how fast, what it skips.
+    /// The player: whether it plays, its speed, what it skips.
     pub(crate) player: Player,
-    /// Events that came since the last one that is known.
+    /// How many events were added after the last known one.
     pub(crate) behind: u64,
-    /// How many more are still to be read.
+    /// How many events are still to be read.
     pub(crate) missing: u64,
-    /// Whether there is more than a replay holds.
+    /// Whether there are more events than a replay holds.
     pub(crate) is_cut: bool,
-    /// Why the past cannot be read.
+    /// Why the past cannot be read, if so.
     pub(crate) failure: Option<String>,
 }
 
-/// The store of the replay: which moment of the past is shown and how the replay goes on. A handle; copies are the same store.
+/// The store of the replay: the moment that is shown, and the state of playing. A handle; all copies refer to
+/// the same store.
 ///
-/// Written by `Store` alone, which reads the past and lets its time pass. It knows nothing of the link, of panels and commands; the view
-/// at that moment is in the model of `reading`. What it decides is in [`crate::replay`], without a browser.
+/// It is written only by `Store`, which reads the past and advances time. It does not know the connection,
+/// panels and commands; the view at the moment is in the model of `reading`. The rules are in
+/// [`crate::replay`], which does not use the browser.
 #[derive(Clone, Copy)]
 pub(crate) struct ReplayStore {
     running: StoredValue<Running, LocalStorage>,
-    /// What the page tells of the replay; none in the present.
+    /// What the page shows of the replay; `None` in the present.
     pub(crate) told: RwSignal<Option<Replaying>>,
 }
 
@@ -60,17 +64,19 @@ impl ReplayStore {
         self.told.with_untracked(Option::is_some)
     }
 
+    /// Begins a replay.
     fn begin(self) {
         self.told.set(Some(Replaying::default()));
         self.running.update_value(Running::restart);
     }
 
+    /// Ends the replay.
     fn end(self) {
         self.running.update_value(Running::restart);
         self.told.set(None);
     }
 
-    /// Changes how the replay is run; the default where the page is being left.
+    /// Changes the state of the replay. Returns the default while the page is being closed.
     fn run<T: Default>(self, change: impl FnOnce(&mut Running) -> T) -> T {
         self.running.try_update_value(change).unwrap_or_default()
     }
@@ -83,7 +89,7 @@ impl ReplayStore {
         self.running.with_value(|running| running.is_current(serial))
     }
 
-    /// Says why the past cannot be read.
+    /// Shows why the past cannot be read.
     fn fail(self, why: String) {
         self.told.update(|told| {
             if let Some(told) = told {
@@ -92,7 +98,7 @@ impl ReplayStore {
         });
     }
 
-    /// Tells how the replay stands; a failure that was said stays.
+    /// Shows the state of the replay. A failure that is shown stays.
     fn tell(self, mut told: Replaying) {
         told.failure = self.told.with_untracked(|known| known.as_ref().and_then(|it| it.failure.clone()));
         if self.told.with_untracked(|known| known.as_ref() != Some(&told)) {
@@ -102,7 +108,8 @@ impl ReplayStore {
 }
 
 impl Store {
-    /// Goes back to the moment `at`, or to the beginning and plays from there.
+    /// Goes to the moment `at`, in milliseconds since 1970; without one to the beginning, from where it
+    /// plays. Begins a replay if there is none.
     pub(crate) fn start_replay(self, at: Option<u64>) {
         let is_new = !self.replay.is_on_now();
         let wanted = at.map_or(Wanted::Start, Wanted::At);
@@ -123,7 +130,7 @@ impl Store {
         }
     }
 
-    /// Back to the present.
+    /// Returns to the present.
     pub(crate) fn end_replay(self) {
         if !self.replay.is_on_now() {
             return;
@@ -135,7 +142,7 @@ impl Store {
         self.ask_painting();
     }
 
-    /// The time that is shown.
+    /// The time that the page shows, in milliseconds since 1970.
     pub(crate) fn moment(self) -> u64 {
         let is_up = self.link.status.with_untracked(|status| *status == Status::Up);
         let is_elsewhere = self.reading.model(|model| model.replay().is_some())
@@ -143,17 +150,17 @@ impl Store {
         if is_up || is_elsewhere {
             self.reading.model(|model| model.moment(browser::now_ms()))
         } else {
-            // Without a link nobody knows how time went on at the hub: it stands still.
+            // While the page is disconnected, the time at the hub is unknown and stands still.
             self.reading.now.get_untracked()
         }
     }
 
-    /// From when to when everything lasts, at the moment `now`.
+    /// The whole span of time at the moment `now`.
     pub(crate) fn extent(self, now: u64) -> Option<crate::timeline::Extent> {
         self.reading.model(|model| model.extent(now))
     }
 
-    /// Tells the clock of the page.
+    /// Updates the clocks of the page.
     pub(crate) fn set_now(self) {
         if self.link.status.with_untracked(|status| *status == Status::Up) {
             let present = self.reading.model(|model| model.hub_time(browser::now_ms()));
@@ -177,7 +184,7 @@ impl Store {
         self.step_soon();
     }
 
-    /// Goes to another event: `by` events, or to where a step begins or ends.
+    /// Moves by `by` events, or to the next or previous beginning or end of a step if `is_step`.
     pub(crate) fn step_replay(self, by: isize, is_step: bool) {
         self.in_replay(|replay, changed| {
             let at = replay.at();
@@ -190,21 +197,21 @@ impl Store {
         });
     }
 
-    /// Goes to the moment after the event with the number `to`, and stays there until [`Self::release_replay`]: the
-    /// slider is dragged. It replaces whatever was wanted before and is not read yet.
+    /// Goes to the moment after the event `to`, counted from 1, and stays there until
+    /// [`Self::release_replay`]: the reader drags the slider. It replaces an earlier request.
     pub(crate) fn hold_replay_at(self, to: usize) {
         self.replay.run(|running| running.hold_at(to));
         self.fulfil();
     }
 
-    /// The slider is let go: a replay that played goes on from there.
+    /// Releases the slider: a replay that played continues from there.
     pub(crate) fn release_replay(self) {
         if self.replay.run(Running::release) {
             self.step_soon();
         }
     }
 
-    /// Faster or slower.
+    /// Changes the speed by `by` steps.
     pub(crate) fn change_speed(self, by: isize) {
         self.in_replay(|replay, _| {
             replay.player.change_speed(by);
@@ -212,7 +219,7 @@ impl Store {
         });
     }
 
-    /// Skips time in which nothing happens, or does not.
+    /// Switches the skipping of pauses on or off.
     pub(crate) fn toggle_skipping(self) {
         self.in_replay(|replay, _| {
             replay.player.skips_idle = !replay.player.skips_idle;
@@ -220,7 +227,7 @@ impl Store {
         });
     }
 
-    /// Changes what of the past is shown, once some of it is.
+    /// Changes the replay, if a moment of it is shown.
     fn in_replay(self, change: impl FnOnce(&mut Replay, &mut dyn FnMut(model::fold::ViewChange)) -> bool) {
         if self.reading.model(|model| model.replay().is_none()) {
             return;
@@ -230,7 +237,7 @@ impl Store {
         self.ask_painting();
     }
 
-    /// Tells the bar how the replay stands.
+    /// Updates the bar.
     pub(super) fn tell_replay(self) {
         if !self.replay.is_on_now() {
             return;
@@ -258,7 +265,7 @@ impl Store {
         }
     }
 
-    /// Shows what the reader wants, if it is read already.
+    /// Shows the requested moment, if it was read already.
     fn fulfil(self) {
         let known = self.reading.model(|model| {
             let history = &model.read_past()?.history;
@@ -281,7 +288,7 @@ impl Store {
         self.step_soon();
     }
 
-    /// Lets time pass, for as long as the replay plays.
+    /// Plans the next step, if the replay plays.
     fn step_soon(self) {
         let is_playing =
             self.reading.model(|model| model.replay().is_some_and(|replay| replay.player.is_playing));
@@ -293,6 +300,7 @@ impl Store {
         }
     }
 
+    /// Advances the replay by the time since the last step.
     fn step(self, serial: u32) {
         let elapsed = self.replay.run(|running| running.end_step(serial, browser::now_ms()));
         let Some(elapsed) = elapsed else { return };
@@ -303,7 +311,7 @@ impl Store {
         self.step_soon();
     }
 
-    /// Everything that is known has been played: there may be more by now, or this is the present.
+    /// Handles the last known event: there may be more by now, or this is the present.
     fn reach_end(self) {
         let (behind, is_cut) = self
             .replay

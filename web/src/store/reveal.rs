@@ -1,4 +1,4 @@
-//! Bringing into view what somebody asked for, and what things are called.
+//! Scrolling requested items into view, and the keys and DOM ids of items.
 
 use leptos::prelude::*;
 use model::view::Item;
@@ -13,7 +13,7 @@ use crate::route::{self, Looks};
 use crate::timeline::{Drawer, Key};
 
 impl Store {
-    /// The address of what is looked at, with `place` in view; nothing where no conversation is.
+    /// The address of the view, with `place` in it; `None` if no conversation is open.
     pub(crate) fn link(self, place: Option<Place>) -> Option<String> {
         let conversation = self.reading.conversation.get_untracked()?;
         let looks = Looks {
@@ -28,14 +28,14 @@ impl Store {
         Some(browser::origin() + &route::link(&conversation, &looks))
     }
 
-    /// Opens everything that hides a call and brings it into view.
+    /// Unfolds everything that hides a call, and scrolls to it.
     pub(crate) fn reveal(self, call: &CallKey) {
         let (run, tool) = call;
         let agent = self.reading.view(|view| view.runs.get(run)?.tools.get(tool)?.agent.clone());
         self.reveal_in(run, agent.as_ref(), Item::Tool(tool.clone()), card_id(run, tool));
     }
 
-    /// Opens what hides the text at `place` and brings it into view.
+    /// Unfolds everything that hides the text of `place`, and scrolls to it.
     pub(crate) fn reveal_text(self, place: &Place) {
         match place {
             Place::Tool(run, tool) => {
@@ -55,7 +55,7 @@ impl Store {
         }
     }
 
-    /// Brings what a row of the timeline shows into view.
+    /// Scrolls to what a row of the timeline shows.
     pub(crate) fn reveal_row(self, key: &Key) {
         match key {
             Key::Tool(run, tool) => self.reveal(&(run.clone(), tool.clone())),
@@ -68,6 +68,7 @@ impl Store {
         }
     }
 
+    /// Unfolds the steps of a run and the sub-agents that contain `item`, and scrolls to the element `id`.
     fn reveal_in(self, run: &RunId, agent: Option<&AgentId>, item: Item, id: String) {
         self.reading.choose(&steps_key(run), true);
         let lanes = self.reading.view(|view| Some(flow::lanes_to(view.runs.get(run)?, agent?)));
@@ -80,6 +81,7 @@ impl Store {
         self.bring(id);
     }
 
+    /// Scrolls to the element `id`.
     fn bring(self, id: String) {
         self.panel.sheet.set(Sheet::None);
         self.reading.release();
@@ -87,37 +89,37 @@ impl Store {
     }
 }
 
-/// What a run is called as an element.
+/// The DOM id of a run.
 pub(crate) fn run_id(run: &RunId) -> String {
     format!("run/{run}")
 }
 
-/// What the steps of a run are called among the reader's choices.
+/// The key of the steps of a run.
 pub(crate) fn steps_key(run: &RunId) -> String {
     format!("steps/{run}")
 }
 
-/// What a sub-agent is called, among the choices and as an element.
+/// The key and the DOM id of a sub-agent.
 pub(crate) fn agent_key(run: &RunId, agent: &AgentId) -> String {
     format!("agent/{run}/{agent}")
 }
 
-/// What a thinking section is called among the choices.
+/// The key of a thinking section.
 pub(crate) fn thinking_key(run: &RunId, part: &PartId) -> String {
     format!("thinking/{run}/{part}")
 }
 
-/// What a streamed text is called as an element.
+/// The DOM id of a streamed text.
 pub(crate) fn part_id(run: &RunId, part: &PartId) -> String {
     format!("part/{run}/{part}")
 }
 
-/// What a message is called, among the choices and as an element.
+/// The key and the DOM id of a message.
 pub(crate) fn message_id(message: &MessageId) -> String {
     format!("message/{message}")
 }
 
-/// What the card of a call is called, among the choices and as an element.
+/// The key and the DOM id of a call's card.
 pub(crate) fn card_id(run: &RunId, tool: &ToolCallId) -> String {
     format!("card/{run}/{tool}")
 }

@@ -1,4 +1,4 @@
-//! What the reader has seen, noted while it is on the screen and kept in the browser.
+//! What the reader has seen: noted while it is on the screen, and kept in the browser.
 
 use leptos::prelude::*;
 
@@ -6,19 +6,19 @@ use super::Store;
 use crate::browser;
 use crate::seen::Seen;
 
-/// Its name among the settings.
+/// The name of the setting.
 const SETTING: &str = "seen";
 
-/// How often it is kept, in milliseconds: it is long, and changes with every look.
+/// How often it is stored, in milliseconds: it is long and changes often.
 const KEEP_MS: i32 = 10_000;
 
-/// As it was kept last.
+/// The stored value.
 pub(super) fn kept() -> Seen {
     Seen::parse(browser::setting(SETTING).as_deref(), browser::now_ms())
 }
 
 impl Store {
-    /// Notes once a second what is seen, for as long as the page lives.
+    /// Notes once a second what is seen, for as long as the page is open.
     pub(crate) fn note_seen(self) {
         Effect::new(move |_| {
             self.reading.now.track();
@@ -40,13 +40,14 @@ impl Store {
         browser::listen(&browser::window(), "pagehide", move |_: web_sys::Event| self.keep_seen());
     }
 
-    /// Takes a page of older conversations; why not, where that is none.
+    /// Takes a page of older conversations. The error is a sentence for the reader.
     pub(crate) fn take_older(self, answer: &str) -> Result<(), String> {
         let is_taken = self.reading.model.try_update_value(|model| model.take_older(answer)).unwrap_or(false);
         self.ask_painting();
         if is_taken { Ok(()) } else { Err("The hub's answer is no list.".to_owned()) }
     }
 
+    /// Stores what was seen, together with what other pages of the reader stored.
     fn keep_seen(self) {
         let other = kept();
         let mut seen = self.reading.seen.get_untracked();

@@ -1,4 +1,4 @@
-//! The timeline's height, what of the page the address keeps, and looking at one sub-agent alone.
+//! The timeline's height, the view in the address, and the reduction to one sub-agent.
 
 use leptos::prelude::*;
 
@@ -8,20 +8,20 @@ use crate::open::Level;
 use crate::route::{self, KEPT, Looks};
 use crate::timeline::Drawer;
 
-/// How long the reader does not type before the address has the word, in milliseconds.
+/// How long the reader must pause before the query is written into the address, in milliseconds.
 const TYPED_MS: i32 = 300;
 
-/// The reader's setting: the height that it opens with.
+/// The setting with the last height of the open timeline.
 const SETTING: &str = "timeline";
 
 impl Store {
-    /// How high the address says that it stands.
+    /// The height in the address.
     pub(super) fn first_drawer(is_bare: bool) -> Drawer {
         let query = browser::window().location().search().unwrap_or_default();
         Looks::parse(&query).timeline.filter(|_| !is_bare).unwrap_or_default()
     }
 
-    /// Opens the timeline as high as it last was, or closes it.
+    /// Opens the timeline at its last height, or closes it.
     pub(crate) fn toggle_timeline(self) {
         let kept = browser::setting(SETTING).and_then(|word| Drawer::parse(&word));
         let open = kept.filter(|drawer| *drawer != Drawer::Closed).unwrap_or(Drawer::Low);
@@ -29,7 +29,7 @@ impl Store {
         self.set_drawer(next);
     }
 
-    /// Makes the timeline so high.
+    /// Sets the height of the timeline, and stores it unless it is closed.
     pub(crate) fn set_drawer(self, drawer: Drawer) {
         if drawer != Drawer::Closed {
             browser::keep_setting(SETTING, drawer.word());
@@ -37,7 +37,7 @@ impl Store {
         self.panel.drawer.set(drawer);
     }
 
-    /// Keeps what is looked at in the address, for as long as the page lives.
+    /// Keeps the view in the address, for as long as the page is open.
     pub(crate) fn keep_looks_in_address(self) {
         Effect::new(move |_| {
             self.reading.conversation.track();
@@ -49,7 +49,7 @@ impl Store {
             self.panel.tab.track();
             self.reading.is_pattern.track();
             let query = self.reading.query.get();
-            // Browsers take no more than a few changes of the address a second.
+            // Browsers accept only a few changes of the address per second.
             browser::after(TYPED_MS, move || {
                 if self.reading.query.with_untracked(|now| *now == query) {
                     self.write_address(&KEPT);
@@ -58,7 +58,7 @@ impl Store {
         });
     }
 
-    /// Writes what is looked at into the address in the place of `names`, which leave it where nothing is to be said.
+    /// Replaces the parameters `names` of the address by the view; a parameter without a value is removed.
     pub(crate) fn write_address(self, names: &[&str]) {
         if self.reading.is_bare || self.panel.wall.get_untracked() {
             return;
@@ -84,27 +84,28 @@ impl Store {
         }
     }
 
-    /// What is looked for; nothing while nobody does.
+    /// The query of Find, if the Find tab is shown.
     pub(super) fn finding(self) -> Option<String> {
         let query = self.reading.query.get_untracked();
         let is_finding = self.panel.tab.get_untracked() == Tab::Find && !query.trim().is_empty();
         is_finding.then(|| query.trim().to_owned())
     }
 
-    /// Reduces transcript, tools and timeline to a sub-agent, or shows everything again.
+    /// Reduces conversation, panel and timeline to a sub-agent; `None` shows everything again.
     pub(crate) fn look_only_at(self, agent: Option<AgentKey>) {
         self.reading.only.set(agent);
         self.panel.sheet.set(Sheet::None);
         self.reading.follow();
     }
 
-    /// Shows a sub-agent in the panel.
+    /// Shows a sub-agent in the panel; `None` shows the tree.
     pub(crate) fn inspect(self, agent: Option<AgentKey>) {
         self.panel.agent.set(agent);
         self.panel.show_tab(Tab::Agents);
     }
 
-    /// Another conversation is looked at: nothing of the way in which this one was counts for it.
+    /// Resets the view for another conversation: the replay, the sought hit, and the reduction to a
+    /// sub-agent.
     pub(super) fn forget_looks(self) {
         self.end_replay();
         if self.reading.sought.with_untracked(Option::is_some) {

@@ -1,18 +1,19 @@
-//! Saying something to readers who listen: politely, in turn, or at once where it cannot wait.
+//! Announcements to screen readers: polite ones in turn, urgent ones at once.
 
 use leptos::prelude::*;
 
 use crate::browser;
 use crate::speech::{About, GAP_MS, Next, Speech};
 
-/// What is being said. Words are taken away after a while, so that the same can be said again.
+/// The texts in the two live regions. A text is removed after a while, so that the same one can be announced
+/// again.
 #[derive(Clone, Copy)]
 pub(crate) struct Voice {
     speech: StoredValue<Speech, LocalStorage>,
     waits: StoredValue<bool>,
-    /// The polite words.
+    /// The polite text.
     pub(crate) polite: RwSignal<String>,
-    /// The words that interrupt: only that something needs approval, or that the connection is lost.
+    /// The urgent text: only for calls that need approval and a lost connection.
     pub(crate) alarm: RwSignal<String>,
 }
 
@@ -26,31 +27,33 @@ impl Voice {
         }
     }
 
-    /// Says what came of something that the reader did, when it is its turn.
+    /// Announces the result of a reader's action, in turn.
     pub(crate) fn set(self, words: String) {
         self.add(words, About::Deed);
     }
 
-    /// Says what happened in the conversation that is looked at, when it is its turn and if it still is looked at then.
+    /// Announces an event of the open conversation, in turn, unless the reader leaves it before.
     pub(crate) fn tell(self, words: String) {
         self.add(words, About::Here);
     }
 
-    /// The reader looks at another conversation.
+    /// Drops announcements about the conversation that the reader leaves.
     pub(super) fn leave(self) {
         self.speech.update_value(Speech::leave);
     }
 
+    /// Adds a polite announcement.
     fn add(self, words: String, about: About) {
         self.speech.update_value(|speech| speech.add(words, about));
         self.speak();
     }
 
-    /// Says it at once.
+    /// Announces a text at once.
     pub(crate) fn interrupt(self, words: String) {
         utter(self.alarm, words);
     }
 
+    /// Makes the next polite announcement, now or when its time comes.
     fn speak(self) {
         match self.speech.try_update_value(|speech| speech.next(browser::now_ms())) {
             Some(Next::Say(words)) => {
@@ -69,8 +72,9 @@ impl Voice {
     }
 }
 
+/// Puts `words` into a live region, and removes them later.
 fn utter(region: RwSignal<String>, mut words: String) {
-    // The same again is heard only where the text is another one.
+    // A repetition is read aloud only if the text differs.
     if region.with_untracked(|said| *said == words) {
         words.push('\u{a0}');
     }

@@ -1,4 +1,4 @@
-//! The wall in the place of a conversation.
+//! The wall in place of a conversation.
 
 use leptos::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::browser;
 use crate::route;
 
 impl Store {
-    /// Shows the wall, or no longer.
+    /// Shows or hides the wall.
     pub(crate) fn show_wall(self, is_on: bool) {
         if self.panel.wall.get_untracked() == is_on {
             return;
@@ -18,7 +18,7 @@ impl Store {
         self.panel.show_wall(is_on, || self.reading.model(|model| model.conversation().cloned()));
     }
 
-    /// Goes to the wall, or back to where the reader was before.
+    /// Navigates to the wall, or back to the conversation that was open before.
     pub(crate) fn toggle_wall(self) {
         if self.panel.wall.get_untracked() {
             let before = self.panel.before_wall();

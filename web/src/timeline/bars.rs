@@ -1,4 +1,4 @@
-//! What a row shows: its name, how it stands, and its bars.
+//! What a row shows: a name, a state, and bars.
 
 use model::View;
 use model::event::{PartKind, RunStatus, ToolState};
@@ -7,40 +7,40 @@ use model::view::{AgentView, PartView, RunView, ToolView};
 use super::rows::Key;
 use crate::preview;
 
-/// How a bar is drawn.
+/// The fill of a bar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fill {
-    /// A tool works.
+    /// A tool executes.
     Solid,
     /// A model works.
     Hatched,
-    /// A call waits: in the queue, or for a person.
+    /// A call waits: in a queue, or for a person.
     Outline,
-    /// The whole life of an agent.
+    /// The whole duration of an agent.
     Thin,
 }
 
-/// The colour of a bar: a token of the page.
+/// The colour of a bar: a token of the page's styles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// It goes on.
+    /// Active.
     Run,
-    /// It went well.
+    /// Successful.
     Ok,
-    /// It failed.
+    /// Failed.
     Err,
-    /// It waits in a queue.
+    /// Waiting in a queue.
     Pend,
-    /// It waits for a person.
+    /// Waiting for a person.
     Appr,
-    /// Nobody knows its end.
+    /// Interrupted; the end is unknown.
     Slow,
-    /// It is over, or was given up.
+    /// Over, or cancelled.
     Gone,
 }
 
 impl Tone {
-    /// The name of the token.
+    /// The CSS class of the token.
     pub fn class(self) -> &'static str {
         match self {
             Self::Run => "run",
@@ -54,41 +54,41 @@ impl Tone {
     }
 }
 
-/// A stretch of time, in milliseconds since 1970. Without an end it goes on.
+/// A bar. Times are in milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bar {
-    /// When it begins.
+    /// The beginning.
     pub from: u64,
-    /// When it ends.
+    /// The end; `None` while it is active.
     pub to: Option<u64>,
-    /// How it is drawn.
+    /// The fill.
     pub fill: Fill,
-    /// Its colour.
+    /// The colour.
     pub tone: Tone,
 }
 
 /// What a row shows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Face {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// One line more.
+    /// A further line, shown as a tooltip.
     pub hint: String,
-    /// Its state, in one word.
+    /// The state in one word.
     pub word: &'static str,
-    /// The state of a call.
+    /// The state of a call; `None` for other rows.
     pub state: Option<ToolState>,
-    /// The state of an agent.
+    /// The status of a run or a sub-agent; `None` for other rows.
     pub status: Option<RunStatus>,
-    /// When it began and how it is counted: from, to. Nothing where nobody said.
+    /// The beginning and the end of its duration; `None` if unknown.
     pub span: Option<(u64, Option<u64>)>,
-    /// How long it took by the publisher, in milliseconds.
+    /// The duration reported by the publisher, in milliseconds.
     pub took: Option<u64>,
-    /// Its bars, in order.
+    /// The bars, in order.
     pub bars: Vec<Bar>,
 }
 
-/// What the row `key` shows; nothing when it is not there (any more).
+/// What the row `key` shows; `None` if the view does not contain it.
 pub fn face(view: &View, key: &Key) -> Option<Face> {
     match key {
         Key::Run(id) => view.runs.get(id).map(of_run),
@@ -104,6 +104,7 @@ pub fn face(view: &View, key: &Key) -> Option<Face> {
     }
 }
 
+/// The bar of an agent's whole duration.
 fn life(status: RunStatus, from: u64, to: Option<u64>) -> Vec<Bar> {
     let tone = match status {
         RunStatus::Running => Tone::Run,
@@ -115,6 +116,7 @@ fn life(status: RunStatus, from: u64, to: Option<u64>) -> Vec<Bar> {
     vec![Bar { from, to, fill: Fill::Thin, tone }]
 }
 
+/// The row of a run.
 fn of_run(run: &RunView) -> Face {
     let to = run.ended_at.filter(|_| !run.is_running());
     Face {
@@ -128,6 +130,7 @@ fn of_run(run: &RunView) -> Face {
     }
 }
 
+/// The row of a sub-agent.
 fn of_agent(agent: &AgentView, id: &str) -> Face {
     let to = agent.ended_at.filter(|_| agent.status != RunStatus::Running);
     Face {
@@ -141,6 +144,7 @@ fn of_agent(agent: &AgentView, id: &str) -> Face {
     }
 }
 
+/// The row of a part. `runs` is whether its run is active.
 fn of_part(part: &PartView, runs: bool) -> Face {
     let name = match part.kind {
         PartKind::Thinking => "thinking",
@@ -161,6 +165,7 @@ fn of_part(part: &PartView, runs: bool) -> Face {
     }
 }
 
+/// The colour of a call's state.
 fn tone_of(state: ToolState) -> Tone {
     match state {
         ToolState::Writing | ToolState::Pending => Tone::Pend,
@@ -173,10 +178,11 @@ fn tone_of(state: ToolState) -> Tone {
     }
 }
 
+/// The row of a call: bars for writing, waiting and executing.
 fn of_tool(tool: &ToolView) -> Face {
     let is_over = tool.state.is_final();
     let end = tool.ended_at.filter(|_| is_over);
-    // Where nobody said when it began to execute, the publisher's figure reaches back from the end.
+    // If the beginning of the execution is unknown, it is computed from the end and the publisher's duration.
     let counted = tool.exec_ms.zip(end).map(|(ms, end)| end.saturating_sub(ms).max(tool.started_at));
     let executing = tool.executing_at.or(counted);
     let written = tool.pending_at.or(executing).or(end);

@@ -1,9 +1,9 @@
-//! How high the timeline stands under the conversation.
+//! The height of the timeline below the conversation.
 
-/// How high the drawer of the timeline is.
+/// The height of the timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Drawer {
-    /// It is not there.
+    /// Not shown.
     #[default]
     Closed,
     /// A few rows.
@@ -22,7 +22,7 @@ impl Drawer {
         }
     }
 
-    /// The word for it in addresses and settings.
+    /// The value in addresses and settings.
     pub fn word(self) -> &'static str {
         match self {
             Self::Closed => "0",
@@ -31,12 +31,12 @@ impl Drawer {
         }
     }
 
-    /// The height with that word.
+    /// The height with this value.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Closed, Self::Low, Self::Tall].into_iter().find(|drawer| drawer.word() == word)
     }
 
-    /// The other one of the two heights at which it can be seen.
+    /// The other of the two visible heights.
     #[must_use]
     pub fn resized(self) -> Self {
         if self == Self::Low { Self::Tall } else { Self::Low }

@@ -1,4 +1,4 @@
-//! The rows: each run and sub-agent, and under it what it did, in true order.
+//! The rows: each run and sub-agent, and below it its items in the order of their events.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use crate::flow::Flow;
 /// What a row shows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Key {
-    /// A run: its main agent.
+    /// A run, as its main agent.
     Run(RunId),
     /// A sub-agent.
     Agent(RunId, AgentId),
-    /// A step of the model.
+    /// A part of the model's output.
     Part(RunId, PartId),
     /// A call.
     Tool(RunId, ToolCallId),
@@ -27,16 +27,16 @@ impl Key {
     }
 }
 
-/// A row of the timeline, with its span of time.
+/// A row of the timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     /// What it shows.
     pub key: Key,
-    /// How far it is indented.
+    /// The level of indentation.
     pub depth: u32,
 }
 
-/// All rows of `view`, or those of one agent and what is below it.
+/// All rows of `view`, or only those of one sub-agent and everything below it.
 pub fn rows(view: &View, only: Option<&(RunId, AgentId)>) -> Vec<Row> {
     let mut rows = Vec::new();
     if let Some((id, agent)) = only {
@@ -53,6 +53,7 @@ pub fn rows(view: &View, only: Option<&(RunId, AgentId)>) -> Vec<Row> {
     rows
 }
 
+/// Adds the rows of an agent and of the sub-agents below it.
 fn add_lane(rows: &mut Vec<Row>, of: (&RunId, &RunView, &Flow), agent: Option<&AgentId>, depth: u32) {
     let (run_id, run, flow) = of;
     for row in flow.lane(agent) {
@@ -61,7 +62,7 @@ fn add_lane(rows: &mut Vec<Row>, of: (&RunId, &RunView, &Flow), agent: Option<&A
             Item::Tool(id) => rows.push(Row { key: Key::Tool(run_id.clone(), id.clone()), depth }),
             Item::Agent(id) => {
                 rows.push(Row { key: Key::Agent(run_id.clone(), id.clone()), depth });
-                // An agent stands below one that was there before it, so this ends.
+                // An agent is only below one that began before it, so the recursion ends.
                 if run.agents.contains_key(id) {
                     add_lane(rows, of, Some(id), depth.saturating_add(1));
                 }
@@ -71,8 +72,8 @@ fn add_lane(rows: &mut Vec<Row>, of: (&RunId, &RunView, &Flow), agent: Option<&A
     }
 }
 
-/// The numbers of the rows to draw when the box is scrolled to `top` and `height` high, of `count` rows that are `row`
-/// pixels high each: what can be seen and two more on each side, whatever the count.
+/// The indices of the rows to draw for a box of `height` that is scrolled to `top`, with `count` rows of the
+/// height `row`, all in CSS pixels: the visible ones and two more on each side.
 pub fn visible(top: f64, height: f64, row: f64, count: usize) -> Range<usize> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rows of a page")]
     let number = |px: f64| (px / row.max(1.0)).max(0.0) as usize;

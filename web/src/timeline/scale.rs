@@ -1,23 +1,23 @@
-//! Which part of time is looked at, and the marks of its axis. All in milliseconds from the first moment.
+//! The visible part of time, and the ticks of its axis. Times are in milliseconds since the first moment.
 
 use super::float;
 use crate::format;
 use crate::number::within;
 
-/// The shortest part of time that can be looked at, in milliseconds.
+/// The shortest visible part of time, in milliseconds.
 const SHORTEST_MS: f64 = 20.0;
 
-/// Between two marks of the axis, at least, in pixels.
+/// The smallest distance of two ticks, in CSS pixels.
 const TICK_PX: f64 = 88.0;
 
-/// What is looked at: everything, growing as it grows, or a part that stays.
+/// The visible part: everything, growing with it, or a part that stays.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Scale {
     part: Option<(f64, f64)>,
 }
 
 impl Scale {
-    /// Where the looked-at part begins and how long it is, when everything is `whole` long.
+    /// The beginning and the length of the visible part, if everything is `whole` long.
     pub fn window(self, whole: u64) -> (f64, f64) {
         let whole = float(whole.max(1));
         match self.part {
@@ -29,17 +29,17 @@ impl Scale {
         }
     }
 
-    /// Whether everything is looked at.
+    /// Whether everything is visible.
     pub fn is_fit(self) -> bool {
         self.part.is_none()
     }
 
-    /// Shows the whole span of time.
+    /// Makes the whole span visible.
     pub fn fit(&mut self) {
         self.part = None;
     }
 
-    /// Makes the looked-at part `factor` times as long; what stands at `at` (from 0 to 1) of it stays there.
+    /// Changes the length of the visible part by `factor`. The point at `at` (from 0 to 1) keeps its place.
     pub fn zoom(&mut self, whole: u64, at: f64, factor: f64) {
         let (from, span) = self.window(whole);
         let next = (span * factor).max(SHORTEST_MS.min(float(whole.max(1))));
@@ -51,7 +51,7 @@ impl Scale {
         }
     }
 
-    /// Moves the looked-at part by `by` of its length.
+    /// Moves the visible part by `by` of its length. Has no effect if everything is visible.
     pub fn pan(&mut self, whole: u64, by: f64) {
         if self.part.is_some() {
             let (from, span) = self.window(whole);
@@ -59,7 +59,7 @@ impl Scale {
         }
     }
 
-    /// The place at `at` (from 0 to 1) of the looked-at part.
+    /// The time at `at` (from 0 to 1) of the visible part.
     pub fn place(self, whole: u64, at: f64) -> u64 {
         let (from, span) = self.window(whole);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to the whole")]
@@ -68,16 +68,16 @@ impl Scale {
     }
 }
 
-/// A mark of the axis.
+/// A tick of the axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tick {
-    /// Where it stands, from 0 to 1.
+    /// The place on the axis, from 0 to 1.
     pub at: f64,
-    /// What it says.
+    /// The label.
     pub label: String,
 }
 
-/// Between marks, in milliseconds.
+/// The possible distances of ticks, in milliseconds.
 const STEPS: [u64; 29] = [
     1,
     2,
@@ -110,7 +110,7 @@ const STEPS: [u64; 29] = [
     2_592_000_000,
 ];
 
-/// The marks of an axis that is `width` pixels wide and shows `span` milliseconds from `from` on.
+/// The ticks of an axis of `width` CSS pixels that shows `span` milliseconds from `from` on.
 pub fn ticks(from: f64, span: f64, width: f64) -> Vec<Tick> {
     let wanted = span * TICK_PX / width.max(TICK_PX);
     let step = STEPS.into_iter().find(|step| float(*step) >= wanted).unwrap_or(31_536_000_000);
@@ -124,6 +124,7 @@ pub fn ticks(from: f64, span: f64, width: f64) -> Vec<Tick> {
     ticks
 }
 
+/// The label of a tick, as precise as `step` requires.
 fn label(place: u64, step: u64) -> String {
     match (place, step) {
         (0, _) => "0".to_owned(),

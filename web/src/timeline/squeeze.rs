@@ -1,23 +1,23 @@
-//! From when to when a conversation lasts, and how the time between its runs is left out for those who want that.
+//! The span of time of a conversation, and the leaving out of pauses between its runs.
 
 use model::View;
 
-/// A pause between runs that is longer than this may be left out, in milliseconds.
+/// The shortest pause between runs that can be left out, in milliseconds.
 const IDLE_MS: u64 = 2_000;
 
-/// What stays of a pause that is left out, in milliseconds.
+/// How much of a left-out pause is still drawn, in milliseconds.
 const KEPT_MS: u64 = 1_000;
 
-/// From when to when a conversation lasts, in milliseconds since 1970.
+/// The span of time of a conversation, in milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Extent {
-    /// Its first moment.
+    /// The first moment.
     pub from: u64,
-    /// Its last moment; now, while a run goes on.
+    /// The last moment; the present while a run is active.
     pub to: u64,
 }
 
-/// How long `view` lasts by the time `now`; nothing where it has no times.
+/// The span of time of `view` at `now`; `None` if it has no times.
 pub fn extent(view: &View, now: u64) -> Option<Extent> {
     let runs = busy(view, now);
     let from = runs.first()?.0;
@@ -25,7 +25,7 @@ pub fn extent(view: &View, now: u64) -> Option<Extent> {
     Some(Extent { from, to: to.max(from.saturating_add(1)) })
 }
 
-/// When runs go on, the earliest first.
+/// The spans of time in which runs were active, the earliest first.
 fn busy(view: &View, now: u64) -> Vec<(u64, u64)> {
     let timed = view.runs.values().filter(|run| run.started_at > 0);
     let span = timed.map(|run| {
@@ -38,21 +38,21 @@ fn busy(view: &View, now: u64) -> Vec<(u64, u64)> {
     runs
 }
 
-/// Times as they are drawn: since the first moment, with or without the pauses between runs.
+/// Converts moments into places on the time line, with or without pauses between runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Squeeze {
     from: u64,
-    /// Pauses that are left out.
+    /// The pauses that are left out.
     gaps: Vec<(u64, u64)>,
 }
 
 impl Squeeze {
-    /// Every moment counts.
+    /// No pause is left out.
     pub fn none(from: u64) -> Self {
         Self { from, gaps: Vec::new() }
     }
 
-    /// Without the pauses of `view`.
+    /// The pauses of `view` are left out.
     pub fn of(view: &View, now: u64) -> Self {
         let runs = busy(view, now);
         let from = runs.first().map_or(0, |(from, _)| *from);
@@ -66,12 +66,12 @@ impl Squeeze {
         Self { from, gaps }
     }
 
-    /// How many pauses are left out.
+    /// The number of left-out pauses.
     pub fn gaps(&self) -> usize {
         self.gaps.len()
     }
 
-    /// Where the moment `at` is drawn, in milliseconds from the first.
+    /// The place of the moment `at`, in milliseconds from the first moment.
     pub fn place(&self, at: u64) -> u64 {
         let cut = self.gaps.iter().take_while(|(begin, _)| *begin < at).map(|(begin, end)| {
             let passed = at.min(*end).saturating_sub(*begin);
@@ -80,7 +80,7 @@ impl Squeeze {
         at.saturating_sub(self.from).saturating_sub(cut.sum())
     }
 
-    /// The moment that is drawn at `place`.
+    /// The moment at `place`.
     pub fn moment(&self, place: u64) -> u64 {
         let mut at = self.from.saturating_add(place);
         for (begin, end) in &self.gaps {

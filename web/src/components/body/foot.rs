@@ -1,4 +1,4 @@
-//! The times of a call, and the foot of its content: times in short, and the button that copies.
+//! The foot of a call's content (times in short and the copy button), and the tab with all times.
 
 use leptos::prelude::*;
 use model::event::ToolState;
@@ -11,7 +11,7 @@ use crate::format;
 use crate::store::use_store;
 use crate::whole::{Loaded, Side, lost};
 
-/// The times of a call.
+/// A table of the times of a call, with its earlier attempts.
 #[component]
 pub(super) fn Timing(ids: Ids) -> impl IntoView {
     let store = use_store();
@@ -53,7 +53,7 @@ pub(super) fn Timing(ids: Ids) -> impl IntoView {
     view! { <table class="times"><tbody>{attempts}{rows}</tbody></table> }
 }
 
-/// Times in short, and the copy button of what is shown.
+/// The times in short, and the button that copies what the tab shows.
 #[component]
 pub(super) fn Foot(ids: Ids, tab: Memo<Tab>, loaded: RwSignal<Loaded>) -> impl IntoView {
     let store = use_store();

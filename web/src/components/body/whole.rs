@@ -1,4 +1,4 @@
-//! The rest of a result of which the hub sent the beginning only.
+//! Loads the rest of a result of which the hub sent only the beginning.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::route;
 use crate::store::{Store, use_store};
 use crate::whole::{self, Loaded, Side};
 
-/// Asks the hub for the whole result of a call, as JSON; else why not, for the reader.
+/// Fetches the whole result of a call from the hub, as JSON. The error is a sentence for the reader.
 async fn fetch(store: Store, run: &RunId, id: &ToolCallId) -> Result<Arc<str>, String> {
     let reference = store.reading.view(|view| view.runs.get(run)?.tools.get(id)?.result_ref.clone());
     let Some((conversation, reference)) = store.reading.conversation.get_untracked().zip(reference) else {
@@ -24,19 +24,20 @@ async fn fetch(store: Store, run: &RunId, id: &ToolCallId) -> Result<Arc<str>, S
     Ok(text.into())
 }
 
-/// Loads the whole result, for everything that shows this call; `then` is called when that is over.
+/// Loads the whole result into `loaded`, for all components that show the call, and then calls `then`, also
+/// after a failure.
 pub(super) fn load(store: Store, ids: Ids, loaded: RwSignal<Loaded>, then: impl FnOnce() + 'static) {
     let (run, id) = ids.get_value();
     loaded.set(Loaded::Loading);
     spawn_local(async move {
         let answer = fetch(store, &run, &id).await;
-        // The card may be closed by then.
+        // The card may be closed by now.
         loaded.try_set(answer.map_or_else(Loaded::Failed, Loaded::Yes));
         then();
     });
 }
 
-/// Copies a side of a call; loads the whole result before, where only its beginning is here.
+/// Copies a side of a call. If only the beginning of the result is here, the whole is loaded first.
 pub(super) fn copy(store: Store, ids: Ids, side: Side, loaded: RwSignal<Loaded>, said: Said) {
     let text = move || {
         let known = loaded.try_get_untracked()?;
@@ -55,7 +56,7 @@ pub(super) fn copy(store: Store, ids: Ids, side: Side, loaded: RwSignal<Loaded>,
     });
 }
 
-/// Copies the result of a call that has the focus.
+/// Copies the result of the call that has the focus.
 pub(crate) fn copy_result(store: Store, run: RunId, id: ToolCallId) {
     let read = move |run: &RunId, id: &ToolCallId, json: Option<&str>| {
         store.reading.view(|view| whole::copied(view.runs.get(run)?.tools.get(id)?, Side::Result, json))
@@ -73,7 +74,7 @@ pub(crate) fn copy_result(store: Store, run: RunId, id: ToolCallId) {
     });
 }
 
-/// A button that loads the whole, while that is not there.
+/// A button that loads the whole result, shown until that is loaded.
 #[component]
 pub(super) fn Whole(ids: Ids, loaded: RwSignal<Loaded>) -> impl IntoView {
     let store = use_store();

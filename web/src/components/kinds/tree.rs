@@ -1,4 +1,4 @@
-//! JSON as a tree: a level is taken apart and built when it is opened.
+//! JSON as a tree. A level is parsed and built when it is unfolded.
 
 use std::sync::Arc;
 
@@ -7,26 +7,26 @@ use leptos::prelude::*;
 use super::super::copy::Copy;
 use crate::kinds::{Node, glance, index_path, key_path, node};
 
-/// Levels that are open at first.
+/// How many levels are unfolded at first.
 const OPEN_LEVELS: usize = 2;
 
-/// Most fields or items of a second level that is open at first.
+/// The most fields or items of a second level that is unfolded at first.
 const OPEN_MAX: usize = 12;
 
-/// Fields or items that are shown at once.
+/// How many fields or items are shown at first, and added by each click.
 const PAGE: usize = 100;
 
-/// Longest string that is shown whole at first, in characters.
+/// The longest string, in characters, that is shown whole at first.
 const TEXT_MAX: usize = 500;
 
-/// A value in the tree: what the reader chose.
+/// The value that the reader chose, with its path.
 #[derive(Debug, Clone, PartialEq)]
 struct Chosen {
     path: String,
     raw: Arc<str>,
 }
 
-/// The tree of `json`.
+/// The tree of `json`, and the path of the chosen value.
 #[component]
 pub(super) fn Tree(json: String) -> impl IntoView {
     let chosen = RwSignal::new(None::<Chosen>);
@@ -49,7 +49,7 @@ pub(super) fn Tree(json: String) -> impl IntoView {
     }
 }
 
-/// What a value is when it is copied: the content of a string, else the JSON as it was written.
+/// The text that is copied for a value: the content of a string, otherwise the JSON as written.
 fn exact(raw: &str) -> String {
     match node(raw) {
         Node::Text(text) => text,
@@ -57,7 +57,7 @@ fn exact(raw: &str) -> String {
     }
 }
 
-/// A field or an item.
+/// A field of an object or an item of an array.
 #[derive(Debug, Clone)]
 struct Entry {
     key: String,
@@ -65,6 +65,7 @@ struct Entry {
     raw: Arc<str>,
 }
 
+/// The fields or items of `node`; empty for a string, number or literal.
 fn entries(node: Node, path: &str) -> Vec<Entry> {
     match node {
         Node::Object(fields) => {
@@ -105,6 +106,7 @@ fn children(node: Node, path: &str, depth: usize, chosen: RwSignal<Option<Chosen
     .into_any()
 }
 
+/// A field or item, with a button that unfolds its level if it has one.
 fn row(entry: Entry, depth: usize, is_small: bool, chosen: RwSignal<Option<Chosen>>) -> AnyView {
     let Entry { key, path, raw } = entry;
     let value = node(&raw);

@@ -1,4 +1,4 @@
-//! The axis, and the playhead that stands on it: a press on the axis goes to that moment.
+//! The time axis with the playhead. A press on the axis goes to that moment.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -8,7 +8,7 @@ use super::Chart;
 use crate::browser;
 use crate::number::decimal;
 
-/// The time axis above the rows.
+/// The axis above the rows.
 #[component]
 pub(super) fn Axis(chart: Chart) -> impl IntoView {
     let store = chart.store;
@@ -23,7 +23,7 @@ pub(super) fn Axis(chart: Chart) -> impl IntoView {
         event.prevent_default();
         is_down.set_value(true);
         if let Some(axis) = event.current_target().and_then(|it| it.dyn_into::<Element>().ok()) {
-            // Without the capture the drag ends at the edge of the axis: no more than that.
+            // Without pointer capture the drag only ends at the edge of the axis.
             drop(axis.set_pointer_capture(event.pointer_id()));
         }
         scrub(&event);
@@ -35,7 +35,7 @@ pub(super) fn Axis(chart: Chart) -> impl IntoView {
     };
     let release = move |_| {
         is_down.set_value(false);
-        // The right end is the present.
+        // The right end of the axis is the present.
         let is_at_end = store.replay.told.with_untracked(|replay| {
             replay.as_ref().is_some_and(|it| it.at > 0 && it.at >= it.total && it.missing == 0 && !it.is_cut)
         });
@@ -65,7 +65,7 @@ pub(super) fn Axis(chart: Chart) -> impl IntoView {
     }
 }
 
-/// Where the playhead stands.
+/// The time of the moment that is shown.
 fn at(chart: Chart) -> Option<String> {
     let clock = chart.store.replay.told.with(|replay| replay.as_ref().and_then(|replay| replay.clock))?;
     Some(browser::time_of_day(clock))

@@ -1,4 +1,4 @@
-//! One row: a name, how it stands, how long it took, and its bars.
+//! A row of the timeline: a name, a state, a duration, and bars.
 
 use leptos::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::components::icon::{StateIcon, run_icon, tool_icon};
 use crate::number::decimal;
 use crate::timeline::{Bar, Face, Fill, Key, Row, face};
 
-/// A row; `reveal` is told its number when it is chosen.
+/// A row. `reveal` is called with its index when it is chosen.
 #[component]
 pub(super) fn Line(
     chart: Chart,
@@ -67,6 +67,7 @@ pub(super) fn Line(
     }
 }
 
+/// The span that the row shows.
 fn span_of(face: &Face) -> Span {
     match (face.took, face.span) {
         (Some(ms), _) => Span::Took(ms),
@@ -75,7 +76,7 @@ fn span_of(face: &Face) -> Span {
     }
 }
 
-/// A bar: its ends as numbers, everything else by the styles.
+/// A bar. Its ends are CSS variables; the styles compute the place.
 fn draw(chart: Chart, bar: Bar) -> impl IntoView {
     let fill = match bar.fill {
         Fill::Solid => "solid",
@@ -87,7 +88,7 @@ fn draw(chart: Chart, bar: Bar) -> impl IntoView {
     let class = format!("tl-bar {fill} {}{goes_on}", bar.tone.class());
     let place = move |at: u64| chart.squeeze.with(|squeeze| squeeze.place(at)).to_string();
     let from = move || place(bar.from);
-    // What goes on ends now: the styles read that from the root.
+    // A bar without an end ends at the present, which the styles read from the root.
     let to = move || bar.to.map_or_else(|| "var(--now)".to_owned(), place);
     view! { <i class=class style=("--a", from) style=("--b", to)></i> }
 }

@@ -1,4 +1,5 @@
-//! The rows: those that can be seen, moved and zoomed with the pointer, gone through with the keyboard.
+//! The rows of the timeline: the visible ones, moved and zoomed with the pointer and walked with the
+//! keyboard.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -11,10 +12,10 @@ use crate::browser;
 use crate::number::{decimal, within};
 use crate::timeline::visible;
 
-/// How far a press moves before it is a drag, in pixels.
+/// How far the pointer must move before a press becomes a drag, in CSS pixels.
 const DRAG_PX: f64 = 4.0;
 
-/// A press on the rows.
+/// A press of the pointer on the rows.
 #[derive(Debug, Clone, Copy)]
 struct Press {
     x: f64,
@@ -22,18 +23,22 @@ struct Press {
     is_drag: bool,
 }
 
-/// Where the box stands.
+/// The scroll position of the box.
 #[derive(Clone, Copy)]
 struct Frame {
+    /// The box that scrolls.
     element: NodeRef<html::Div>,
+    /// How far the box is scrolled, in CSS pixels.
     top: RwSignal<f64>,
+    /// The height of the box, in CSS pixels.
     height: RwSignal<f64>,
 }
 
 impl Frame {
+    /// Reads the scroll position. Does nothing after the timeline was closed.
     fn look(self) {
         if self.top.try_get_untracked().is_none() {
-            // The timeline was closed before the painting that this waited for.
+            // The timeline was closed before the painting for which this waited.
             return;
         }
         let Some(element) = self.element.get_untracked() else { return };
@@ -46,6 +51,7 @@ impl Frame {
         }
     }
 
+    /// Scrolls to `top`, in CSS pixels.
     fn scroll_to(self, top: f64) {
         if self.top.try_get_untracked().is_none() {
             return;
@@ -58,7 +64,7 @@ impl Frame {
     }
 }
 
-/// The rows of the timeline that are in view.
+/// The visible rows of the timeline.
 #[component]
 pub(super) fn Rows(chart: Chart) -> impl IntoView {
     let frame = Frame { element: NodeRef::new(), top: RwSignal::new(0.0), height: RwSignal::new(120.0) };
@@ -76,7 +82,7 @@ pub(super) fn Rows(chart: Chart) -> impl IntoView {
     let pressed = StoredValue::new(None::<Press>);
     let dragged = StoredValue::new(false);
     let reveal = move |at: usize| {
-        // What ends a drag is no click.
+        // The end of a drag is not a click.
         if !dragged.try_update_value(std::mem::take).unwrap_or(false)
             && let Some(row) = chart.rows.with_untracked(|rows| rows.get(at).cloned())
         {
@@ -125,7 +131,7 @@ pub(super) fn Rows(chart: Chart) -> impl IntoView {
     }
 }
 
-/// While a run goes on and the end is in view, it stays in view.
+/// Scrolls to new rows while a run is active and the end was visible.
 fn stick(chart: Chart, frame: Frame, count: Memo<usize>) {
     Effect::new(move |was: Option<usize>| {
         let count = count.get();
@@ -147,7 +153,7 @@ fn stick(chart: Chart, frame: Frame, count: Memo<usize>) {
     });
 }
 
-/// With ctrl the wheel zooms; a wheel that turns sideways moves.
+/// Zooms if Ctrl is pressed, otherwise moves along the time axis if the wheel turns sideways.
 fn wheel(chart: Chart, event: &WheelEvent) {
     if event.ctrl_key() || event.meta_key() {
         event.prevent_default();
@@ -166,16 +172,16 @@ fn wheel(chart: Chart, event: &WheelEvent) {
     }
 }
 
-/// Moves time sideways and the rows up and down with the pointer.
+/// Moves along the time axis and scrolls the rows with the pointer. Returns the press for the next move.
 fn drag(chart: Chart, frame: Frame, press: Press, event: &PointerEvent) -> Press {
     let (x, y) = (f64::from(event.client_x()), f64::from(event.client_y()));
     let is_new = !press.is_drag && (x - press.x).abs().max((y - press.y).abs()) > DRAG_PX;
     if event.pointer_type() == "touch" || (!press.is_drag && !is_new) {
-        // A finger scrolls the rows by itself.
+        // The browser scrolls the rows for a finger.
         return press;
     }
     if is_new && let Some(element) = event.current_target().and_then(|it| it.dyn_into::<Element>().ok()) {
-        // Without the capture the drag ends at the edge: no more than that.
+        // Without pointer capture the drag only ends at the edge.
         drop(element.set_pointer_capture(event.pointer_id()));
     }
     chart.rescale(|scale, whole| scale.pan(whole, (press.x - x) / chart.width.get_untracked().max(1.0)));
@@ -183,7 +189,7 @@ fn drag(chart: Chart, frame: Frame, press: Press, event: &PointerEvent) -> Press
     Press { x, y, is_drag: true }
 }
 
-/// Goes through the rows, and zooms; false when the key says nothing here.
+/// Handles the keys that walk the rows and zoom. Returns whether the key was one of them.
 fn press_key(chart: Chart, frame: Frame, active: RwSignal<usize>, event: &KeyboardEvent) -> bool {
     if event.ctrl_key() || event.meta_key() || event.alt_key() {
         return false;

@@ -1,4 +1,4 @@
-//! The list of calls as something that scrolls: where it stands, what it follows, and its keys.
+//! Scrolling of the list of calls, and the keys that move among its rows.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -10,7 +10,7 @@ use crate::follow::Place;
 use crate::latency::Group;
 use crate::store::Store;
 
-/// Where a list stands.
+/// The scroll position of a list.
 pub(super) fn place_of(list: &Element) -> Place {
     Place {
         top: f64::from(list.scroll_top()),
@@ -19,7 +19,7 @@ pub(super) fn place_of(list: &Element) -> Place {
     }
 }
 
-/// The newest call is in view whenever one comes and `follows` says so: whatever the conversation beside it does.
+/// Scrolls to a new call, if `follows` returns true then.
 pub(super) fn keep_newest_in_view(
     store: Store,
     groups: Memo<Vec<Group>>,
@@ -43,13 +43,14 @@ pub(super) fn keep_newest_in_view(
     });
 }
 
+/// Options that scroll as little as possible.
 fn nearest() -> web_sys::ScrollIntoViewOptions {
     let options = web_sys::ScrollIntoViewOptions::new();
     options.set_block(web_sys::ScrollLogicalPosition::Nearest);
     options
 }
 
-/// Moves the focus among the rows.
+/// Moves the focus among the rows with the arrow keys, Home and End.
 pub(super) fn move_focus(event: &KeyboardEvent) {
     let document = browser::document();
     let Ok(found) = document.query_selector_all("[data-t=tool-row]") else { return };
@@ -67,7 +68,7 @@ pub(super) fn move_focus(event: &KeyboardEvent) {
         _ => return,
     };
     event.prevent_default();
-    // The conversation has its own use for these keys.
+    // The conversation handles these keys too.
     event.stop_propagation();
     if let Some(row) = to.and_then(|to| rows.get(to)) {
         drop(row.focus());

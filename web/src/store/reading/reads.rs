@@ -1,4 +1,4 @@
-//! Reading single things, with the word when to look again.
+//! Functions that read a single item and track it.
 
 use std::ops::Range;
 
@@ -11,13 +11,13 @@ use super::ReadingStore;
 use crate::flow::{self, Flow};
 
 impl ReadingStore {
-    /// Reads a run, and looks again when it changes.
+    /// Reads a run, and tracks it.
     pub(crate) fn run<T>(self, id: &RunId, read: impl FnOnce(&RunView) -> T) -> Option<T> {
         self.track(&ViewChange::Run(id.clone()));
         self.view(|view| view.runs.get(id).map(read))
     }
 
-    /// Reads a call, and looks again when it changes.
+    /// Reads a call, and tracks it.
     pub(crate) fn tool<T>(
         self,
         run: &RunId,
@@ -28,7 +28,7 @@ impl ReadingStore {
         self.view(|view| view.runs.get(run)?.tools.get(id).map(read))
     }
 
-    /// How a run is drawn; computed again when rows come or calls change their state.
+    /// The rows of a run, computed again when rows are added or calls change their states.
     pub(crate) fn flow(self, run: &RunId) -> Memo<Flow> {
         let run = run.clone();
         Memo::new(move |_| {
@@ -37,7 +37,8 @@ impl ReadingStore {
         })
     }
 
-    /// Which items of a run stand in its stretch that begins at `from`; computed again when messages or runs come.
+    /// The range of items in the section of a run that begins at `from`, computed again when messages or runs
+    /// are added.
     pub(crate) fn stretch(self, run: &RunId, from: usize) -> Memo<Range<usize>> {
         let run = run.clone();
         Memo::new(move |_| {
@@ -46,7 +47,7 @@ impl ReadingStore {
         })
     }
 
-    /// How a stretch of a run is drawn; computed again when rows come or calls change their state.
+    /// The rows of a section of a run, computed again when rows are added or calls change their states.
     pub(crate) fn flow_of(self, run: &RunId, stretch: Memo<Range<usize>>) -> Memo<Flow> {
         let run = run.clone();
         Memo::new(move |_| {
@@ -57,7 +58,8 @@ impl ReadingStore {
         })
     }
 
-    /// Since when nobody speaks for a run that goes on, by the hub's clock: what of it runs is not known to.
+    /// Since when a run is stalled, by the hub's clock, in milliseconds since 1970: whether its calls still
+    /// execute is unknown.
     pub(crate) fn silent_since(self, run: &RunId) -> Memo<Option<u64>> {
         let run = run.clone();
         Memo::new(move |_| self.run(&run, |run| run.stalled_at.filter(|_| run.is_running())).flatten())

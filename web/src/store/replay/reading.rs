@@ -1,4 +1,4 @@
-//! Reading the past: the hub's log page by page, or what a recording has told.
+//! Reads the past: the hub's log in pages, or the kept events of a recording.
 
 use leptos::prelude::*;
 
@@ -8,11 +8,11 @@ use crate::model::Model;
 use crate::replay::Running;
 use crate::route;
 
-/// Events that are read at once: few enough that the page stays smooth.
+/// How many events are read at a time: few enough that the page stays responsive.
 const PAGE_EVENTS: usize = 500;
 
 impl Store {
-    /// Reads what is not known yet.
+    /// Reads all events that are not known yet.
     pub(super) fn read_on(self) {
         let Some(serial) = self.replay.run(Running::begin_reading) else { return };
         leptos::task::spawn_local(async move {
@@ -37,7 +37,7 @@ impl Store {
         });
     }
 
-    /// Reads the hub's log up to where the present stands; why it cannot, for the reader.
+    /// Reads the hub's log up to the present. Returns why it cannot, for the reader.
     async fn read_log(self, serial: u32) -> Option<String> {
         let conversation = self.reading.conversation.get_untracked()?;
         loop {
@@ -66,10 +66,10 @@ impl Store {
         }
     }
 
-    /// Reads what the recording told.
+    /// Reads the kept events of a recording.
     async fn read_told(self, serial: u32) {
         for number in 0.. {
-            // Between two pieces the page goes on.
+            // The page continues between two pieces.
             browser::rest().await;
             if !self.replay.is_current(serial)
                 || !self.reading.model.try_update_value(|model| model.take_told(number)).unwrap_or(false)
