@@ -2,7 +2,6 @@
 //! the line before it. A line that was changed, put in or taken out is found by reading the lines in order.
 
 use std::fmt::Write as _;
-use std::net::IpAddr;
 
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
@@ -92,8 +91,8 @@ impl Audited {
 
     /// The same, from `address`.
     #[must_use]
-    pub fn at(self, address: IpAddr) -> Self {
-        Self { from: Some(address.to_string().into()), ..self }
+    pub fn at(self, address: &str) -> Self {
+        Self { from: Some(address.into()), ..self }
     }
 
     /// The same, which was not done.

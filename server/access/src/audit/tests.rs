@@ -62,7 +62,7 @@ fn a_line_that_was_changed_put_in_taken_out_or_moved_is_found() {
 #[test]
 fn i7_an_entry_is_bounded_whatever_strangers_send() {
     let long = "x".repeat(100_000);
-    let what = Audited::new(Deed::Refused, &long).about(&long).with(long.clone()).failed(&long);
+    let what = Audited::new(Deed::Refused, &long).about(&long).at(&long).with(long.clone()).failed(&long);
     let (line, _) = AuditHead::default().next(what, u64::MAX);
     assert!(line.len() < 6 * TEXT_CHARS_MAX + 400, "{}", line.len());
     let (line, _) =

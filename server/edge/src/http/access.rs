@@ -208,7 +208,7 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
 fn about(parts: &Parts, deed: Deed, who: Option<&Principal>, conversation: Option<&str>) -> Audited {
     let peer = parts.extensions.get::<Peer>().copied().unwrap_or_default();
     let path = parts.extensions.get::<MatchedPath>().map_or("a file of the page", MatchedPath::as_str);
-    let told = Audited::new(deed, who.map_or("", Principal::name)).at(peer.address);
+    let told = Audited::new(deed, who.map_or("", Principal::name)).at(&peer.address.to_string());
     let told = told.with(format!("{} {path}", parts.method));
     match conversation {
         None => told,

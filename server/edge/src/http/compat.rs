@@ -150,8 +150,8 @@ impl Begun {
         &self.started.place.conversation
     }
 
+    /// The id of the run.
     fn run(&self) -> &RunId {
-        /// The id of the run.
         &self.started.place.run
     }
 }

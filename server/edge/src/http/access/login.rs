@@ -132,7 +132,7 @@ pub(crate) async fn log_in(State(shared): State<Arc<Shared>>, request: Request) 
     let next = if is_path(field("next")) { field("next") } else { "/" };
     let came = shared.gate.log_in(field("token").trim());
     let who = came.as_ref().map_or("", |(_, admission)| admission.principal.name());
-    let told = Audited::new(Deed::LogIn, who).at(peer(&parts));
+    let told = Audited::new(Deed::LogIn, who).at(&peer(&parts).to_string());
     blocking(|| {
         shared.gate.audit(match &came {
             Ok(_) => told,
@@ -154,7 +154,7 @@ pub(crate) async fn log_out(State(shared): State<Arc<Shared>>, request: Request)
     if let Ok(Some(session)) = cookie::session(cookies, channel)
         && let Some(who) = shared.gate.log_out(&session)
     {
-        blocking(|| shared.gate.audit(Audited::new(Deed::LogOut, &who).at(peer(&parts))));
+        blocking(|| shared.gate.audit(Audited::new(Deed::LogOut, &who).at(&peer(&parts).to_string())));
     }
     to("/login", Some(cookie::clear(channel)))
 }

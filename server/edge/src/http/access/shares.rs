@@ -192,7 +192,7 @@ pub(crate) async fn follow(
     let channel = channel(&shared, &parts);
     let followed = blocking(|| {
         let followed = shared.gate.follow(&secret);
-        let told = Audited::new(Deed::Follow, "").at(peer(&parts));
+        let told = Audited::new(Deed::Follow, "").at(&peer(&parts).to_string());
         shared.gate.audit(match &followed {
             Ok((_, share)) => told.about(share.conversation.as_str()).with(format!("link {}", share.id())),
             Err(denial) => Audited { deed: Deed::Refused, ..told.with("a link").failed(word(*denial)) },
