@@ -256,7 +256,7 @@ impl TestHub {
     /// The JSON at `path`.
     ///
     /// # Panics
-    /// When the answer is no JSON.
+    /// When the answer is not JSON.
     pub async fn json(&self, path: &str) -> Value {
         let answer = within(path, self.request("GET", path).send()).await.expect("the hub answers");
         answer.json().await.expect("JSON")
@@ -274,7 +274,7 @@ impl TestHub {
     /// How many watch `conversation`, as the list has it; 0 when it is not in the list.
     ///
     /// # Panics
-    /// When the answer is no list.
+    /// When the answer is not a list.
     pub async fn viewers(&self, conversation: &str) -> u64 {
         let list = self.json("/v1/conversations").await;
         let rows = list.get("conversations").and_then(Value::as_array).expect("a list");

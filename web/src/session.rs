@@ -128,7 +128,9 @@ fn hear(session: &Shared, serial: u32, word: Word) {
         Word::Closed { code, reason } => step(session, Input::Closed { code, reason }),
         Word::Text(text) => match parse_server(&text) {
             Ok(frame) => take(session, frame),
-            Err(error) => web_sys::console::warn_1(&format!("a frame of the hub is none: {error}").into()),
+            Err(error) => {
+                web_sys::console::warn_1(&format!("a frame of the hub cannot be read: {error}").into())
+            }
         },
     }
 }

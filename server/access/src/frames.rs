@@ -1,4 +1,4 @@
-//! The table for what comes over a socket: what each frame of a client needs, and each command.
+//! The rights that each frame of a client and each command needs.
 
 use model::command::CommandAction;
 use model::frame::ClientFrame;
@@ -7,7 +7,8 @@ use crate::denial::Denial;
 use crate::principal::Principal;
 use crate::right::Right;
 
-/// Whether `principal` may have this frame taken. Frames about a subscription or a heartbeat are about what was allowed before.
+/// Checks that `principal` may send this frame. Frames about a subscription or a heartbeat need nothing: the
+/// subscription was checked before.
 pub fn allowed(principal: &Principal, frame: &ClientFrame) -> Result<(), Denial> {
     let is_met = match frame {
         ClientFrame::Hello { .. }
@@ -22,9 +23,11 @@ pub fn allowed(principal: &Principal, frame: &ClientFrame) -> Result<(), Denial>
     if is_met { Ok(()) } else { Err(Denial::Forbidden) }
 }
 
-/// Whether `principal` may have `deed` done in `conversation`. A fork shows what was said under another name, so it needs to be seen
-/// here, and there what a fork makes: with a made-up name that is anywhere. Whoever has a role copies nothing, since under another name
-/// it may hide less, and consents to no calls whose arguments it hides.
+/// Checks that `principal` may give the command `deed` in `conversation`.
+///
+/// A fork copies the conversation, so it needs the right to view it, and in the new conversation the right to
+/// control. If the hub invents its name, that is the right on all conversations. A principal with a role forks
+/// nothing, since the copy may be shown whole under its name, and approves no calls if its role hides arguments.
 pub fn commanded(principal: &Principal, conversation: &str, deed: &CommandAction) -> Result<(), Denial> {
     let may = |right| principal.may(right, conversation);
     let is_met = match deed {

@@ -1,35 +1,39 @@
-//! The table: what each route of the hub needs. Routes are named as the router names them, after it has decoded the path, so no other
-//! spelling of a path reaches a handler without its line. A route or method without a line does not serve.
+//! The table of what each route of the hub needs.
+//!
+//! A route is named as in the router, which decodes the path first, so that no other spelling of a path
+//! avoids its line. A route or method without a line is not served.
 
 use crate::audit::Deed;
 use crate::need::Need;
 use crate::need::Shows::{self, Everything, Masked, Nothing};
 use crate::right::Right::{Admin, Control, Export, Import, Publish, View};
 
-/// One line: the methods of a route, and what they need.
+/// A line of the table: the methods of a route, and what they need.
 #[derive(Debug, Clone, Copy)]
 pub struct Route {
-    /// `GET` also stands for `HEAD`; `*` for every method.
+    /// The method. `GET` includes `HEAD`; `*` is every method.
     pub method: &'static str,
-    /// As the router has it: `/c/{conversation}`.
+    /// The path as in the router: `/c/{conversation}`.
     pub path: &'static str,
-    /// What it needs.
+    /// What the route needs.
     pub need: Need,
     /// What it tells of conversations.
     pub shows: Shows,
 }
 
+/// A line of the table.
 const fn on(method: &'static str, path: &'static str, need: Need, shows: Shows) -> Route {
     Route { method, path, need, shows }
 }
 
-/// What asks agents in the words of other servers: the conversation is found in the request, and in what was told before.
+/// The need of the endpoints that speak other servers' protocols: they find the conversation in the request,
+/// or in earlier requests.
 const DOOR: Need = Need::OnAll(&[View, Control]);
 
-/// What such a door tells about the hub's agents and models.
+/// The need of the endpoints that describe the hub's agents and models.
 const ABOUT: Need = Need::OnSome(Control);
 
-/// All routes.
+/// All routes, except for those of [`PLATFORM`].
 pub const ROUTES: &[Route] = &[
     on("GET", "/healthz", Need::Nothing, Nothing),
     on("GET", "/readyz", Need::Nothing, Nothing),
@@ -44,7 +48,7 @@ pub const ROUTES: &[Route] = &[
     on("GET", "/new", Need::Known, Nothing),
     on("GET", "/image", Need::Known, Nothing),
     on("GET", "/embed", Need::Known, Nothing),
-    // What is asked across conversations.
+    // Requests across conversations.
     on("GET", "/metrics", Need::OnAll(&[View]), Everything),
     on("GET", "/schema/{name}", Need::Known, Nothing),
     on("GET", "/v1/search", Need::OnSome(View), Masked),
@@ -56,7 +60,7 @@ pub const ROUTES: &[Route] = &[
     on("GET", "/v1/ws", Need::Greeting, Masked),
     on("GET", "/v1/access", Need::Known, Nothing),
     on("GET", "/v1/audit", Need::OnAll(&[Admin]), Everything),
-    // One conversation.
+    // Requests about one conversation.
     on("GET", "/v1/conversations/{conversation}", Need::OnNamed(&[View]), Masked),
     on("GET", "/v1/conversations/{conversation}/events", Need::OnNamed(&[View]), Masked),
     on("POST", "/v1/conversations/{conversation}/events", Need::OnNamed(&[Publish]), Nothing),
@@ -70,15 +74,15 @@ pub const ROUTES: &[Route] = &[
     on("GET", "/v1/conversations/{conversation}/stream/{dialect}/{*rest}", Need::OnNamed(&[View]), Masked),
     on("POST", "/v1/conversations/{conversation}/stream/{dialect}/{*rest}", Need::OnNamed(&[View]), Masked),
     on("POST", "/v1/ingest/{dialect}/{conversation}", Need::OnNamed(&[Publish]), Nothing),
-    // The conversation of a span is found in what was told before.
+    // The conversation of a span is found in earlier spans.
     on("POST", "/v1/traces", Need::OnAll(&[Publish]), Nothing),
     on("POST", "/v1/shares", Need::OnSome(View), Nothing),
     on("GET", "/v1/shares", Need::OnSome(View), Nothing),
     on("DELETE", "/v1/shares/{id}", Need::OnSome(View), Nothing),
-    // The proxy looks at the conversation that the call names; a call that names none needs the right on all.
+    // The proxy checks the conversation that the call names; a call that names none needs the right on all.
     on("*", "/proxy/{upstream}", Need::OnSome(Publish), Nothing),
     on("*", "/proxy/{upstream}/{*path}", Need::OnSome(Publish), Nothing),
-    // Doors for clients of other servers.
+    // Endpoints for clients of other servers.
     on("POST", "/v1/chat/completions", DOOR, Everything),
     on("GET", "/v1/models", ABOUT, Nothing),
     on("GET", "/v1/models/{model}", ABOUT, Nothing),
@@ -100,7 +104,7 @@ pub const ROUTES: &[Route] = &[
     on("POST", "/compat/forge/tools/refresh", ABOUT, Nothing),
     on("POST", "/compat/forge/mcp/validate", ABOUT, Nothing),
     on("GET", "/compat/forge/models", ABOUT, Nothing),
-    // What Forge's clients set, all of them are shown.
+    // All clients of Forge see what one of them sets.
     on("POST", "/compat/forge/models", Need::OnAll(&[Admin]), Nothing),
     on("POST", "/compat/forge/models/refresh", ABOUT, Nothing),
     on("POST", "/compat/forge/models/fetch", ABOUT, Nothing),
@@ -112,10 +116,10 @@ pub const ROUTES: &[Route] = &[
     on("PUT", "/compat/forge/providers/{provider}", Need::OnAll(&[Admin]), Nothing),
 ];
 
-/// Where the routes of LangGraph's platform stand.
+/// The prefixes under which LangGraph's platform is served.
 const PLATFORMS: [&str; 3] = ["/compat/langgraph", "/compat/bernard/api", "/compat/bernard"];
 
-/// Its routes, below each of [`PLATFORMS`].
+/// The routes below each of [`PLATFORMS`].
 const PLATFORM: &[Route] = &[
     on("GET", "/ok", ABOUT, Nothing),
     on("GET", "/info", ABOUT, Nothing),
@@ -158,7 +162,7 @@ const PLATFORM: &[Route] = &[
     on("POST", "/runs/wait", DOOR, Everything),
 ];
 
-/// The line for `method` at `path`, as the router has it: what it needs and what it shows; nothing where there is no line.
+/// What `method` at `path`, as named in the router, needs and shows. `None` if the table has no line for it.
 pub fn find(method: &str, path: &str) -> Option<(Need, Shows)> {
     let method = if method == "HEAD" { "GET" } else { method };
     let is_it =
@@ -184,12 +188,12 @@ pub fn deed(need: Need, method: &str) -> Option<Deed> {
     }
 }
 
-/// Whether some method at `path` has a line.
+/// Whether the table has a line for `path` with any method.
 pub fn is_known(path: &str) -> bool {
     all().any(|(_, known, ..)| known == path)
 }
 
-/// Every line: method, path, what it needs, what it shows.
+/// Every line: method, path, need, and what it shows.
 pub fn all() -> impl Iterator<Item = (&'static str, String, Need, Shows)> {
     let plain = ROUTES.iter().map(|route| (route.method, route.path.to_owned(), route.need, route.shows));
     let of_platform = PLATFORMS.iter().flat_map(|at| {

@@ -1,5 +1,5 @@
-//! Links to one conversation: whoever has one sees it, and nothing else. Each ends by its time, by a number of views, or when it is
-//! taken back.
+//! Links to one conversation: whoever has the secret sees that conversation and nothing else. A link ends
+//! after a time, after a number of views, or when it is revoked.
 
 use compact_str::CompactString;
 use model::ConversationId;
@@ -13,30 +13,30 @@ use crate::right::Right;
 use crate::roles::Roles;
 use crate::secret::Hash;
 
-/// Most links of one hub.
+/// The most links of a hub.
 pub const SHARES_MAX: usize = 1_000;
 
-/// Longest life of a link, in milliseconds: thirty days.
+/// The longest lifetime of a link, in milliseconds: thirty days.
 pub(crate) const LIFE_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1000;
 
-/// A link. Its secret is kept nowhere.
+/// A link. Its secret is not stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
-    /// The hash of its secret.
+    /// The hash of the secret.
     pub hash: Hash,
-    /// What it shows.
+    /// The conversation that it shows.
     pub conversation: ConversationId,
-    /// What is hidden from whoever follows it.
+    /// The role, which names what is hidden from viewers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<CompactString>,
-    /// Who shared it.
+    /// The name of the principal that made it.
     pub by: CompactString,
     /// When it was made, in milliseconds since 1970.
     pub created: u64,
-    /// From when on it shows nothing, in milliseconds since 1970.
+    /// When it ends, in milliseconds since 1970.
     pub expires: u64,
-    /// How often it may still be followed; absent for no bound.
+    /// How many views are left; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub views_left: Option<u32>,
 }
@@ -50,19 +50,19 @@ pub struct Shares {
 /// Why a link was not made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ShareError {
-    /// As many as may be.
+    /// There are [`SHARES_MAX`] links.
     #[error("there are {SHARES_MAX} links already; take back those that nobody needs")]
     Full,
-    /// It would show nothing, or for too long.
+    /// It would have ended already, or last too long.
     #[error("expires_s is from 1 second to 30 days")]
     Life,
-    /// It could not be followed once.
+    /// It would allow no view.
     #[error("views is 1 or more")]
     Views,
 }
 
 impl Shares {
-    /// Of the links of a file. What is over at `now` is left out.
+    /// The links of a file. Links that have expired at `now` are left out.
     pub fn of(links: Vec<Share>, now: u64) -> Self {
         let holds = |share: &Share| share.expires > now;
         let mut all: Vec<_> = links.into_iter().filter(holds).collect();
@@ -70,7 +70,7 @@ impl Shares {
         Self { all }
     }
 
-    /// Adds one at `now`.
+    /// Adds a link at `now`. Expired links are removed.
     pub fn add(&mut self, share: Share, now: u64) -> Result<(), ShareError> {
         if share.expires <= now || share.expires > now.saturating_add(LIFE_MS_MAX) {
             return Err(ShareError::Life);
@@ -86,7 +86,7 @@ impl Shares {
         Ok(())
     }
 
-    /// Counts that the link of that hash is followed at `now`, and gives it.
+    /// Counts a view of the link with this hash at `now`, and returns the link.
     pub fn follow(&mut self, hash: &Hash, now: u64, roles: &Roles) -> Result<Share, Denial> {
         let share = self.all.iter_mut().find(|share| share.hash == *hash).ok_or(Denial::Unknown)?;
         share.principal(now, roles)?;
@@ -98,30 +98,31 @@ impl Shares {
         Ok(share.clone())
     }
 
-    /// The link of that hash.
+    /// The link with this hash.
     pub fn find(&self, hash: &Hash) -> Option<&Share> {
         self.all.iter().find(|share| share.hash == *hash)
     }
 
-    /// Takes the link of that short name back, where `may` says so of it.
+    /// Revokes the link with this id, if `may` returns true for it.
     pub fn revoke(&mut self, id: &str, may: impl Fn(&Share) -> bool) -> Option<Share> {
         let place = self.all.iter().position(|share| share.id() == id && may(share))?;
         Some(self.all.remove(place))
     }
 
-    /// All of them, the oldest first.
+    /// All links, the oldest first.
     pub fn all(&self) -> &[Share] {
         &self.all
     }
 }
 
 impl Share {
-    /// Its name, for whoever takes it back; says nothing of its secret.
+    /// The id by which it is revoked; it reveals nothing about the secret.
     pub fn id(&self) -> String {
         self.hash.short()
     }
 
-    /// Who follows it, at a hub with these `roles`: may see the one conversation, but for what its role hides, and nothing else.
+    /// The principal of its viewers: it may view the one conversation, without what its role hides, and nothing else.
+    /// Fails if the link has expired at `now`, or if its role is not among `roles`.
     pub fn principal(&self, now: u64, roles: &Roles) -> Result<Principal, Denial> {
         if now >= self.expires {
             return Err(Denial::Expired);

@@ -203,7 +203,7 @@ impl Gate {
         if share.views_left.is_some()
             && let Err(error) = guarded.shares.save(registry.shares())
         {
-            tracing::error!(%error, "a link was not followed, since that cannot be counted");
+            tracing::error!(%error, "a share link was refused: its use could not be counted");
             registry.log_out(&session);
             return Err(Denial::Unknown);
         }

@@ -137,7 +137,7 @@ fn act(
             agents.resume(place)?
         }
         CommandAction::Fork { .. } => {
-            return Err(Refusal::new(ErrorCode::Internal, "a fork is made elsewhere"));
+            return Err(Refusal::new(ErrorCode::Internal, "a fork reached the handler of other commands"));
         }
     })
 }
@@ -158,7 +158,7 @@ fn say(
     text: &str,
 ) -> Result<Started, Refusal> {
     if text.trim().is_empty() {
-        return Err(Refusal::new(ErrorCode::BadRequest, "a message says something"));
+        return Err(Refusal::new(ErrorCode::BadRequest, "`text` is empty: a message needs text"));
     }
     let messages = vec![Spoken::user(text)];
     let turn = Turn::new(agent, id.clone(), messages);

@@ -1,5 +1,5 @@
-//! What was typed or set in the environment, and nothing more: no defaults that depend on anything else, no checks
-//! that need a file or a socket, but for the files that describe dialects.
+//! The arguments and environment variables, as given. This module fills in no defaults that depend on
+//! anything else, and makes no checks that need a file or a socket, except for files that describe dialects.
 
 use clap::{Parser, Subcommand};
 
@@ -100,7 +100,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) conversation: model::ConversationId,
 }
 
-/// A dialect that can be encoded.
+/// Parses the name of a dialect that can be written.
 fn encoded_dialect(name: &str) -> Result<String, String> {
     if encode::encoding(name).is_some() {
         return Ok(name.to_owned());

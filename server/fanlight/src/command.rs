@@ -1,4 +1,4 @@
-//! The commands, one module each, and what they have in common: how they end.
+//! The commands, one module each, and what they share: how they fail.
 
 use std::process::ExitCode;
 
@@ -26,10 +26,10 @@ mod token;
 
 use output::ResultOutput;
 
-/// How a command fails. Printed on stderr: what and where, then how to mend it.
+/// Why a command failed. It is printed on stderr: what happened and where, then how to mend it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CommandError {
-    /// It was asked for something that cannot be.
+    /// The request is invalid.
     #[error("{what}\n  {mend}")]
     Usage {
         /// What is wrong, and where.
@@ -37,7 +37,7 @@ pub(crate) enum CommandError {
         /// How to mend it.
         mend: String,
     },
-    /// It could not do what it was asked for.
+    /// The command failed.
     #[error("{what}\n  {mend}")]
     Failed {
         /// What went wrong, and where.
@@ -45,7 +45,7 @@ pub(crate) enum CommandError {
         /// How to mend it.
         mend: String,
     },
-    /// Whoever read stdout has gone: no failure, there is just nothing left to do.
+    /// The reader of stdout has gone. This is not a failure: nothing is left to do.
     #[error("nobody reads the output any more")]
     NobodyReads,
 }
@@ -56,7 +56,7 @@ impl CommandError {
         Self::Failed { what: what.into(), mend: mend.into() }
     }
 
-    /// What a client says when it could not publish.
+    /// The failure of a client that could not publish.
     pub(crate) fn publishing(error: &PublishError) -> Self {
         let mend = match error {
             PublishError::Unreachable { .. } => {
@@ -68,7 +68,7 @@ impl CommandError {
         Self::new(error.to_string(), mend)
     }
 
-    /// What a courier says when it cannot go on.
+    /// The failure of a courier that cannot continue.
     pub(crate) fn carrying(error: &CourierError) -> Self {
         let mend = match error {
             CourierError::Unreachable { .. } => {
@@ -81,6 +81,7 @@ impl CommandError {
         Self::new(error.to_string(), mend)
     }
 
+    /// The exit code of the process.
     fn exit_code(&self) -> ExitCode {
         match self {
             Self::NobodyReads => ExitCode::SUCCESS,
@@ -90,7 +91,7 @@ impl CommandError {
     }
 }
 
-/// Runs the command that was asked for.
+/// Runs the given command.
 pub(crate) fn run(args: Args) -> ExitCode {
     let output = ResultOutput::stdout();
     let done = match args.command {

@@ -266,7 +266,7 @@ fn plain(name: &str) -> impl Iterator<Item = u8> + '_ {
     name.bytes().filter(|byte| *byte != b'_').map(|byte| byte.to_ascii_lowercase())
 }
 
-/// `text` as JSON to hand on; as a string where it nests deeper than readers take, nothing when it is no JSON.
+/// `text` as JSON to hand on; as a string where it nests deeper than readers take, nothing when it is not JSON.
 pub(crate) fn json_within_depth(text: &str) -> Option<Json> {
     if is_too_deep(text) {
         return Some(Json::string(text));

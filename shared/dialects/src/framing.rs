@@ -19,12 +19,12 @@ pub struct StreamPiece<'a> {
     /// The line of the stream that the piece begins on, from 1.
     pub line: u64,
     /// The piece.
-    pub body: PieceBody<'a>,
+    pub body: FramedItem<'a>,
 }
 
 /// See [`StreamPiece`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PieceBody<'a> {
+pub enum FramedItem<'a> {
     /// An SSE event.
     Event {
         /// Its name; empty when the stream gave none.

@@ -88,7 +88,7 @@ struct ModelStats<'a> {
 /// The way to the name of the model, in either agent's configuration.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct SweAgentConfig<'a> {
+struct ModelNamePath<'a> {
     #[serde(borrow)]
     agent: ForeignField<'a>,
     #[serde(borrow)]
@@ -206,10 +206,10 @@ impl SweAgentMeaning {
 }
 
 fn model_of(config: ForeignField<'_>) -> Option<String> {
-    let config: SweAgentConfig<'_> = config.object();
-    let agent: SweAgentConfig<'_> = config.agent.object();
+    let config: ModelNamePath<'_> = config.object();
+    let agent: ModelNamePath<'_> = config.agent.object();
     [config.model, agent.model].into_iter().find_map(|model| {
-        let model: SweAgentConfig<'_> = model.object();
+        let model: ModelNamePath<'_> = model.object();
         Some(model.name.word().or_else(|| model.model_name.word())?.into_owned())
     })
 }

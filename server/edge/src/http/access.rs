@@ -98,7 +98,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
 /// The caller that [`admit`] has found.
 fn of(parts: &Parts) -> Result<Caller, Problem> {
     let known = parts.extensions.get::<Caller>().cloned();
-    known.ok_or_else(|| Problem::new(ErrorCode::Internal, "nobody was asked who they are"))
+    known.ok_or_else(|| Problem::new(ErrorCode::Internal, "the request was not authenticated"))
 }
 
 /// Fails with a problem if the caller may not publish what a call through the proxy records: to `named`, or

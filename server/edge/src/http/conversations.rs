@@ -22,7 +22,7 @@ use super::params::{self, Path, Query};
 use super::problem::Problem;
 use super::spool::{Spool, place, spooled, turn};
 use crate::state::Shared;
-use crate::work::{Guest, Task};
+use crate::work::{OpenKind, Task};
 use hub::Conversation;
 
 /// Most rows in one answer, and how many there are if the request does not say.
@@ -198,7 +198,7 @@ pub(crate) async fn wait(
         .map_err(|error| Problem::bad_request(format!("until: {error}")))?;
     let mut watch = UntilWatch::new(until, query.run.as_deref().map(RunId::new));
     let id = params::conversation(&name)?;
-    let _open = place(&shared, Guest::Stream)?;
+    let _open = place(&shared, OpenKind::Stream)?;
     let conversation = shared.hub.enter(&id)?;
     let seat = Seat { shared: Arc::clone(&shared), conversation };
     let time = query.timeout_ms.map_or(WAIT_MAX, Duration::from_millis).min(WAIT_MAX);

@@ -18,11 +18,11 @@ use super::access::Caller;
 use super::conversations::{Seat, find};
 use super::params::{self, Path, Query};
 use super::problem::Problem;
-use super::selection::ViewSelection;
+use super::selection::LensQuery;
 use super::spool::{Spool, place, turn};
 use super::sse;
 use crate::state::Shared;
-use crate::work::{Guest, Task};
+use crate::work::{OpenKind, Task};
 
 /// Most events in one page, and how many there are if the request does not say.
 const PAGE_MAX: usize = 10_000;
@@ -40,7 +40,7 @@ pub(crate) async fn events(
     caller: Caller,
     Path(name): Path<String>,
     Query(query): Query<EventsQuery>,
-    Query(looks): Query<ViewSelection>,
+    Query(looks): Query<LensQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let resumed = params::text(&headers, "last-event-id")?.filter(|id| !id.is_empty());
@@ -50,7 +50,7 @@ pub(crate) async fn events(
         return page(&shared, &caller, &name, (after, query.limit)).await;
     }
     let lens = looks.lens()?;
-    let open = place(&shared, Guest::Stream)?;
+    let open = place(&shared, OpenKind::Stream)?;
     let seats = seats(&shared, [name.as_str()].into_iter())?;
     Ok(sse::stream(shared, (open, seats), (&lens, caller.mask()), vec![after]))
 }
@@ -61,7 +61,7 @@ pub(crate) async fn several(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
     Query(words): Query<Vec<(String, String)>>,
-    Query(looks): Query<ViewSelection>,
+    Query(looks): Query<LensQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let all =
@@ -85,7 +85,7 @@ pub(crate) async fn several(
         return Err(Problem::new(ErrorCode::BadPosition, detail));
     }
     let lens = looks.lens()?;
-    let open = place(&shared, Guest::Stream)?;
+    let open = place(&shared, OpenKind::Stream)?;
     let seats = seats(&shared, all("conversation"))?;
     Ok(sse::stream(shared, (open, seats), (&lens, caller.mask()), after))
 }

@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use compact_str::CompactString;
 use encode::document::export::{DocumentFormat, DocumentOptions, FORMATS, format};
-use encode::document::only::{DocumentScope, is_of};
+use encode::document::only::{ExportSelection, is_of};
 use encode::{ENCODINGS, Encode, EncodeOptions, EncoderSpec, encoding};
 use event_log::LogError;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -27,7 +27,7 @@ use super::params::{Path, Query};
 use super::problem::Problem;
 use super::spool::{Spool, place, spooled, turn, written};
 use crate::state::Shared;
-use crate::work::{Guest, Open, Task, Turn};
+use crate::work::{Open, OpenKind, Task, Turn};
 use hub::Conversation;
 
 /// Most events that are read from the log at once.
@@ -48,7 +48,7 @@ pub(crate) async fn export(
     caller: Caller,
     Path((name, wanted)): Path<(String, String)>,
     Query(choice): Query<DocumentOptions>,
-    Query(only): Query<DocumentScope>,
+    Query(only): Query<ExportSelection>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let conversation = find(&shared, &name).await?;
@@ -127,7 +127,7 @@ impl Source {
 }
 
 /// The part of the view that `only` names; a problem if there is none.
-fn reduced(conversation: &Conversation, only: &DocumentScope) -> Result<View, Problem> {
+fn reduced(conversation: &Conversation, only: &ExportSelection) -> Result<View, Problem> {
     let mut view = conversation.view();
     if only.reduce(&mut view) {
         return Ok(view);
@@ -142,7 +142,7 @@ async fn document_of(
     source: &Source,
     format: &'static DocumentFormat,
     choice: DocumentOptions,
-    only: DocumentScope,
+    only: ExportSelection,
 ) -> Result<Response, Problem> {
     let (from, part) = (source.clone(), only.clone());
     let hub = Arc::clone(&shared.hub);
@@ -160,7 +160,7 @@ async fn document_of(
 /// Exports what can be imported again: the events, or the state if the log does not have all of them.
 async fn native(shared: Arc<Shared>, source: Source) -> Result<Response, Problem> {
     let conversation = Arc::clone(&source.conversation);
-    let (header, all) = (import::header(conversation.id()), DocumentScope::default());
+    let (header, all) = (import::header(conversation.id()), ExportSelection::default());
     let begins_later = matches!(shared.hub.read(&conversation, 0, 1).await, Err(LogError::Gone { .. }));
     if begins_later || shared.hub.gap(&conversation).await?.is_some() {
         let from = source.clone();
@@ -218,10 +218,10 @@ async fn stream_of(
     content_type: &'static str,
     extension: &str,
     writer: Writer,
-    only: DocumentScope,
+    only: ExportSelection,
 ) -> Result<Response, Problem> {
     let conversation = Arc::clone(&source.conversation);
-    let open = place(&shared, Guest::Transfer)?;
+    let open = place(&shared, OpenKind::Transfer)?;
     let turn = turn(&shared, Task::Piece).await?.turn();
     if let Some((first, last)) = shared.hub.gap(&conversation).await? {
         let detail = format!(
@@ -324,7 +324,7 @@ impl Sending {
 /// The answer: a file with a name, in the state of `seq`.
 fn file(
     Source { conversation, caller }: &Source,
-    only: &DocumentScope,
+    only: &ExportSelection,
     content_type: &'static str,
     extension: &str,
     seq: Seq,

@@ -32,7 +32,7 @@ pub(crate) async fn result(
     // In older logs hashes have 16 digits.
     if !matches!(hash.len(), 16 | 32) || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(Problem::bad_request(format!(
-            "{hash:?} is no hash: 32 hex digits are, or 16 in older logs"
+            "{hash:?} is not a hash: it has 32 hex digits, or 16 in older logs"
         )));
     }
     // In the same words whether or not there is such a result.

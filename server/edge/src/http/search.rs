@@ -19,7 +19,7 @@ use super::params::Query;
 use super::problem::Problem;
 use super::spool::place;
 use crate::state::Shared;
-use crate::work::{Guest, Task};
+use crate::work::{OpenKind, Task};
 
 /// How many hits an answer has if the request does not say.
 const HITS: usize = 50;
@@ -127,7 +127,7 @@ async fn asked<T: Send + 'static>(
     shared: &Shared,
     ask: impl FnOnce(&Stop) -> Result<T, LogError> + Send + 'static,
 ) -> Result<T, Problem> {
-    let _open = place(shared, Guest::Request)?;
+    let _open = place(shared, OpenKind::Request)?;
     let Some(turn) = shared.work.turn_within(Task::Search, TIME).await else {
         let detail = format!("other searches took more than {SEARCH_MS} ms; try again in a moment");
         return Err(Problem::busy(detail));

@@ -26,7 +26,7 @@ use super::params::{self, Path, Query};
 use super::problem::Problem;
 use super::spool::{Spool, place as open, spooled, turn, waiting};
 use crate::state::Shared;
-use crate::work::{Guest, Open, Task};
+use crate::work::{Open, OpenKind, Task};
 
 pub(super) mod reader;
 
@@ -53,7 +53,7 @@ pub(crate) async fn get(
     Query(said): QueryPairs,
 ) -> Result<Response, Problem> {
     let asked = Asked { mask: reader.mask().cloned(), ..Asked::read(&said, "all", None)? };
-    let open = open(&shared, Guest::Stream)?;
+    let open = open(&shared, OpenKind::Stream)?;
     begun(&shared, &place, &asked).await?;
     answer(shared, &place, asked, (None, open)).await
 }
@@ -72,7 +72,7 @@ pub(crate) async fn post(
     if asked.modes.is_empty() && encoding(&place.dialect).is_some_and(|encoding| !encoding.modes.is_empty()) {
         asked.modes = modes_in(body).await;
     }
-    let open = open(&shared, Guest::Stream)?;
+    let open = open(&shared, OpenKind::Stream)?;
     begun(&shared, &place, &asked).await?;
     answer(shared, &place, asked, (None, open)).await
 }
@@ -220,7 +220,7 @@ pub(super) async fn run(
 ) -> Result<Response, Problem> {
     let place = StreamPath { conversation: id.as_str().to_owned(), dialect: dialect.to_owned() };
     let asked = Asked { wanted: Wanted::Run(run), ends_with_run: true, modes: Vec::new(), mask: None };
-    let open = open(&shared, Guest::Stream)?;
+    let open = open(&shared, OpenKind::Stream)?;
     answer(shared, &place, asked, (Some(Caller::default()), open)).await
 }
 

@@ -111,7 +111,7 @@ impl Proxy {
         match sender {
             Ok(sender) => Ok((&place.upstream, sender)),
             Err(error) => {
-                tracing::error!(upstream = name, %error, "no way to this upstream");
+                tracing::error!(upstream = name, %error, "this upstream cannot be reached");
                 let detail = format!("TLS for the upstream {name} cannot be set up");
                 Err(Problem::new(ErrorCode::Internal, detail))
             }

@@ -1,4 +1,4 @@
-//! What is set about access control: the table `[access]`, and the arguments of `fanlight token`.
+//! The settings of access control: the table `[access]`, and the arguments of `fanlight token`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::amount::LengthOfTime;
 
-/// The table `[access]`. That it is there turns access control on.
+/// The table `[access]`. Its presence turns access control on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AccessSettings {
-    /// How it is found out who calls.
+    /// How callers are identified.
     #[serde(default)]
     pub(crate) mode: Mode,
-    /// Addresses of proxies in front of the hub.
+    /// The addresses of proxies in front of the hub.
     #[serde(default)]
     pub(crate) proxies: Vec<IpAddr>,
     /// What roles hide, by their names.
@@ -36,16 +36,16 @@ pub(crate) struct RoleSettings {
     pub(crate) hide_tools: Vec<String>,
 }
 
-/// How it is found out who calls.
+/// How callers are identified.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Mode {
-    /// By tokens of the hub's own.
+    /// By tokens of the hub.
     #[default]
     Tokens,
 }
 
-/// Writes the flag as the table that it stands for.
+/// Serializes the flag as the table for which it stands.
 pub(super) fn access_table<S: Serializer>(mode: &impl Serialize, to: S) -> Result<S::Ok, S::Error> {
     serde_json::json!({ "mode": mode }).serialize(to)
 }

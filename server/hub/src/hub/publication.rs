@@ -96,7 +96,7 @@ pub enum AppendError {
     #[error("the conversation is being imported; try again in a moment")]
     Reserved,
     /// An event from outside names a run that only the hub writes to.
-    #[error("the run {run} is one of an agent of this hub: nobody else writes into it")]
+    #[error("the run {run} belongs to an agent of this hub: others cannot write into it")]
     RunOfHub {
         /// The first such run.
         run: RunId,
@@ -111,7 +111,7 @@ pub enum AppendError {
     },
     /// All conversations in memory together hold more than they may, and this one is large.
     #[error(
-        "the hub is short of memory: this conversation holds {held} bytes, and one over {room} takes more when others have left memory; try again in a moment"
+        "the hub is short of memory: this conversation holds {held} bytes, and conversations over {room} bytes cannot grow until memory is free; try again in a moment"
     )]
     Crowded {
         /// About the memory that its state holds, in bytes.

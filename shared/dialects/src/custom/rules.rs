@@ -124,7 +124,7 @@ fn parse_path(text: &str) -> Result<JsonPath, String> {
     }
     JsonPath::parse(text).or_else(|error| {
         let mended = mend_filters(text);
-        JsonPath::parse(&mended).map_err(|_as_bad| format!("{text:?} is no JSONPath: {error}"))
+        JsonPath::parse(&mended).map_err(|_as_bad| format!("{text:?} is not a JSONPath: {error}"))
     })
 }
 

@@ -2,7 +2,7 @@
 //! without line ends, or as the items of one array. Only brackets and strings are looked at; whether a value is right
 //! is for its reader to say.
 
-use super::{PieceBody, StreamPiece};
+use super::{FramedItem, StreamPiece};
 use model::limits::LINE_BYTES_MAX;
 
 /// Bytes of junk between values that are kept to be shown.
@@ -142,10 +142,10 @@ impl ValueSplitter {
     /// The stream is over.
     pub fn end(&mut self, take: &mut dyn FnMut(StreamPiece<'_>)) {
         match self.state {
-            ValueState::Inside if self.dropped == 0 => self.give(|text| PieceBody::Cut(text), take),
+            ValueState::Inside if self.dropped == 0 => self.give(|text| FramedItem::Cut(text), take),
             ValueState::Between if !self.in_array => {}
-            ValueState::Between => take(StreamPiece { line: self.line, body: PieceBody::Cut("") }),
-            ValueState::Inside | ValueState::Junk => self.give(|text| PieceBody::Stray(text), take),
+            ValueState::Between => take(StreamPiece { line: self.line, body: FramedItem::Cut("") }),
+            ValueState::Inside | ValueState::Junk => self.give(|text| FramedItem::Stray(text), take),
         }
     }
 
@@ -178,7 +178,7 @@ impl ValueSplitter {
             if self.nesting.is_whole() {
                 let used = at.saturating_add(1);
                 self.hold(bytes.get(..used).unwrap_or_default());
-                self.give(|text| PieceBody::Json(text), take);
+                self.give(|text| FramedItem::Json(text), take);
                 return used;
             }
         }
@@ -191,7 +191,7 @@ impl ValueSplitter {
         for (at, byte) in bytes.iter().enumerate() {
             let ends_item = self.in_array && !self.nesting.is_open() && matches!(byte, b',' | b']');
             if ends_item || *byte == b'\n' {
-                self.give(|text| PieceBody::Stray(text), take);
+                self.give(|text| FramedItem::Stray(text), take);
                 return at;
             }
             self.nesting.push(*byte);
@@ -214,11 +214,11 @@ impl ValueSplitter {
 
     fn give(
         &mut self,
-        body: impl for<'a> FnOnce(&'a str) -> PieceBody<'a>,
+        body: impl for<'a> FnOnce(&'a str) -> FramedItem<'a>,
         take: &mut dyn FnMut(StreamPiece<'_>),
     ) {
         if self.dropped > 0 {
-            take(StreamPiece { line: self.began, body: PieceBody::TooLarge(self.dropped) });
+            take(StreamPiece { line: self.began, body: FramedItem::TooLarge(self.dropped) });
         } else {
             take(StreamPiece { line: self.began, body: body(&String::from_utf8_lossy(&self.held)) });
         }

@@ -4,7 +4,7 @@
 
 use super::body::first_byte;
 use super::lines::{KEPT_BYTES_MAX, StreamLine};
-use super::{JsonNesting, LineSplitter, PieceBody, StreamPiece, ValueSplitter};
+use super::{FramedItem, JsonNesting, LineSplitter, StreamPiece, ValueSplitter};
 use model::limits::LINE_BYTES_MAX;
 
 /// Splits the output of a program into objects.
@@ -78,7 +78,7 @@ impl JoinedLines {
         match line {
             StreamLine::TooLong(bytes) => {
                 self.cut(take);
-                take(StreamPiece { line: number, body: PieceBody::TooLarge(bytes) });
+                take(StreamPiece { line: number, body: FramedItem::TooLarge(bytes) });
             }
             StreamLine::Text(text) => self.text(number, &text, take),
         }
@@ -97,11 +97,11 @@ impl JoinedLines {
             self.began = number;
             self.nesting = JsonNesting::of(text);
             if !self.nesting.is_open() {
-                return take(StreamPiece { line: number, body: PieceBody::Json(text) });
+                return take(StreamPiece { line: number, body: FramedItem::Json(text) });
             }
             self.text.push_str(text);
         } else if self.text.is_empty() {
-            take(StreamPiece { line: number, body: PieceBody::Stray(text) });
+            take(StreamPiece { line: number, body: FramedItem::Stray(text) });
         } else if self.text.len().saturating_add(text.len()) > LINE_BYTES_MAX {
             self.cut(take);
         } else {
@@ -110,7 +110,7 @@ impl JoinedLines {
             self.nesting.scan(text);
             self.text.push_str(text);
             if !self.nesting.is_open() {
-                take(StreamPiece { line: self.began, body: PieceBody::Json(&self.text) });
+                take(StreamPiece { line: self.began, body: FramedItem::Json(&self.text) });
                 self.clear();
             }
         }
@@ -119,7 +119,7 @@ impl JoinedLines {
     /// The object is not whole and will not be.
     fn cut(&mut self, take: &mut dyn FnMut(StreamPiece<'_>)) {
         if !self.text.is_empty() {
-            take(StreamPiece { line: self.began, body: PieceBody::Cut(&self.text) });
+            take(StreamPiece { line: self.began, body: FramedItem::Cut(&self.text) });
             self.clear();
         }
     }

@@ -1,7 +1,7 @@
 //! Server-sent events by the WHATWG rules, and what real servers do beside them: JSON in a field called `error`,
 //! pretty-printed JSON whose later lines lack `data:`, white space before a field, no blank line at the end.
 
-use super::{JsonNesting, LineSplitter, PieceBody, StreamLine, StreamPiece};
+use super::{FramedItem, JsonNesting, LineSplitter, StreamLine, StreamPiece};
 use model::limits::LINE_BYTES_MAX;
 
 /// Splits a stream into events.
@@ -81,10 +81,10 @@ impl PendingEvent {
             "id" | "retry" => {}
             "error" if value.starts_with(['{', '"']) => {
                 self.dispatch(take);
-                take(StreamPiece { line: number, body: PieceBody::ErrorField(value) });
+                take(StreamPiece { line: number, body: FramedItem::ErrorField(value) });
             }
             _ if self.goes_on() => self.add(line),
-            _ => take(StreamPiece { line: number, body: PieceBody::Stray(line) }),
+            _ => take(StreamPiece { line: number, body: FramedItem::Stray(line) }),
         }
     }
 
@@ -126,11 +126,11 @@ impl PendingEvent {
 
     fn dispatch(&mut self, take: &mut dyn FnMut(StreamPiece<'_>)) {
         if self.dropped > 0 {
-            take(StreamPiece { line: self.line, body: PieceBody::TooLarge(self.dropped) });
+            take(StreamPiece { line: self.line, body: FramedItem::TooLarge(self.dropped) });
         } else if self.has_data {
             take(StreamPiece {
                 line: self.line,
-                body: PieceBody::Event { name: &self.name, data: &self.data },
+                body: FramedItem::Event { name: &self.name, data: &self.data },
             });
         }
         let mut data = std::mem::take(&mut self.data);

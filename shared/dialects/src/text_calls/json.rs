@@ -53,7 +53,7 @@ impl JsonCandidate {
         for (at, byte) in held.bytes().enumerate().skip(self.scanned) {
             self.scanned = at.saturating_add(1);
             if byte == b'\n' && self.nesting.is_in_string() {
-                // A string that does not end on its line is no JSON: waiting for its end would swallow what follows.
+                // A string that does not end on its line is not JSON: waiting for its end would swallow what follows.
                 return self.broken(held, at, "a string in the call never ends");
             }
             self.nesting.push(byte);
@@ -79,7 +79,7 @@ impl JsonCandidate {
     fn whole(&self, held: &str) -> CandidateVerdict {
         let text = held.get(..self.scanned).unwrap_or_default();
         let Some(value) = ForeignField::parse(text) else {
-            return self.broken(held, self.scanned, "the call is no JSON");
+            return self.broken(held, self.scanned, "the call is not JSON");
         };
         let objects: Vec<JsonCallObject<'_>> = value.list().into_iter().map(ForeignField::object).collect();
         if !objects.iter().any(JsonCallObject::is_call) {

@@ -215,7 +215,7 @@ impl CallElements {
 /// The fields of a call that is one JSON object.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct XmlCallObject<'a> {
+struct JsonCallFields<'a> {
     #[serde(borrow)]
     id: ForeignField<'a>,
     #[serde(borrow)]
@@ -247,8 +247,8 @@ fn read(tag: &str, body: &str) -> Result<TextCall, String> {
             arguments: arguments(body)?,
         });
     }
-    let plain = json(body).ok_or("the call is no JSON object")?;
-    let object: XmlCallObject<'_> = ForeignField::parse(&plain).unwrap_or_default().object();
+    let plain = json(body).ok_or("the call is not a JSON object")?;
+    let object: JsonCallFields<'_> = ForeignField::parse(&plain).unwrap_or_default().object();
     let name = object.name.word().or_else(|| object.tool_name.word()).ok_or("the call has no name")?;
     let inputs = [object.input, object.arguments, object.parameters];
     let input = inputs.into_iter().find(|input| input.is_some()).unwrap_or_default();

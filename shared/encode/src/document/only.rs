@@ -12,7 +12,7 @@ use model::view::{TopItem, View};
 /// What is wanted of a conversation; all of it where nothing is said. Where both are, the run is left out of account.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct DocumentScope {
+pub struct ExportSelection {
     /// The turn that begins with this message: all up to the next one of the user. Of a message that was said inside a run,
     /// that run.
     pub message: Option<MessageId>,
@@ -20,7 +20,7 @@ pub struct DocumentScope {
     pub run: Option<RunId>,
 }
 
-impl DocumentScope {
+impl ExportSelection {
     /// What names the part; nothing where all is wanted.
     pub fn name(&self) -> Option<&str> {
         let run = || self.run.as_ref().map(RunId::as_str);
@@ -112,7 +112,7 @@ mod tests {
         LINES.iter().map(|line| Envelope::parse(line).unwrap()).collect()
     }
 
-    fn part(only: &DocumentScope) -> Option<(Vec<String>, Vec<u64>)> {
+    fn part(only: &ExportSelection) -> Option<(Vec<String>, Vec<u64>)> {
         let mut view = View::default();
         for event in events() {
             fold(&mut view, &event, &mut |_| {});
@@ -128,8 +128,8 @@ mod tests {
         Some((items.collect(), seqs.collect()))
     }
 
-    fn of(message: &str) -> DocumentScope {
-        DocumentScope { message: Some(MessageId::new(message)), run: None }
+    fn of(message: &str) -> ExportSelection {
+        ExportSelection { message: Some(MessageId::new(message)), run: None }
     }
 
     fn names(names: &[&str]) -> Vec<String> {
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn what_was_said_inside_a_run_belongs_to_it() {
         assert_eq!(part(&of("b")), Some((names(&["r", "b"]), vec![2, 3, 4, 5])));
-        let run = |run: &str| DocumentScope { message: None, run: Some(RunId::new(run)) };
+        let run = |run: &str| ExportSelection { message: None, run: Some(RunId::new(run)) };
         assert_eq!(part(&run("r")), Some((names(&["r", "b"]), vec![2, 3, 4, 5])));
         assert_eq!(part(&run("s")), Some((names(&["s"]), vec![8])));
         assert_eq!(part(&run("z")), None);
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn all_is_wanted_where_nothing_is_said() {
-        assert_eq!(part(&DocumentScope::default()).map(|(items, _)| items.len()), Some(6));
-        assert_eq!((DocumentScope::default().name(), of("a").name()), (None, Some("a")));
+        assert_eq!(part(&ExportSelection::default()).map(|(items, _)| items.len()), Some(6));
+        assert_eq!((ExportSelection::default().name(), of("a").name()), (None, Some("a")));
     }
 }

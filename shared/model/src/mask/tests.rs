@@ -208,8 +208,17 @@ fn everything(mask: &Mask, lens: &Lens, history: &[Arc<Envelope>], steps: &[usiz
     out
 }
 
+/// Random histories of each run; `PROPTEST_CASES` asks for more.
+const CASES: u32 = 1_000;
+
+/// As many histories as are asked for.
+fn cases() -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig::with_cases(asked.unwrap_or(CASES))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(10_000))]
+    #![proptest_config(cases())]
 
     /// Whatever stands in hidden contents, who has the role is told the same bytes.
     #[test]

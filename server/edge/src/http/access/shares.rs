@@ -122,7 +122,7 @@ pub(crate) async fn share(
 ) -> Result<(StatusCode, Json<Made>), Problem> {
     let bytes = body::whole(request.into_body(), WANTED_BYTES_MAX).await?;
     let wanted: Wanted = serde_json::from_slice(&bytes)
-        .map_err(|error| Problem::bad_request(format!("the body is no wish for a link: {error}")))?;
+        .map_err(|error| Problem::bad_request(format!("the body does not describe a link: {error}")))?;
     caller.may(Right::View, wanted.conversation.as_str())?;
     caller.may(Right::Export, wanted.conversation.as_str())?;
     let role = role_of(&shared, &caller, wanted.role)?;

@@ -1,4 +1,4 @@
-//! What `fanlight serve` makes of the settings of access control and TLS.
+//! The settings of access control and TLS for `fanlight serve`.
 
 use ::access::{NewToken, Roles, Tokens};
 use edge::TlsFiles;
@@ -9,15 +9,15 @@ use model::Mask;
 use crate::args::{AccessSettings, ServeSettings};
 use crate::command::CommandError;
 
-/// The patterns of the demo's conversations.
+/// The grant of the demo.
 const DEMO_GRANT: &str = "publish:*";
 
-/// How access control is set.
+/// The configuration of access control; `None` if it is off.
 pub(super) fn wanted(settings: &ServeSettings) -> Result<Option<AccessConfig>, CommandError> {
     let Some(access) = &settings.access else { return Ok(None) };
     if let Some(any) = access.proxies.iter().find(|address| address.is_unspecified()) {
         return Err(CommandError::Usage {
-            what: format!("{any} is no address of a proxy"),
+            what: format!("{any} is not the address of a proxy"),
             mend: String::from(
                 "name each proxy in front of the hub by its own address: proxies = [\"10.0.0.2\"]",
             ),
@@ -43,7 +43,7 @@ fn roles(settings: &AccessSettings) -> Result<Roles, CommandError> {
     Ok(roles)
 }
 
-/// The files for TLS.
+/// The files for TLS, if set.
 pub(super) fn tls(settings: &ServeSettings) -> Result<Option<TlsFiles>, CommandError> {
     match (&settings.tls_cert, &settings.tls_key) {
         (None, None) => Ok(None),
@@ -55,7 +55,7 @@ pub(super) fn tls(settings: &ServeSettings) -> Result<Option<TlsFiles>, CommandE
     }
 }
 
-/// Why a hub is not started that others could reach, and the line with which it is.
+/// The error for a hub that others could reach without protection, with the command that is right.
 pub(super) fn reached(settings: &ServeSettings) -> CommandError {
     let listen = settings.listen;
     let (why, mend) = if settings.access.is_none() {
@@ -78,7 +78,7 @@ pub(super) fn reached(settings: &ServeSettings) -> CommandError {
     CommandError::Usage { what: format!("{listen} can be reached from other machines, and {why}"), mend }
 }
 
-/// A token for the publishers of the demo, which ends with this process.
+/// Makes a token for the demo, which exists only in this process.
 pub(super) fn demo_token(access: &mut AccessConfig) -> Result<String, CommandError> {
     let secret = ::access::Secret::mint(::access::SecretKind::Token, &random());
     let wrong = |error: String| CommandError::new(error, "leave --demo out");
