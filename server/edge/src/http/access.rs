@@ -195,6 +195,8 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
     let deed = routes::deed(need, parts.method.as_str());
     let told = deed.map(|deed| about(&parts, deed, Some(&admission.principal), named.as_deref()));
     parts.extensions.insert(Caller(Arc::clone(&admission.principal)));
+    // For what goes on when the answer is over: a socket through the proxy.
+    parts.extensions.insert(admission.clone());
     let response = served(&shared, admission, Request::from_parts(parts, body), next).await;
     if let Some(told) = told {
         let status = response.status();
