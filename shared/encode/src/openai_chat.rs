@@ -37,7 +37,7 @@ pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
     })))
 }
 
-/// What has been said so far.
+/// Encodes facts as chunks of a chat completion; holds what the client was already sent.
 #[derive(Debug, Default)]
 struct OpenAiChatEncoder {
     /// A run goes on.
