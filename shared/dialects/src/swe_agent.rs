@@ -76,7 +76,7 @@ struct SweAgentInfo<'a> {
     config: ForeignField<'a>,
 }
 
-/// The field `model_stats` of a trajectory: tokens sent and received, and what they cost.
+/// The field `model_stats` of a trajectory: tokens sent and received.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct SweAgentModelStats<'a> {
