@@ -21,7 +21,7 @@ impl Default for TextDigest {
 }
 
 impl TextDigest {
-    /// Adds text.
+    /// Adds text to the digest.
     pub(crate) fn add(&mut self, text: &str) {
         self.len = self.len.saturating_add(text.len());
         let mut hash = FnvHasher::with_key(self.hash);
