@@ -38,7 +38,7 @@ pub(crate) struct Shared {
     pub(crate) hub: Arc<Hub>,
     /// The viewers of the conversations.
     pub(crate) fanout: Arc<Fanout>,
-    /// The open WebSockets.
+    /// The open `WebSockets`.
     pub(crate) sockets: Sockets,
     /// Cancelled when the hub begins to drain.
     pub(crate) drain: CancellationToken,
@@ -154,7 +154,7 @@ impl Shared {
     }
 }
 
-/// The open WebSockets, so that one timer serves them all.
+/// The open `WebSockets`, so that one timer serves them all.
 #[derive(Debug)]
 pub(crate) struct Sockets {
     /// The moment from which times in outboxes are counted.

@@ -17,7 +17,7 @@ mod serve;
 mod sinks;
 mod upstreams;
 
-pub(crate) use self::access::{TokenArgs, TokenCommand};
+pub(crate) use self::access::{AccessSettings, AuditArgs, AuditCommand, TokenArgs, TokenCommand};
 pub(crate) use self::client::{ExportArgs, ImportArgs, ReplayArgs, ReplaySpeed, TailArgs, TeeArgs};
 pub(crate) use self::redact::{EraseArgs, ScanArgs, StoredArgs};
 pub(crate) use dialect::{StreamDialect, described};
@@ -58,6 +58,8 @@ pub(crate) enum CliCommand {
     Alongside(AlongsideArgs),
     /// Make, list and revoke the tokens of a hub with access control
     Token(TokenArgs),
+    /// Check the log of who did what at a hub with access control
+    Audit(AuditArgs),
     /// Find secrets in what a hub has stored. The hub must be stopped
     Scan(ScanArgs),
     /// Remove one value or one conversation from what a hub has stored, and show that it is gone. The hub must be stopped

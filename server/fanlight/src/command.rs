@@ -7,6 +7,7 @@ use client::{CourierError, PublishError};
 use crate::args::{Args, CliCommand};
 
 mod alongside;
+mod audit;
 mod convert;
 mod doctor;
 mod export;
@@ -103,6 +104,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         CliCommand::Import(args) => import::run(&args, output),
         CliCommand::Doctor(args) => doctor::run(&args, output),
         CliCommand::Token(args) => token::run(args, output),
+        CliCommand::Audit(args) => audit::run(&args, output),
         CliCommand::Scan(args) => stored::scan(&args, output),
         CliCommand::Erase(args) => stored::erase(&args, output),
         CliCommand::Convert(args) => convert::run(&args, std::io::stdin().lock(), output),

@@ -148,7 +148,7 @@ impl ShareStore {
 }
 
 /// The path as text for error messages.
-fn shown(path: &Path) -> String {
+pub(super) fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
