@@ -8,8 +8,10 @@
 
 mod absent; // what README says is missing
 mod access; // who may see, say and do what
+mod access_audit; // who did what, and that nobody changes it unseen
 mod access_ends; // revoked, expired, logged out
 mod access_page; // logging in, links, the certificate
+mod access_roles; // what a role hides, at every door
 mod attacks; // what somebody tries who may not
 mod bad_input; // wrong dialects, broken JSON, frames over the limit, bodies that stop
 mod bounded; // endless input
@@ -56,6 +58,7 @@ mod proxy_struck; // headers that no upstream may write
 mod proxy_waits; // between the calls of a loop
 mod publish; // acks, duplicates, gaps, older lives
 mod read; // snapshots, lists and events over plain HTTP and SSE
+mod redaction; // secrets are stored and shown nowhere, found, erased
 mod remote; // agents elsewhere: stopped, failing, asked again
 mod remote_kinds;
 mod remote_pauses; // each kind of them in its own words

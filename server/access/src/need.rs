@@ -23,6 +23,24 @@ pub enum Need {
     Greeting,
 }
 
+/// What a door tells of conversations, as far as roles are about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shows {
+    /// Nothing that a role can hide.
+    Nothing,
+    /// What conversations hold, but for what the role of the caller hides: its handler applies the mask.
+    Masked,
+    /// What conversations hold, all of it: whoever has a role is refused.
+    Everything,
+}
+
+impl Shows {
+    /// Whether `principal` may be served at all: a door that cannot leave out what is hidden serves nobody from whom something is.
+    pub fn serves(self, principal: &Principal) -> Result<(), Denial> {
+        if self == Self::Everything && principal.mask().is_some() { Err(Denial::Hidden) } else { Ok(()) }
+    }
+}
+
 impl Need {
     /// Whether unknown callers are admitted.
     pub fn is_open(self) -> bool {

@@ -1,6 +1,9 @@
 //! Callers: a person, a program, or everyone if access control is off.
 
+use std::sync::Arc;
+
 use compact_str::CompactString;
+use model::Mask;
 
 use crate::grant::Grant;
 use crate::pattern::Pattern;
@@ -11,12 +14,12 @@ use crate::right::Right;
 pub struct Principal {
     name: CompactString,
     grants: Vec<Grant>,
-    role: Option<CompactString>,
+    role: Option<Arc<Mask>>,
 }
 
 impl Principal {
-    /// A principal with these grants. `role` names what is hidden from it.
-    pub fn new(name: &str, grants: Vec<Grant>, role: Option<CompactString>) -> Self {
+    /// A principal with these grants. `role` is what is hidden from it.
+    pub fn new(name: &str, grants: Vec<Grant>, role: Option<Arc<Mask>>) -> Self {
         Self { name: name.into(), grants, role }
     }
 
@@ -35,9 +38,14 @@ impl Principal {
         &self.grants
     }
 
-    /// The name of what is hidden from it, if anything is.
+    /// The name of its role, if anything is hidden from it.
     pub fn role(&self) -> Option<&str> {
-        self.role.as_deref()
+        self.role.as_ref().map(|mask| mask.name())
+    }
+
+    /// What is hidden from it, where something is.
+    pub fn mask(&self) -> Option<&Arc<Mask>> {
+        self.role.as_ref()
     }
 
     /// Whether it has `right` on the conversation with this name.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::denial::Denial;
 use crate::principal::Principal;
+use crate::roles::Roles;
 use crate::secret::{Hash, Secret, SecretKind};
 use crate::sessions::{Behind, Session, Sessions};
 use crate::shares::{Share, Shares};
@@ -45,14 +46,20 @@ pub struct Registry {
     tokens: Tokens,
     /// The tokens that the process made for itself.
     own: Tokens,
+    roles: Roles,
     sessions: Sessions,
     shares: Shares,
 }
 
 impl Registry {
-    /// A registry with tokens of the hub's own clients, which are in no file.
-    pub fn with_own(own: Tokens) -> Self {
-        Self { own, ..Self::default() }
+    /// A registry with tokens of the hub's own clients, which are in no file, and the roles of the hub.
+    pub fn new(own: Tokens, roles: Roles) -> Self {
+        Self { own, roles, ..Self::default() }
+    }
+
+    /// The roles that a token or a link may name.
+    pub fn roles(&self) -> &Roles {
+        &self.roles
     }
 
     /// Replaces the tokens of the file.
@@ -93,7 +100,7 @@ impl Registry {
             Proof::None => return Err(Denial::Missing),
             Proof::Token(hash) => {
                 let record = self.token(&hash)?;
-                (record.principal(now)?, record.expires)
+                (record.principal(now, &self.roles)?, record.expires)
             }
             Proof::Session(hash) => {
                 let session = self.sessions.find(&hash).ok_or(Denial::Unknown)?;
@@ -122,7 +129,7 @@ impl Registry {
     /// session.
     pub fn follow(&mut self, text: &str, session: &Secret, now: u64) -> Result<(Share, Admission), Denial> {
         let secret = Secret::parse(SecretKind::Share, text).ok_or(Denial::Unknown)?;
-        let share = self.shares.follow(&secret.hash(), now)?;
+        let share = self.shares.follow(&secret.hash(), now, &self.roles)?;
         self.sessions.begin(session.hash(), Behind::Share(share.hash), Some(share.expires), now);
         Ok((share, self.admit(Proof::Session(session.hash()), now)?))
     }
@@ -143,8 +150,10 @@ impl Registry {
             return Err(Denial::Expired);
         }
         match session.behind {
-            Behind::Token(hash) => self.token(&hash)?.principal(now),
-            Behind::Share(hash) => self.shares.find(&hash).ok_or(Denial::Unknown)?.principal(now),
+            Behind::Token(hash) => self.token(&hash)?.principal(now, &self.roles),
+            Behind::Share(hash) => {
+                self.shares.find(&hash).ok_or(Denial::Unknown)?.principal(now, &self.roles)
+            }
         }
     }
 }

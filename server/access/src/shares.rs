@@ -10,6 +10,7 @@ use crate::grant::Grant;
 use crate::pattern::Pattern;
 use crate::principal::Principal;
 use crate::right::Right;
+use crate::roles::Roles;
 use crate::secret::Hash;
 
 /// The most links of a hub.
@@ -61,10 +62,9 @@ pub enum ShareError {
 }
 
 impl Shares {
-    /// The links of a file. Links that have expired at `now` are left out, and so are links with a role: this
-    /// version would show what the role is to hide.
+    /// The links of a file. Links that have expired at `now` are left out.
     pub fn of(links: Vec<Share>, now: u64) -> Self {
-        let holds = |share: &Share| share.expires > now && share.role.is_none();
+        let holds = |share: &Share| share.expires > now;
         let mut all: Vec<_> = links.into_iter().filter(holds).collect();
         all.truncate(SHARES_MAX);
         Self { all }
@@ -87,9 +87,9 @@ impl Shares {
     }
 
     /// Counts a view of the link with this hash at `now`, and returns the link.
-    pub fn follow(&mut self, hash: &Hash, now: u64) -> Result<Share, Denial> {
+    pub fn follow(&mut self, hash: &Hash, now: u64, roles: &Roles) -> Result<Share, Denial> {
         let share = self.all.iter_mut().find(|share| share.hash == *hash).ok_or(Denial::Unknown)?;
-        share.principal(now)?;
+        share.principal(now, roles)?;
         match &mut share.views_left {
             Some(0) => return Err(Denial::Expired),
             Some(left) => *left -= 1,
@@ -121,14 +121,14 @@ impl Share {
         self.hash.short()
     }
 
-    /// The principal of its viewers: it may view the one conversation and nothing else. Fails if the link has
-    /// expired at `now`.
-    pub fn principal(&self, now: u64) -> Result<Principal, Denial> {
+    /// The principal of its viewers: it may view the one conversation, without what its role hides, and nothing else.
+    /// Fails if the link has expired at `now`, or if its role is not among `roles`.
+    pub fn principal(&self, now: u64, roles: &Roles) -> Result<Principal, Denial> {
         if now >= self.expires {
             return Err(Denial::Expired);
         }
         let grant = Grant::new([Right::View], Pattern::exactly(self.conversation.as_str()));
-        Ok(Principal::new(&format!("link {}", self.id()), vec![grant], self.role.clone()))
+        Ok(Principal::new(&format!("link {}", self.id()), vec![grant], roles.of(self.role.as_deref())?))
     }
 }
 
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_link_shows_its_conversation_and_nothing_else() {
-        let principal = share(1, None).principal(0).unwrap();
+        let principal = share(1, None).principal(0, &Roles::default()).unwrap();
         assert!(principal.may(Right::View, "a*b"));
         assert!(!principal.may(Right::View, "aXb"), "a star in a name is no pattern");
         assert!(Right::ALL.into_iter().filter(|it| *it != Right::View).all(|it| !principal.may(it, "a*b")));
@@ -165,21 +165,28 @@ mod tests {
         let mut shares = Shares::default();
         shares.add(share(1, Some(2)), 0).unwrap();
         let hash = share(1, None).hash;
-        assert!(shares.follow(&hash, 0).is_ok() && shares.follow(&hash, 99).is_ok());
-        assert_eq!(shares.follow(&hash, 0), Err(Denial::Expired), "its views are used up");
+        assert!(
+            shares.follow(&hash, 0, &Roles::default()).is_ok()
+                && shares.follow(&hash, 99, &Roles::default()).is_ok()
+        );
+        assert_eq!(shares.follow(&hash, 0, &Roles::default()), Err(Denial::Expired), "its views are used up");
         shares.add(share(2, None), 0).unwrap();
         let hash = share(2, None).hash;
-        assert_eq!(shares.follow(&hash, 100), Err(Denial::Expired), "its time is over");
+        assert_eq!(shares.follow(&hash, 100, &Roles::default()), Err(Denial::Expired), "its time is over");
         assert!(shares.revoke(&hash.short(), |_| false).is_none(), "whoever may not does not");
         assert!(shares.revoke(&hash.short(), |_| true).is_some());
-        assert_eq!(shares.follow(&hash, 0), Err(Denial::Unknown));
+        assert_eq!(shares.follow(&hash, 0, &Roles::default()), Err(Denial::Unknown));
     }
 
     #[test]
-    fn a_link_with_a_role_that_would_hide_nothing_is_not_taken_over() {
-        let hidden = Share { role: Some("guest".into()), ..share(1, None) };
-        let shares = Shares::of(vec![hidden, share(2, None)], 0);
-        assert_eq!(shares.all(), [share(2, None)]);
+    fn a_link_with_a_role_that_nobody_knows_shows_nothing_and_loses_no_view() {
+        let hidden = Share { role: Some("guest".into()), ..share(1, Some(1)) };
+        let mut shares = Shares::of(vec![hidden.clone()], 0);
+        assert_eq!(shares.follow(&hidden.hash, 0, &Roles::default()), Err(Denial::UnknownRole));
+        let mut roles = Roles::default();
+        roles.add(model::Mask::new("guest", ["results"], []).unwrap()).unwrap();
+        let followed = shares.follow(&hidden.hash, 0, &roles).unwrap();
+        assert_eq!(followed.principal(0, &roles).unwrap().role(), Some("guest"));
     }
 
     #[test]

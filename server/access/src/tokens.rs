@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::denial::Denial;
 use crate::grant::Grant;
 use crate::principal::Principal;
+use crate::roles::Roles;
 use crate::secret::Hash;
 
 /// The most tokens of a hub. A lookup compares with all of them.
@@ -64,7 +65,9 @@ pub struct Tokens {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// The name is invalid.
-    #[error("{0:?} is not a name for a token: 1 to {NAME_BYTES_MAX} bytes, without control characters")]
+    #[error(
+        "{0:?} is not a name for a token or a role: 1 to {NAME_BYTES_MAX} bytes, without control characters"
+    )]
     BadName(String),
     /// Another token has the name or the secret.
     #[error("there is a token named {0:?} already")]
@@ -75,9 +78,6 @@ pub enum TokenError {
     /// The token has no grant or too many.
     #[error("a token has 1 to {GRANTS_MAX} grants, not {0}")]
     Grants(usize),
-    /// The token has a role, and this version hides nothing.
-    #[error("the token {0:?} has a role, and this version has no roles that hide anything")]
-    Role(String),
     /// There are [`TOKENS_MAX`] tokens.
     #[error("there are {TOKENS_MAX} tokens already; revoke those that nobody needs")]
     Full,
@@ -134,9 +134,8 @@ impl Tokens {
     /// Adds a stored token, with all checks.
     pub fn add(&mut self, record: TokenRecord) -> Result<(), TokenError> {
         check_name(&record.name)?;
-        // A principal who is to see less must not see more because this version does not know roles.
-        if record.role.is_some() {
-            return Err(TokenError::Role(record.name.to_string()));
+        if let Some(role) = &record.role {
+            check_name(role)?;
         }
         if record.grants.is_empty() || record.grants.len() > GRANTS_MAX {
             return Err(TokenError::Grants(record.grants.len()));
@@ -172,12 +171,12 @@ impl Tokens {
 }
 
 impl TokenRecord {
-    /// The principal of the token. Fails if it has expired at `now`.
-    pub fn principal(&self, now: u64) -> Result<Principal, Denial> {
+    /// The principal of the token. Fails if it has expired at `now`, or if its role is not among `roles`.
+    pub fn principal(&self, now: u64, roles: &Roles) -> Result<Principal, Denial> {
         if self.expires.is_some_and(|expires| now >= expires) {
             return Err(Denial::Expired);
         }
-        Ok(Principal::new(&self.name, self.grants.clone(), self.role.clone()))
+        Ok(Principal::new(&self.name, self.grants.clone(), roles.of(self.role.as_deref())?))
     }
 }
 

@@ -153,7 +153,7 @@ pub struct Courier {
 }
 
 /// What to do with a socket after a step.
-enum SocketStep {
+enum SocketOutcome {
     On,
     Lost(SocketClosed),
 }
@@ -221,8 +221,8 @@ impl Courier {
                 continue;
             };
             match self.step(&mut line, &mut source, &mut tell).await? {
-                SocketStep::On => self.line = Some(line),
-                SocketStep::Lost(closed) => self.lost(closed, HubAbsence::Lost, &mut tell)?,
+                SocketOutcome::On => self.line = Some(line),
+                SocketOutcome::Lost(closed) => self.lost(closed, HubAbsence::Lost, &mut tell)?,
             }
         }
     }
@@ -301,25 +301,25 @@ impl Courier {
         line: &mut CourierSocket,
         source: &mut std::pin::Pin<&mut futures_util::stream::Fuse<S>>,
         tell: &mut (impl FnMut(CourierEvent) + Send),
-    ) -> Result<SocketStep, CourierError> {
+    ) -> Result<SocketOutcome, CourierError> {
         if let Some(event) = self.too_large_for(line) {
             if !self.ledger.has_flights() {
                 return self.request(event).await;
             }
         } else if line.is_free() && self.ledger.due().is_some() {
             let frame = self.frame(line);
-            return Ok(line.put(&frame).map_or_else(SocketStep::Lost, |()| SocketStep::On));
+            return Ok(line.put(&frame).map_or_else(SocketOutcome::Lost, |()| SocketOutcome::On));
         }
         let room = self.has_room() && !source.is_done();
         // All of these can be cancelled: they wait, or write what the socket keeps until it is written.
         tokio::select! {
             said = line.next() => match said {
                 Ok(said) => self.take(said, tell),
-                Err(closed) => Ok(SocketStep::Lost(closed)),
+                Err(closed) => Ok(SocketOutcome::Lost(closed)),
             },
             events = source.next(), if room => {
                 self.offer(events.unwrap_or_default());
-                Ok(SocketStep::On)
+                Ok(SocketOutcome::On)
             }
         }
     }
@@ -343,7 +343,7 @@ impl Courier {
     }
 
     /// Publishes the one event after `event` over HTTP, which accepts larger ones.
-    async fn request(&mut self, event: u64) -> Result<SocketStep, CourierError> {
+    async fn request(&mut self, event: u64) -> Result<SocketOutcome, CourierError> {
         let events = self.window.after(event, 1, u64::MAX);
         let numbers = self.ledger.send_more(events.len() as u64);
         let claim = format!("{}/{}/{}-{}", self.publisher, numbers.life, numbers.first, numbers.last);
@@ -352,14 +352,14 @@ impl Courier {
                 self.position = Some(taken.position);
                 self.ledger.ack(numbers.id);
                 self.trim();
-                Ok(SocketStep::On)
+                Ok(SocketOutcome::On)
             }
             Err(super::PublishError::Refused { status, message, .. }) => match status {
                 // A gap appears again over the socket, where the hub says which number it expects.
-                408 | 409 | 429 | 500.. => Ok(SocketStep::Lost(SocketClosed::new(message))),
+                408 | 409 | 429 | 500.. => Ok(SocketOutcome::Lost(SocketClosed::new(message))),
                 _ => Err(self.refused(message)),
             },
-            Err(error) => Ok(SocketStep::Lost(SocketClosed::new(error.to_string()))),
+            Err(error) => Ok(SocketOutcome::Lost(SocketClosed::new(error.to_string()))),
         }
     }
 
@@ -368,7 +368,7 @@ impl Courier {
         &mut self,
         said: HubAnswer,
         tell: &mut (impl FnMut(CourierEvent) + Send),
-    ) -> Result<SocketStep, CourierError> {
+    ) -> Result<SocketOutcome, CourierError> {
         match said {
             HubAnswer::Nothing => {}
             HubAnswer::Bye { code, reconnect: false, reason, .. } => return Err(self.closed(code, reason)),
@@ -387,12 +387,12 @@ impl Courier {
                     | ErrorCode::ShuttingDown
                     | ErrorCode::LogFailed
                     | ErrorCode::Internal
-                    | ErrorCode::PublisherGap => Ok(SocketStep::Lost(SocketClosed::new(message))),
+                    | ErrorCode::PublisherGap => Ok(SocketOutcome::Lost(SocketClosed::new(message))),
                     _ => Err(self.refused(message)),
                 };
             }
         }
-        Ok(SocketStep::On)
+        Ok(SocketOutcome::On)
     }
 
     /// Takes an ack.

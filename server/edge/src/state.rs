@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use event_log::{EventLog, Health, MemoryLog, Options, PostgresLog, PostgresOptions, SqliteLog};
 use parking_lot::Mutex;
+use redact::Redactor;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -37,7 +38,7 @@ pub(crate) struct Shared {
     pub(crate) hub: Arc<Hub>,
     /// The viewers of the conversations.
     pub(crate) fanout: Arc<Fanout>,
-    /// The open WebSockets.
+    /// The open `WebSockets`.
     pub(crate) sockets: Sockets,
     /// Cancelled when the hub begins to drain.
     pub(crate) drain: CancellationToken,
@@ -67,11 +68,16 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Opens the log that the settings name and makes a hub over it. Starts no tasks except those of the log.
-    pub(crate) fn new(config: Config, gate: Gate, tls: Option<Tls>) -> Result<Arc<Self>, LogNotOpened> {
+    pub(crate) fn new(
+        config: Config,
+        gate: Gate,
+        tls: Option<Tls>,
+        redactor: Option<Arc<Redactor>>,
+    ) -> Result<Arc<Self>, LogNotOpened> {
         let log = open_log(&config.log)?;
         let patience = Patience::of(config.stalled_after, config.interrupted_after);
         let hub = Hub::new(log).with_patience(patience).with_prices(config.prices.clone());
-        let hub = Arc::new(hub.with_memory_target(config.memory_target));
+        let hub = Arc::new(hub.with_memory_target(config.memory_target).with_redactor(redactor));
         let tasks = TaskTracker::new();
         let fanout = Arc::new(Fanout::new(Arc::clone(&hub), tasks.clone(), config.heartbeat));
         let drain = CancellationToken::new();
@@ -159,7 +165,7 @@ pub fn open_log(choice: &LogChoice) -> Result<Arc<dyn EventLog>, LogNotOpened> {
     })
 }
 
-/// The open WebSockets, so that one timer serves them all.
+/// The open `WebSockets`, so that one timer serves them all.
 #[derive(Debug)]
 pub(crate) struct Sockets {
     /// The moment from which times in outboxes are counted.

@@ -13,12 +13,14 @@ mod doors;
 mod layers;
 mod moving;
 mod price;
+mod redact;
 mod serve;
 mod sinks;
 mod upstreams;
 
-pub(crate) use self::access::{TokenArgs, TokenCommand};
+pub(crate) use self::access::{AccessSettings, AuditArgs, AuditCommand, TokenArgs, TokenCommand};
 pub(crate) use self::client::{ExportArgs, ImportArgs, ReplayArgs, ReplaySpeed, TailArgs, TeeArgs};
+pub(crate) use self::redact::{EraseArgs, ScanArgs, StoredArgs};
 pub(crate) use dialect::{StreamDialect, described};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use moving::MoveArgs;
@@ -60,6 +62,12 @@ pub(crate) enum CliCommand {
     Alongside(AlongsideArgs),
     /// Make, list and revoke the tokens of a hub with access control
     Token(TokenArgs),
+    /// Check the log of who did what at a hub with access control
+    Audit(AuditArgs),
+    /// Find secrets in what a hub has stored. The hub must be stopped
+    Scan(ScanArgs),
+    /// Remove one value or one conversation from what a hub has stored, and show that it is gone. The hub must be stopped
+    Erase(EraseArgs),
     /// Turn a stream from stdin into one of another dialect, as it comes. Needs no hub
     Convert(ConvertArgs),
 }

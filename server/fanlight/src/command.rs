@@ -7,6 +7,7 @@ use client::{CourierError, PublishError};
 use crate::args::{Args, CliCommand};
 
 mod alongside;
+mod audit;
 mod convert;
 mod doctor;
 mod export;
@@ -19,6 +20,7 @@ mod output;
 mod replay;
 mod runtime;
 mod serve;
+mod stored;
 mod tail;
 mod tee;
 mod terminal;
@@ -104,6 +106,9 @@ pub(crate) fn run(args: Args) -> ExitCode {
         CliCommand::Doctor(args) => doctor::run(&args, output),
         CliCommand::Move(args) => moving::run(&args, output),
         CliCommand::Token(args) => token::run(args, output),
+        CliCommand::Audit(args) => audit::run(&args, output),
+        CliCommand::Scan(args) => stored::scan(&args, output),
+        CliCommand::Erase(args) => stored::erase(&args, output),
         CliCommand::Convert(args) => convert::run(&args, std::io::stdin().lock(), output),
         CliCommand::Alongside(args) => alongside::run(&args),
         CliCommand::Fold(args) => fold::run(&args, std::io::stdin().lock(), output),

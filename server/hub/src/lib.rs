@@ -29,6 +29,6 @@ pub use hub::halting;
 pub use hub::{
     AppendError, Appended, Attendant, Bounds, By, Claim, Conversation, Copied, CopyError, Cursor, Far,
     Follower, History, Hub, ImportError, Listed, Numbers, OpenError, Orphans, Patience, Presence, Prices,
-    Publication, PublishError, SeenRows, Sight, Sights, Slice, Snapshot, Speaker, copy,
+    Publication, PublishError, SeenRows, Sight, Sights, Slice, Snapshot, Speaker, TicketToCome, WITHHELD_MS, copy,
 };
 pub use tally::{Count, TALLY, Tally};

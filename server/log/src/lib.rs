@@ -67,7 +67,7 @@ pub use postgres::{PostgresError, PostgresLog, PostgresOptions, PostgresUrl};
 #[cfg(all(unix, any(test, feature = "testkit")))]
 pub use postgres::{PostgresPlace, PostgresServer};
 pub use ring::Ring;
-pub use sqlite::{OpenError, Options, SqliteLog};
+pub use sqlite::{ClosedLog, OpenError, Options, Rewrite, SqliteLog};
 pub use stop::{Stop, StopOnDrop};
 pub use written::{Append, Attachment, Call, Checkpoint, Document, DocumentKind, DocumentPlace, Mark};
 

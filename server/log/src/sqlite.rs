@@ -56,6 +56,7 @@ use crate::{clock, ops, packer, queue, tally};
 
 mod aside;
 mod blocks;
+mod closed;
 mod commit;
 mod documents;
 mod imports;
@@ -77,6 +78,7 @@ mod watermark;
 mod writer;
 
 use aside::Aside;
+pub use closed::{ClosedLog, Rewrite};
 use journal::Journal;
 use ops::{Adoption, Events, Op};
 use readers::{READERS_MAX, Readers, SEARCHERS_MAX};

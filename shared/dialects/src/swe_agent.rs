@@ -76,9 +76,10 @@ struct SweAgentInfo<'a> {
     config: ForeignField<'a>,
 }
 
+/// The field `model_stats` of a trajectory: tokens sent and received.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct ModelStats<'a> {
+struct SweAgentModelStats<'a> {
     #[serde(borrow)]
     tokens_sent: ForeignField<'a>,
     #[serde(borrow)]
@@ -215,7 +216,7 @@ fn model_of(config: ForeignField<'_>) -> Option<String> {
 }
 
 fn conclusion(info: &SweAgentInfo<'_>) -> TrajectoryEnd {
-    let stats: ModelStats<'_> = info.model_stats.object();
+    let stats: SweAgentModelStats<'_> = info.model_stats.object();
     let (sent, received) = (stats.tokens_sent.count(), stats.tokens_received.count());
     let usage =
         Usage { input_tokens: sent.unwrap_or(0), output_tokens: received.unwrap_or(0), ..Usage::default() };

@@ -150,6 +150,7 @@ impl Begun {
         &self.started.place.conversation
     }
 
+    /// The id of the run.
     fn run(&self) -> &RunId {
         &self.started.place.run
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Request, State};
-use event_log::reached;
 use model::Position;
 use model::code::ErrorCode;
 use model::frame::Durability;
@@ -69,7 +68,7 @@ pub(crate) async fn publish(
         });
         work.await.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))??
     };
-    reached(shared.hub.log(), appended.ticket, durability).await?;
+    appended.kept(shared.hub.log(), durability).await?;
     Ok(Json(Taken {
         position: appended.position,
         events: appended.events,

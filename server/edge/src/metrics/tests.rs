@@ -5,7 +5,7 @@ use crate::access::Gate;
 use crate::config::Config;
 
 fn page() -> String {
-    text(&Shared::new(Config::default(), Gate::default(), None).unwrap())
+    text(&Shared::new(Config::default(), Gate::default(), None, None).unwrap())
 }
 
 fn names(page: &str) -> Vec<&str> {

@@ -49,7 +49,7 @@ pub(crate) struct Proxy {
     pub(super) floors: Floors,
     /// Attends runs that wait for results of their callers.
     pub(super) waiting: Waiting,
-    /// Bounds the number of open WebSockets.
+    /// Bounds the number of open `WebSockets`.
     pub(super) sockets: Sockets,
 }
 

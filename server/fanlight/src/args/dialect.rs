@@ -14,14 +14,14 @@ const LOOKED_BYTES_MAX: usize = 64 << 10;
 
 /// A decoder that first detects the dialect.
 #[derive(Debug)]
-struct Guessing {
+struct DetectingDecoder {
     options: Option<DecodeOptions>,
     /// The bytes that arrived before the dialect was known.
     beginning: Vec<u8>,
     known: Option<Box<dyn Decode>>,
 }
 
-impl Guessing {
+impl DetectingDecoder {
     /// Examines the beginning. If it is not recognized although there are `enough` bytes of it, it is decoded
     /// as native events, so that its anomalies are reported.
     fn look(&mut self, enough: usize, out: &mut Decoded) {
@@ -37,7 +37,7 @@ impl Guessing {
     }
 }
 
-impl Decode for Guessing {
+impl Decode for DetectingDecoder {
     fn feed(&mut self, bytes: &[u8], out: &mut Decoded) {
         if let Some(known) = &mut self.known {
             return known.feed(bytes, out);
@@ -72,9 +72,11 @@ impl StreamDialect {
     pub(crate) fn decoder(&self, options: DecodeOptions) -> Option<Box<dyn Decode>> {
         match &self.own {
             Some(own) => Some(own.decoder(options)),
-            None if self.name == AUTO => {
-                Some(Box::new(Guessing { options: Some(options), beginning: Vec::new(), known: None }))
-            }
+            None if self.name == AUTO => Some(Box::new(DetectingDecoder {
+                options: Some(options),
+                beginning: Vec::new(),
+                known: None,
+            })),
             None => decoder(&self.name, options),
         }
     }

@@ -15,6 +15,7 @@ use super::amount::{ByteSize, LengthOfTime};
 use super::doors::DoorSettings;
 use super::layers;
 use super::price::PriceSettings;
+use super::redact::RedactSettings;
 use super::upstreams::{UpstreamSettings, as_tables, named};
 use model::limits::{HEARTBEAT_MS, IDLE_MS, INTERRUPTED_AFTER_MS, MEMORY_BYTES_TARGET, STALLED_AFTER_MS};
 
@@ -158,6 +159,8 @@ pub(crate) struct ServeSettings {
     pub(crate) data_dir: PathBuf,
     /// Access control; the table `[access]` in the file.
     pub(crate) access: Option<AccessSettings>,
+    /// What is redacted; in the file alone, as the table `[redact]`.
+    pub(crate) redact: RedactSettings,
     /// The certificate for TLS.
     pub(crate) tls_cert: Option<PathBuf>,
     /// The key of the certificate.
@@ -217,6 +220,7 @@ impl Default for ServeSettings {
             retain_conversations: None,
             data_dir: PathBuf::from("fanlight-data"),
             access: None,
+            redact: RedactSettings::default(),
             tls_cert: None,
             tls_key: None,
             demo: false,

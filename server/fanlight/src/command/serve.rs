@@ -7,7 +7,7 @@ use std::time::Duration;
 use agents::{AgentConfig, ToolServer};
 use client::HubAddress;
 use compact_str::CompactString;
-use edge::{Config, Door, LogChoice, Retain};
+use edge::{Config, Door, LogChoice, Redaction, Retain};
 use hub::Prices;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
@@ -60,6 +60,7 @@ fn config(settings: &ServeSettings) -> Result<Config, CommandError> {
     let config = Config {
         log,
         access,
+        redaction: redaction(settings)?,
         tls,
         hosts,
         origins: origins(settings)?,
@@ -89,6 +90,17 @@ fn config(settings: &ServeSettings) -> Result<Config, CommandError> {
     } else {
         Err(reached(settings))
     }
+}
+
+/// What is redacted. A pattern that cannot be used is refused here, with its number.
+fn redaction(settings: &ServeSettings) -> Result<Option<Redaction>, CommandError> {
+    let redaction = settings.redact.redaction();
+    // Without the log: nothing is opened for what is refused.
+    let checked = redaction.as_ref().map(|redaction| redaction.redactor(&LogChoice::Memory)).transpose();
+    checked.map(|_| redaction).map_err(|error| CommandError::Usage {
+        what: format!("in the settings, at redact.patterns: {error}"),
+        mend: String::from("docs/redaction.md says what a pattern looks like"),
+    })
 }
 
 /// The prices of models.

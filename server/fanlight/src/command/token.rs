@@ -43,7 +43,8 @@ fn told(record: &TokenRecord, now: u64) -> String {
         Some(at) if at <= now => String::from("expired"),
         Some(at) => format!("for {} h", (at - now).div_ceil(3_600_000)),
     };
-    format!("{}\t{grants}\t{ends}", record.name)
+    let role = record.role.as_ref().map(|role| format!("\trole {role}")).unwrap_or_default();
+    format!("{}\t{grants}\t{ends}{role}", record.name)
 }
 
 fn failed(error: &StoreError) -> CommandError {

@@ -68,7 +68,7 @@ impl Trace {
         Self { conversation: there.clone(), meant: Meant::Thread(named.clone()) }
     }
 
-    /// The trace of a run in `there` that answers `messages`.
+    /// The trace of a run in `there` that answers `messages`. `salt` is any random number.
     pub fn of_history(
         (agent, caller): (&str, &Caller),
         messages: &[Spoken],

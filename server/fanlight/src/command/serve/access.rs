@@ -1,11 +1,12 @@
 //! The settings of access control and TLS for `fanlight serve`.
 
-use ::access::{NewToken, Tokens};
+use ::access::{NewToken, Roles, Tokens};
 use edge::TlsFiles;
 use edge::access::{AccessConfig, random};
 use event_log::clock;
+use model::Mask;
 
-use crate::args::ServeSettings;
+use crate::args::{AccessSettings, ServeSettings};
 use crate::command::CommandError;
 
 /// The grant of the demo.
@@ -23,7 +24,23 @@ pub(super) fn wanted(settings: &ServeSettings) -> Result<Option<AccessConfig>, C
         });
     }
     let (folder, proxies) = (settings.data_dir.clone(), access.proxies.clone());
-    Ok(Some(AccessConfig { folder, own: Tokens::default(), proxies }))
+    Ok(Some(AccessConfig { folder, own: Tokens::default(), roles: roles(access)?, proxies }))
+}
+
+/// What roles hide.
+fn roles(settings: &AccessSettings) -> Result<Roles, CommandError> {
+    let wrong = |name: &str, error: String| CommandError::Usage {
+        what: format!("[access.roles.{name}] of the settings is no role: {error}"),
+        mend: String::from("write for example hide = [\"thinking\", \"costs\"] or hide_tools = [\"read_*\"]"),
+    };
+    let mut roles = Roles::default();
+    for (name, role) in &settings.roles {
+        let words = role.hide.iter().map(String::as_str);
+        let mask = Mask::new(name, words, role.hide_tools.iter().map(String::as_str));
+        let mask = mask.map_err(|error| wrong(name, error.to_string()))?;
+        roles.add(mask).map_err(|error| wrong(name, error.to_string()))?;
+    }
+    Ok(roles)
 }
 
 /// The files for TLS, if set.

@@ -55,7 +55,7 @@ pub(super) struct SpanCalls {
 }
 
 /// A tool call as a model wrote it.
-pub(super) struct AnnouncedCall<'a> {
+pub(super) struct ModelWrittenCall<'a> {
     pub(super) id: &'a str,
     pub(super) name: &'a str,
     pub(super) arguments: &'a str,
@@ -125,7 +125,7 @@ fn are_same(one: &str, other: &str) -> bool {
 
 impl SpanTrace {
     /// Takes a call that a model wrote.
-    pub(super) fn announce(&mut self, call: &AnnouncedCall<'_>, agent: Option<&AgentId>, at: u64) {
+    pub(super) fn announce(&mut self, call: &ModelWrittenCall<'_>, agent: Option<&AgentId>, at: u64) {
         let given = if call.id.is_empty() { call.fresh } else { call.id };
         let mut tool = ToolCallId::new(given);
         if let Some(known) = self.calls.calls.get_mut(&tool) {
@@ -155,7 +155,7 @@ impl SpanTrace {
         &mut self,
         tool: ToolCallId,
         given: &str,
-        call: &AnnouncedCall<'_>,
+        call: &ModelWrittenCall<'_>,
         agent: Option<&AgentId>,
         times: (Option<u64>, u64),
     ) {
@@ -194,7 +194,7 @@ impl SpanTrace {
         }
         if !self.calls.calls.contains_key(&tool) {
             let arguments = meaning.arguments.as_deref().unwrap_or_default();
-            let call = AnnouncedCall { id: tool.as_str(), name: &meaning.name, arguments, fresh: &fresh };
+            let call = ModelWrittenCall { id: tool.as_str(), name: &meaning.name, arguments, fresh: &fresh };
             self.open_call(tool.clone(), tool.as_str(), &call, agent, (None, held.start_ms));
             if let Some(call) = self.calls.calls.get_mut(&tool) {
                 call.is_nameless = meaning.call.is_none();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use compact_str::CompactString;
 
 use super::HeldSpan;
-use super::calls::AnnouncedCall;
+use super::calls::ModelWrittenCall;
 use super::trace::SpanTrace;
 use crate::spans::hex;
 use crate::spans::meaning::{SpanMessage, SpanPiece, SpanRole};
@@ -122,7 +122,7 @@ impl SpanTrace {
                 SpanPiece::Thinking(text) => (PartKind::Thinking, text),
                 SpanPiece::Call { id, name, arguments } => {
                     has_said = true;
-                    self.announce(&AnnouncedCall { id, name, arguments, fresh: &fresh }, agent, at);
+                    self.announce(&ModelWrittenCall { id, name, arguments, fresh: &fresh }, agent, at);
                     continue;
                 }
                 SpanPiece::Result { .. } => continue,
