@@ -129,7 +129,7 @@ fn hear(session: &Shared, serial: u32, word: Word) {
         Word::Text(text) => match parse_server(&text) {
             Ok(frame) => take(session, frame),
             Err(error) => {
-                web_sys::console::warn_1(&format!("a frame of the hub cannot be read: {error}").into())
+                web_sys::console::warn_1(&format!("a frame of the hub cannot be read: {error}").into());
             }
         },
     }
