@@ -46,7 +46,7 @@ fn main() -> Outcome<()> {
         let place = tempfile::tempdir()?;
         let file = place.path().join("fanlight.toml");
         std::fs::write(&file, settings(&origin))?;
-        let file = file.to_str().ok_or("a path that is no text")?.to_owned();
+        let file = file.to_str().ok_or("a path that is not text")?.to_owned();
         let hub = TestHub::start_with(&["--trace", "warn", "--config", &file]).await;
         let mut all = Vec::new();
         // The first one starts the program and opens the connections; it is not counted.

@@ -134,7 +134,7 @@ async fn the_table_is_sorted_filtered_and_alive_and_the_address_says_how() {
     page.run_until(ROWS, |rows| rows.as_array().is_some_and(|rows| rows.iter().all(|row| row == "case-00")))
         .await;
     page.run(&typed("host:x")).await;
-    page.text_until("filter-trouble", |text| text.contains("There is no condition host:")).await;
+    page.text_until("filter-trouble", |text| text.contains("host: is not a condition")).await;
     page.run(&typed("model:")).await;
     let values = "return [...document.querySelectorAll('#filter-values option')].map(it => it.value)";
     page.run_until(values, |values| values.to_string().contains("model:gpt-6")).await;

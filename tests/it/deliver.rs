@@ -64,7 +64,7 @@ fn pieces(text: &str, count: usize) -> Vec<String> {
 }
 
 /// Kills the hub again and again while `tee` runs, which must not be seen by anybody.
-async fn survives_kills(mut hub: TestHub) {
+pub(crate) async fn survives_kills(mut hub: TestHub) {
     let story = story(3_000);
     let mut tee = Tee::start(&hub, &[]);
     for (number, piece) in pieces(&story, 4).iter().enumerate() {

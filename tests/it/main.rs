@@ -8,8 +8,10 @@
 
 mod absent; // what README says is missing
 mod access; // who may see, say and do what
+mod access_audit; // who did what, and that nobody changes it unseen
 mod access_ends; // revoked, expired, logged out
 mod access_page; // logging in, links, the certificate
+mod access_roles; // what a role hides, at every door
 mod attacks; // what somebody tries who may not
 mod bad_input; // wrong dialects, broken JSON, frames over the limit, bodies that stop
 mod bounded; // endless input
@@ -42,6 +44,7 @@ mod memory; // what a burst took is given back
 mod money; // what runs cost
 mod numbers; // metrics and readiness
 mod orphans; // publishers that vanish, and come back
+mod postgres; // a hub whose log is in PostgreSQL
 mod proxy; // calls of models pass through, unchanged
 mod proxy_again; // connections that end while a request is on its way
 mod proxy_detour; // through the proxy of the environment
@@ -56,6 +59,7 @@ mod proxy_struck; // headers that no upstream may write
 mod proxy_waits; // between the calls of a loop
 mod publish; // acks, duplicates, gaps, older lives
 mod read; // snapshots, lists and events over plain HTTP and SSE
+mod redaction; // secrets are stored and shown nowhere, found, erased
 mod remote; // agents elsewhere: stopped, failing, asked again
 mod remote_kinds;
 mod remote_pauses; // each kind of them in its own words

@@ -289,3 +289,23 @@ async fn i13_a_hub_that_stops_closes_sockets_between_two_messages() {
     drop((caller, upstream));
     assert_eq!(within("the end of the hub", hub.stop()).await, Some(0));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_websocket_through_the_proxy_ends_when_its_token_is_revoked() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let named = format!("x=http://{}", listener.local_addr().unwrap());
+    let hub = TestHub::start_with(&["--access", "tokens", "--upstream", &named]).await;
+    let revoked = hub.token_for("ann", &["publish:*"]).await;
+    let stays = hub.token_for("bob", &["publish:*"]).await;
+    let path = |token: &str| format!("/proxy/x/v1/realtime HTTP/1.1\r\nfanlight-token: {token}\r\nx-rest: ");
+    let ((mut caller, _), (mut upstream, _)) = opened(&listener, hub.address(), &path(&revoked)).await;
+    let ((mut other, _), (mut other_upstream, _)) = opened(&listener, hub.address(), &path(&stays)).await;
+    let said = text(&json!({ "type": "session.update" }), Some([1, 2, 3, 4]));
+    caller.write_all(&said).await.unwrap();
+    assert_eq!(read(&mut upstream, said.len()).await, said, "it was open");
+    hub.token(&["revoke", "ann"]).await;
+    rest(&mut caller).await;
+    rest(&mut upstream).await;
+    other.write_all(&said).await.unwrap();
+    assert_eq!(read(&mut other_upstream, said.len()).await, said, "whoever has another token goes on");
+}

@@ -133,7 +133,7 @@ async fn i8_tools_over_https_are_called_and_each_failure_harms_its_own_call_alon
         ("stops", "the answer of the server ended without a result"),
         ("secret", "it answered 403 Forbidden: it wants a key, or another one (Token scope=\"more\")"),
         ("busy", "it answered HTTP 503"),
-        ("lies", "it answered with no message of the protocol"),
+        ("lies", "its answer is not a message of the protocol"),
     ] {
         let (state, said) = came(&run, id);
         assert!(state == "error" && said.starts_with(why), "{id}: {state}, {said}");

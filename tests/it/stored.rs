@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tests::{TestHub, TestPublisher};
 
-const RUN: &str = r#"
+pub(crate) const RUN: &str = r#"
     {"k":"message","message":"m1","role":"user","text":"How did revenue change?","run":""}
     {"k":"run.start","run":"r","title":"Quarterly report"}
     {"k":"part.start","part":"p1","kind":"thinking","run":"r"}
@@ -17,7 +17,7 @@ const RUN: &str = r#"
     {"k":"run.end","status":"complete","run":"r"}
 "#;
 
-async fn hits(hub: &TestHub, query: &str) -> Vec<(String, String)> {
+pub(crate) async fn hits(hub: &TestHub, query: &str) -> Vec<(String, String)> {
     let found: Value = hub.json(&format!("/v1/search?q={query}")).await;
     let hits = found["hits"].as_array().unwrap_or_else(|| panic!("{query}: {found}"));
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -30,7 +30,10 @@ fn pair(kind: &str, item: &str) -> (String, String) {
 
 #[tokio::test]
 async fn texts_calls_and_results_are_found_and_still_are_after_a_crash() {
-    let mut hub = TestHub::start().await;
+    found_after_a_crash(TestHub::start().await).await;
+}
+
+pub(crate) async fn found_after_a_crash(mut hub: TestHub) {
     hub.publisher("c").await.says(RUN).await;
     for _ in 0..2 {
         let revenue = [pair("text", "p2"), pair("arguments", "t1"), pair("message", "m1")];
@@ -52,7 +55,10 @@ async fn texts_calls_and_results_are_found_and_still_are_after_a_crash() {
 
 #[tokio::test]
 async fn a_hub_that_stops_keeps_its_epochs_and_one_that_dies_does_not() {
-    let mut hub = TestHub::start().await;
+    epochs(TestHub::start().await).await;
+}
+
+pub(crate) async fn epochs(mut hub: TestHub) {
     let first = hub.publisher("c").await.says(RUN).await;
     let shown = hub.view_hash("c").await;
     assert_eq!(hub.stop().await, Some(0));
@@ -69,7 +75,10 @@ async fn a_hub_that_stops_keeps_its_epochs_and_one_that_dies_does_not() {
 
 #[tokio::test]
 async fn i9_what_was_acked_as_stored_is_there_after_a_kill_and_levels_are_named() {
-    let mut hub = TestHub::start().await;
+    acked(TestHub::start().await).await;
+}
+
+pub(crate) async fn acked(mut hub: TestHub) {
     for level in ["stored", "synced"] {
         let request = hub.request("POST", &format!("/v1/conversations/{level}/events")).body(RUN);
         let answer = request.header("fanlight-durability", level).send().await.unwrap();
@@ -85,7 +94,10 @@ async fn i9_what_was_acked_as_stored_is_there_after_a_kill_and_levels_are_named(
 
 #[tokio::test]
 async fn the_list_has_what_is_in_memory_and_what_is_not_page_by_page() {
-    let mut hub = TestHub::start().await;
+    listed(TestHub::start().await).await;
+}
+
+pub(crate) async fn listed(mut hub: TestHub) {
     for number in 0..7 {
         hub.publisher(&format!("c{number}")).await.says(RUN).await;
     }

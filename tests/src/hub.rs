@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use event_log::PostgresServer;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
@@ -12,6 +13,9 @@ use crate::process::ChildProcess;
 use crate::publisher::{StreamingBody, TestPublisher};
 use crate::viewer::TestViewer;
 use crate::wait::{until, within};
+
+/// The variable that says where hubs keep their events whose test does not say it: `postgres`, else on disk.
+const LOG: &str = "FANLIGHT_TEST_LOG";
 
 /// A running hub. Killed when dropped.
 #[derive(Debug)]
@@ -53,6 +57,12 @@ impl TestHub {
         Self::start_at_with(listen, &[]).await
     }
 
+    /// Starts a hub on any free port whose log is in PostgreSQL, in a place of its own.
+    pub async fn start_on_postgres() -> Self {
+        let place = PostgresServer::shared().place();
+        Self::start_with(&["--log", place.url()]).await
+    }
+
     /// Starts a hub on any free port that forgets everything when it ends.
     pub async fn start_in_memory() -> Self {
         Self::start_with(&["--log", "memory"]).await
@@ -82,6 +92,9 @@ impl TestHub {
         let directory = place.path().display().to_string();
         let mut all = vec![String::from("--data-dir"), directory];
         all.extend(options.iter().map(|option| (*option).to_owned()));
+        if !options.contains(&"--log") && std::env::var(LOG).is_ok_and(|kind| kind == "postgres") {
+            all.extend([String::from("--log"), PostgresServer::shared().place().url().to_owned()]);
+        }
         Self { place: Some(place), ..Self::launch(listen, all, variables.collect()).await }
     }
 
@@ -256,7 +269,7 @@ impl TestHub {
     /// The JSON at `path`.
     ///
     /// # Panics
-    /// When the answer is no JSON.
+    /// When the answer is not JSON.
     pub async fn json(&self, path: &str) -> Value {
         let answer = within(path, self.request("GET", path).send()).await.expect("the hub answers");
         answer.json().await.expect("JSON")
@@ -274,7 +287,7 @@ impl TestHub {
     /// How many watch `conversation`, as the list has it; 0 when it is not in the list.
     ///
     /// # Panics
-    /// When the answer is no list.
+    /// When the answer is not a list.
     pub async fn viewers(&self, conversation: &str) -> u64 {
         let list = self.json("/v1/conversations").await;
         let rows = list.get("conversations").and_then(Value::as_array).expect("a list");

@@ -16,6 +16,7 @@ mod exchanges; // requests and answers of agent loops
 mod lawful; // what holds for the events of any stream
 mod laws; // the recordings keep it
 mod recordings; // which recordings there are
+mod redacted; // what is taken for a secret
 mod seeds; // what the seed documents print
 mod split; // I11: however the bytes are cut
 #[path = "../../shared/dialects/tests/streams/stream.rs"]

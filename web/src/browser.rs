@@ -178,7 +178,7 @@ async fn text_of(asked: js_sys::Promise) -> Result<String, String> {
     match answer.status() {
         200 => {
             let text = JsFuture::from(answer.text().map_err(away)?).await.map_err(away)?;
-            text.as_string().ok_or_else(|| "The hub's answer is no text.".to_owned())
+            text.as_string().ok_or_else(|| "The hub's answer is not text.".to_owned())
         }
         404 | 410 => Err("The hub has not kept it.".to_owned()),
         status => {

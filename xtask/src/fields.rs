@@ -85,7 +85,7 @@ pub(crate) fn write(root: &Path) -> CommandResult {
         let schema = serde_json::from_str(&read(path)?);
         schemas.push((
             name,
-            schema.map_err(|error| CommandFailure::new(format!("{path} is no JSON: {error}")))?,
+            schema.map_err(|error| CommandFailure::new(format!("{path} is not JSON: {error}")))?,
         ));
     }
     let text = table(&fields(&schemas), &bounds);

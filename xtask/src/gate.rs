@@ -9,7 +9,7 @@ use crate::packages::Packages;
 use crate::process::{run, run_seeing};
 use crate::tools::{ToolCache, WASM};
 use crate::workspace::Workspace;
-use crate::{browser, product, tidy};
+use crate::{browser, database, product, tidy};
 use counts::TestCounts;
 use recordings::recordings;
 use std::process::Command;
@@ -35,12 +35,13 @@ const QUICK: [GateStep; 4] = [
     GateStep { name: "clippy wasm", does: "lints of what runs in the browser", run: clippy_wasm },
 ];
 
-const SLOW: [GateStep; 8] = [
+const SLOW: [GateStep; 9] = [
     GateStep { name: "deny", does: "licences, banned crates, sources", run: deny },
     GateStep { name: "fuzz", does: "the targets of the fuzzer compile", run: fuzz },
     GateStep { name: "doc", does: "documentation builds without a warning", run: doc },
     GateStep { name: "build", does: "the page and the release binary", run: build },
     GateStep { name: "browser", does: "a browser for the end-to-end tests", run: find_browser },
+    GateStep { name: "database", does: "PostgreSQL for the tests of its log", run: find_database },
     GateStep { name: "packages", does: "other projects' packages for the tests", run: find_packages },
     GateStep { name: "test", does: "every test, against the release binary", run: cargo_test },
     GateStep {
@@ -176,6 +177,10 @@ fn build(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
 
 fn find_browser(_: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     browser::ensure().map(|()| StepOutcome::Done)
+}
+
+fn find_database(_: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
+    database::ensure().map(|()| StepOutcome::Done)
 }
 
 fn find_packages(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {

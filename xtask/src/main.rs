@@ -6,6 +6,7 @@
 mod browser;
 mod chaos;
 mod console;
+mod database;
 mod debian;
 mod failure;
 mod fields;

@@ -4,6 +4,7 @@
 //! silent; once the file is there, the rule holds.
 
 mod bools;
+mod circles;
 mod documents;
 mod fields;
 mod layers;
@@ -85,6 +86,7 @@ pub(crate) fn check(tree: &SourceTree) -> Vec<RuleViolation> {
         words::check(source, &mut findings);
     }
     bools::check(tree, &mut findings);
+    circles::check(tree, &mut findings);
     documents::check(tree, &mut findings);
     manifests::check(tree, &mut findings);
     fields::check(tree, &mut findings);

@@ -106,7 +106,7 @@ class AnEvent(unittest.TestCase):
             encode({"k": "status", "text": "x" * (16 << 20)})
         with self.assertRaises(ValueError):
             encode({"k": "custom", "value": float("nan")})
-        self.assertIn(b"?", encode({"k": "status", "text": "\ud800"}), "half a character is no text")
+        self.assertIn(b"?", encode({"k": "status", "text": "\ud800"}), "half a character is not text")
 
 
 if __name__ == "__main__":

@@ -330,7 +330,7 @@ export class Publisher implements AsyncDisposable {
 export function encode(event: Event): string {
   const timed = event.at === undefined && event.producer_at === undefined ? { ...event, at: Date.now() } : event;
   let json = JSON.stringify(timed);
-  // Half a character is no text; streams that are cut anywhere have such.
+  // Half a character is not text; streams that are cut anywhere have such.
   if (/\\ud[89a-f]/.test(json)) json = JSON.stringify(timed, (_, value) => wellFormed(value));
   if (json.length > EVENT_BYTES_MAX / 3 && byteLength(json) > EVENT_BYTES_MAX) {
     throw new EventTooLarge(`an event of ${byteLength(json)} bytes, more than the ${EVENT_BYTES_MAX} that fit`);

@@ -1,20 +1,22 @@
-//! The cookie of a browser that logged in. Over TLS its name begins with `__Host-`, so that no other host and no plain connection can
-//! set it; on this machine without TLS it cannot.
+//! The session cookie of a browser that logged in.
+//!
+//! Over TLS its name begins with `__Host-`, so that no other host and no plain connection can set it. Without
+//! TLS, on the local machine, the name cannot have that prefix.
 
 use crate::denial::Denial;
 use crate::secret::{Secret, SecretKind};
 
-/// How a request came.
+/// Whether a request arrived over TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
-    /// Over TLS, here or at a named proxy.
+    /// Over TLS, at the hub or at a named proxy.
     Secure,
     /// Without TLS.
     Plain,
 }
 
 impl Channel {
-    /// The name of the cookie.
+    /// The name of the session cookie.
     pub fn cookie(self) -> &'static str {
         match self {
             Self::Secure => "__Host-fanlight",
@@ -22,6 +24,7 @@ impl Channel {
         }
     }
 
+    /// The attributes of the cookie.
     fn attributes(self) -> &'static str {
         match self {
             Self::Secure => "Path=/; HttpOnly; SameSite=Strict; Secure",
@@ -30,7 +33,8 @@ impl Channel {
     }
 }
 
-/// The secret of a session in the headers `Cookie` of a request. One of that name twice is refused: somebody else may have set one of them.
+/// The session secret in the `Cookie` headers of a request; `None` without one. Two cookies of the name are
+/// refused: one may have been set by somebody else.
 pub fn session<'a>(
     headers: impl Iterator<Item = &'a str>,
     channel: Channel,
@@ -44,12 +48,12 @@ pub fn session<'a>(
     }
 }
 
-/// `Set-Cookie` that lets a browser in for `lives_s` seconds.
+/// The `Set-Cookie` value that logs a browser in for `lives_s` seconds.
 pub fn set(secret: &Secret, channel: Channel, lives_s: u64) -> String {
     format!("{}={}; Max-Age={lives_s}; {}", channel.cookie(), secret.reveal(), channel.attributes())
 }
 
-/// `Set-Cookie` that takes it away.
+/// The `Set-Cookie` value that removes the cookie.
 pub fn clear(channel: Channel) -> String {
     format!("{}=; Max-Age=0; {}", channel.cookie(), channel.attributes())
 }

@@ -1,4 +1,4 @@
-//! The table for what comes over a socket: what each frame of a client needs, and each command.
+//! The rights that each frame of a client and each command needs.
 
 use model::command::CommandAction;
 use model::frame::ClientFrame;
@@ -7,7 +7,8 @@ use crate::denial::Denial;
 use crate::principal::Principal;
 use crate::right::Right;
 
-/// Whether `principal` may have this frame taken. Frames about a subscription or a heartbeat are about what was allowed before.
+/// Checks that `principal` may send this frame. Frames about a subscription or a heartbeat need nothing: the
+/// subscription was checked before.
 pub fn allowed(principal: &Principal, frame: &ClientFrame) -> Result<(), Denial> {
     let is_met = match frame {
         ClientFrame::Hello { .. }
@@ -22,11 +23,18 @@ pub fn allowed(principal: &Principal, frame: &ClientFrame) -> Result<(), Denial>
     if is_met { Ok(()) } else { Err(Denial::Forbidden) }
 }
 
-/// Whether `principal` may have `deed` done in `conversation`. A fork shows what was said under another name, so it needs to be seen
-/// here, and there what a fork makes: with a made-up name that is anywhere.
+/// Checks that `principal` may give the command `deed` in `conversation`.
+///
+/// A fork copies the conversation, so it needs the right to view it, and in the new conversation the right to
+/// control. If the hub invents its name, that is the right on all conversations. A principal with a role forks
+/// nothing, since the copy may be shown whole under its name, and approves no calls if its role hides arguments.
 pub fn commanded(principal: &Principal, conversation: &str, deed: &CommandAction) -> Result<(), Denial> {
     let may = |right| principal.may(right, conversation);
     let is_met = match deed {
+        CommandAction::Approve { .. } if is_met_but_hidden(principal, conversation) => {
+            return Err(Denial::Hidden);
+        }
+        CommandAction::Fork { .. } if principal.mask().is_some() => return Err(Denial::Hidden),
         CommandAction::Say { .. }
         | CommandAction::Stop { .. }
         | CommandAction::Approve { .. }
@@ -40,6 +48,12 @@ pub fn commanded(principal: &Principal, conversation: &str, deed: &CommandAction
         }
     };
     if is_met { Ok(()) } else { Err(Denial::Forbidden) }
+}
+
+/// Whether `principal` may consent to calls there, but does not see to what.
+fn is_met_but_hidden(principal: &Principal, conversation: &str) -> bool {
+    principal.may(Right::Control, conversation)
+        && principal.mask().is_some_and(|mask| mask.hides_some_arguments())
 }
 
 #[cfg(test)]
@@ -82,6 +96,27 @@ mod tests {
         assert!(!is_allowed(&["view,control:a"], into), "another name is another conversation");
         let anywhere = r#"{"t":"command","conv":"a","command":{"id":"x","command":"fork"}}"#;
         assert!(is_allowed(&["view,control:*"], anywhere) && !is_allowed(&["view,control:a"], anywhere));
+    }
+
+    #[test]
+    fn a_role_copies_nothing_and_consents_to_nothing_that_it_hides() {
+        let of = |words: &[&str]| {
+            let mask = model::Mask::new("guest", words.iter().copied(), []).unwrap();
+            Principal::new("p", vec!["view,control:*".parse().unwrap()], Some(mask.into()))
+        };
+        let allowed = |words: &[&str], frame| allowed(&of(words), &parse_client(frame).unwrap());
+        let fork = r#"{"t":"command","conv":"a","command":{"id":"x","command":"fork"}}"#;
+        assert_eq!(allowed(&["costs"], fork), Err(Denial::Hidden));
+        let approve = r#"{"t":"command","conv":"a","command":{"id":"x","command":"approve","tool":"t"}}"#;
+        assert_eq!(allowed(&["arguments"], approve), Err(Denial::Hidden));
+        assert_eq!(allowed(&["results"], approve), Ok(()));
+        let reject = r#"{"t":"command","conv":"a","command":{"id":"x","command":"reject","tool":"t"}}"#;
+        assert_eq!(allowed(&["arguments"], reject), Ok(()));
+        assert_eq!(
+            allowed(&["results"], r#"{"t":"sub","sub":1,"conv":"a"}"#),
+            Ok(()),
+            "its frames are masked"
+        );
     }
 
     #[test]

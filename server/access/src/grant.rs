@@ -1,4 +1,4 @@
-//! Rights on the conversations whose names match: `view,publish:team-a-*`.
+//! Grants: rights on the conversations whose names match a pattern, such as `view,publish:team-a-*`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::pattern::{Pattern, PatternError};
 use crate::right::{Right, Rights};
 
-/// Rights on the conversations whose names fit a pattern. Without a pattern it is about every conversation.
+/// Rights on the conversations whose names match a pattern. Written without a pattern, it covers every
+/// conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Grant {
@@ -16,32 +17,32 @@ pub struct Grant {
     pattern: Pattern,
 }
 
-/// Why a text is no grant.
+/// Why a text is not a grant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GrantError {
-    /// A word that is no right.
-    #[error("{0:?} is no right; there are view, publish, control, import, export and admin")]
+    /// A word is not a right.
+    #[error("{0:?} is not a right; there are view, publish, control, import, export and admin")]
     UnknownRight(String),
-    /// Its pattern is none.
+    /// The pattern is invalid.
     #[error(transparent)]
     Pattern(#[from] PatternError),
-    /// Who operates the hub does so for all of it.
+    /// `admin` has a pattern, although it concerns the whole hub.
     #[error("admin is about the whole hub: write it without a pattern, or with `*`")]
     NarrowAdmin,
 }
 
 impl Grant {
-    /// `rights` on all conversations that match.
+    /// A grant of `rights` on all conversations that match `pattern`.
     pub fn new(rights: impl IntoIterator<Item = Right>, pattern: Pattern) -> Self {
         Self { rights: rights.into_iter().collect(), pattern }
     }
 
-    /// Whether it gives `right` on anything.
+    /// Whether the grant contains `right`. `admin` contains every right.
     pub fn has(&self, right: Right) -> bool {
         self.rights.has(right)
     }
 
-    /// What it is about.
+    /// The pattern of the conversations that it covers.
     pub fn pattern(&self) -> &Pattern {
         &self.pattern
     }

@@ -1,19 +1,21 @@
-//! Access control, the pure part: who may see, say and do what.
+//! Access control: who may see and do what.
 //!
 //! ```text
-//! token, cookie or link ──Registry──▶ Principal { name, grants } ──Need of the door──▶ allowed, or a Denial
+//! token, cookie or link ──Registry──▶ Principal { name, grants } ──Need of the route──▶ allowed, or a Denial
 //! ```
 //!
-//! A [`Principal`] is whoever calls. It has [`Grant`]s: rights on the conversations whose names match a [`Pattern`]. What each door of the
-//! hub needs stands in one table, [`routes::ROUTES`]; [`frames`] has the same for what comes over a socket. A door without a line there
-//! does not serve.
+//! A [`Principal`] is a caller. It has [`Grant`]s: rights on the conversations whose names match a
+//! [`Pattern`], and perhaps a role, which hides parts of them ([`Roles`]). The table [`routes::ROUTES`] says what
+//! each route of the hub needs and shows, and [`frames`] what each frame over a socket needs. A route without a line in
+//! the table is not served.
 //!
-//! The crate has no I/O, no clock and no source of randomness: files, times and random bytes come in as arguments. It names `model` and no
-//! other crate of the workspace.
+//! The crate has no I/O, no clock and no source of randomness: files, times and random bytes are arguments.
+//! It depends on `model` and no other crate of the workspace.
 //!
-//! Reading order: `right` → `pattern` → `grant` → `principal` → `need` and its tables `routes` and `frames` → `secret` → `tokens`,
-//! `sessions`, `shares` → `registry` → `cookie`.
+//! Reading order: `right` → `pattern` → `grant` → `roles` → `principal` → `need` and its tables `routes` and `frames` →
+//! `secret` → `tokens`, `sessions`, `shares` → `registry` → `cookie`, `audit`.
 
+pub mod audit;
 pub mod cookie;
 mod denial;
 pub mod frames;
@@ -23,6 +25,7 @@ mod pattern;
 mod principal;
 mod registry;
 mod right;
+mod roles;
 pub mod routes;
 mod secret;
 mod sessions;
@@ -31,11 +34,12 @@ mod tokens;
 
 pub use denial::Denial;
 pub use grant::{Grant, GrantError};
-pub use need::Need;
+pub use need::{Need, Shows};
 pub use pattern::{Pattern, PatternError};
 pub use principal::Principal;
 pub use registry::{Admission, Proof, Registry};
 pub use right::{Right, Rights};
+pub use roles::{ROLES_MAX, RoleError, Roles};
 pub use secret::{Hash, SECRET_BYTES, Secret, SecretKind};
 pub use sessions::{SESSION_MS, SESSIONS_MAX, Sessions};
 pub use shares::{SHARES_MAX, Share, ShareError, Shares};

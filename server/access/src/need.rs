@@ -1,33 +1,53 @@
-//! What a door needs of whoever comes to it.
+//! What a route requires of its caller.
 
 use crate::denial::Denial;
 use crate::principal::Principal;
 use crate::right::Right;
 
-/// What a route, frame or command wants of its caller.
+/// What a route, a frame or a command requires of its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// Nothing: it tells nobody anything, or it is where one logs in.
+    /// Nothing: the route reveals nothing, or it is used to log in.
     Nothing,
-    /// To be known, and nothing more.
+    /// That the caller is known, and no right.
     Known,
-    /// These rights on the conversation that the path names.
+    /// These rights on the conversation in the path.
     OnNamed(&'static [Right]),
-    /// This right on some conversation; the door shows and takes what the principal has it on, and nothing else.
+    /// This right on at least one conversation. The route must show and accept only conversations on which
+    /// the principal has it.
     OnSome(Right),
-    /// These rights on every conversation: what the door tells or takes cannot be told apart by conversation.
+    /// These rights on every conversation, because the route cannot separate what it shows or accepts by
+    /// conversation.
     OnAll(&'static [Right]),
-    /// Nothing yet: the socket asks who it is in its first frame.
+    /// Nothing yet: on a socket the first frame has the credential.
     Greeting,
 }
 
+/// What a door tells of conversations, as far as roles are about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shows {
+    /// Nothing that a role can hide.
+    Nothing,
+    /// What conversations hold, but for what the role of the caller hides: its handler applies the mask.
+    Masked,
+    /// What conversations hold, all of it: whoever has a role is refused.
+    Everything,
+}
+
+impl Shows {
+    /// Whether `principal` may be served at all: a door that cannot leave out what is hidden serves nobody from whom something is.
+    pub fn serves(self, principal: &Principal) -> Result<(), Denial> {
+        if self == Self::Everything && principal.mask().is_some() { Err(Denial::Hidden) } else { Ok(()) }
+    }
+}
+
 impl Need {
-    /// Whether nobody has to be known for it.
+    /// Whether unknown callers are admitted.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Nothing | Self::Greeting)
     }
 
-    /// Whether `principal` has what it takes, where the path names `conversation`.
+    /// Checks that `principal` fulfils the need. `conversation` is the one in the path, if it names one.
     pub fn met_by(self, principal: &Principal, conversation: Option<&str>) -> Result<(), Denial> {
         let is_met = match self {
             Self::Nothing | Self::Known | Self::Greeting => true,

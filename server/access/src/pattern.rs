@@ -1,50 +1,51 @@
-//! Which conversations a grant is about: a name, or a name with `*` in it, which stands for any number of characters. `\*` is a star that
-//! the name itself has; no name has a backslash.
+//! Patterns of conversation names: a name, or a name with `*`, which matches any number of characters. `\*`
+//! is a literal star. No name contains a backslash.
 
 use std::fmt;
 
 use compact_str::CompactString;
 use model::limits::CONVERSATION_ID_BYTES_MAX;
 
-/// Most bytes of a pattern as it is written.
+/// The longest pattern as written, in bytes.
 const PATTERN_BYTES_MAX: usize = 2 * CONVERSATION_ID_BYTES_MAX;
 
-/// Names of conversations: the pieces between the stars, so one more than there are stars.
+/// A pattern of conversation names. It is stored as the pieces between the stars, so there is one piece more
+/// than stars.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Pattern {
-    /// What stands between the stars; one piece where there is no star.
+    /// The literal pieces between the stars; a single one if there is no star.
     pieces: Vec<CompactString>,
 }
 
-/// Why a text is no pattern.
+/// Why a text is not a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
-    /// There is nothing.
-    #[error("the pattern is empty; `*` stands for every conversation")]
+    /// The text is empty.
+    #[error("the pattern is empty; `*` matches every conversation")]
     Empty,
-    /// It is over the limit.
+    /// The text is too long; the value is its length in bytes.
     #[error("the pattern has {0} bytes, the limit is {PATTERN_BYTES_MAX}")]
     TooLong(usize),
-    /// A backslash that stands before no star.
-    #[error("a backslash in the pattern {0:?} stands before no star")]
+    /// A backslash is not followed by a star.
+    #[error("a backslash in the pattern {0:?} is not followed by a star")]
     Backslash(String),
-    /// It holds a character that no name has, so it would match nothing.
+    /// The text contains a character that no name has, so it would match nothing.
     #[error("the pattern holds {0:?}, which no conversation's name has")]
     Forbidden(char),
 }
 
 impl Pattern {
-    /// The pattern that every conversation fits.
+    /// The pattern that matches every conversation.
     pub fn any() -> Self {
         Self { pieces: vec![CompactString::default(); 2] }
     }
 
-    /// The one conversation `name`, whatever characters it has.
+    /// The pattern that matches only the conversation `name`, whatever characters that contains.
     pub fn exactly(name: &str) -> Self {
         Self { pieces: vec![name.into()] }
     }
 
-    /// The pattern that `text` writes; an error names what does not fit.
+    /// Parses a written pattern.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         if text.is_empty() {
             return Err(PatternError::Empty);
@@ -72,17 +73,18 @@ impl Pattern {
         Ok(Self { pieces })
     }
 
-    /// Whether it stands for every name.
+    /// Whether the pattern matches every name.
     pub fn is_any(&self) -> bool {
         self.pieces.len() > 1 && self.pieces.iter().all(CompactString::is_empty)
     }
 
-    /// Whether `name` matches. Takes at most the product of both lengths, and for all but contrived patterns their sum.
+    /// Whether the pattern matches `name`. The time is at most the product of both lengths, and usually their
+    /// sum.
     pub fn matches(&self, name: &str) -> bool {
         let Some((first, rest)) = self.pieces.split_first() else { return false };
         let Some((last, middle)) = rest.split_last() else { return name == first };
         let Some(mut left) = name.strip_prefix(first.as_str()) else { return false };
-        // Each piece at its first place leaves the most for those behind it.
+        // The first place of each piece leaves the most text for those after it.
         for piece in middle {
             let Some((_, behind)) = left.split_once(piece.as_str()) else { return false };
             left = behind;

@@ -1,66 +1,73 @@
-//! Who is known to a hub: its tokens, the browsers that logged in, its links. Says who calls, and until when that holds.
+//! The credentials that the hub knows (tokens, sessions, links). It says who a caller is, and until when.
 
 use std::sync::Arc;
 
 use crate::denial::Denial;
 use crate::principal::Principal;
+use crate::roles::Roles;
 use crate::secret::{Hash, Secret, SecretKind};
 use crate::sessions::{Behind, Session, Sessions};
 use crate::shares::{Share, Shares};
 use crate::tokens::{TokenRecord, Tokens};
 
-/// What somebody showed, as far as it is kept.
+/// The kind of the credential that admitted a caller, with its hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proof {
-    /// Nothing: there is no access control.
+    /// None: access control is off.
     None,
-    /// The token of that hash.
+    /// The token with this hash.
     Token(Hash),
-    /// The session of that hash.
+    /// The session with this hash.
     Session(Hash),
 }
 
-/// Somebody who was let in.
+/// An admitted caller.
 #[derive(Debug, Clone)]
 pub struct Admission {
-    /// Who.
+    /// The caller.
     pub principal: Arc<Principal>,
-    /// By what.
+    /// The credential that admitted it.
     pub proof: Proof,
-    /// From when on it does not hold any more, in milliseconds since 1970.
+    /// When the admission ends, in milliseconds since 1970; `None` for never.
     pub expires: Option<u64>,
 }
 
 impl Admission {
-    /// Everybody, at a hub without access control.
+    /// The admission of every caller of a hub without access control.
     pub fn everyone() -> Self {
         Self { principal: Arc::new(Principal::everyone()), proof: Proof::None, expires: None }
     }
 }
 
-/// Everybody who is known at this moment: tokens, sessions and share links.
+/// All known credentials: tokens, sessions and links.
 #[derive(Debug, Default)]
 pub struct Registry {
-    /// Those of the file.
+    /// The tokens of the file.
     tokens: Tokens,
-    /// Those that the process itself has made.
+    /// The tokens that the process made for itself.
     own: Tokens,
+    roles: Roles,
     sessions: Sessions,
     shares: Shares,
 }
 
 impl Registry {
-    /// With tokens that stand in no file, for the hub's own clients.
-    pub fn with_own(own: Tokens) -> Self {
-        Self { own, ..Self::default() }
+    /// A registry with tokens of the hub's own clients, which are in no file, and the roles of the hub.
+    pub fn new(own: Tokens, roles: Roles) -> Self {
+        Self { own, roles, ..Self::default() }
     }
 
-    /// Puts the tokens of the file in place of those before.
+    /// The roles that a token or a link may name.
+    pub fn roles(&self) -> &Roles {
+        &self.roles
+    }
+
+    /// Replaces the tokens of the file.
     pub fn set_tokens(&mut self, tokens: Tokens) {
         self.tokens = tokens;
     }
 
-    /// Puts the links of the file in place of those before.
+    /// Replaces the links of the file.
     pub fn set_shares(&mut self, shares: Shares) {
         self.shares = shares;
     }
@@ -70,30 +77,30 @@ impl Registry {
         &self.tokens
     }
 
-    /// The share links, of which some may have expired.
+    /// The links, including expired ones.
     pub fn shares(&self) -> &Shares {
         &self.shares
     }
 
-    /// The links, to be changed.
+    /// The links, for changes.
     pub fn shares_mut(&mut self) -> &mut Shares {
         &mut self.shares
     }
 
-    /// Who calls with the token `text` at `now`.
+    /// Admits a caller with the token `text` at `now`, in milliseconds since 1970.
     pub fn by_token(&self, text: &str, now: u64) -> Result<Admission, Denial> {
         let secret = Secret::parse(SecretKind::Token, text).ok_or(Denial::Malformed)?;
         self.admit(Proof::Token(secret.hash()), now)
     }
 
-    /// Who calls with what was shown, at `now`; the same question as at the beginning, so that a token that was revoked and a session
-    /// that has ended are not let in any more.
+    /// Admits a caller with a known credential at `now`. It checks everything again, so that a revoked token
+    /// and an ended session are refused.
     pub fn admit(&self, proof: Proof, now: u64) -> Result<Admission, Denial> {
         let (principal, expires) = match proof {
             Proof::None => return Err(Denial::Missing),
             Proof::Token(hash) => {
                 let record = self.token(&hash)?;
-                (record.principal(now)?, record.expires)
+                (record.principal(now, &self.roles)?, record.expires)
             }
             Proof::Session(hash) => {
                 let session = self.sessions.find(&hash).ok_or(Denial::Unknown)?;
@@ -103,13 +110,14 @@ impl Registry {
         Ok(Admission { principal: Arc::new(principal), proof, expires })
     }
 
-    /// Whether what was let in before still holds at `now`: the same principal with the same grants.
+    /// Checks at `now` that an admission is still valid: the credential admits the same principal with the
+    /// same grants.
     pub fn still_holds(&self, admission: &Admission, now: u64) -> Result<(), Denial> {
         let again = self.admit(admission.proof, now)?;
         if again.principal == admission.principal { Ok(()) } else { Err(Denial::Unknown) }
     }
 
-    /// Begins a session for whoever has the token `text`; `session` is its secret.
+    /// Begins a session for a caller with the token `text`. `session` is the secret of the new session.
     pub fn log_in(&mut self, text: &str, session: &Secret, now: u64) -> Result<Admission, Denial> {
         let admission = self.by_token(text, now)?;
         let Proof::Token(hash) = admission.proof else { return Err(Denial::Malformed) };
@@ -117,30 +125,35 @@ impl Registry {
         self.admit(Proof::Session(session.hash()), now)
     }
 
-    /// Counts that the link `text` is followed and begins a session for it; `session` is its secret.
+    /// Counts a view of the link `text` and begins a session for it. `session` is the secret of the new
+    /// session.
     pub fn follow(&mut self, text: &str, session: &Secret, now: u64) -> Result<(Share, Admission), Denial> {
         let secret = Secret::parse(SecretKind::Share, text).ok_or(Denial::Unknown)?;
-        let share = self.shares.follow(&secret.hash(), now)?;
+        let share = self.shares.follow(&secret.hash(), now, &self.roles)?;
         self.sessions.begin(session.hash(), Behind::Share(share.hash), Some(share.expires), now);
         Ok((share, self.admit(Proof::Session(session.hash()), now)?))
     }
 
-    /// Ends a session; false where there was none.
+    /// Ends a session. False if there was none.
     pub fn log_out(&mut self, session: &Secret) -> bool {
         self.sessions.end(&session.hash())
     }
 
+    /// The token with this hash, from the file or of the process.
     fn token(&self, hash: &Hash) -> Result<&TokenRecord, Denial> {
         self.tokens.find(hash).or_else(|| self.own.find(hash)).ok_or(Denial::Unknown)
     }
 
+    /// The principal of the credential for which a session stands.
     fn behind(&self, session: &Session, now: u64) -> Result<Principal, Denial> {
         if now >= session.expires {
             return Err(Denial::Expired);
         }
         match session.behind {
-            Behind::Token(hash) => self.token(&hash)?.principal(now),
-            Behind::Share(hash) => self.shares.find(&hash).ok_or(Denial::Unknown)?.principal(now),
+            Behind::Token(hash) => self.token(&hash)?.principal(now, &self.roles),
+            Behind::Share(hash) => {
+                self.shares.find(&hash).ok_or(Denial::Unknown)?.principal(now, &self.roles)
+            }
         }
     }
 }

@@ -1,30 +1,30 @@
-//! What somebody may do in a conversation.
+//! The rights that a grant can contain.
 
 use std::fmt;
 
-/// One kind of permission.
+/// A right that a grant can contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Right {
-    /// See it: live, in the list, in what is found, its results.
+    /// See it: live, in the list, in search, and its results.
     View,
     /// Write events into it.
     Publish,
-    /// Ask agents in it, stop them, approve and reject calls.
+    /// Send messages to agents in it, stop them, approve and reject calls.
     Control,
-    /// Make it of a file.
+    /// Create it from a file.
     Import,
-    /// Have it as a file.
+    /// Export it to a file.
     Export,
-    /// Operate the hub: its figures, and the links that others share. Has every other right too.
+    /// Operate the hub: its metrics, and the links of others. It implies every other right.
     Admin,
 }
 
 impl Right {
-    /// All of them.
+    /// All rights.
     pub const ALL: [Self; 6] =
         [Self::View, Self::Publish, Self::Control, Self::Import, Self::Export, Self::Admin];
 
-    /// Its word in grants.
+    /// The word in grants.
     pub fn word(self) -> &'static str {
         match self {
             Self::View => "view",
@@ -36,11 +36,12 @@ impl Right {
         }
     }
 
-    /// The right of that word.
+    /// The right with this word.
     pub fn of_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|right| right.word() == word)
     }
 
+    /// The bit in [`Rights`].
     fn bit(self) -> u8 {
         match self {
             Self::View => 1,
@@ -59,22 +60,22 @@ impl fmt::Display for Right {
     }
 }
 
-/// A set of rights, one bit for each.
+/// A set of rights, with a bit for each.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rights(u8);
 
 impl Rights {
-    /// The set that has every right.
+    /// The set of all rights.
     pub fn all() -> Self {
         Right::ALL.into_iter().collect()
     }
 
-    /// Whether `right` is among them. Whoever operates the hub may do everything.
+    /// Whether `right` is in the set. `Admin` implies all rights.
     pub fn has(self, right: Right) -> bool {
         self.0 & (right.bit() | Right::Admin.bit()) != 0
     }
 
-    /// Those that were named, without what they imply.
+    /// The rights that were named, without implied ones.
     pub fn named(self) -> impl Iterator<Item = Right> {
         Right::ALL.into_iter().filter(move |right| self.0 & right.bit() != 0)
     }

@@ -1,164 +1,173 @@
-//! The table: what each route of the hub needs. Routes are named as the router names them, after it has decoded the path, so no other
-//! spelling of a path reaches a handler without its line. A route or method without a line does not serve.
+//! The table of what each route of the hub needs.
+//!
+//! A route is named as in the router, which decodes the path first, so that no other spelling of a path
+//! avoids its line. A route or method without a line is not served.
 
+use crate::audit::Deed;
 use crate::need::Need;
+use crate::need::Shows::{self, Everything, Masked, Nothing};
 use crate::right::Right::{Admin, Control, Export, Import, Publish, View};
 
-/// One line: the methods of a route, and what they need.
+/// A line of the table: the methods of a route, and what they need.
 #[derive(Debug, Clone, Copy)]
 pub struct Route {
-    /// `GET` also stands for `HEAD`; `*` for every method.
+    /// The method. `GET` includes `HEAD`; `*` is every method.
     pub method: &'static str,
-    /// As the router has it: `/c/{conversation}`.
+    /// The path as in the router: `/c/{conversation}`.
     pub path: &'static str,
-    /// What it needs.
+    /// What the route needs.
     pub need: Need,
+    /// What it tells of conversations.
+    pub shows: Shows,
 }
 
-const fn on(method: &'static str, path: &'static str, need: Need) -> Route {
-    Route { method, path, need }
+/// A line of the table.
+const fn on(method: &'static str, path: &'static str, need: Need, shows: Shows) -> Route {
+    Route { method, path, need, shows }
 }
 
-/// What asks agents in the words of other servers: the conversation is found in the request, and in what was told before.
+/// The need of the endpoints that speak other servers' protocols: they find the conversation in the request,
+/// or in earlier requests.
 const DOOR: Need = Need::OnAll(&[View, Control]);
 
-/// What such a door tells about the hub's agents and models.
+/// The need of the endpoints that describe the hub's agents and models.
 const ABOUT: Need = Need::OnSome(Control);
 
-/// All routes.
+/// All routes, except for those of [`PLATFORM`].
 pub const ROUTES: &[Route] = &[
-    on("GET", "/healthz", Need::Nothing),
-    on("GET", "/readyz", Need::Nothing),
-    on("GET", "/login", Need::Nothing),
-    on("POST", "/login", Need::Nothing),
-    on("POST", "/logout", Need::Nothing),
-    on("GET", "/s/{secret}", Need::Nothing),
+    on("GET", "/healthz", Need::Nothing, Nothing),
+    on("GET", "/readyz", Need::Nothing, Nothing),
+    on("GET", "/login", Need::Nothing, Nothing),
+    on("POST", "/login", Need::Nothing, Nothing),
+    on("POST", "/logout", Need::Nothing, Nothing),
+    on("GET", "/s/{secret}", Need::Nothing, Nothing),
     // The page.
-    on("GET", "/", Need::Known),
-    on("GET", "/c/{conversation}", Need::Known),
-    on("GET", "/wall", Need::Known),
-    on("GET", "/runs", Need::Known),
-    on("GET", "/dashboard", Need::Known),
-    on("GET", "/new", Need::Known),
-    on("GET", "/image", Need::Known),
-    on("GET", "/embed", Need::Known),
-    // What is asked across conversations.
-    on("GET", "/metrics", Need::OnAll(&[View])),
-    on("GET", "/schema/{name}", Need::Known),
-    on("GET", "/v1/search", Need::OnSome(View)),
-    on("GET", "/v1/tools", Need::OnAll(&[View])),
-    on("GET", "/v1/series", Need::OnAll(&[View])),
-    on("GET", "/v1/usage", Need::OnAll(&[View])),
-    on("GET", "/v1/agents", Need::Known),
-    on("GET", "/v1/upstreams", Need::OnSome(Publish)),
-    on("GET", "/v1/conversations", Need::OnSome(View)),
-    on("GET", "/v1/events", Need::OnSome(View)),
-    on("GET", "/v1/ws", Need::Greeting),
-    on("GET", "/v1/access", Need::Known),
-    // One conversation.
-    on("GET", "/v1/conversations/{conversation}", Need::OnNamed(&[View])),
-    on("GET", "/v1/conversations/{conversation}/events", Need::OnNamed(&[View])),
-    on("POST", "/v1/conversations/{conversation}/events", Need::OnNamed(&[Publish])),
-    on("PUT", "/v1/conversations/{conversation}/events", Need::OnNamed(&[Import])),
-    on("GET", "/v1/conversations/{conversation}/export/{format}", Need::OnNamed(&[View, Export])),
-    on("GET", "/v1/conversations/{conversation}/results/{hash}", Need::OnNamed(&[View])),
-    on("GET", "/v1/conversations/{conversation}/wait", Need::OnNamed(&[View])),
-    on("POST", "/v1/conversations/{conversation}/commands", Need::OnNamed(&[Control])),
-    on("GET", "/v1/conversations/{conversation}/stream/{dialect}", Need::OnNamed(&[View])),
-    on("POST", "/v1/conversations/{conversation}/stream/{dialect}", Need::OnNamed(&[View])),
-    on("GET", "/v1/conversations/{conversation}/stream/{dialect}/{*rest}", Need::OnNamed(&[View])),
-    on("POST", "/v1/conversations/{conversation}/stream/{dialect}/{*rest}", Need::OnNamed(&[View])),
-    on("POST", "/v1/ingest/{dialect}/{conversation}", Need::OnNamed(&[Publish])),
-    // The conversation of a span is found in what was told before.
-    on("POST", "/v1/traces", Need::OnAll(&[Publish])),
-    on("POST", "/v1/shares", Need::OnSome(View)),
-    on("GET", "/v1/shares", Need::OnSome(View)),
-    on("DELETE", "/v1/shares/{id}", Need::OnSome(View)),
-    // The proxy looks at the conversation that the call names; a call that names none needs the right on all.
-    on("*", "/proxy/{upstream}", Need::OnSome(Publish)),
-    on("*", "/proxy/{upstream}/{*path}", Need::OnSome(Publish)),
-    // Doors for clients of other servers.
-    on("POST", "/v1/chat/completions", DOOR),
-    on("GET", "/v1/models", ABOUT),
-    on("GET", "/v1/models/{model}", ABOUT),
-    on("POST", "/compat/bernard/v1/chat/completions", DOOR),
-    on("GET", "/compat/bernard/v1/models", ABOUT),
-    on("GET", "/compat/bernard/v1/models/{model}", ABOUT),
-    on("POST", "/compat/bernard/api/v1/chat/completions", DOOR),
-    on("GET", "/compat/bernard/api/v1/models", ABOUT),
-    on("GET", "/compat/bernard/api/v1/models/{model}", ABOUT),
-    on("POST", "/compat/deep-agent/chat/stream", DOOR),
-    on("POST", "/compat/ralph/chat/stream", DOOR),
-    on("POST", "/compat/ag-ui/{agent}", DOOR),
-    on("POST", "/compat/ai-sdk/{agent}", DOOR),
-    on("GET", "/compat/ai-sdk/{agent}/{chat}/stream", DOOR),
-    on("POST", "/compat/forge/chat/stream", DOOR),
-    on("GET", "/compat/forge/health", ABOUT),
-    on("GET", "/compat/forge/config", ABOUT),
-    on("GET", "/compat/forge/tools", ABOUT),
-    on("POST", "/compat/forge/tools/refresh", ABOUT),
-    on("POST", "/compat/forge/mcp/validate", ABOUT),
-    on("GET", "/compat/forge/models", ABOUT),
-    // What Forge's clients set, all of them are shown.
-    on("POST", "/compat/forge/models", Need::OnAll(&[Admin])),
-    on("POST", "/compat/forge/models/refresh", ABOUT),
-    on("POST", "/compat/forge/models/fetch", ABOUT),
-    on("GET", "/compat/forge/models/grouped", ABOUT),
-    on("GET", "/compat/forge/models/suggestions/{provider}", ABOUT),
-    on("PUT", "/compat/forge/models/{provider}/{*model}", Need::OnAll(&[Admin])),
-    on("DELETE", "/compat/forge/models/{provider}/{*model}", Need::OnAll(&[Admin])),
-    on("GET", "/compat/forge/providers", ABOUT),
-    on("PUT", "/compat/forge/providers/{provider}", Need::OnAll(&[Admin])),
+    on("GET", "/", Need::Known, Nothing),
+    on("GET", "/c/{conversation}", Need::Known, Nothing),
+    on("GET", "/wall", Need::Known, Nothing),
+    on("GET", "/runs", Need::Known, Nothing),
+    on("GET", "/dashboard", Need::Known, Nothing),
+    on("GET", "/new", Need::Known, Nothing),
+    on("GET", "/image", Need::Known, Nothing),
+    on("GET", "/embed", Need::Known, Nothing),
+    // Requests across conversations.
+    on("GET", "/metrics", Need::OnAll(&[View]), Everything),
+    on("GET", "/schema/{name}", Need::Known, Nothing),
+    on("GET", "/v1/search", Need::OnSome(View), Masked),
+    on("GET", "/v1/tools", Need::OnAll(&[View]), Masked),
+    on("GET", "/v1/series", Need::OnAll(&[View]), Everything),
+    on("GET", "/v1/usage", Need::OnAll(&[View]), Everything),
+    on("GET", "/v1/agents", Need::Known, Nothing),
+    on("GET", "/v1/upstreams", Need::OnSome(Publish), Nothing),
+    on("GET", "/v1/conversations", Need::OnSome(View), Masked),
+    on("GET", "/v1/events", Need::OnSome(View), Masked),
+    on("GET", "/v1/ws", Need::Greeting, Masked),
+    on("GET", "/v1/access", Need::Known, Nothing),
+    on("GET", "/v1/audit", Need::OnAll(&[Admin]), Everything),
+    // Requests about one conversation.
+    on("GET", "/v1/conversations/{conversation}", Need::OnNamed(&[View]), Masked),
+    on("GET", "/v1/conversations/{conversation}/events", Need::OnNamed(&[View]), Masked),
+    on("POST", "/v1/conversations/{conversation}/events", Need::OnNamed(&[Publish]), Nothing),
+    on("PUT", "/v1/conversations/{conversation}/events", Need::OnNamed(&[Import]), Nothing),
+    on("GET", "/v1/conversations/{conversation}/export/{format}", Need::OnNamed(&[View, Export]), Masked),
+    on("GET", "/v1/conversations/{conversation}/results/{hash}", Need::OnNamed(&[View]), Masked),
+    on("GET", "/v1/conversations/{conversation}/wait", Need::OnNamed(&[View]), Nothing),
+    on("POST", "/v1/conversations/{conversation}/commands", Need::OnNamed(&[Control]), Masked),
+    on("GET", "/v1/conversations/{conversation}/stream/{dialect}", Need::OnNamed(&[View]), Masked),
+    on("POST", "/v1/conversations/{conversation}/stream/{dialect}", Need::OnNamed(&[View]), Masked),
+    on("GET", "/v1/conversations/{conversation}/stream/{dialect}/{*rest}", Need::OnNamed(&[View]), Masked),
+    on("POST", "/v1/conversations/{conversation}/stream/{dialect}/{*rest}", Need::OnNamed(&[View]), Masked),
+    on("POST", "/v1/ingest/{dialect}/{conversation}", Need::OnNamed(&[Publish]), Nothing),
+    // The conversation of a span is found in earlier spans.
+    on("POST", "/v1/traces", Need::OnAll(&[Publish]), Nothing),
+    on("POST", "/v1/shares", Need::OnSome(View), Nothing),
+    on("GET", "/v1/shares", Need::OnSome(View), Nothing),
+    on("DELETE", "/v1/shares/{id}", Need::OnSome(View), Nothing),
+    // The proxy checks the conversation that the call names; a call that names none needs the right on all.
+    on("*", "/proxy/{upstream}", Need::OnSome(Publish), Nothing),
+    on("*", "/proxy/{upstream}/{*path}", Need::OnSome(Publish), Nothing),
+    // Endpoints for clients of other servers.
+    on("POST", "/v1/chat/completions", DOOR, Everything),
+    on("GET", "/v1/models", ABOUT, Nothing),
+    on("GET", "/v1/models/{model}", ABOUT, Nothing),
+    on("POST", "/compat/bernard/v1/chat/completions", DOOR, Everything),
+    on("GET", "/compat/bernard/v1/models", ABOUT, Nothing),
+    on("GET", "/compat/bernard/v1/models/{model}", ABOUT, Nothing),
+    on("POST", "/compat/bernard/api/v1/chat/completions", DOOR, Everything),
+    on("GET", "/compat/bernard/api/v1/models", ABOUT, Nothing),
+    on("GET", "/compat/bernard/api/v1/models/{model}", ABOUT, Nothing),
+    on("POST", "/compat/deep-agent/chat/stream", DOOR, Everything),
+    on("POST", "/compat/ralph/chat/stream", DOOR, Everything),
+    on("POST", "/compat/ag-ui/{agent}", DOOR, Everything),
+    on("POST", "/compat/ai-sdk/{agent}", DOOR, Everything),
+    on("GET", "/compat/ai-sdk/{agent}/{chat}/stream", DOOR, Everything),
+    on("POST", "/compat/forge/chat/stream", DOOR, Everything),
+    on("GET", "/compat/forge/health", ABOUT, Nothing),
+    on("GET", "/compat/forge/config", ABOUT, Nothing),
+    on("GET", "/compat/forge/tools", ABOUT, Nothing),
+    on("POST", "/compat/forge/tools/refresh", ABOUT, Nothing),
+    on("POST", "/compat/forge/mcp/validate", ABOUT, Nothing),
+    on("GET", "/compat/forge/models", ABOUT, Nothing),
+    // All clients of Forge see what one of them sets.
+    on("POST", "/compat/forge/models", Need::OnAll(&[Admin]), Nothing),
+    on("POST", "/compat/forge/models/refresh", ABOUT, Nothing),
+    on("POST", "/compat/forge/models/fetch", ABOUT, Nothing),
+    on("GET", "/compat/forge/models/grouped", ABOUT, Nothing),
+    on("GET", "/compat/forge/models/suggestions/{provider}", ABOUT, Nothing),
+    on("PUT", "/compat/forge/models/{provider}/{*model}", Need::OnAll(&[Admin]), Nothing),
+    on("DELETE", "/compat/forge/models/{provider}/{*model}", Need::OnAll(&[Admin]), Nothing),
+    on("GET", "/compat/forge/providers", ABOUT, Nothing),
+    on("PUT", "/compat/forge/providers/{provider}", Need::OnAll(&[Admin]), Nothing),
 ];
 
-/// Where the routes of LangGraph's platform stand.
+/// The prefixes under which LangGraph's platform is served.
 const PLATFORMS: [&str; 3] = ["/compat/langgraph", "/compat/bernard/api", "/compat/bernard"];
 
-/// Its routes, below each of [`PLATFORMS`].
+/// The routes below each of [`PLATFORMS`].
 const PLATFORM: &[Route] = &[
-    on("GET", "/ok", ABOUT),
-    on("GET", "/info", ABOUT),
-    on("POST", "/assistants", ABOUT),
-    on("POST", "/assistants/search", ABOUT),
-    on("POST", "/assistants/count", ABOUT),
-    on("GET", "/assistants/{assistant}", ABOUT),
-    on("GET", "/assistants/{assistant}/graph", ABOUT),
-    on("GET", "/assistants/{assistant}/schemas", ABOUT),
-    on("GET", "/assistants/{assistant}/subgraphs", ABOUT),
-    on("POST", "/assistants/{assistant}/versions", ABOUT),
-    on("POST", "/threads", DOOR),
-    on("POST", "/threads/search", DOOR),
-    on("POST", "/threads/count", DOOR),
-    on("GET", "/threads/{thread}", DOOR),
-    on("PATCH", "/threads/{thread}", DOOR),
-    on("DELETE", "/threads/{thread}", DOOR),
-    on("POST", "/threads/{thread}/copy", DOOR),
-    on("GET", "/threads/{thread}/state", DOOR),
-    on("POST", "/threads/{thread}/state", DOOR),
-    on("PATCH", "/threads/{thread}/state", DOOR),
-    on("PUT", "/threads/{thread}/state", DOOR),
-    on("POST", "/threads/{thread}/state/checkpoint", DOOR),
-    on("GET", "/threads/{thread}/state/{checkpoint}", DOOR),
-    on("GET", "/threads/{thread}/history", DOOR),
-    on("POST", "/threads/{thread}/history", DOOR),
-    on("GET", "/threads/{thread}/runs", DOOR),
-    on("POST", "/threads/{thread}/runs", DOOR),
-    on("POST", "/threads/{thread}/runs/stream", DOOR),
-    on("POST", "/threads/{thread}/runs/wait", DOOR),
-    on("GET", "/threads/{thread}/runs/{run}", DOOR),
-    on("DELETE", "/threads/{thread}/runs/{run}", DOOR),
-    on("POST", "/threads/{thread}/runs/{run}/cancel", DOOR),
-    on("GET", "/threads/{thread}/runs/{run}/join", DOOR),
-    on("GET", "/threads/{thread}/runs/{run}/wait", DOOR),
-    on("GET", "/threads/{thread}/runs/{run}/stream", DOOR),
-    on("GET", "/threads/{thread}/stream", DOOR),
-    on("POST", "/runs", DOOR),
-    on("POST", "/runs/stream", DOOR),
-    on("POST", "/runs/wait", DOOR),
+    on("GET", "/ok", ABOUT, Nothing),
+    on("GET", "/info", ABOUT, Nothing),
+    on("POST", "/assistants", ABOUT, Nothing),
+    on("POST", "/assistants/search", ABOUT, Nothing),
+    on("POST", "/assistants/count", ABOUT, Nothing),
+    on("GET", "/assistants/{assistant}", ABOUT, Nothing),
+    on("GET", "/assistants/{assistant}/graph", ABOUT, Nothing),
+    on("GET", "/assistants/{assistant}/schemas", ABOUT, Nothing),
+    on("GET", "/assistants/{assistant}/subgraphs", ABOUT, Nothing),
+    on("POST", "/assistants/{assistant}/versions", ABOUT, Nothing),
+    on("POST", "/threads", DOOR, Everything),
+    on("POST", "/threads/search", DOOR, Everything),
+    on("POST", "/threads/count", DOOR, Everything),
+    on("GET", "/threads/{thread}", DOOR, Everything),
+    on("PATCH", "/threads/{thread}", DOOR, Everything),
+    on("DELETE", "/threads/{thread}", DOOR, Everything),
+    on("POST", "/threads/{thread}/copy", DOOR, Everything),
+    on("GET", "/threads/{thread}/state", DOOR, Everything),
+    on("POST", "/threads/{thread}/state", DOOR, Everything),
+    on("PATCH", "/threads/{thread}/state", DOOR, Everything),
+    on("PUT", "/threads/{thread}/state", DOOR, Everything),
+    on("POST", "/threads/{thread}/state/checkpoint", DOOR, Everything),
+    on("GET", "/threads/{thread}/state/{checkpoint}", DOOR, Everything),
+    on("GET", "/threads/{thread}/history", DOOR, Everything),
+    on("POST", "/threads/{thread}/history", DOOR, Everything),
+    on("GET", "/threads/{thread}/runs", DOOR, Everything),
+    on("POST", "/threads/{thread}/runs", DOOR, Everything),
+    on("POST", "/threads/{thread}/runs/stream", DOOR, Everything),
+    on("POST", "/threads/{thread}/runs/wait", DOOR, Everything),
+    on("GET", "/threads/{thread}/runs/{run}", DOOR, Everything),
+    on("DELETE", "/threads/{thread}/runs/{run}", DOOR, Everything),
+    on("POST", "/threads/{thread}/runs/{run}/cancel", DOOR, Everything),
+    on("GET", "/threads/{thread}/runs/{run}/join", DOOR, Everything),
+    on("GET", "/threads/{thread}/runs/{run}/wait", DOOR, Everything),
+    on("GET", "/threads/{thread}/runs/{run}/stream", DOOR, Everything),
+    on("GET", "/threads/{thread}/stream", DOOR, Everything),
+    on("POST", "/runs", DOOR, Everything),
+    on("POST", "/runs/stream", DOOR, Everything),
+    on("POST", "/runs/wait", DOOR, Everything),
 ];
 
-/// What `method` at `path`, as the router has it, needs; nothing for a line that is not there.
-pub fn need(method: &str, path: &str) -> Option<Need> {
+/// What `method` at `path`, as named in the router, needs and shows. `None` if the table has no line for it.
+pub fn find(method: &str, path: &str) -> Option<(Need, Shows)> {
     let method = if method == "HEAD" { "GET" } else { method };
     let is_it =
         |route: &&Route, path: &str| route.path == path && (route.method == "*" || route.method == method);
@@ -167,19 +176,34 @@ pub fn need(method: &str, path: &str) -> Option<Need> {
         let below = PLATFORMS.iter().filter_map(|at| path.strip_prefix(at));
         below.flat_map(|rest| PLATFORM.iter().filter(move |route| is_it(route, rest))).next()
     };
-    plain.or_else(of_platform).map(|route| route.need)
+    plain.or_else(of_platform).map(|route| (route.need, route.shows))
 }
 
-/// Whether some method at `path` has a line.
+/// What the audit log notes of a request to a route with that need; nothing for those that are too many, or noted by their handlers.
+pub fn deed(need: Need, method: &str) -> Option<Deed> {
+    match need {
+        Need::OnNamed(rights) if rights.contains(&Export) => Some(Deed::Export),
+        Need::OnNamed(rights) if rights.contains(&Import) => Some(Deed::Import),
+        Need::OnAll(rights) if rights.contains(&Admin) => Some(Deed::Administer),
+        Need::OnAll(rights) if rights.contains(&Control) && method != "GET" && method != "HEAD" => {
+            Some(Deed::Ask)
+        }
+        _ => None,
+    }
+}
+
+/// Whether the table has a line for `path` with any method.
 pub fn is_known(path: &str) -> bool {
-    all().any(|(_, known, _)| known == path)
+    all().any(|(_, known, ..)| known == path)
 }
 
-/// Every line: method, path, need.
-pub fn all() -> impl Iterator<Item = (&'static str, String, Need)> {
-    let plain = ROUTES.iter().map(|route| (route.method, route.path.to_owned(), route.need));
+/// Every line: method, path, need, and what it shows.
+pub fn all() -> impl Iterator<Item = (&'static str, String, Need, Shows)> {
+    let plain = ROUTES.iter().map(|route| (route.method, route.path.to_owned(), route.need, route.shows));
     let of_platform = PLATFORMS.iter().flat_map(|at| {
-        PLATFORM.iter().map(move |route| (route.method, format!("{at}{}", route.path), route.need))
+        PLATFORM
+            .iter()
+            .map(move |route| (route.method, format!("{at}{}", route.path), route.need, route.shows))
     });
     plain.chain(of_platform)
 }
@@ -195,17 +219,17 @@ mod tests {
     #[test]
     fn each_line_stands_once_and_is_found() {
         let mut seen = BTreeSet::new();
-        for (method, path, known) in all() {
+        for (method, path, known, shows) in all() {
             assert!(seen.insert((method, path.clone())), "{method} {path} stands twice");
             let asked = if method == "*" { "TRACE" } else { method };
-            assert_eq!(need(asked, &path), Some(known), "{method} {path}");
+            assert_eq!(find(asked, &path), Some((known, shows)), "{method} {path}");
             assert!(is_known(&path));
         }
     }
 
     #[test]
     fn a_line_that_names_no_conversation_needs_none_in_its_path() {
-        for (method, path, need) in all() {
+        for (method, path, need, _) in all() {
             let is_named = path.contains("{conversation}");
             assert!(is_named || !matches!(need, Need::OnNamed(_)), "{method} {path}");
         }
@@ -213,15 +237,25 @@ mod tests {
 
     #[test]
     fn without_a_line_there_is_no_need_that_could_be_met() {
-        assert_eq!(need("DELETE", "/v1/conversations/{conversation}"), None);
-        assert_eq!(need("GET", "/v1/conversations/c"), None);
-        assert_eq!(need("GET", "/v2"), None);
-        assert_eq!(need("HEAD", "/healthz"), Some(Need::Nothing));
+        assert_eq!(find("DELETE", "/v1/conversations/{conversation}"), None);
+        assert_eq!(find("GET", "/v1/conversations/c"), None);
+        assert_eq!(find("GET", "/v2"), None);
+        assert_eq!(find("HEAD", "/healthz"), Some((Need::Nothing, Nothing)));
     }
 
     #[test]
     fn nobody_is_let_in_unknown_but_to_be_alive_and_to_log_in() {
-        let open: Vec<_> = all().filter(|(_, _, need)| need.is_open()).map(|(_, path, _)| path).collect();
+        let open: Vec<_> = all().filter(|(_, _, need, _)| need.is_open()).map(|(_, path, ..)| path).collect();
         assert_eq!(open, ["/healthz", "/readyz", "/login", "/login", "/logout", "/s/{secret}", "/v1/ws"]);
+    }
+
+    #[test]
+    fn a_route_that_tells_of_one_conversation_masks_what_it_tells_or_is_closed_to_roles() {
+        let tells = [Need::OnNamed(&[View]), Need::OnNamed(&[View, Export]), DOOR, Need::OnAll(&[View])];
+        // Whether something has happened, and nothing of what.
+        let is_bare = |path: &str| path.ends_with("/wait");
+        for (method, path, need, shows) in all().filter(|(_, path, ..)| !is_bare(path)) {
+            assert!(!tells.contains(&need) || shows != Nothing, "{method} {path}");
+        }
     }
 }

@@ -1,5 +1,6 @@
-//! Secrets: 256 random bits as text, and the hash by which one is known again. Since they are random, one round of SHA-256 is enough: there
-//! is nothing to guess that a slow hash would make slower.
+//! Secrets: 256 random bits as text, and the hash by which a secret is recognized. Since a secret is random,
+//! one round of SHA-256 is enough: a slow hash would only make guessing slower, and there is nothing to
+//! guess.
 
 use std::fmt;
 
@@ -8,25 +9,25 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// Random bytes in a secret.
+/// The random bytes in a secret.
 pub const SECRET_BYTES: usize = 32;
 
-/// Characters that those bytes are written with.
+/// The number of base64 characters in which they are written.
 const SIGNS: usize = 43;
 
-/// What a secret is for. One of one kind is never taken for one of another.
+/// The purpose of a secret. A secret of one kind is never accepted as one of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecretKind {
     /// A token, which programs send and people paste.
     Token,
-    /// What a browser that logged in is known by.
+    /// The session of a browser.
     Session,
-    /// A link to one conversation.
+    /// A link to a conversation.
     Share,
 }
 
 impl SecretKind {
-    /// What the text of such a secret begins with, so that tools which look for leaked secrets know one.
+    /// The prefix of such a secret, by which scanners for leaked secrets recognize it.
     pub fn prefix(self) -> &'static str {
         match self {
             Self::Token => "fanlight_",
@@ -36,29 +37,29 @@ impl SecretKind {
     }
 }
 
-/// The text of a secret. Shown by [`Secret::reveal`] alone.
+/// The text of a secret. Only [`Secret::reveal`] shows it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Of `random` bytes, which must come from the operating system's generator.
+    /// Makes a secret from random bytes, which must come from the operating system's generator.
     pub fn mint(kind: SecretKind, random: &[u8; SECRET_BYTES]) -> Self {
         Self(format!("{}{}", kind.prefix(), URL_SAFE_NO_PAD.encode(random)))
     }
 
-    /// `text`, where it has the form of such a secret; what has not is refused before anything is hashed.
+    /// Parses a secret of this kind. `None` if it does not have the form; nothing is hashed then.
     pub fn parse(kind: SecretKind, text: &str) -> Option<Self> {
         let signs = text.strip_prefix(kind.prefix())?;
         let is_sign = |sign: u8| sign.is_ascii_alphanumeric() || matches!(sign, b'-' | b'_');
         (signs.len() == SIGNS && signs.bytes().all(is_sign)).then(|| Self(text.to_owned()))
     }
 
-    /// The text, for whoever is given the secret.
+    /// The text, for the one who receives the secret.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// What is kept of it.
+    /// The hash, which is stored in place of the secret.
     pub fn hash(&self) -> Hash {
         Hash(Sha256::digest(self.0.as_bytes()).into())
     }
@@ -70,13 +71,14 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The SHA-256 of a secret's text; 64 hex digits in files. Two are compared in a time that does not depend on where they differ.
+/// The SHA-256 of a secret's text; 64 hex digits in files. The time of a comparison does not depend on where
+/// two hashes differ.
 #[derive(Clone, Copy, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Hash([u8; 32]);
 
 impl Hash {
-    /// The first 12 hex digits: names the secret for people, and gives nothing of it away.
+    /// The first 12 hex digits. They name the secret for people and reveal nothing about it.
     pub fn short(&self) -> String {
         String::from(*self).chars().take(12).collect()
     }

@@ -1,5 +1,6 @@
-//! Browsers that logged in: each is known by a secret of its own in a cookie, and stands for a token or a link. In memory alone: after a
-//! restart of the hub people log in again, and no file holds anything that lets a browser in.
+//! Sessions of browsers. Each has a secret of its own in a cookie, and stands for a token or a link. They are
+//! in memory only: after a restart of the hub people log in again, and no file contains anything that admits
+//! a browser.
 
 use std::collections::BTreeMap;
 
@@ -8,40 +9,43 @@ use crate::secret::Hash;
 /// How long a session lasts, in milliseconds: twelve hours.
 pub const SESSION_MS: u64 = 12 * 60 * 60 * 1000;
 
-/// Most sessions at a time; the oldest goes for one more.
+/// The most sessions; another one replaces the oldest.
 pub const SESSIONS_MAX: usize = 2_000;
 
-/// Most sessions of one token or link at a time, so that nobody logs others out; the oldest of them goes for one more.
+/// The most sessions of one token or link; another one replaces the oldest of them. It prevents that one
+/// caller logs others out.
 const SESSIONS_EACH_MAX: usize = 100;
 
-/// Which credential a session stands for.
+/// The credential for which a session stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Behind {
-    /// The token of that hash.
+    /// The token with this hash.
     Token(Hash),
-    /// The link of that hash.
+    /// The link with this hash.
     Share(Hash),
 }
 
-/// A browser that logged in.
+/// A session of a browser.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Session {
+    /// The credential for which it stands.
     pub(crate) behind: Behind,
-    /// In milliseconds since 1970.
+    /// When it ends, in milliseconds since 1970.
     pub(crate) expires: u64,
-    /// Rises with each.
+    /// A number that rises with each session, to find the oldest.
     number: u64,
 }
 
-/// The sessions of browsers, in memory alone: at most [`SESSIONS_MAX`].
+/// All sessions, at most [`SESSIONS_MAX`].
 #[derive(Debug, Default)]
 pub struct Sessions {
     open: BTreeMap<Hash, Session>,
+    /// How many sessions were ever begun.
     begun: u64,
 }
 
 impl Sessions {
-    /// Begins a session at `now`, which ends with `until` at the latest.
+    /// Begins a session at `now`. It ends at `until` at the latest. Expired sessions are removed.
     pub(crate) fn begin(&mut self, hash: Hash, behind: Behind, until: Option<u64>, now: u64) {
         self.open.retain(|_, session| session.expires > now);
         let same = |session: &&Session| session.behind == behind;
@@ -56,26 +60,27 @@ impl Sessions {
         self.open.insert(hash, Session { behind, expires, number: self.begun });
     }
 
-    /// The session of that hash, whether its time is over or not.
+    /// The session with this hash, even if it has expired.
     pub(crate) fn find(&self, hash: &Hash) -> Option<Session> {
         self.open.get(hash).copied()
     }
 
-    /// Ends it; false where there was none.
+    /// Ends a session. False if there was none.
     pub(crate) fn end(&mut self, hash: &Hash) -> bool {
         self.open.remove(hash).is_some()
     }
 
-    /// How many there are.
+    /// The number of sessions, including expired ones.
     pub fn len(&self) -> usize {
         self.open.len()
     }
 
-    /// Whether there is none.
+    /// Whether there is no session.
     pub fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
 
+    /// Removes the oldest session for which `among` returns true.
     fn drop_oldest(&mut self, among: impl Fn(&Session) -> bool) {
         let among = self.open.iter().filter(|(_, session)| among(session));
         if let Some(hash) = among.min_by_key(|(_, session)| session.number).map(|(hash, _)| *hash) {

@@ -1,5 +1,5 @@
-//! Links to one conversation: whoever has one sees it, and nothing else. Each ends by its time, by a number of views, or when it is
-//! taken back.
+//! Links to one conversation: whoever has the secret sees that conversation and nothing else. A link ends
+//! after a time, after a number of views, or when it is revoked.
 
 use compact_str::CompactString;
 use model::ConversationId;
@@ -10,32 +10,33 @@ use crate::grant::Grant;
 use crate::pattern::Pattern;
 use crate::principal::Principal;
 use crate::right::Right;
+use crate::roles::Roles;
 use crate::secret::Hash;
 
-/// Most links of one hub.
+/// The most links of a hub.
 pub const SHARES_MAX: usize = 1_000;
 
-/// Longest life of a link, in milliseconds: thirty days.
+/// The longest lifetime of a link, in milliseconds: thirty days.
 pub(crate) const LIFE_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1000;
 
-/// A link. Its secret is kept nowhere.
+/// A link. Its secret is not stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
-    /// The hash of its secret.
+    /// The hash of the secret.
     pub hash: Hash,
-    /// What it shows.
+    /// The conversation that it shows.
     pub conversation: ConversationId,
-    /// What is hidden from whoever follows it.
+    /// The role, which names what is hidden from viewers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<CompactString>,
-    /// Who shared it.
+    /// The name of the principal that made it.
     pub by: CompactString,
     /// When it was made, in milliseconds since 1970.
     pub created: u64,
-    /// From when on it shows nothing, in milliseconds since 1970.
+    /// When it ends, in milliseconds since 1970.
     pub expires: u64,
-    /// How often it may still be followed; absent for no bound.
+    /// How many views are left; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub views_left: Option<u32>,
 }
@@ -49,27 +50,27 @@ pub struct Shares {
 /// Why a link was not made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ShareError {
-    /// As many as may be.
+    /// There are [`SHARES_MAX`] links.
     #[error("there are {SHARES_MAX} links already; take back those that nobody needs")]
     Full,
-    /// It would show nothing, or for too long.
+    /// It would have ended already, or last too long.
     #[error("expires_s is from 1 second to 30 days")]
     Life,
-    /// It could not be followed once.
+    /// It would allow no view.
     #[error("views is 1 or more")]
     Views,
 }
 
 impl Shares {
-    /// Of the links of a file. What is over at `now` is left out, and so are links with a role, which would show what the role was to hide.
+    /// The links of a file. Links that have expired at `now` are left out.
     pub fn of(links: Vec<Share>, now: u64) -> Self {
-        let holds = |share: &Share| share.expires > now && share.role.is_none();
+        let holds = |share: &Share| share.expires > now;
         let mut all: Vec<_> = links.into_iter().filter(holds).collect();
         all.truncate(SHARES_MAX);
         Self { all }
     }
 
-    /// Adds one at `now`.
+    /// Adds a link at `now`. Expired links are removed.
     pub fn add(&mut self, share: Share, now: u64) -> Result<(), ShareError> {
         if share.expires <= now || share.expires > now.saturating_add(LIFE_MS_MAX) {
             return Err(ShareError::Life);
@@ -85,10 +86,10 @@ impl Shares {
         Ok(())
     }
 
-    /// Counts that the link of that hash is followed at `now`, and gives it.
-    pub fn follow(&mut self, hash: &Hash, now: u64) -> Result<Share, Denial> {
+    /// Counts a view of the link with this hash at `now`, and returns the link.
+    pub fn follow(&mut self, hash: &Hash, now: u64, roles: &Roles) -> Result<Share, Denial> {
         let share = self.all.iter_mut().find(|share| share.hash == *hash).ok_or(Denial::Unknown)?;
-        share.principal(now)?;
+        share.principal(now, roles)?;
         match &mut share.views_left {
             Some(0) => return Err(Denial::Expired),
             Some(left) => *left -= 1,
@@ -97,36 +98,37 @@ impl Shares {
         Ok(share.clone())
     }
 
-    /// The link of that hash.
+    /// The link with this hash.
     pub fn find(&self, hash: &Hash) -> Option<&Share> {
         self.all.iter().find(|share| share.hash == *hash)
     }
 
-    /// Takes the link of that short name back, where `may` says so of it.
+    /// Revokes the link with this id, if `may` returns true for it.
     pub fn revoke(&mut self, id: &str, may: impl Fn(&Share) -> bool) -> Option<Share> {
         let place = self.all.iter().position(|share| share.id() == id && may(share))?;
         Some(self.all.remove(place))
     }
 
-    /// All of them, the oldest first.
+    /// All links, the oldest first.
     pub fn all(&self) -> &[Share] {
         &self.all
     }
 }
 
 impl Share {
-    /// Its name, for whoever takes it back; says nothing of its secret.
+    /// The id by which it is revoked; it reveals nothing about the secret.
     pub fn id(&self) -> String {
         self.hash.short()
     }
 
-    /// Who follows it: may see the one conversation, and nothing else.
-    pub fn principal(&self, now: u64) -> Result<Principal, Denial> {
+    /// The principal of its viewers: it may view the one conversation, without what its role hides, and nothing else.
+    /// Fails if the link has expired at `now`, or if its role is not among `roles`.
+    pub fn principal(&self, now: u64, roles: &Roles) -> Result<Principal, Denial> {
         if now >= self.expires {
             return Err(Denial::Expired);
         }
         let grant = Grant::new([Right::View], Pattern::exactly(self.conversation.as_str()));
-        Ok(Principal::new(&format!("link {}", self.id()), vec![grant], self.role.clone()))
+        Ok(Principal::new(&format!("link {}", self.id()), vec![grant], roles.of(self.role.as_deref())?))
     }
 }
 
@@ -151,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_link_shows_its_conversation_and_nothing_else() {
-        let principal = share(1, None).principal(0).unwrap();
+        let principal = share(1, None).principal(0, &Roles::default()).unwrap();
         assert!(principal.may(Right::View, "a*b"));
         assert!(!principal.may(Right::View, "aXb"), "a star in a name is no pattern");
         assert!(Right::ALL.into_iter().filter(|it| *it != Right::View).all(|it| !principal.may(it, "a*b")));
@@ -163,21 +165,28 @@ mod tests {
         let mut shares = Shares::default();
         shares.add(share(1, Some(2)), 0).unwrap();
         let hash = share(1, None).hash;
-        assert!(shares.follow(&hash, 0).is_ok() && shares.follow(&hash, 99).is_ok());
-        assert_eq!(shares.follow(&hash, 0), Err(Denial::Expired), "its views are used up");
+        assert!(
+            shares.follow(&hash, 0, &Roles::default()).is_ok()
+                && shares.follow(&hash, 99, &Roles::default()).is_ok()
+        );
+        assert_eq!(shares.follow(&hash, 0, &Roles::default()), Err(Denial::Expired), "its views are used up");
         shares.add(share(2, None), 0).unwrap();
         let hash = share(2, None).hash;
-        assert_eq!(shares.follow(&hash, 100), Err(Denial::Expired), "its time is over");
+        assert_eq!(shares.follow(&hash, 100, &Roles::default()), Err(Denial::Expired), "its time is over");
         assert!(shares.revoke(&hash.short(), |_| false).is_none(), "whoever may not does not");
         assert!(shares.revoke(&hash.short(), |_| true).is_some());
-        assert_eq!(shares.follow(&hash, 0), Err(Denial::Unknown));
+        assert_eq!(shares.follow(&hash, 0, &Roles::default()), Err(Denial::Unknown));
     }
 
     #[test]
-    fn a_link_with_a_role_that_would_hide_nothing_is_not_taken_over() {
-        let hidden = Share { role: Some("guest".into()), ..share(1, None) };
-        let shares = Shares::of(vec![hidden, share(2, None)], 0);
-        assert_eq!(shares.all(), [share(2, None)]);
+    fn a_link_with_a_role_that_nobody_knows_shows_nothing_and_loses_no_view() {
+        let hidden = Share { role: Some("guest".into()), ..share(1, Some(1)) };
+        let mut shares = Shares::of(vec![hidden.clone()], 0);
+        assert_eq!(shares.follow(&hidden.hash, 0, &Roles::default()), Err(Denial::UnknownRole));
+        let mut roles = Roles::default();
+        roles.add(model::Mask::new("guest", ["results"], []).unwrap()).unwrap();
+        let followed = shares.follow(&hidden.hash, 0, &roles).unwrap();
+        assert_eq!(followed.principal(0, &roles).unwrap().role(), Some("guest"));
     }
 
     #[test]

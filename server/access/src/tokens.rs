@@ -1,4 +1,5 @@
-//! Static tokens: each a name, its grants, a time when it ends, and the hash of its secret. The secret itself is kept nowhere.
+//! Static tokens: each has a name, grants, an optional expiry, and the hash of its secret. The secret itself
+//! is not stored.
 
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
@@ -6,54 +7,55 @@ use serde::{Deserialize, Serialize};
 use crate::denial::Denial;
 use crate::grant::Grant;
 use crate::principal::Principal;
+use crate::roles::Roles;
 use crate::secret::Hash;
 
-/// Most tokens of one hub. Each lookup compares with all of them.
+/// The most tokens of a hub. A lookup compares with all of them.
 pub const TOKENS_MAX: usize = 1_000;
 
-/// Most grants of one token.
+/// The most grants of one token.
 const GRANTS_MAX: usize = 64;
 
-/// Most bytes of the name of a token or a role.
+/// The longest name of a token or a role, in bytes.
 const NAME_BYTES_MAX: usize = 100;
 
-/// The version of the file.
+/// The version of the file format.
 const VERSION: u32 = 1;
 
-/// What is kept of a token.
+/// A token as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenRecord {
-    /// Its name, and that of whoever calls with it.
+    /// The name of the token and of its principal.
     pub name: CompactString,
-    /// The hash of its secret.
+    /// The hash of the secret.
     pub hash: Hash,
-    /// What it may do.
+    /// The grants.
     pub grants: Vec<Grant>,
-    /// What is hidden from it.
+    /// The role, which names what is hidden from the principal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<CompactString>,
     /// When it was made, in milliseconds since 1970.
     pub created: u64,
-    /// From when on it is not taken any more, in milliseconds since 1970; absent for never.
+    /// When it expires, in milliseconds since 1970; `None` for never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<u64>,
 }
 
-/// What a new token is to be.
+/// The properties of a token to be made.
 #[derive(Debug, Clone)]
 pub struct NewToken<'a> {
-    /// Its name; no other token has it.
+    /// The name; it must be unique.
     pub name: &'a str,
-    /// What it may do.
+    /// The grants.
     pub grants: Vec<Grant>,
-    /// What is hidden from it.
+    /// The role; refused by this version.
     pub role: Option<CompactString>,
-    /// For how long it is taken, in milliseconds; nothing for ever.
+    /// The lifetime in milliseconds; `None` for no end.
     pub lives_ms: Option<u64>,
 }
 
-/// All tokens of a hub, as they stand in its file.
+/// All tokens of a hub, as in its file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tokens {
     records: Vec<TokenRecord>,
@@ -62,30 +64,29 @@ pub struct Tokens {
 /// Why a token was not made, found or read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// The name is none.
-    #[error("{0:?} is no name for a token: 1 to {NAME_BYTES_MAX} bytes, without control characters")]
+    /// The name is invalid.
+    #[error(
+        "{0:?} is not a name for a token or a role: 1 to {NAME_BYTES_MAX} bytes, without control characters"
+    )]
     BadName(String),
-    /// There is one of that name.
+    /// Another token has the name or the secret.
     #[error("there is a token named {0:?} already")]
     NameTaken(String),
-    /// There is none of that name.
+    /// No token has the name.
     #[error("no token is named {0:?}")]
     UnknownName(String),
-    /// No grant, or too many.
+    /// The token has no grant or too many.
     #[error("a token has 1 to {GRANTS_MAX} grants, not {0}")]
     Grants(usize),
-    /// It asks for something to be hidden that is not.
-    #[error("the token {0:?} has a role, and this version has no roles that hide anything")]
-    Role(String),
-    /// As many tokens as may be.
+    /// There are [`TOKENS_MAX`] tokens.
     #[error("there are {TOKENS_MAX} tokens already; revoke those that nobody needs")]
     Full,
-    /// The file is none.
-    #[error("no file of tokens: {0}")]
+    /// The file cannot be read.
+    #[error("not a valid tokens file: {0}")]
     File(String),
 }
 
-/// What `tokens.json` holds.
+/// The content of `tokens.json`.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File<T> {
@@ -94,7 +95,7 @@ struct File<T> {
 }
 
 impl Tokens {
-    /// Of the text of a file. What it holds is checked as if it came from elsewhere: people edit files.
+    /// Reads a file. Everything is checked, since people edit the file.
     pub fn read(text: &str) -> Result<Self, TokenError> {
         let wrong = |what: String| TokenError::File(what);
         let file: File<Vec<TokenRecord>> =
@@ -109,16 +110,16 @@ impl Tokens {
         Ok(tokens)
     }
 
-    /// The text of a file with all of them.
+    /// The text of the file.
     pub fn written(&self) -> String {
         let file = File { version: VERSION, tokens: &self.records };
-        // Names, numbers and texts: this cannot fail to be written.
+        // Serializing names, numbers and texts cannot fail.
         let mut text = serde_json::to_string_pretty(&file).unwrap_or_default();
         text.push('\n');
         text
     }
 
-    /// Adds a token of which `hash` is the hash; `now` in milliseconds since 1970.
+    /// Adds a token whose secret has the hash `hash`. `now` is in milliseconds since 1970.
     pub fn create(&mut self, new: NewToken<'_>, hash: Hash, now: u64) -> Result<(), TokenError> {
         self.add(TokenRecord {
             name: new.name.into(),
@@ -130,12 +131,11 @@ impl Tokens {
         })
     }
 
-    /// Adds one as it stands.
+    /// Adds a stored token, with all checks.
     pub fn add(&mut self, record: TokenRecord) -> Result<(), TokenError> {
         check_name(&record.name)?;
-        // Whoever is to see less must not see more because the hub knows no better.
-        if record.role.is_some() {
-            return Err(TokenError::Role(record.name.to_string()));
+        if let Some(role) = &record.role {
+            check_name(role)?;
         }
         if record.grants.is_empty() || record.grants.len() > GRANTS_MAX {
             return Err(TokenError::Grants(record.grants.len()));
@@ -150,19 +150,19 @@ impl Tokens {
         Ok(())
     }
 
-    /// Takes the token of that name away.
+    /// Removes the token with this name and returns it.
     pub fn revoke(&mut self, name: &str) -> Result<TokenRecord, TokenError> {
         let place = self.records.iter().position(|record| record.name == name);
         let place = place.ok_or_else(|| TokenError::UnknownName(name.chars().take(200).collect()))?;
         Ok(self.records.remove(place))
     }
 
-    /// All of them, the oldest first.
+    /// All tokens, the oldest first.
     pub fn all(&self) -> impl Iterator<Item = &TokenRecord> {
         self.records.iter()
     }
 
-    /// The token of that hash. All are compared, so that the time says nothing about which.
+    /// The token with this hash. All are compared, so that the time reveals nothing about the position.
     pub fn find(&self, hash: &Hash) -> Option<&TokenRecord> {
         self.records
             .iter()
@@ -171,15 +171,16 @@ impl Tokens {
 }
 
 impl TokenRecord {
-    /// Who calls with it at `now`.
-    pub fn principal(&self, now: u64) -> Result<Principal, Denial> {
+    /// The principal of the token. Fails if it has expired at `now`, or if its role is not among `roles`.
+    pub fn principal(&self, now: u64, roles: &Roles) -> Result<Principal, Denial> {
         if self.expires.is_some_and(|expires| now >= expires) {
             return Err(Denial::Expired);
         }
-        Ok(Principal::new(&self.name, self.grants.clone(), self.role.clone()))
+        Ok(Principal::new(&self.name, self.grants.clone(), roles.of(self.role.as_deref())?))
     }
 }
 
+/// Checks the name of a token.
 fn check_name(name: &str) -> Result<(), TokenError> {
     if name.is_empty() || name.len() > NAME_BYTES_MAX || name.chars().any(char::is_control) {
         return Err(TokenError::BadName(name.chars().take(NAME_BYTES_MAX).collect()));

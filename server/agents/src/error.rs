@@ -17,7 +17,7 @@ pub enum StartError {
         known: String,
     },
     /// The server of the agent or its model cannot be used, for example because its TLS cannot be set up.
-    #[error("there is no way to the agent {0:?}, or to its model: {1}")]
+    #[error("the agent {0:?} or its model cannot be reached: {1}")]
     NoWay(CompactString, String),
     /// As many runs go on as may.
     #[error("{RUNS_AT_ONCE_MAX} runs go on already")]

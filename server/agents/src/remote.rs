@@ -2,7 +2,7 @@
 //! run, which everybody can view. The caller may hang up.
 //!
 //! ```text
-//!            contract (pure)          AgentCall            RunTranslator (pure)
+//!            contract (pure)          RemoteAgentRequest            RemoteAnswerTranslator (pure)
 //! view ──▶ request of that kind ──▶ upstream ──▶ decoder ──▶ events of the run ──▶ log, viewers
 //! ```
 //!
@@ -39,10 +39,10 @@ mod words;
 
 pub use words::ag_ui as ag_ui_messages;
 
-use call::{AgentCall, Note};
+use call::{Note, RemoteAgentRequest};
 use contract::{Asked, Occasion};
 use pause::{Pause, PauseState, Told};
-use translator::RunTranslator;
+use translator::RemoteAnswerTranslator;
 use words::SESSION;
 
 /// The code of the failure of runs that were cut off when the hub died.
@@ -173,7 +173,7 @@ impl RemoteRun {
             terms,
         });
         self.session.clone_from(&asked.session);
-        let tale = RunTranslator::new(run.clone(), before.as_ref());
+        let tale = RemoteAnswerTranslator::new(run.clone(), before.as_ref());
         self.call(asked, tale);
     }
 
@@ -183,9 +183,10 @@ impl RemoteRun {
     }
 
     /// Starts a call, in a task of its own.
-    fn call(&mut self, asked: Asked, tale: RunTranslator) {
+    fn call(&mut self, asked: Asked, tale: RemoteAnswerTranslator) {
         let (inbox, notes) = mpsc::channel(NOTES_MAX);
-        let call = AgentCall::new(&self.parts, &self.config, self.scribe.ticket(), (asked, tale), inbox);
+        let call =
+            RemoteAgentRequest::new(&self.parts, &self.config, self.scribe.ticket(), (asked, tale), inbox);
         self.parts.waits.send_replace(false);
         self.line = Some(ActiveCall { notes, _call: AbortOnDropHandle::new(tokio::spawn(call.run())) });
     }
@@ -282,7 +283,7 @@ impl RemoteRun {
         };
         self.session.clone_from(&asked.session);
         let before = view.runs.get(run);
-        let tale = RunTranslator::new(run.clone(), before).carrying(before, standing);
+        let tale = RemoteAnswerTranslator::new(run.clone(), before).carrying(before, standing);
         self.call(asked, tale);
         Ok(true)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dialects::Decoded;
 use event_log::Ticket;
-use hub::{Attendant, Publication, PublishError};
+use hub::{Attendant, Publication, PublishError, TicketToCome};
 use model::event::{Event, Kind};
 use model::price::{self, Price};
 use model::view::RunView;
@@ -20,6 +20,8 @@ pub(crate) struct Scribe {
     place: RunAddress,
     attendant: Attendant,
     ticket: Ticket,
+    /// The ticket of the newest of it, where that is withheld since it may end within a secret.
+    withheld: Option<TicketToCome>,
     /// The price of the run's tokens; `None` for that of the model.
     price: Option<Price>,
 }
@@ -28,7 +30,14 @@ impl Scribe {
     /// Publishes for the run at `place`.
     pub(crate) fn new(host: &Arc<Host>, place: RunAddress) -> Self {
         let attendant = Attendant::new(&host.hub);
-        Self { host: Arc::clone(host), place, attendant, ticket: Ticket::default(), price: None }
+        Self {
+            host: Arc::clone(host),
+            place,
+            attendant,
+            ticket: Ticket::default(),
+            withheld: None,
+            price: None,
+        }
     }
 
     /// Sets a price for the tokens of the run.
@@ -39,7 +48,12 @@ impl Scribe {
 
     /// Reached when the log has everything that was published.
     pub(crate) fn ticket(&self) -> Ticket {
-        self.ticket
+        match self.withheld.as_ref().map(TicketToCome::get) {
+            None => self.ticket,
+            Some(Some(came)) => came,
+            // Whoever asks waits for all of it: there is nothing more to be said before.
+            Some(None) => self.host.fanout.release(&self.place.conversation),
+        }
     }
 
     /// A copy of the run's view; `None` if it is not in the conversation.
@@ -62,7 +76,8 @@ impl Scribe {
             speaker: self.attendant.speaks_in(&self.place.conversation),
             ..Publication::of_hub(said.envelopes)
         };
-        self.ticket = self.host.fanout.publish(&self.place.conversation, publication)?.ticket;
+        let appended = self.host.fanout.publish(&self.place.conversation, publication)?;
+        (self.ticket, self.withheld) = (appended.ticket, appended.withheld);
         Ok(())
     }
 

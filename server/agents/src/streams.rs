@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use dialects::framing::{BodyFraming, PieceBody, StreamPiece};
+use dialects::framing::{BodyFraming, FramedItem, StreamPiece};
 use tokio::sync::mpsc;
 
 use crate::host::Host;
@@ -91,9 +91,9 @@ impl Tap {
 /// Passes the data of one frame to the sinks.
 fn pass(sinks: &Streams, frame: StreamPiece<'_>) {
     match frame.body {
-        PieceBody::Event { data, .. } => sinks.say(&line(data)),
-        PieceBody::Json(text) | PieceBody::ErrorField(text) => sinks.say(&line(text)),
-        PieceBody::Stray(_) | PieceBody::TooLarge(_) | PieceBody::Cut(_) => {}
+        FramedItem::Event { data, .. } => sinks.say(&line(data)),
+        FramedItem::Json(text) | FramedItem::ErrorField(text) => sinks.say(&line(text)),
+        FramedItem::Stray(_) | FramedItem::TooLarge(_) | FramedItem::Cut(_) => {}
     }
 }
 

@@ -174,7 +174,7 @@ impl Toolbox {
         };
         Some(match answer {
             Ok(Ok(ServerResult::CallToolResult(result))) => outcome(id, result),
-            Ok(Ok(_other)) => failed(id, "the server answered with something that is no result"),
+            Ok(Ok(_other)) => failed(id, "the server's answer is not a result"),
             Ok(Err(ServiceError::TransportSend(error))) => failed(id, &over_http::why(&*error.error)),
             Ok(Err(ServiceError::TransportClosed)) => {
                 failed(id, "the answer of the server ended without a result")
@@ -276,9 +276,8 @@ pub(crate) fn tool(api: ModelApi, name: &str, description: &str, schema: &Value)
 fn arguments(text: &str) -> Result<JsonObject, String> {
     match text.trim() {
         "" | "null" => Ok(JsonObject::new()),
-        text => {
-            serde_json::from_str(text).map_err(|error| format!("the arguments are no JSON object: {error}"))
-        }
+        text => serde_json::from_str(text)
+            .map_err(|error| format!("the arguments are not a JSON object: {error}")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where a hub is, and the addresses of its doors.
+//! The address of a hub, and the URLs of its endpoints.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,20 +7,20 @@ use std::sync::Arc;
 use model::ConversationId;
 use url::Url;
 
-/// The address of a hub, with the token that goes along with every request. Cheap to clone.
+/// The address of a hub, with the token that is sent with every request. Cheap to clone.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HubAddress {
     base: Arc<Url>,
     token: Option<Arc<str>>,
 }
 
-/// Why a text is no address of a hub.
+/// Why a text is not the address of a hub.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// It is no URL.
-    #[error("{0:?} is no URL; a hub's looks like http://127.0.0.1:4600")]
+    /// It is not a URL.
+    #[error("{0:?} is not a URL; a hub's looks like http://127.0.0.1:4600")]
     NotUrl(String),
-    /// Its scheme is another one than `http`.
+    /// It has a scheme other than `http`.
     #[error(
         "{0:?} is not an http:// URL; this version speaks plain HTTP, so put a tunnel before a distant hub"
     )]
@@ -40,12 +40,12 @@ impl HubAddress {
         self.token.as_deref()
     }
 
-    /// Where it is, without the path and without a name and password that its URL may have.
+    /// The scheme and host, without a path and without a user name and password.
     pub(crate) fn origin(&self) -> String {
         self.base.origin().ascii_serialization()
     }
 
-    /// `url`, one of this hub, as a request names it.
+    /// The target of a request for `url`, which must be one of this hub.
     pub(crate) fn target(&self, url: &Url) -> String {
         let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
         format!("{}{}{query}", self.origin(), url.path())
@@ -58,26 +58,27 @@ impl HubAddress {
         format!("ws{rest}")
     }
 
-    /// Where a stream in `dialect` goes in.
+    /// The URL that takes a stream in `dialect`.
     pub fn ingest(&self, dialect: &str, conversation: &ConversationId) -> Url {
         self.door(&["v1", "ingest", dialect, conversation.as_str()])
     }
 
-    /// Where native events go in.
+    /// The URL that takes native events.
     pub fn events(&self, conversation: &ConversationId) -> Url {
         self.door(&["v1", "conversations", conversation.as_str(), "events"])
     }
 
-    /// Where the folded view of a conversation is.
+    /// The URL of a conversation's view.
     pub fn conversation(&self, conversation: &ConversationId) -> Url {
         self.door(&["v1", "conversations", conversation.as_str()])
     }
 
-    /// Where a conversation can be had as a file.
+    /// The URL of a conversation as a file.
     pub fn export(&self, conversation: &ConversationId, format: &str) -> Url {
         self.door(&["v1", "conversations", conversation.as_str(), "export", format])
     }
 
+    /// The URL of an endpoint, from the segments of its path.
     fn door(&self, path: &[&str]) -> Url {
         let mut url = Url::clone(&self.base);
         if let Ok(mut segments) = url.path_segments_mut() {

@@ -1,12 +1,13 @@
-//! A courier: carries events to a hub over WebSocket, each exactly once (invariant I10), through the loss of the network and
-//! of the hub.
+//! A courier publishes events to a hub over WebSocket, each exactly once (invariant I10), through the loss of
+//! the network and of the hub.
 //!
-//! It numbers the events, keeps those that the hub does not have yet, and sends them again where it must. It takes no more
-//! from its source than it may keep ([`WINDOW_BYTES_MAX`]); a source that must not wait stands behind a [`Spool`]. What a
-//! hub has acked at `memory` it would forget with its death: as long as there is room ([`KEPT_BYTES_MAX`]) the courier keeps
-//! it too, and tells a hub that comes back empty-handed everything again.
+//! It numbers the events, keeps those that the hub does not have yet, and sends them again if needed. It
+//! takes no more from its source than it may keep ([`WINDOW_BYTES_MAX`]); a source that must not wait is put
+//! behind a [`Spool`]. A hub that dies forgets what it acked at `memory`: as long as there is room
+//! ([`KEPT_BYTES_MAX`]), the courier keeps these events too and sends them to a hub that comes back without
+//! them.
 //!
-//! What is said next is decided in [`ledger`], without I/O; what happens to the socket, here.
+//! [`ledger`] decides what is sent next, without I/O; this file handles the socket.
 //!
 //! ```no_run
 //! # async fn publish(events: Vec<model::Envelope>) -> Result<(), client::CourierError> {
@@ -43,98 +44,100 @@ pub(crate) use ledger::{AckLedger, DueFrame, FrameNumbers, GapRecovery};
 use line::{CourierSocket, HubAnswer};
 use window::{ResendWindow, json_bytes};
 
-/// Most bytes of events that wait for their acks, as JSON; beyond it nothing is taken from the source.
+/// The most bytes of events (as JSON) that wait for their acks. Beyond that, nothing is taken from the
+/// source.
 pub const WINDOW_BYTES_MAX: u64 = 4 << 20;
 
-/// Most bytes of events that are kept, acked or not, as JSON.
+/// The most bytes of events (as JSON) that are kept, acked or not.
 pub const KEPT_BYTES_MAX: u64 = 16 << 20;
 
-/// Bytes of one frame after which no more events are added to it.
+/// The size of a frame, in bytes, from which on no more events are added to it.
 const FRAME_BYTES_TARGET: u64 = 256 << 10;
 
-/// Room in a frame for what is not events.
+/// The bytes of a frame that are reserved for everything but its events.
 const FRAME_HEAD_BYTES: u64 = 4 << 10;
 
-/// Largest event that a hub takes, in bytes as JSON: what does not fit into a frame goes as the body of a request.
+/// The largest event that a hub accepts, in bytes as JSON. An event that does not fit into a frame is sent as
+/// the body of a request.
 const EVENT_BYTES_MAX: u64 = 15 << 20;
 
-/// What happens on the way, for whoever wants to know.
+/// What happens while events are carried, for callers who report it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CourierEvent {
-    /// The hub is there.
+    /// The connection was made.
     Connected,
-    /// It is not, or not any more; the courier tries again after the wait.
+    /// The connection was lost or could not be made; the courier tries again after the wait.
     Lost {
-        /// Why.
+        /// The reason.
         why: String,
-        /// How long it waits, in milliseconds.
+        /// The wait in milliseconds.
         retry_ms: u64,
-        /// In what way it is not there.
+        /// Whether a hub was ever reached in this attempt.
         absence: HubAbsence,
     },
-    /// The hub has forgotten what it had acked, and of that so many events are not here any more. The courier goes on with
-    /// what is, in a new life.
+    /// The hub has forgotten acked events, and not all of them are still kept here. The courier continues
+    /// with the kept ones in a new life.
     Forgotten {
-        /// So many.
+        /// The number of events that are lost.
         missing: u64,
     },
 }
 
-/// In what way a hub is not there.
+/// Whether a hub was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HubAbsence {
-    /// No connection was to be had.
+    /// No connection could be made.
     Nobody,
-    /// It was there and has gone, or it is there and says nothing.
+    /// A connection was made and lost, or the hub does not answer on it.
     Lost,
 }
 
-/// Why a courier cannot go on.
+/// Why a courier cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CourierError {
-    /// No connection ([`Courier::connect`] only).
+    /// No connection could be made ([`Courier::connect`] only).
     #[error("no hub answers at {url}: {cause}")]
     Unreachable {
-        /// Where.
+        /// The hub.
         url: HubAddress,
-        /// Why.
+        /// The reason.
         cause: String,
     },
-    /// The hub does not want this client back.
+    /// The hub has closed the connection for good.
     #[error("the hub at {url} closed for good: {code} {reason}")]
     Closed {
-        /// Where.
+        /// The hub.
         url: HubAddress,
-        /// The close code, or the HTTP status where it did not come to a socket.
+        /// The close code, or the HTTP status if no socket was opened.
         code: u16,
-        /// What the hub said.
+        /// The hub's reason.
         reason: String,
     },
-    /// The hub does not take the events.
+    /// The hub refused the events.
     #[error("the hub at {url} refused: {message}")]
     Refused {
-        /// Where.
+        /// The hub.
         url: HubAddress,
-        /// What the hub said, with its code.
+        /// The hub's message, with its code.
         message: String,
     },
 }
 
-/// How far a courier has come.
+/// The progress of a courier.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CourierStatus {
-    /// Events that were taken from the source.
+    /// How many events were taken from the source.
     pub offered: u64,
-    /// Events that the hub has.
+    /// How many events the hub has.
     pub acked: u64,
-    /// Events that a hub forgot and could not be told again.
+    /// How many events a hub forgot that could not be sent again.
     pub missing: u64,
-    /// Where the conversation stood at the newest ack.
+    /// The position of the conversation at the newest ack.
     pub position: Option<Position>,
 }
 
-/// A publisher that delivers each event exactly once. Dropping it closes the connection; events without an ack are lost
-/// with it.
+/// A publisher that delivers each event exactly once. Dropping it closes the connection; events without an
+/// ack are lost.
 #[derive(Debug)]
 pub struct Courier {
     address: HubAddress,
@@ -149,15 +152,15 @@ pub struct Courier {
     comeback: Reconnection,
 }
 
-/// What goes on with a socket, or does not.
-enum SocketStep {
+/// What to do with a socket after a step.
+enum SocketOutcome {
     On,
     Lost(SocketClosed),
 }
 
 impl Courier {
-    /// A courier into `conversation` under the name `publisher`, which nobody else may use and which begins its first life.
-    /// Connects when it is needed.
+    /// A courier that publishes into `conversation` as `publisher`, a name that nobody else may use; it
+    /// begins its first life. It connects when needed.
     pub fn new(address: HubAddress, conversation: ConversationId, publisher: PublisherId) -> Self {
         Self {
             http: HttpPublisher::new(address.clone()),
@@ -173,13 +176,13 @@ impl Courier {
         }
     }
 
-    /// The same, for a publisher that had lives before: `life` must be higher than all of them.
+    /// The same courier for a publisher that had earlier lives; `life` must be higher than all of them.
     #[must_use]
     pub fn of_life(self, life: u64) -> Self {
         Self { ledger: AckLedger::of_life(life), ..self }
     }
 
-    /// How far it has come.
+    /// The progress so far.
     pub fn standing(&self) -> CourierStatus {
         CourierStatus {
             offered: self.ledger.offered(),
@@ -189,7 +192,7 @@ impl Courier {
         }
     }
 
-    /// Connects, or says why that does not work. For those who do not want to wait for a hub that was never there.
+    /// Connects now. For callers who do not want to wait for a hub that cannot be reached.
     pub async fn connect(&mut self) -> Result<(), CourierError> {
         match HubLink::open(&self.address).await {
             Ok(link) => self.opened(link),
@@ -201,8 +204,8 @@ impl Courier {
         Ok(())
     }
 
-    /// Carries what `source` gives, until it has ended and the hub has everything. Goes on for ever where there is no hub.
-    /// When this is dropped, what was not acked is as it was; [`Courier::standing`] says how much that is.
+    /// Carries the events of `source` until it has ended and the hub has all of them. Without a hub it never
+    /// ends. After this future is dropped, [`Courier::standing`] says what was acked.
     pub async fn carry(
         &mut self,
         source: impl Stream<Item = Vec<Envelope>>,
@@ -218,17 +221,18 @@ impl Courier {
                 continue;
             };
             match self.step(&mut line, &mut source, &mut tell).await? {
-                SocketStep::On => self.line = Some(line),
-                SocketStep::Lost(closed) => self.lost(closed, HubAbsence::Lost, &mut tell)?,
+                SocketOutcome::On => self.line = Some(line),
+                SocketOutcome::Lost(closed) => self.lost(closed, HubAbsence::Lost, &mut tell)?,
             }
         }
     }
 
+    /// Whether more events may be taken from the source.
     fn has_room(&self) -> bool {
         self.window.bytes_after(self.ledger.acked()) < WINDOW_BYTES_MAX
     }
 
-    /// Connects when it is time, and takes from the source meanwhile what there is room for.
+    /// Connects when it is time; meanwhile takes events from the source while there is room.
     async fn open<S: Stream<Item = Vec<Envelope>>>(
         &mut self,
         source: &mut std::pin::Pin<&mut futures_util::stream::Fuse<S>>,
@@ -238,14 +242,14 @@ impl Courier {
         let mut attempt = Box::pin(opening(self.address.clone(), self.comeback.at()));
         let opened = loop {
             let room = self.has_room() && !source.is_done();
-            // The source may be left at any time, and the attempt goes on in the next round.
+            // Waiting for the source can be cancelled, and the attempt continues in the next round.
             tokio::select! {
                 biased;
                 opened = &mut attempt => break opened,
                 events = source.next(), if room => {
                     self.offer(events.unwrap_or_default());
                     if source.is_done() {
-                        // Whoever waits for the end shall not wait for the next attempt too.
+                        // A caller who waits for the end must not wait for the next attempt as well.
                         self.comeback.succeeded();
                         attempt.set(opening(self.address.clone(), Instant::now()));
                     }
@@ -264,12 +268,13 @@ impl Courier {
         }
     }
 
+    /// Takes a new connection.
     fn opened(&mut self, link: HubLink) {
         self.ledger.connected();
         self.line = Some(CourierSocket::new(link));
     }
 
-    /// Takes events from the source.
+    /// Takes events from the source. An event that is too large is replaced by an anomaly.
     fn offer(&mut self, events: Vec<Envelope>) {
         self.ledger.offer(events.len() as u64);
         for mut envelope in events {
@@ -284,42 +289,42 @@ impl Courier {
         self.trim();
     }
 
-    /// Lets go of what the hub has, as far as there is no room for it.
+    /// Drops events that the hub has, as far as there is no room for them.
     fn trim(&mut self) {
         self.window.shrink(KEPT_BYTES_MAX, self.ledger.acked());
         self.ledger.forget(self.window.begins_after());
     }
 
-    /// Whatever comes first on an open socket.
+    /// Does the next thing on an open socket: send, receive, or take from the source.
     async fn step<S: Stream<Item = Vec<Envelope>>>(
         &mut self,
         line: &mut CourierSocket,
         source: &mut std::pin::Pin<&mut futures_util::stream::Fuse<S>>,
         tell: &mut (impl FnMut(CourierEvent) + Send),
-    ) -> Result<SocketStep, CourierError> {
+    ) -> Result<SocketOutcome, CourierError> {
         if let Some(event) = self.too_large_for(line) {
             if !self.ledger.has_flights() {
                 return self.request(event).await;
             }
         } else if line.is_free() && self.ledger.due().is_some() {
             let frame = self.frame(line);
-            return Ok(line.put(&frame).map_or_else(SocketStep::Lost, |()| SocketStep::On));
+            return Ok(line.put(&frame).map_or_else(SocketOutcome::Lost, |()| SocketOutcome::On));
         }
         let room = self.has_room() && !source.is_done();
-        // All may be left at any time: they wait, or write what the line keeps until it is written.
+        // All of these can be cancelled: they wait, or write what the socket keeps until it is written.
         tokio::select! {
             said = line.next() => match said {
                 Ok(said) => self.take(said, tell),
-                Err(closed) => Ok(SocketStep::Lost(closed)),
+                Err(closed) => Ok(SocketOutcome::Lost(closed)),
             },
             events = source.next(), if room => {
                 self.offer(events.unwrap_or_default());
-                Ok(SocketStep::On)
+                Ok(SocketOutcome::On)
             }
         }
     }
 
-    /// The next event, when it does not fit into a frame.
+    /// The next event, if it does not fit into a frame.
     fn too_large_for(&self, line: &CourierSocket) -> Option<u64> {
         let Some(DueFrame::Events(after)) = self.ledger.due() else { return None };
         (self.window.next_bytes(after) > line.frame_bytes_max()).then_some(after)
@@ -337,8 +342,8 @@ impl Courier {
         line::publication(&self.conversation, &self.publisher, numbers, events)
     }
 
-    /// Publishes the one event after `event` over HTTP, which takes larger ones.
-    async fn request(&mut self, event: u64) -> Result<SocketStep, CourierError> {
+    /// Publishes the one event after `event` over HTTP, which accepts larger ones.
+    async fn request(&mut self, event: u64) -> Result<SocketOutcome, CourierError> {
         let events = self.window.after(event, 1, u64::MAX);
         let numbers = self.ledger.send_more(events.len() as u64);
         let claim = format!("{}/{}/{}-{}", self.publisher, numbers.life, numbers.first, numbers.last);
@@ -347,23 +352,23 @@ impl Courier {
                 self.position = Some(taken.position);
                 self.ledger.ack(numbers.id);
                 self.trim();
-                Ok(SocketStep::On)
+                Ok(SocketOutcome::On)
             }
             Err(super::PublishError::Refused { status, message, .. }) => match status {
-                // A gap shows again over the socket, which says what is expected.
-                408 | 409 | 429 | 500.. => Ok(SocketStep::Lost(SocketClosed::new(message))),
+                // A gap appears again over the socket, where the hub says which number it expects.
+                408 | 409 | 429 | 500.. => Ok(SocketOutcome::Lost(SocketClosed::new(message))),
                 _ => Err(self.refused(message)),
             },
-            Err(error) => Ok(SocketStep::Lost(SocketClosed::new(error.to_string()))),
+            Err(error) => Ok(SocketOutcome::Lost(SocketClosed::new(error.to_string()))),
         }
     }
 
-    /// Takes what the hub said.
+    /// Takes an answer of the hub.
     fn take(
         &mut self,
         said: HubAnswer,
         tell: &mut (impl FnMut(CourierEvent) + Send),
-    ) -> Result<SocketStep, CourierError> {
+    ) -> Result<SocketOutcome, CourierError> {
         match said {
             HubAnswer::Nothing => {}
             HubAnswer::Bye { code, reconnect: false, reason, .. } => return Err(self.closed(code, reason)),
@@ -382,14 +387,15 @@ impl Courier {
                     | ErrorCode::ShuttingDown
                     | ErrorCode::LogFailed
                     | ErrorCode::Internal
-                    | ErrorCode::PublisherGap => Ok(SocketStep::Lost(SocketClosed::new(message))),
+                    | ErrorCode::PublisherGap => Ok(SocketOutcome::Lost(SocketClosed::new(message))),
                     _ => Err(self.refused(message)),
                 };
             }
         }
-        Ok(SocketStep::On)
+        Ok(SocketOutcome::On)
     }
 
+    /// Takes an ack.
     fn acked(&mut self, ack: Ack) {
         if !self.ledger.ack(ack.id) {
             return;
@@ -402,7 +408,7 @@ impl Courier {
         self.trim();
     }
 
-    /// The socket is gone, or there was none: come back later, unless the hub does not want that.
+    /// Handles a lost or failed connection: plans the next attempt, unless the hub has closed for good.
     fn lost(
         &mut self,
         closed: SocketClosed,
@@ -430,13 +436,13 @@ impl Courier {
     }
 }
 
-/// Connects when it is time.
+/// Connects at `at`.
 async fn opening(address: HubAddress, at: Instant) -> Result<HubLink, LinkError> {
     tokio::time::sleep_until(at).await;
     HubLink::open(&address).await
 }
 
-/// Bytes of events that fit into a frame of `frame_bytes`.
+/// How many bytes of events fit into a frame of `frame_bytes`.
 fn room_in(frame_bytes: u64) -> u64 {
     frame_bytes.min(INBOUND_FRAME_BYTES_MAX as u64).saturating_sub(FRAME_HEAD_BYTES)
 }

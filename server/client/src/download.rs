@@ -1,4 +1,4 @@
-//! Fetching a file from a hub, piece by piece.
+//! Downloads of files from a hub.
 
 use bytes::Bytes;
 use hyper::Method;
@@ -7,8 +7,8 @@ use url::Url;
 use super::http::{Http, whole};
 use super::{HubAddress, PublishError};
 
-/// Fetches `url`, one of the hub at `address`, and gives `take` each piece of the body as it comes. Ends with what
-/// `take` fails with.
+/// Downloads `url`, which must be one of the hub at `address`, and passes each piece of the body to `take`.
+/// An error of `take` ends the download and is returned.
 pub async fn download<E: From<PublishError>>(
     address: &HubAddress,
     url: Url,

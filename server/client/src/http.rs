@@ -15,27 +15,28 @@ use url::Url;
 
 use super::{HubAddress, PublishError};
 
-/// Longest answer of the hub that is looked at, in bytes.
+/// How much of an answer is read, in bytes.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
 /// The body of a request.
 pub(super) type Body = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
 
-/// A body that is there as a whole.
+/// A body that is complete.
 pub(super) fn whole(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// Sends requests to one hub, without a proxy of the environment. Cheap to clone; clones share their connections.
+/// Sends requests to one hub, without a proxy of the environment. Cheap to clone; clones share their
+/// connections.
 #[derive(Debug, Clone)]
 pub(super) struct Http {
     address: HubAddress,
-    /// The way to it, else why there is none.
+    /// The sender, or why there is none.
     sender: Result<Sender<Body>, String>,
 }
 
 impl Http {
-    /// Connects only when there is something to send.
+    /// A sender for the hub at `address`. It connects with the first request.
     pub(super) fn new(address: HubAddress) -> Self {
         let upstream = Upstream::new("hub", &address.origin(), Api::default());
         let sender = upstream.map_err(|error| error.to_string());
@@ -43,7 +44,7 @@ impl Http {
         Self { address, sender }
     }
 
-    /// Sends a request, with the token of the hub, and gives the answer if it is a success.
+    /// Sends a request with the token of the hub. An answer other than a success becomes an error.
     pub(super) async fn send(
         &self,
         method: Method,
@@ -73,7 +74,7 @@ impl Http {
         Err(PublishError::Refused { url: self.address.clone(), status: status.as_u16(), message })
     }
 
-    /// The answer, as far as it is worth reading.
+    /// The beginning of an answer, at most [`ANSWER_BYTES_MAX`].
     pub(super) async fn beginning(&self, answer: Response<ResponseBody>) -> Result<Vec<u8>, PublishError> {
         let mut body = answer.into_body();
         let mut text = Vec::new();
@@ -87,7 +88,7 @@ impl Http {
         Ok(text)
     }
 
-    /// The next piece of an answer; nothing at its end.
+    /// The next piece of an answer; `None` at its end.
     pub(super) async fn piece(&self, body: &mut ResponseBody) -> Result<Option<Bytes>, PublishError> {
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| self.broken(reason(&error)))?;
@@ -98,17 +99,19 @@ impl Http {
         Ok(None)
     }
 
-    /// The connection broke, for that reason.
+    /// The error of a broken connection.
     pub(super) fn broken(&self, cause: String) -> PublishError {
         PublishError::Broken { url: self.address.clone(), cause }
     }
 
+    /// The error of a connection that could not be made.
     fn unreachable(&self, cause: String) -> PublishError {
         PublishError::Unreachable { url: self.address.clone(), cause }
     }
 }
 
-/// The token of the hub, else the name and password in its URL, as a server before it may want them.
+/// The token of the hub; otherwise the user name and password in its URL, which a server in front of it may
+/// need.
 fn authorization(address: &HubAddress, url: &Url) -> Option<HeaderValue> {
     let text = match address.token() {
         Some(token) => format!("Bearer {token}"),
@@ -125,7 +128,7 @@ fn authorization(address: &HubAddress, url: &Url) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// What a refusal says: the detail of a problem document, else its beginning.
+/// The message of a refusal: from a problem document, otherwise the beginning of the text.
 fn message(text: &[u8]) -> String {
     #[derive(Deserialize)]
     struct Problem {

@@ -1,14 +1,16 @@
-//! Headless clients of a hub: where it is ([`HubAddress`]), publishing to it over HTTP ([`HttpPublisher`]) or over WebSocket and exactly
-//! once ([`Courier`]), viewing it ([`ViewerSession`]).
+//! Clients of a hub: its address ([`HubAddress`]), publishing over HTTP ([`HttpPublisher`]) or over WebSocket
+//! and exactly once ([`Courier`]), and viewing ([`ViewerSession`]).
 //!
-//! The commands, the demo, the sink into another hub and the tests all use these, so they go through the same public doors as
-//! everybody else.
+//! The commands, the demo, the sink into another hub and the tests use these clients, so they all use the
+//! same public endpoints as everybody else.
 //!
-//! The crate must never know how a hub works inside, and nothing of dialects: it sends and receives what `docs/protocol.md` describes. It names
-//! `model` and `upstream` and no other crate of the workspace. It keeps nothing on disk but the spool, whose files have no names.
+//! The crate does not know how a hub works inside, nor any dialect: it sends and receives what
+//! `docs/protocol.md` describes. It depends on `model` and `upstream` and no other crate of the workspace. It
+//! writes nothing to disk except for the spool, whose files have no names.
 //!
-//! Reading order: `address` → `http` → `publisher` and `download` → `link` (one WebSocket) → `session` (viewing) → `comeback` →
-//! `courier` (publishing: `ledger` says what is sent next, `window` keeps the events, `line` is the socket) → `spool`.
+//! Reading order: `address` → `http` → `publisher` and `download` → `link` (one WebSocket) → `session`
+//! (viewing) → `reconnection` → `courier` (publishing: `ledger` says what is sent next, `window` keeps the
+//! events, `line` is the socket) → `spool`.
 
 mod address;
 mod courier;

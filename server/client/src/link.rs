@@ -14,47 +14,47 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use super::HubAddress;
 
-/// How long the handshake, `hello` and `welcome` included, may take.
+/// How long the handshake may take, including `hello` and `welcome`.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Added to two heartbeats before a silent socket counts as dead: the hub may be busy.
+/// The time added to two heartbeats before a silent socket counts as dead: the hub may be busy.
 pub(super) const SILENCE_GRACE: Duration = Duration::from_secs(10);
 
 /// How long the hub may take to answer a close.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Longest frame that is taken from a hub, in bytes: a snapshot can be large.
+/// The longest frame that is accepted from a hub, in bytes: a snapshot can be large.
 const INBOUND_FRAME_BYTES_MAX: usize = 512 << 20;
 
-/// An open socket on which both sides have said hello.
+/// An open socket after `hello` and `welcome`.
 #[derive(Debug)]
 pub(super) struct HubLink {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
     welcome: Welcome,
 }
 
-/// Why there is no socket.
+/// Why a socket could not be opened.
 #[derive(Debug)]
 pub(super) enum LinkError {
-    /// It may work later.
+    /// It may succeed later.
     Failed(String),
-    /// Somebody listens there and says nothing; it may work later.
+    /// The connection was accepted but not answered; it may succeed later.
     Silent(String),
-    /// It will not work later either.
+    /// It will not succeed later.
     Refused {
-        /// The close code or HTTP status.
+        /// The close code or the HTTP status.
         code: u16,
-        /// What the hub said.
+        /// The hub's reason.
         reason: String,
     },
 }
 
-/// Why there is no socket any more.
+/// Why a socket was closed.
 #[derive(Debug)]
 pub(super) struct SocketClosed {
-    /// The hub's close code, where it sent one.
+    /// The hub's close code, if it sent one.
     pub(super) code: Option<u16>,
-    /// Why, for a person.
+    /// The reason, for people.
     pub(super) why: String,
 }
 
@@ -65,7 +65,7 @@ impl SocketClosed {
 }
 
 impl HubLink {
-    /// Connects and says hello.
+    /// Connects and completes the handshake.
     pub(super) async fn open(address: &HubAddress) -> Result<Self, LinkError> {
         match tokio::time::timeout(OPEN_TIMEOUT, Self::handshake(address)).await {
             Ok(opened) => opened,
@@ -98,7 +98,7 @@ impl HubLink {
         let hello = ClientFrame::Hello {
             versions: vec![VERSION.into()],
             client: Some(concat!("fanlight/", env!("CARGO_PKG_VERSION")).into()),
-            // It went with the request, which the hub can refuse before there is a socket.
+            // The token is in the request, which the hub can refuse before there is a socket.
             token: None,
         };
         write(&mut socket, &hello).await.map_err(|closed| failed(&closed.why))?;
@@ -115,39 +115,39 @@ impl HubLink {
         }
     }
 
-    /// The socket, and what the hub said to begin with.
+    /// The hub's welcome and the socket.
     pub(super) fn into_parts(self) -> (Welcome, HubSocket) {
         (self.welcome, self.socket)
     }
 
-    /// What the hub said to begin with.
+    /// The hub's welcome.
     pub(super) fn welcome(&self) -> &Welcome {
         &self.welcome
     }
 
-    /// Sends one frame.
+    /// Sends a frame.
     pub(super) async fn send(&mut self, frame: &ClientFrame) -> Result<(), SocketClosed> {
         write(&mut self.socket, frame).await
     }
 
-    /// The next frame. May be dropped and called again.
+    /// Waits for the next frame. Can be cancelled.
     pub(super) async fn receive(&mut self) -> Result<ServerFrame, SocketClosed> {
         read(&mut self.socket).await
     }
 
-    /// Closes in good order, as far as the hub goes along.
+    /// Closes the socket and waits briefly for the hub's answer.
     pub(super) async fn close(mut self) {
         let closing = async {
             self.socket.close(None).await?;
             while self.socket.next().await.transpose()?.is_some() {}
             Ok::<(), Error>(())
         };
-        // A hub that does not answer the close loses the socket all the same.
+        // A hub that does not answer the close loses the socket anyway.
         drop(tokio::time::timeout(CLOSE_TIMEOUT, closing).await);
     }
 }
 
-/// Statuses that mean the same the next time.
+/// Whether the status would be the same in the next attempt.
 fn is_final(status: StatusCode) -> bool {
     status.is_client_error()
         && status != StatusCode::TOO_MANY_REQUESTS
@@ -158,7 +158,7 @@ fn beginning(text: &[u8]) -> String {
     String::from_utf8_lossy(text).chars().take(200).collect()
 }
 
-/// What carries the frames.
+/// The socket that carries the frames.
 pub(super) type HubSocket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 async fn write(socket: &mut HubSocket, frame: &ClientFrame) -> Result<(), SocketClosed> {
@@ -166,20 +166,21 @@ async fn write(socket: &mut HubSocket, frame: &ClientFrame) -> Result<(), Socket
     socket.send(Message::text(text)).await.map_err(|error| SocketClosed::new(error.to_string()))
 }
 
-/// The next frame. May be dropped and called again.
+/// Waits for the next frame. Can be cancelled.
 pub(super) async fn read(
     socket: &mut (impl Stream<Item = Result<Message, Error>> + Unpin),
 ) -> Result<ServerFrame, SocketClosed> {
     loop {
         match socket.next().await {
             Some(Ok(Message::Text(text))) => {
-                return parse_server(&text)
-                    .map_err(|error| SocketClosed::new(format!("the hub sent nonsense: {error}")));
+                return parse_server(&text).map_err(|error| {
+                    SocketClosed::new(format!("the hub sent a frame that cannot be read: {error}"))
+                });
             }
             Some(Ok(Message::Close(Some(frame)))) => {
                 return Err(SocketClosed { code: Some(frame.code.into()), why: frame.reason.to_string() });
             }
-            // Pings are answered by the library; binary frames are for later versions.
+            // Pings are answered by the library; binary frames are reserved for later versions.
             Some(Ok(_)) => {}
             Some(Err(error)) => return Err(SocketClosed::new(error.to_string())),
             None => return Err(SocketClosed::new("the hub closed the connection")),

@@ -15,19 +15,19 @@ use url::Url;
 use super::HubAddress;
 use super::http::{Body, Http, whole};
 
-/// The header that names the run which a stream belongs to.
+/// The header with the run to which a stream belongs.
 const RUN_HEADER: HeaderName = HeaderName::from_static("fanlight-run");
 
-/// The header that names what the answer must mean.
+/// The header with the durability that the answer must mean.
 const DURABILITY_HEADER: HeaderName = HeaderName::from_static("fanlight-durability");
 
-/// The header that names the publisher, its life and the numbers of what it says.
+/// The header with the publisher, its life and the numbers of its events.
 const PUBLISHER_HEADER: HeaderName = HeaderName::from_static("fanlight-publisher");
 
-/// The level that every log offers: what is published without numbers is not waited for on a disk.
+/// The level that every log offers: events without numbers need not wait for a disk.
 const NOT_WAITED_FOR: (HeaderName, &str) = (DURABILITY_HEADER, "memory");
 
-/// The type of a body of JSON.
+/// The content type of a JSON body.
 const JSON: (HeaderName, &str) = (CONTENT_TYPE, "application/json");
 
 /// Publishes to one hub. Cheap to clone; clones share their connections.
@@ -37,14 +37,14 @@ pub struct HttpPublisher {
     http: Http,
 }
 
-/// The hub's answer: what it has taken.
+/// The hub's answer to a publication.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct PublishReceipt {
-    /// Where the conversation stands with it.
+    /// The position of the conversation after it.
     pub position: Position,
-    /// How many events it became.
+    /// How many events were made of it.
     pub events: u64,
-    /// How much of it was odd.
+    /// How many anomalies were found in it.
     #[serde(default)]
     pub anomalies: u64,
 }
@@ -52,41 +52,42 @@ pub struct PublishReceipt {
 /// Why something was not published.
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
-    /// No connection: nothing has left yet, so trying again is safe.
+    /// No connection could be made: nothing was sent, so a retry is safe.
     #[error("no hub answers at {url}: {cause}")]
     Unreachable {
-        /// Where.
+        /// The hub.
         url: HubAddress,
-        /// Why.
+        /// The reason.
         cause: String,
     },
-    /// The connection broke: nobody knows how much the hub has taken.
+    /// The connection broke: it is unknown how much the hub has taken.
     #[error("the connection to {url} broke: {cause}")]
     Broken {
-        /// Where.
+        /// The hub.
         url: HubAddress,
-        /// Why.
+        /// The reason.
         cause: String,
     },
-    /// The hub said no.
+    /// The hub refused the request.
     #[error("the hub at {url} refused: {status} {message}")]
     Refused {
-        /// Where.
+        /// The hub.
         url: HubAddress,
         /// The HTTP status.
         status: u16,
-        /// What the hub said.
+        /// The hub's message.
         message: String,
     },
 }
 
 impl HttpPublisher {
-    /// Publishes to the hub at `address`. Connects only when there is something to publish.
+    /// A publisher for the hub at `address`. It connects with the first request.
     pub fn new(address: HubAddress) -> Self {
         Self { http: Http::new(address.clone()), address }
     }
 
-    /// Streams `body` into `conversation`. With a `run`, the stream is one step of that run, which others may continue.
+    /// Streams `body` into `conversation`. With `run`, the stream is a step of that run, to which other
+    /// streams may add.
     pub async fn ingest<E: Error + Send + Sync + 'static>(
         &self,
         dialect: &str,
@@ -110,7 +111,7 @@ impl HttpPublisher {
         self.publish(Method::POST, &url, [NOT_WAITED_FOR, JSON], whole(body)).await
     }
 
-    /// Makes `conversation` of a file in the format `native`.
+    /// Creates `conversation` from a file in the format `native`.
     pub async fn import<E: Error + Send + Sync + 'static>(
         &self,
         conversation: &ConversationId,
@@ -119,7 +120,8 @@ impl HttpPublisher {
         self.publish(Method::PUT, &self.address.events(conversation), [], streamed(body)).await
     }
 
-    /// Publishes numbered events in one request: `claim` is the publisher, its life and the numbers, as the header has them.
+    /// Publishes numbered events in one request. `claim` is the value of the publisher header: the publisher,
+    /// its life and the numbers.
     pub async fn numbered(
         &self,
         conversation: &ConversationId,
@@ -148,7 +150,7 @@ impl HttpPublisher {
     }
 }
 
-/// A body of the pieces that come.
+/// A body that is sent piece by piece.
 fn streamed<E: Error + Send + Sync + 'static>(
     pieces: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
 ) -> Body {

@@ -1,4 +1,5 @@
-//! When a client that lost its hub comes back: at once at first, later and later while it fails, or when the hub asked.
+//! When a client that lost its hub connects again: at once at first, then after longer and longer waits, or
+//! when the hub asked it to.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::Duration;
@@ -6,12 +7,12 @@ use std::time::Duration;
 use model::backoff;
 use tokio::time::Instant;
 
-/// Decides when to connect again. One for each client; a success resets it.
+/// Decides when to connect again; one for each client.
 #[derive(Debug)]
 pub(super) struct Reconnection {
-    /// Failed attempts since the last success.
+    /// How many attempts have failed since the last success.
     attempt: u32,
-    /// What the hub asked for, in milliseconds.
+    /// The wait that the hub asked for, in milliseconds.
     asked_ms: Option<u64>,
     at: Instant,
 }
@@ -28,22 +29,22 @@ impl Reconnection {
         self.at
     }
 
-    /// The hub asks to wait so many milliseconds after this connection.
+    /// Notes that the hub asked to wait `retry_ms` milliseconds after this connection.
     pub(super) fn asked(&mut self, retry_ms: u64) {
         self.asked_ms = Some(retry_ms);
     }
 
-    /// The connection was good for something.
+    /// Notes that the connection was useful.
     pub(super) fn succeeded(&mut self) {
         self.attempt = 0;
     }
 
-    /// The next attempt is due at once.
+    /// Makes the next attempt due at once.
     pub(super) fn hurry(&mut self) {
         self.at = Instant::now();
     }
 
-    /// It is gone, or did not come about. Returns in how many milliseconds the next attempt is due.
+    /// Notes a lost or failed connection. Returns in how many milliseconds the next attempt is due.
     pub(super) fn lost(&mut self) -> u64 {
         let random = random();
         self.attempt = self.attempt.saturating_add(1);
@@ -56,7 +57,7 @@ impl Reconnection {
     }
 }
 
-/// Any number, so that clients of a hub that comes back do not all come at the same moment.
+/// A random number, so that clients do not all reconnect at the same moment.
 fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }

@@ -1,9 +1,10 @@
-//! A viewer's session: one socket, any number of subscriptions, each with its own folded view. It survives the loss of
-//! the socket and of the hub: it comes back after a while and resumes where each subscription stood.
+//! A viewer's session: one socket with any number of subscriptions, each with its own view. It survives the
+//! loss of the socket and of the hub: it connects again after a while and resumes each subscription at its
+//! position.
 //!
-//! Nothing runs in the background. Everything happens inside [`ViewerSession::next`], so a viewer that does not call it is
-//! a slow viewer, as the hub sees it, and there is no queue that could grow. [`ViewerSession::next`] may be dropped at any
-//! point (in a `select!`, by a timeout) and called again.
+//! Nothing runs in the background. Everything happens inside [`ViewerSession::next`], so a viewer that does
+//! not call it is a slow viewer for the hub, and no queue can grow. [`ViewerSession::next`] can be cancelled
+//! at any point (in a `select!`, by a timeout) and called again.
 //!
 //! ```no_run
 //! # async fn watch() -> Result<(), Box<dyn std::error::Error>> {
@@ -67,7 +68,7 @@ pub struct ViewerSession {
 }
 
 impl ViewerSession {
-    /// A session that connects when [`ViewerSession::next`] is called, and goes on trying when it cannot.
+    /// A session that connects when [`ViewerSession::next`] is called, and tries again until it succeeds.
     pub fn new(address: HubAddress) -> Self {
         Self {
             address,
@@ -79,7 +80,7 @@ impl ViewerSession {
         }
     }
 
-    /// A session that is connected, or why it is not.
+    /// A connected session, or an error if the first attempt fails.
     pub async fn connect(address: HubAddress) -> Result<Self, SessionError> {
         let mut session = Self::new(address);
         match session.next().await? {
@@ -90,12 +91,12 @@ impl ViewerSession {
         }
     }
 
-    /// Views `conversation` from where it stands. It may not exist yet.
+    /// Subscribes to `conversation`, which need not exist yet.
     pub async fn subscribe(&mut self, conversation: ConversationId) -> SubscriptionId {
         self.subscribe_as(conversation, SubscriptionOptions::default()).await
     }
 
-    /// The same, for who wants less than everything at once.
+    /// Subscribes with options, such as a lens.
     pub async fn subscribe_as(
         &mut self,
         conversation: ConversationId,
@@ -106,8 +107,8 @@ impl ViewerSession {
         self.add(SubscriptionState::Conversation { conversation, tracker, min_interval_ms }).await
     }
 
-    /// Views `conversation` with the events after `have`, onto `view` as it was there (an empty one when only the
-    /// events are of interest).
+    /// Subscribes to the events of `conversation` after `have`. `view` is the view at that position (an empty
+    /// one if only the events are of interest).
     pub async fn resume(
         &mut self,
         conversation: ConversationId,
@@ -117,7 +118,7 @@ impl ViewerSession {
         self.resume_as(conversation, have, view, SubscriptionOptions::default()).await
     }
 
-    /// The same, for who wants less than everything at once; `view` is as it was seen.
+    /// Subscribes to the events after `have`, with options. `view` is the view as seen through the same lens.
     pub async fn resume_as(
         &mut self,
         conversation: ConversationId,
@@ -131,11 +132,12 @@ impl ViewerSession {
         self.add(SubscriptionState::Conversation { conversation, tracker, min_interval_ms }).await
     }
 
-    /// Views the list of conversations.
+    /// Subscribes to the list of conversations.
     pub async fn watch(&mut self) -> SubscriptionId {
         self.add(SubscriptionState::Fleet).await
     }
 
+    /// Adds a subscription and requests it if there is a socket.
     async fn add(&mut self, subscription: SubscriptionState) -> SubscriptionId {
         let sub = self.next_sub;
         self.next_sub = self.next_sub.saturating_add(1);
@@ -152,33 +154,33 @@ impl ViewerSession {
         }
     }
 
-    /// Asks for the snapshot of a subscription.
+    /// Requests the snapshot of a subscription.
     pub async fn resync(&mut self, sub: SubscriptionId) {
         self.send(&ClientFrame::Resync { sub }).await;
     }
 
-    /// Publishes; [`SessionUpdate::Ack`] or [`SessionUpdate::Refused`] with the same id tells what became of it. A socket that is lost
-    /// before has to be answered by the caller, by publishing again (with a publisher's numbers, that is safe).
+    /// Publishes. [`SessionUpdate::Ack`] or [`SessionUpdate::Refused`] with the same id is the answer. If the
+    /// socket is lost before, the caller must publish again (with a publisher's numbers that is safe).
     pub async fn publish(&mut self, publication: Pub) {
         self.send(&ClientFrame::Pub(publication)).await;
     }
 
-    /// The folded view of a subscription; nothing for one that is none, or not of a conversation.
+    /// The view of a subscription; `None` if there is no such subscription of a conversation.
     pub fn view(&self, sub: SubscriptionId) -> Option<&View> {
         self.tracker(sub).map(Tracker::view)
     }
 
-    /// Where a subscription stands; nothing before the first answer.
+    /// The position of a subscription; `None` before the first answer.
     pub fn position(&self, sub: SubscriptionId) -> Option<Position> {
         self.tracker(sub).and_then(Tracker::position)
     }
 
-    /// Whether a subscription has everything that there was when it began.
+    /// Whether a subscription has everything that existed when it began.
     pub fn is_live(&self, sub: SubscriptionId) -> bool {
         self.tracker(sub).is_some_and(Tracker::is_live)
     }
 
-    /// How often this session has had a socket.
+    /// How often this session was connected.
     pub fn connections(&self) -> u64 {
         self.connections
     }
@@ -190,7 +192,8 @@ impl ViewerSession {
         }
     }
 
-    /// Takes updates until the view of `sub` is as wanted. Has no deadline of its own; put a timeout around it.
+    /// Takes updates until `wanted` returns true for the view of `sub`. It has no deadline; put a timeout
+    /// around it.
     pub async fn until(
         &mut self,
         sub: SubscriptionId,
@@ -202,7 +205,7 @@ impl ViewerSession {
         self.view(sub).ok_or(SessionError::NoSubscription(sub))
     }
 
-    /// Takes updates until `sub` has everything that there was when it began.
+    /// Takes updates until `sub` has everything that existed when it began.
     pub async fn until_live(&mut self, sub: SubscriptionId) -> Result<&View, SessionError> {
         while self.view(sub).is_some() && !self.is_live(sub) {
             self.advance(sub).await?;
@@ -210,6 +213,7 @@ impl ViewerSession {
         self.view(sub).ok_or(SessionError::NoSubscription(sub))
     }
 
+    /// Takes an update. The refusal of `waited_for` is an error.
     async fn advance(&mut self, waited_for: SubscriptionId) -> Result<(), SessionError> {
         match self.next().await? {
             SessionUpdate::Refused { sub: Some(sub), code, message, .. } if sub == waited_for => {
@@ -225,14 +229,14 @@ impl ViewerSession {
         self.comeback.hurry();
     }
 
-    /// Says good-bye to the hub.
+    /// Closes the session in order.
     pub async fn close(mut self) {
         if let Some(link) = self.link.take() {
             link.close().await;
         }
     }
 
-    /// The next thing that happens. Fails only when the hub does not want this client back.
+    /// Waits for the next update. Fails only if the hub has closed the session for good.
     pub async fn next(&mut self) -> Result<SessionUpdate, SessionError> {
         loop {
             let Some(link) = &mut self.link else { return self.reconnect().await };
@@ -248,9 +252,10 @@ impl ViewerSession {
         }
     }
 
+    /// Connects when it is time, and requests all subscriptions.
     async fn reconnect(&mut self) -> Result<SessionUpdate, SessionError> {
         tokio::time::sleep_until(self.comeback.at()).await;
-        // Boxed, since it is large and rare: a process may hold thousands of sessions.
+        // Boxed, since it is large and rare: a process may have thousands of sessions.
         let mut link = match Box::pin(HubLink::open(&self.address)).await {
             Ok(link) => link,
             Err(LinkError::Refused { code, reason }) => return Err(self.closed(code, reason)),
@@ -267,7 +272,7 @@ impl ViewerSession {
         Ok(SessionUpdate::Connected(welcome))
     }
 
-    /// The socket is gone: come back later, unless the hub does not want that.
+    /// Handles a lost or failed connection: plans the next attempt, unless the hub has closed for good.
     fn lost(&mut self, closed: SocketClosed) -> Result<SessionUpdate, SessionError> {
         self.drop_link();
         if let Some(code) = closed.code
@@ -293,15 +298,16 @@ impl ViewerSession {
         }
     }
 
-    /// Sends now. Where there is no socket, or it breaks, [`ViewerSession::next`] notices and asks for everything again.
+    /// Sends a frame. If there is no socket or it breaks, [`ViewerSession::next`] notices and requests
+    /// everything again.
     async fn send(&mut self, frame: &ClientFrame) {
         if let Some(link) = &mut self.link {
-            // A broken socket shows at the next read, with its reason.
+            // A broken socket is reported by the next read, with its reason.
             drop(link.send(frame).await);
         }
     }
 
-    /// What a frame means to the caller, if anything.
+    /// The meaning of a frame for the caller, if it has one.
     async fn take(&mut self, frame: ServerFrame) -> Result<Option<SessionUpdate>, SessionError> {
         self.comeback.succeeded();
         Ok(match frame {
@@ -348,7 +354,7 @@ impl ViewerSession {
         })
     }
 
-    /// Asks for what is dead of what the heartbeat speaks of.
+    /// Requests the snapshots of subscriptions that are dead according to the heartbeat.
     async fn revive(&mut self, heads: &BTreeMap<SubscriptionId, (Epoch, Seq)>) {
         let mut dead = Vec::new();
         for (sub, subscription) in &mut self.subscriptions {
@@ -363,7 +369,7 @@ impl ViewerSession {
         }
     }
 
-    /// Subscribes to what the hub has forgotten.
+    /// Requests a subscription again that the hub has forgotten.
     async fn ask_again(&mut self, sub: SubscriptionId) {
         if let Some(subscription) = self.subscriptions.get(&sub) {
             let frame = subscription.frame(sub);
@@ -373,7 +379,7 @@ impl ViewerSession {
 
     /// Applies a frame of a subscription.
     async fn track(&mut self, sub: SubscriptionId, mut frame: ServerFrame) -> Option<SessionUpdate> {
-        // A frame of a subscription that was ended in the meantime is none of ours.
+        // The subscription may have ended meanwhile.
         let SubscriptionState::Conversation { tracker, .. } = self.subscriptions.get_mut(&sub)? else {
             return None;
         };

@@ -1,13 +1,14 @@
-//! Bytes that wait: filled without ever blocking, in memory first and in files beyond that, both bounded.
+//! A queue of bytes that never blocks its writer: in memory first, then in files, both bounded.
 //!
 //! ```text
 //! offer ──▶ memory (newest) ──[ thread, when it is a quarter full ]──▶ files (older) ──▶ take
 //!              └──────────────────── while there are no files ─────────────────────▶
 //! ```
 //!
-//! The files have no names, so nothing of them is left when the process ends, however it ends. Once bytes do not fit, they
-//! and all that come later are only counted: what a hub would make of a stream with a hole in it is worse than what it
-//! makes of one that breaks off.
+//! The files have no names, so nothing of them is left when the process ends, however it ends.
+//!
+//! Once bytes do not fit, they and all later ones are only counted: a stream with a hole is worse for a hub
+//! than one that breaks off.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -19,23 +20,24 @@ use bytes::Bytes;
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::Notify;
 
-/// Most bytes of one file; a file that was read is removed as a whole.
+/// The most bytes of one file; a file is removed once it was read completely.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// What part of the memory is full when it is moved: the rest is for what comes while the disk is written to.
+/// The memory is moved to disk when this fraction of it (one in so many) is full; the rest is for bytes that
+/// arrive during the writing.
 const SPILL_AT: usize = 4;
 
-/// Bytes that are read from a file at once.
+/// How many bytes are read from a file at a time.
 const READ_BYTES: u64 = 64 << 10;
 
-/// A bounded queue of bytes, in memory and then on disk. Whoever makes one calls [`Spool::end`] when nothing more
-/// comes.
+/// A bounded queue of bytes, in memory and then on disk. The owner must call [`Spool::end`] when no more
+/// bytes come.
 #[derive(Debug)]
 pub struct Spool {
     state: Mutex<SpoolState>,
-    /// Woken when there is something to take, or the end has come.
+    /// Notified when there is something to take, or the end was reached.
     changed: Notify,
-    /// Woken when there is enough in memory to be moved, or the end has come.
+    /// Notified when there is enough in memory to be moved, or the end was reached.
     filled: Condvar,
     memory_bytes_max: usize,
     disk_bytes_max: u64,
@@ -46,26 +48,26 @@ struct SpoolState {
     files: VecDeque<SpoolFile>,
     memory: VecDeque<Bytes>,
     memory_bytes: usize,
-    /// Whether the thread has bytes in hand that belong between files and memory.
+    /// Whether the thread is moving bytes that belong between the files and the memory.
     moving: bool,
-    /// Why nothing goes into files any more.
+    /// Why no more bytes are moved to files.
     stuck: Option<String>,
     ended: bool,
     standing: SpoolStatus,
 }
 
-/// How far a spool has come, in bytes.
+/// The progress of a spool, in bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SpoolStatus {
-    /// What was offered.
+    /// How many were offered.
     pub offered: u64,
-    /// What was taken out again.
+    /// How many were taken out.
     pub taken: u64,
-    /// What went through files.
+    /// How many were moved to files.
     pub spilled: u64,
-    /// What did not fit.
+    /// How many did not fit.
     pub refused: u64,
-    /// Why the files took no more, when they did not.
+    /// Why the files could not be written, if they could not.
     pub stuck: Option<String>,
 }
 
@@ -78,7 +80,8 @@ struct SpoolFile {
 }
 
 impl Spool {
-    /// A spool of at most so many bytes in memory and in files; without files when `disk_bytes_max` is 0.
+    /// A spool with at most this many bytes in memory and in files; without files if `disk_bytes_max` is 0.
+    /// It starts a thread.
     pub fn new(memory_bytes_max: usize, disk_bytes_max: u64) -> Arc<Self> {
         let spool = Arc::new(Self {
             state: Mutex::default(),
@@ -95,7 +98,7 @@ impl Spool {
         spool
     }
 
-    /// Adds bytes, or counts them only when they do not fit. Never waits for a disk or for a reader.
+    /// Adds bytes, or only counts them if they do not fit. Never waits for a disk or a reader.
     pub fn offer(&self, bytes: Bytes) {
         let mut state = self.state.lock();
         state.standing.offered = state.standing.offered.saturating_add(bytes.len() as u64);
@@ -114,7 +117,7 @@ impl Spool {
         }
     }
 
-    /// Nothing more will be offered.
+    /// Notes that no more bytes will be offered.
     pub fn end(&self) {
         self.state.lock().ended = true;
         self.changed.notify_one();
@@ -126,17 +129,18 @@ impl Spool {
         self.state.lock().ended
     }
 
-    /// How far it has come.
+    /// The progress so far.
     pub fn standing(&self) -> SpoolStatus {
         let state = self.state.lock();
         SpoolStatus { stuck: state.stuck.clone(), ..state.standing.clone() }
     }
 
-    /// The next bytes; nothing after the last, or after the last that fitted. For one reader, which may give up waiting.
+    /// Waits for the next bytes; `None` after the last ones, or after the last ones that fitted. For one
+    /// reader; the wait can be cancelled.
     pub async fn take(&self) -> io::Result<Option<Bytes>> {
         loop {
             let changed = self.changed.notified();
-            // Not in the head of the match, whose locks last to its end.
+            // Not in the head of the match, where the lock would be held until its end.
             let next = self.state.lock().next();
             match next {
                 SpoolRead::File(file, offset, count) => return self.read(&file, offset, count).map(Some),
@@ -164,7 +168,7 @@ impl Spool {
         Ok(Bytes::from(bytes))
     }
 
-    /// Moves what is in memory into files whenever it is a quarter full, until the end.
+    /// Moves the memory to files whenever it is full enough, until the end.
     fn spill(&self) {
         let mut state = self.state.lock();
         loop {
@@ -206,7 +210,7 @@ fn write(file: &Mutex<File>, offset: u64, pieces: &VecDeque<Bytes>) -> io::Resul
     Ok(())
 }
 
-/// What is to be taken.
+/// The next step of a reader.
 enum SpoolRead {
     File(Arc<Mutex<File>>, u64, u64),
     Memory(Bytes),
@@ -233,7 +237,7 @@ impl SpoolState {
         if self.ended || self.standing.refused > 0 { SpoolRead::End } else { SpoolRead::Wait }
     }
 
-    /// Removes files that were read to their end. The newest stays while the thread may write to it.
+    /// Removes files that were read completely. The newest one stays while the thread may write to it.
     fn drop_read(&mut self) {
         while let Some(piece) = self.files.front()
             && piece.read == piece.written
@@ -243,12 +247,12 @@ impl SpoolState {
         }
     }
 
-    /// What the files hold, with what was read of them.
+    /// The bytes in the files, including what was read of them.
     fn file_bytes(&self) -> u64 {
         self.files.iter().map(|piece| piece.written).sum()
     }
 
-    /// The file that takes more, and where.
+    /// The file to which more is written, and the offset.
     fn file_for_more(&self) -> io::Result<(Arc<Mutex<File>>, u64)> {
         match self.files.back() {
             Some(piece) if piece.written < FILE_BYTES_MAX => Ok((Arc::clone(&piece.file), piece.written)),
@@ -256,6 +260,7 @@ impl SpoolState {
         }
     }
 
+    /// Notes bytes that were moved to `file`.
     fn moved(&mut self, file: Arc<Mutex<File>>, bytes: u64) {
         self.standing.spilled = self.standing.spilled.saturating_add(bytes);
         match self.files.back_mut() {
@@ -267,7 +272,8 @@ impl SpoolState {
         self.drop_read();
     }
 
-    /// The disk did not take it: it stays in memory, before what came meanwhile, though that may be too much by as much.
+    /// Takes back bytes that the disk refused: they stay in memory, before those that arrived meanwhile, even
+    /// if that exceeds the limit.
     fn put_back(&mut self, mut pieces: VecDeque<Bytes>, bytes: usize, error: &io::Error) {
         pieces.append(&mut self.memory);
         self.memory = pieces;

@@ -7,16 +7,23 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use access::{Admission, Denial, Proof, Registry, Secret, SecretKind, Share, Tokens};
+use access::audit::Audited;
+use access::{Admission, Denial, Proof, Registry, Roles, Secret, SecretKind, Share, Tokens};
+use compact_str::CompactString;
 use parking_lot::RwLock;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
 use event_log::clock;
 
+mod audit;
 mod store;
 
+use audit::AuditLog;
+pub(crate) use audit::AuditPage;
+pub use audit::{AUDIT_PART_BYTES_MAX, AUDIT_PARTS_MAX, AuditReport, verify};
 use store::ShareStore;
+pub(crate) use store::private;
 pub use store::{StoreError, TokenStore, random};
 
 /// The time between two checks whether the file of tokens has changed.
@@ -33,6 +40,8 @@ pub struct AccessConfig {
     pub folder: PathBuf,
     /// Tokens that are in no file, for the hub's own clients such as the demo.
     pub own: Tokens,
+    /// What roles hide, which tokens and links name.
+    pub roles: Roles,
     /// Addresses of proxies in front of the hub. Their forwarding headers are believed, and they may connect
     /// without TLS.
     pub proxies: Vec<IpAddr>,
@@ -57,6 +66,7 @@ struct Guarded {
     shares: ShareStore,
     /// Proxies that were named in the settings.
     proxies: Vec<IpAddr>,
+    audit: AuditLog,
     /// Rises with every change of who is known, so that admissions are checked again.
     changes: watch::Sender<u64>,
 }
@@ -67,7 +77,7 @@ impl Gate {
         let Some(config) = config else { return Ok(Self::default()) };
         let tokens = TokenStore::in_folder(&config.folder);
         let shares = ShareStore::in_folder(&config.folder);
-        let mut registry = Registry::with_own(config.own.clone());
+        let mut registry = Registry::new(config.own.clone(), config.roles.clone());
         registry.set_tokens(tokens.load()?);
         registry.set_shares(shares.load(clock::now_ms())?);
         if registry.tokens().all().next().is_none() {
@@ -75,15 +85,35 @@ impl Gate {
                 "access control is on, and there is no token yet: `fanlight token create --name NAME --grant view:*` makes one"
             );
         }
+        warn_of_unknown_roles(&registry);
+        let audit = AuditLog::open(&config.folder, registry.tokens())?;
         let (changes, _) = watch::channel(0);
         let registry = RwLock::new(registry);
         let proxies = config.proxies.clone();
-        Ok(Self { guarded: Some(Guarded { registry, tokens, shares, proxies, changes }) })
+        Ok(Self { guarded: Some(Guarded { registry, tokens, shares, proxies, audit, changes }) })
     }
 
     /// Whether access control is on.
     pub(crate) fn is_on(&self) -> bool {
         self.guarded.is_some()
+    }
+
+    /// Writes what somebody did into the audit log, where there is one. Waits for the disk.
+    pub(crate) fn audit(&self, what: Audited) {
+        if let Some(guarded) = &self.guarded {
+            guarded.audit.write(what);
+        }
+    }
+
+    /// Up to `limit` entries of the audit log with numbers below `before`, the newest first; nothing where there is none. Waits for the
+    /// disk.
+    pub(crate) fn audit_page(&self, before: u64, limit: usize) -> Result<Option<AuditPage>, StoreError> {
+        self.guarded.as_ref().map(|guarded| guarded.audit.page(before, limit)).transpose()
+    }
+
+    /// Whether there is a role of that name.
+    pub(crate) fn has_role(&self, name: &str) -> bool {
+        self.guarded.as_ref().is_some_and(|guarded| guarded.registry.read().roles().find(name).is_some())
     }
 
     /// Whether `address` is that of a proxy named in the settings.
@@ -143,13 +173,15 @@ impl Gate {
         Ok((session, admission))
     }
 
-    /// Ends a session. Streams and sockets that it has open end too.
-    pub(crate) fn log_out(&self, session: &Secret) {
-        if let Some(guarded) = &self.guarded
-            && guarded.registry.write().log_out(session)
-        {
-            guarded.changed();
+    /// Ends a session, and says whose it was. Streams and sockets that it has open end too.
+    pub(crate) fn log_out(&self, session: &Secret) -> Option<CompactString> {
+        let guarded = self.guarded.as_ref()?;
+        let who = self.by_session(session).map_or(CompactString::default(), |it| it.principal.name().into());
+        if !guarded.registry.write().log_out(session) {
+            return None;
         }
+        guarded.changed();
+        Some(who)
     }
 
     /// Makes a link and stores it; returns its secret, which cannot be read again. Waits for the disk.
@@ -172,7 +204,7 @@ impl Gate {
         if share.views_left.is_some()
             && let Err(error) = guarded.shares.save(registry.shares())
         {
-            tracing::error!(%error, "a link was not followed, since that cannot be counted");
+            tracing::error!(%error, "a share link was refused: its use could not be counted");
             registry.log_out(&session);
             return Err(Denial::Unknown);
         }
@@ -212,7 +244,11 @@ impl Gate {
             known = mark;
             match guarded.tokens.load() {
                 Ok(tokens) => {
-                    guarded.registry.write().set_tokens(tokens);
+                    let mut registry = guarded.registry.write();
+                    guarded.audit.tokens_between(registry.tokens(), &tokens);
+                    registry.set_tokens(tokens);
+                    warn_of_unknown_roles(&registry);
+                    drop(registry);
                     guarded.changed();
                     changed();
                 }
@@ -220,6 +256,15 @@ impl Gate {
                 // held before holds.
                 Err(error) => tracing::error!(%error, "the tokens stay as they were"),
             }
+        }
+    }
+}
+
+/// Says which tokens let nobody in, since their roles are none of this hub's.
+fn warn_of_unknown_roles(registry: &Registry) {
+    for record in registry.tokens().all() {
+        if let Some(role) = record.role.as_deref().filter(|role| registry.roles().find(role).is_none()) {
+            tracing::warn!(token = %record.name, role, "a token has a role that is not set, and lets nobody in");
         }
     }
 }

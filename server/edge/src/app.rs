@@ -23,8 +23,8 @@ use crate::http::access::{self, Peer};
 use crate::http::patience::Patient;
 use crate::http::problem::Problem;
 use crate::http::{
-    commands, compat, conversations, events, export, figures, guard, health, import, ingest, native, page,
-    results, schema, search, stream, traces as spans, upstreams,
+    audit, commands, compat, conversations, events, export, figures, guard, health, import, ingest, native,
+    page, results, schema, search, stream, traces as spans, upstreams,
 };
 use crate::state::Shared;
 use crate::ws;
@@ -95,6 +95,7 @@ pub(crate) async fn run(
     blocking(|| {
         proxy::close(&shared);
         shared.traces.flush(&shared.fanout);
+        shared.hub.release_all_withheld();
         shared.hub.tell_rows();
         shared.hub.heal();
         shared.hub.log().close()
@@ -210,6 +211,7 @@ fn compressed() -> Router<Arc<Shared>> {
         .route("/v1/upstreams", get(upstreams::upstreams))
         .route("/v1/conversations", get(conversations::list))
         .route("/v1/access", get(access::whoami))
+        .route("/v1/audit", get(audit::audit))
         .route("/v1/shares", get(access::shares).post(access::share))
         .route("/v1/conversations/{conversation}", get(conversations::one))
         .route(

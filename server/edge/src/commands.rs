@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use access::audit::{Audited, Deed};
 use agents::{Agents, Answer, ConsentAnswer, Refusal, RunAddress, Spoken, Started, Turn, is_of_runner};
 use compact_str::CompactString;
 use event_log::blocking;
@@ -21,14 +22,47 @@ mod remembered;
 
 pub(crate) use remembered::Remembered;
 
-/// Carries out a command in `conversation`, or returns the answer to it if it was carried out before.
-/// Commands in the same conversation wait for each other. A refusal has a code and a text for the person.
+/// Carries out what `who` commanded in `conversation`, or returns the answer to it if it was carried out before, and notes it in
+/// the audit log. Commands in the same conversation wait for each other. A refusal has a code and a text for the person. The
+/// caller has checked the rights.
 pub(crate) async fn carry_out(
+    shared: &Arc<Shared>,
+    who: &str,
+    conversation: &ConversationId,
+    command: Command,
+) -> Result<Done, Refusal> {
+    let told = Audited::new(Deed::Command, who).about(conversation.as_str()).with(words(&command.deed));
+    let came = done_once(shared, conversation, command).await;
+    blocking(|| {
+        shared.gate.audit(match &came {
+            Ok(_) => told,
+            Err(refusal) => told.failed(refusal.code.as_str()),
+        });
+    });
+    came
+}
+
+/// What was commanded, in a few words, without what was said.
+fn words(deed: &CommandAction) -> String {
+    let of = |word: &str, id: Option<&str>| id.map_or_else(|| word.to_owned(), |id| format!("{word} {id}"));
+    match deed {
+        CommandAction::Say { agent, .. } => of("say", Some(agent)),
+        CommandAction::Stop { run } => of("stop", run.as_ref().map(RunId::as_str)),
+        CommandAction::Approve { tool, arguments: Some(_), .. } => {
+            format!("approve {} with other arguments", tool.as_str())
+        }
+        CommandAction::Approve { tool, .. } => of("approve", Some(tool.as_str())),
+        CommandAction::Reject { tool, .. } => of("reject", Some(tool.as_str())),
+        CommandAction::Retry { run } => of("retry", run.as_ref().map(RunId::as_str)),
+        CommandAction::Fork { into, .. } => of("fork", into.as_ref().map(ConversationId::as_str)),
+    }
+}
+
+async fn done_once(
     shared: &Arc<Shared>,
     conversation: &ConversationId,
     command: Command,
 ) -> Result<Done, Refusal> {
-    granted(conversation, &command.deed)?;
     let Command { id, deed } = command;
     if id.len() > ID_BYTES_MAX {
         let why = format!("the id of the command has {} bytes, the limit is {ID_BYTES_MAX}", id.len());
@@ -71,13 +105,6 @@ fn done(id: CompactString, started: Started) -> Done {
     Done { id, conversation, run: Some(run), after }
 }
 
-/// Whether the command is allowed. The doors have checked the rights of the caller already, so nothing is
-/// refused here.
-#[expect(clippy::unnecessary_wraps, reason = "tokens will refuse")]
-fn granted(_conversation: &ConversationId, _deed: &CommandAction) -> Result<(), Refusal> {
-    Ok(())
-}
-
 /// Carries out every command except a fork.
 fn act(
     agents: &Arc<Agents>,
@@ -110,7 +137,7 @@ fn act(
             agents.resume(place)?
         }
         CommandAction::Fork { .. } => {
-            return Err(Refusal::new(ErrorCode::Internal, "a fork is made elsewhere"));
+            return Err(Refusal::new(ErrorCode::Internal, "a fork reached the handler of other commands"));
         }
     })
 }
@@ -131,7 +158,7 @@ fn say(
     text: &str,
 ) -> Result<Started, Refusal> {
     if text.trim().is_empty() {
-        return Err(Refusal::new(ErrorCode::BadRequest, "a message says something"));
+        return Err(Refusal::new(ErrorCode::BadRequest, "`text` is empty: a message needs text"));
     }
     let messages = vec![Spoken::user(text)];
     let turn = Turn::new(agent, id.clone(), messages);

@@ -10,12 +10,14 @@ use agents::{AgentConfig, ToolServer};
 use compact_str::CompactString;
 use dialects::custom::UserDialect;
 use encode::EncoderSpec;
+use event_log::PostgresUrl;
 use hub::Prices;
 use model::limits;
 use upstream::Upstream;
 
 use crate::access::AccessConfig;
 use crate::door::Door;
+use crate::redaction::Redaction;
 use crate::retention::Retain;
 use crate::sink::Sink;
 use crate::tls::TlsFiles;
@@ -27,6 +29,8 @@ pub struct Config {
     pub log: LogChoice,
     /// Access control; `None` lets everybody on this machine do everything.
     pub access: Option<AccessConfig>,
+    /// What is redacted before it is stored and shown; nothing where everything stays as it comes.
+    pub redaction: Option<Redaction>,
     /// The certificate for TLS; `None` for plain connections.
     pub tls: Option<TlsFiles>,
     /// Host names, besides those of loopback, under which the hub may be called, for example by a proxy in
@@ -108,6 +112,11 @@ pub enum LogChoice {
         /// Most bytes of the file; beyond them the log fails as on a full disk.
         max_bytes: Option<u64>,
     },
+    /// In PostgreSQL, in tables of its own.
+    Postgres {
+        /// The database.
+        url: Box<PostgresUrl>,
+    },
 }
 
 impl Default for Config {
@@ -115,6 +124,7 @@ impl Default for Config {
         Self {
             log: LogChoice::Memory,
             access: None,
+            redaction: Some(Redaction::default()),
             tls: None,
             hosts: Vec::new(),
             dialects: Vec::new(),

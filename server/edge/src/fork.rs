@@ -102,7 +102,10 @@ async fn read(shared: &Shared, from: &Arc<Conversation>, at: Seq) -> Result<Vec<
         let page = shared.hub.read(from, after, EVENTS_AT_ONCE).await;
         let page = page.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
         if page.envelopes.is_empty() {
-            return Err(Refusal::new(ErrorCode::Gone, "the log has less than was said"));
+            return Err(Refusal::new(
+                ErrorCode::Gone,
+                "the log no longer has all events before the place to fork from",
+            ));
         }
         let page = page.envelopes.iter().take_while(|envelope| envelope.seq <= at);
         envelopes.extend(page.map(|envelope| shared.hub.made_whole(from, envelope).into_owned()));

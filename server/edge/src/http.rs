@@ -2,6 +2,7 @@
 //! page, schemas, and the doors in `compat`.
 
 pub(crate) mod access;
+pub(crate) mod audit;
 pub(crate) mod body;
 pub(crate) mod commands;
 pub(crate) mod compat;

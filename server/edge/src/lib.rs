@@ -30,6 +30,7 @@ mod http;
 mod metrics;
 mod proxy;
 mod rank;
+pub mod redaction;
 mod retention;
 mod shelf;
 #[cfg(test)]
@@ -45,8 +46,10 @@ mod ws;
 pub use access::AccessConfig;
 pub use config::{Config, LogChoice};
 pub use door::{DEFAULT_DOOR, DOORS, DOORS_OF_ONE, Door, HangUp};
+pub use redaction::Redaction;
 pub use retention::Retain;
 pub use sink::{FileTarget, Flush, Sink, Target};
+pub use state::{LogNotOpened, open_log};
 pub use tls::TlsFiles;
 
 /// Why the hub did not serve, or not to a good end.
@@ -67,6 +70,9 @@ pub enum ServeError {
     /// The certificate cannot be read; nothing was served.
     #[error(transparent)]
     Tls(tls::TlsError),
+    /// What comes in could not be redacted; nothing was served.
+    #[error(transparent)]
+    Redaction(redaction::RedactionError),
     /// The log cannot be opened; nothing was served.
     #[error(transparent)]
     Log(Box<dyn std::error::Error + Send + Sync>),
@@ -87,8 +93,10 @@ impl Ready {
         // Checked before the log, so that a refusal here does not open one.
         let gate = access::Gate::new(config.access.as_ref()).map_err(ServeError::Access)?;
         let tls = config.tls.clone().map(tls::Tls::new).transpose().map_err(ServeError::Tls)?;
-        let shared = state::Shared::new(config, gate, tls);
-        shared.map(Self).map_err(|error| ServeError::Log(Box::new(error)))
+        let redaction = config.redaction.as_ref().map(|redaction| redaction.redactor(&config.log));
+        let redactor = redaction.transpose().map_err(ServeError::Redaction)?;
+        let shared = state::Shared::new(config, gate, tls, redactor);
+        shared.map(Self).map_err(ServeError::Log)
     }
 
     /// Serves on `listener` until `shutdown` is ready, then drains (invariant I13), closes the log and

@@ -24,6 +24,7 @@ pub(crate) fn text(shared: &Shared, measured: Option<&Measured>) -> String {
     viewing(&mut page, shared);
     keeping(&mut page, shared);
     proxying(&mut page, shared);
+    redacting(&mut page, shared);
     running(&mut page, shared);
     if let Some(measured) = measured {
         measured::put(&mut page, measured);
@@ -58,6 +59,14 @@ fn publishing(page: &mut Page) {
         "Publications that were refused for the moment since memory is short.",
         it.crowded.get(),
     );
+}
+
+fn redacting(page: &mut Page, shared: &Shared) {
+    let Some(redactor) = shared.hub.redactor() else { return };
+    page.head("fanlight_redactions_total", "Secrets that were marked instead of stored, by rule.", "counter");
+    for (rule, count) in redactor.counts() {
+        page.line("fanlight_redactions_total", &format!("{{rule=\"{rule}\"}}"), count);
+    }
 }
 
 /// What viewers get, and what is in memory.

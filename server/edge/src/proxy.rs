@@ -14,7 +14,7 @@
 //!
 //! Reading order: `target`, `headers` and `browser` (what may pass), `call` and `copied` (passing on),
 //! `calls` (what all calls share), `tape` and `record` (the recording), `order` and `quiet` (when recorders
-//! run), `secrets` (removal of keys), `inflate`, `socket` (WebSockets).
+//! run), `secrets` (removal of keys), `inflate`, `socket` (`WebSockets`).
 
 mod browser;
 mod call;

@@ -36,12 +36,12 @@ pub(crate) async fn run(hub: &Arc<Hub>, fanout: &Fanout, retain: Retain, every: 
         match round(hub, rule).await {
             // There may be more to remove.
             Ok(gone) if gone > 0 => {
-                tracing::info!(gone, "conversations were dropped by the rule of what stays");
+                tracing::info!(gone, "conversations were deleted by retention");
                 fanout.fleet.renew();
                 continue;
             }
             Ok(_none) => {}
-            Err(error) => tracing::warn!(%error, "the rule of what stays cannot be kept"),
+            Err(error) => tracing::warn!(%error, "retention failed"),
         }
         tokio::time::sleep(every).await;
     }

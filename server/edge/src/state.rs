@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use event_log::{EventLog, Health, MemoryLog, OpenError, Options, SqliteLog};
+use event_log::{EventLog, Health, MemoryLog, Options, PostgresLog, PostgresOptions, SqliteLog};
 use parking_lot::Mutex;
+use redact::Redactor;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -37,7 +38,7 @@ pub(crate) struct Shared {
     pub(crate) hub: Arc<Hub>,
     /// The viewers of the conversations.
     pub(crate) fanout: Arc<Fanout>,
-    /// The open WebSockets.
+    /// The open `WebSockets`.
     pub(crate) sockets: Sockets,
     /// Cancelled when the hub begins to drain.
     pub(crate) drain: CancellationToken,
@@ -67,16 +68,16 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Opens the log that the settings name and makes a hub over it. Starts no tasks except those of the log.
-    pub(crate) fn new(config: Config, gate: Gate, tls: Option<Tls>) -> Result<Arc<Self>, OpenError> {
-        let log: Arc<dyn EventLog> = match &config.log {
-            LogChoice::Memory => Arc::new(MemoryLog::default()),
-            LogChoice::Sqlite { path, max_bytes } => {
-                Arc::new(SqliteLog::open(path, &Options { max_bytes: *max_bytes, ..Options::default() })?)
-            }
-        };
+    pub(crate) fn new(
+        config: Config,
+        gate: Gate,
+        tls: Option<Tls>,
+        redactor: Option<Arc<Redactor>>,
+    ) -> Result<Arc<Self>, LogNotOpened> {
+        let log = open_log(&config.log)?;
         let patience = Patience::of(config.stalled_after, config.interrupted_after);
         let hub = Hub::new(log).with_patience(patience).with_prices(config.prices.clone());
-        let hub = Arc::new(hub.with_memory_target(config.memory_target));
+        let hub = Arc::new(hub.with_memory_target(config.memory_target).with_redactor(redactor));
         let tasks = TaskTracker::new();
         let fanout = Arc::new(Fanout::new(Arc::clone(&hub), tasks.clone(), config.heartbeat));
         let drain = CancellationToken::new();
@@ -148,7 +149,23 @@ impl Shared {
     }
 }
 
-/// The open WebSockets, so that one timer serves them all.
+/// Why a log was not opened.
+pub type LogNotOpened = Box<dyn std::error::Error + Send + Sync>;
+
+/// Opens the log that was chosen. Waits for its disk or database, and keeps every other hub out as long as it is open.
+pub fn open_log(choice: &LogChoice) -> Result<Arc<dyn EventLog>, LogNotOpened> {
+    Ok(match choice {
+        LogChoice::Memory => Arc::new(MemoryLog::default()),
+        LogChoice::Sqlite { path, max_bytes } => {
+            Arc::new(SqliteLog::open(path, &Options { max_bytes: *max_bytes, ..Options::default() })?)
+        }
+        LogChoice::Postgres { url } => {
+            Arc::new(event_log::blocking(|| PostgresLog::open(url, &PostgresOptions::default()))?)
+        }
+    })
+}
+
+/// The open `WebSockets`, so that one timer serves them all.
 #[derive(Debug)]
 pub(crate) struct Sockets {
     /// The moment from which times in outboxes are counted.

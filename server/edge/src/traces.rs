@@ -64,6 +64,7 @@ fn publish(fanout: &Fanout, told: Vec<ConversationEvents>, level: Durability) ->
     for ConversationEvents { conversation, envelopes } in told {
         let publication = Publication { level, ..Publication::of(envelopes) };
         match fanout.publish(&conversation, publication) {
+            Ok(appended) if appended.withheld.is_some() => ticket = fanout.release(&conversation),
             Ok(appended) => ticket = appended.ticket,
             Err(error) => tracing::warn!(%conversation, %error, "what spans tell was not taken"),
         }

@@ -68,7 +68,7 @@ impl Task {
 
 /// The kinds of requests that may be open in bounded numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Guest {
+pub(crate) enum OpenKind {
     /// A request that waits for its turn, or whose answer is being made.
     Request,
     /// An answer or an import in a file, while its bytes are on their way.
@@ -165,11 +165,11 @@ impl Work {
     }
 
     /// Takes a place for one more open request; `None` if all are taken.
-    pub(crate) fn open(&self, guest: Guest) -> Option<Open> {
+    pub(crate) fn open(&self, guest: OpenKind) -> Option<Open> {
         let places = match guest {
-            Guest::Request => &self.requests,
-            Guest::Transfer => &self.transfers,
-            Guest::Stream => &self.streams,
+            OpenKind::Request => &self.requests,
+            OpenKind::Transfer => &self.transfers,
+            OpenKind::Stream => &self.streams,
         };
         Arc::clone(places).try_acquire_owned().ok().map(Open)
     }

@@ -1,4 +1,4 @@
-//! WebSockets: the upgrade, and one task for each socket. After the upgrade the hub owns the TCP stream,
+//! `WebSockets`: the upgrade, and one task for each socket. After the upgrade the hub owns the TCP stream,
 //! because pumps write encoded frames to it directly.
 //!
 //! Reading order: `connection` (the task of a socket), `inlet` (reading), `session` (what each frame does),

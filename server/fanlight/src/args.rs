@@ -1,5 +1,5 @@
-//! What was typed or set in the environment, and nothing more: no defaults that depend on anything else, no checks
-//! that need a file or a socket, but for the files that describe dialects.
+//! The arguments and environment variables, as given. This module fills in no defaults that depend on
+//! anything else, and makes no checks that need a file or a socket, except for files that describe dialects.
 
 use clap::{Parser, Subcommand};
 
@@ -11,15 +11,19 @@ mod dialect;
 mod doctor;
 mod doors;
 mod layers;
+mod moving;
 mod price;
+mod redact;
 mod serve;
 mod sinks;
 mod upstreams;
 
-pub(crate) use self::access::{TokenArgs, TokenCommand};
+pub(crate) use self::access::{AccessSettings, AuditArgs, AuditCommand, TokenArgs, TokenCommand};
 pub(crate) use self::client::{ExportArgs, ImportArgs, ReplayArgs, ReplaySpeed, TailArgs, TeeArgs};
+pub(crate) use self::redact::{EraseArgs, ScanArgs, StoredArgs};
 pub(crate) use dialect::{StreamDialect, described};
 pub(crate) use doctor::DoctorArgs;
+pub(crate) use moving::MoveArgs;
 pub(crate) use serve::{ServeArgs, ServeSettings, TraceFormat};
 pub(crate) use sinks::SinkSettings;
 
@@ -49,6 +53,8 @@ pub(crate) enum CliCommand {
     Import(ImportArgs),
     /// Say what is wrong when nothing shows, and how to mend it
     Doctor(DoctorArgs),
+    /// Copy all conversations from one log to another, while no hub uses either
+    Move(MoveArgs),
     /// Fold a stream from stdin into what a viewer would see, as JSON. Needs no hub
     Fold(FoldArgs),
     /// Start a program that dies with the process of that number
@@ -56,6 +62,12 @@ pub(crate) enum CliCommand {
     Alongside(AlongsideArgs),
     /// Make, list and revoke the tokens of a hub with access control
     Token(TokenArgs),
+    /// Check the log of who did what at a hub with access control
+    Audit(AuditArgs),
+    /// Find secrets in what a hub has stored. The hub must be stopped
+    Scan(ScanArgs),
+    /// Remove one value or one conversation from what a hub has stored, and show that it is gone. The hub must be stopped
+    Erase(EraseArgs),
     /// Turn a stream from stdin into one of another dialect, as it comes. Needs no hub
     Convert(ConvertArgs),
 }
@@ -98,7 +110,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) conversation: model::ConversationId,
 }
 
-/// A dialect that can be encoded.
+/// Parses the name of a dialect that can be written.
 fn encoded_dialect(name: &str) -> Result<String, String> {
     if encode::encoding(name).is_some() {
         return Ok(name.to_owned());

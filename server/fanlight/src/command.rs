@@ -1,4 +1,4 @@
-//! The commands, one module each, and what they have in common: how they end.
+//! The commands, one module each, and what they share: how they fail.
 
 use std::process::ExitCode;
 
@@ -7,17 +7,20 @@ use client::{CourierError, PublishError};
 use crate::args::{Args, CliCommand};
 
 mod alongside;
+mod audit;
 mod convert;
 mod doctor;
 mod export;
 mod fold;
 mod import;
 mod input;
+mod moving;
 mod native;
 mod output;
 mod replay;
 mod runtime;
 mod serve;
+mod stored;
 mod tail;
 mod tee;
 mod terminal;
@@ -25,10 +28,10 @@ mod token;
 
 use output::ResultOutput;
 
-/// How a command fails. Printed on stderr: what and where, then how to mend it.
+/// Why a command failed. It is printed on stderr: what happened and where, then how to mend it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CommandError {
-    /// It was asked for something that cannot be.
+    /// The request is invalid.
     #[error("{what}\n  {mend}")]
     Usage {
         /// What is wrong, and where.
@@ -36,7 +39,7 @@ pub(crate) enum CommandError {
         /// How to mend it.
         mend: String,
     },
-    /// It could not do what it was asked for.
+    /// The command failed.
     #[error("{what}\n  {mend}")]
     Failed {
         /// What went wrong, and where.
@@ -44,7 +47,7 @@ pub(crate) enum CommandError {
         /// How to mend it.
         mend: String,
     },
-    /// Whoever read stdout has gone: no failure, there is just nothing left to do.
+    /// The reader of stdout has gone. This is not a failure: nothing is left to do.
     #[error("nobody reads the output any more")]
     NobodyReads,
 }
@@ -55,7 +58,7 @@ impl CommandError {
         Self::Failed { what: what.into(), mend: mend.into() }
     }
 
-    /// What a client says when it could not publish.
+    /// The failure of a client that could not publish.
     pub(crate) fn publishing(error: &PublishError) -> Self {
         let mend = match error {
             PublishError::Unreachable { .. } => {
@@ -67,7 +70,7 @@ impl CommandError {
         Self::new(error.to_string(), mend)
     }
 
-    /// What a courier says when it cannot go on.
+    /// The failure of a courier that cannot continue.
     pub(crate) fn carrying(error: &CourierError) -> Self {
         let mend = match error {
             CourierError::Unreachable { .. } => {
@@ -80,6 +83,7 @@ impl CommandError {
         Self::new(error.to_string(), mend)
     }
 
+    /// The exit code of the process.
     fn exit_code(&self) -> ExitCode {
         match self {
             Self::NobodyReads => ExitCode::SUCCESS,
@@ -89,7 +93,7 @@ impl CommandError {
     }
 }
 
-/// Runs the command that was asked for.
+/// Runs the given command.
 pub(crate) fn run(args: Args) -> ExitCode {
     let output = ResultOutput::stdout();
     let done = match args.command {
@@ -100,7 +104,11 @@ pub(crate) fn run(args: Args) -> ExitCode {
         CliCommand::Export(args) => export::run(&args, output),
         CliCommand::Import(args) => import::run(&args, output),
         CliCommand::Doctor(args) => doctor::run(&args, output),
+        CliCommand::Move(args) => moving::run(&args, output),
         CliCommand::Token(args) => token::run(args, output),
+        CliCommand::Audit(args) => audit::run(&args, output),
+        CliCommand::Scan(args) => stored::scan(&args, output),
+        CliCommand::Erase(args) => stored::erase(&args, output),
         CliCommand::Convert(args) => convert::run(&args, std::io::stdin().lock(), output),
         CliCommand::Alongside(args) => alongside::run(&args),
         CliCommand::Fold(args) => fold::run(&args, std::io::stdin().lock(), output),

@@ -1,7 +1,10 @@
-//! The demo: made-up agents that publish through the public doors of a hub, in the dialects that real ones speak, so
-//! that there is something to watch. What they say stands in `demo/scripts`; here is only who begins when.
+//! The demo: scripted agents that publish through the hub's public endpoints, in the dialects of real ones,
+//! so that there is something to watch.
 //!
-//! The hub does not know them: they are clients like all others, on a socket of their own.
+//! The hub does not know them: they are clients like all others, with sockets of their own.
+//!
+//! What they say is in `demo/scripts`. `script` parses that, `stage` publishes it, `anthropic`, `openai_chat`
+//! and `native` write the streams, and `pacing` has the pace.
 
 use std::time::Duration;
 
@@ -19,7 +22,7 @@ mod stage;
 use script::DemoScript;
 use stage::DemoPublisher;
 
-/// The plays, the ones with the shortest way to something worth seeing first.
+/// The scripts; those that show something soonest are first.
 const SCRIPTS: [(&str, &str); 5] = [
     ("revenue", include_str!("demo/scripts/revenue.txt")),
     ("checkout", include_str!("demo/scripts/checkout.txt")),
@@ -28,11 +31,11 @@ const SCRIPTS: [(&str, &str); 5] = [
     ("import", include_str!("demo/scripts/import.txt")),
 ];
 
-/// Between the beginnings of two plays, so that they do not run in step.
+/// The time between the beginnings of two scripts, so that they do not run in step.
 const STAGGER: Duration = Duration::from_millis(1_700);
 
-/// Plays everything to the hub at `address`; ends after some hours, when every play has had all its conversations. May
-/// be dropped at any point.
+/// Publishes all scripts to the hub at `address`. It ends after some hours, when every script has had all its
+/// conversations. Can be cancelled at any point.
 pub(crate) async fn run(address: HubAddress) {
     let mut playing = JoinSet::new();
     for (number, (name, text)) in (0_u32..).zip(SCRIPTS) {

@@ -1,4 +1,4 @@
-//! Where the hub's trace goes: stderr, as lines for a person or as JSON.
+//! The output of the hub's trace: stderr, as lines for people or as JSON.
 
 use std::io::IsTerminal as _;
 
@@ -8,17 +8,18 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// How the trace is written.
+/// The format of the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum TraceLayout {
-    /// One readable line for each record.
+    /// One readable line per record.
     #[default]
     Lines,
-    /// One JSON object for each record.
+    /// One JSON object per record.
     Json,
 }
 
-/// Targets whose records may be more detailed than [`OTHERS_MAX`]: the crates of the workspace, which never write a secret.
+/// The targets whose records may be more detailed than [`OTHERS_MAX`]: the crates of the workspace, which
+/// never write a secret.
 const OWN: [&str; 12] = [
     "access",
     "agents",
@@ -34,8 +35,8 @@ const OWN: [&str; 12] = [
     "upstream",
 ];
 
-/// The most detail that libraries may write, whatever the filter says. Below it some of them write headers and frames as they come, and
-/// so the tokens and keys in them.
+/// The most detailed level of libraries, whatever the filter says. Below it some of them write headers and
+/// frames, and so the tokens and keys in these.
 const OTHERS_MAX: Level = Level::INFO;
 
 /// Whether a record with this metadata may be written, whatever the filter says.
@@ -43,16 +44,16 @@ fn is_writable(metadata: &Metadata<'_>) -> bool {
     *metadata.level() <= OTHERS_MAX || is_own(metadata.target())
 }
 
-/// Whether a target is one of the workspace's crates.
+/// Whether a target is a crate of the workspace.
 fn is_own(target: &str) -> bool {
     let name = target.split("::").next().unwrap_or(target);
     OWN.contains(&name)
 }
 
-/// Starts the trace of this process. `filter` is in the form of `RUST_LOG`; what does not parse means `info`. Libraries
-/// are held at [`OTHERS_MAX`]. A second call changes nothing.
+/// Starts the trace of this process. `filter` has the form of `RUST_LOG`; if it cannot be parsed, the level
+/// is `info`. Libraries are limited to [`OTHERS_MAX`]. A second call has no effect.
 pub(crate) fn init(format: TraceLayout, filter: &str) {
-    // What a library says of each session with tools is for those who ask for it.
+    // What this library reports about each session with tools is shown only on request.
     let filter = format!("rmcp=warn,{filter}");
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_not_a_filter| EnvFilter::new("rmcp=warn,info"));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
@@ -62,7 +63,7 @@ pub(crate) fn init(format: TraceLayout, filter: &str) {
         TraceLayout::Lines => builder.finish().with(writable).try_init(),
         TraceLayout::Json => builder.json().finish().with(writable).try_init(),
     };
-    // Already started: a test binary or an embedding program has its own.
+    // A test binary or an embedding program may have started its own.
     drop(started);
 }
 

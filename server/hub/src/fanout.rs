@@ -18,8 +18,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
+use event_log::Ticket;
 use model::frame::{SubscriptionId, SubscriptionOptions};
-use model::{ConversationId, Epoch};
+use model::{ConversationId, Epoch, Mask};
 use parking_lot::Mutex;
 use tokio_util::task::TaskTracker;
 
@@ -129,15 +130,16 @@ impl Fanout {
         Self { hub, stages: DashMap::new(), tasks, coverage, ladder, fleet }
     }
 
-    /// Makes a subscription to the conversation `id`, which is made if there is none. The subscription gets
-    /// no frames before it is handed to its pump with [`Shard::hand_over`]. Fails if the conversation cannot
-    /// be read from the log, or if too many are in memory.
+    /// Makes a subscription to the conversation `id`, which is made if there is none, without what `mask` hides. The
+    /// subscription gets no frames before it is handed to its pump with [`Shard::hand_over`]. Fails if the conversation
+    /// cannot be read from the log, or if too many are in memory.
     pub fn enter(
         &self,
         id: &ConversationId,
         outbox: &Arc<Outbox>,
         sub: SubscriptionId,
         wish: &SubscriptionOptions,
+        mask: Option<&Arc<Mask>>,
     ) -> Result<Arc<Subscription>, OpenError> {
         let conversation = self.hub.enter(id)?;
         let (stage, shard) = match self.stages.entry(id.clone()) {
@@ -147,12 +149,12 @@ impl Fanout {
                     found.insert(Arc::new(Stage::new(conversation, self.coverage)));
                 }
                 let stage = Arc::clone(found.get());
-                let shard = stage.join(wish, &self.tasks);
+                let shard = stage.join(wish, mask, &self.tasks);
                 (stage, shard)
             }
             Entry::Vacant(place) => {
                 let stage = Arc::clone(&place.insert(Arc::new(Stage::new(conversation, self.coverage))));
-                let shard = stage.join(wish, &self.tasks);
+                let shard = stage.join(wish, mask, &self.tasks);
                 (stage, shard)
             }
         };
@@ -171,6 +173,13 @@ impl Fanout {
         let appended = self.hub.publish(id, publication)?;
         self.stir(id);
         Ok(appended)
+    }
+
+    /// Lets what the conversation `id` withholds go on at once, and shows it. The ticket is that of all that was appended to it.
+    pub fn release(&self, id: &ConversationId) -> Ticket {
+        let ticket = self.hub.release_withheld(id);
+        self.stir(id);
+        ticket
     }
 
     /// How many subscriptions to conversations there are, over all sockets.
@@ -213,7 +222,7 @@ impl Fanout {
 }
 
 /// A conversation that has viewers, and the groups of its viewers. Viewers of one group asked for the same
-/// lens and the same interval.
+/// lens and the same interval, and have the same role.
 #[derive(Debug)]
 pub struct Stage {
     /// The conversation that is viewed.
@@ -230,15 +239,21 @@ impl Stage {
     }
 
     /// Returns a group for one more viewer, and counts it there. Starts a group with its pump if no group has
-    /// these options or all of those are full.
-    fn join(self: &Arc<Self>, wish: &SubscriptionOptions, tasks: &TaskTracker) -> Arc<Shard> {
+    /// these options and this mask, or all of those are full.
+    fn join(
+        self: &Arc<Self>,
+        wish: &SubscriptionOptions,
+        mask: Option<&Arc<Mask>>,
+        tasks: &TaskTracker,
+    ) -> Arc<Shard> {
         let mut shards = self.shards.lock();
-        let has_room = |shard: &&Arc<Shard>| shard.wish == *wish && shard.viewers() < VIEWERS_PER_PUMP;
+        let is_like = |shard: &Shard| shard.wish == *wish && shard.sight.mask() == mask;
+        let has_room = |shard: &&Arc<Shard>| is_like(shard) && shard.viewers() < VIEWERS_PER_PUMP;
         let roomy = shards.iter().find(has_room).map(Arc::clone);
         let shard = if let Some(shard) = roomy {
             shard
         } else {
-            let sight = self.conversation.sights.of(&wish.lens);
+            let sight = self.conversation.sights.of(&wish.lens, mask);
             let shard = Arc::new(Shard::new(wish.clone(), sight));
             tasks.spawn(pump::run(Arc::clone(self), Arc::clone(&shard), self.coverage));
             shards.push(Arc::clone(&shard));

@@ -16,12 +16,14 @@ use model::frame::ConversationRow;
 use model::limits::{CONVERSATIONS_MAX, MEMORY_BYTES_TARGET};
 use model::{ConversationId, Epoch, Seq};
 use parking_lot::Mutex;
+use redact::Redactor;
 use tokio::sync::Notify;
 
 use crate::clock;
 use crate::tally::TALLY;
 
 mod conversation;
+mod copied;
 mod counted;
 mod ephemera;
 mod followers;
@@ -40,20 +42,22 @@ mod publication;
 mod publishers;
 mod ready;
 mod recent;
+mod redacted;
 mod row;
 mod seen;
 mod sight;
 pub(crate) mod slice;
 mod upkeep;
 
-pub use conversation::Conversation;
+pub use conversation::{Conversation, WITHHELD_MS};
+pub use copied::{Copied, CopyError, copy};
 pub use followers::Follower;
 pub use import::{History, ImportError};
 pub use list::Listed;
 pub use orphans::{Attendant, Orphans, Patience, Speaker};
 pub use presence::Presence;
 pub use prices::Prices;
-pub use publication::{AppendError, Appended, By, OpenError, Publication, PublishError};
+pub use publication::{AppendError, Appended, By, OpenError, Publication, PublishError, TicketToCome};
 pub use publishers::{Claim, Numbers};
 pub(crate) use ready::{Ready, VIEWERS_PER_PUMP};
 pub use seen::SeenRows;
@@ -104,6 +108,8 @@ pub struct Hub {
     recent: recent::Recent,
     /// The conversations whose number of viewers changed.
     presence: Presence,
+    /// Marks the secrets in what comes in; nothing where that is not wanted.
+    redactor: Option<Arc<Redactor>>,
 }
 
 impl Hub {
@@ -127,6 +133,7 @@ impl Hub {
             prices: Prices::default(),
             followers: followers::Followers::default(),
             recent: recent::Recent::default(),
+            redactor: None,
         }
     }
 
@@ -237,6 +244,8 @@ impl Hub {
         id: &ConversationId,
         mut publication: Publication,
     ) -> Result<Appended, PublishError> {
+        // Before any lock: a result may be large.
+        self.redact(&mut publication.events);
         // Before any lock is taken: hashing a large result takes long.
         let large = publication.events.iter_mut().filter_map(|it| {
             outsize::disown(&mut it.event);
@@ -247,12 +256,14 @@ impl Hub {
             let conversation = self.open(id)?;
             self.prices.put(&mut publication, &conversation);
             publication.room = self.room();
-            let appended = conversation.append(&mut publication, clock::now_ms(), self.log());
+            let appended =
+                conversation.append(&mut publication, clock::now_ms(), self.log(), self.redactor.as_deref());
             if appended == Err(AppendError::Retired) {
                 // It left memory after it was found: the next round finds or makes another.
                 continue;
             }
             count(&appended);
+            self.look_at_withheld(&conversation, &appended);
             self.grew(appended.as_ref().map_or(0, |appended| appended.bytes));
             self.release(&conversation);
             self.touch(&conversation);

@@ -27,8 +27,9 @@ pub use fanout::{
 #[cfg(any(test, feature = "testkit"))]
 pub use hub::halting;
 pub use hub::{
-    AppendError, Appended, Attendant, Bounds, By, Claim, Conversation, Cursor, Far, Follower, History, Hub,
-    ImportError, Listed, Numbers, OpenError, Orphans, Patience, Presence, Prices, Publication, PublishError,
-    SeenRows, Sight, Sights, Slice, Snapshot, Speaker,
+    AppendError, Appended, Attendant, Bounds, By, Claim, Conversation, Copied, CopyError, Cursor, Far,
+    Follower, History, Hub, ImportError, Listed, Numbers, OpenError, Orphans, Patience, Presence, Prices,
+    Publication, PublishError, SeenRows, Sight, Sights, Slice, Snapshot, Speaker, TicketToCome, WITHHELD_MS,
+    copy,
 };
 pub use tally::{Count, TALLY, Tally};

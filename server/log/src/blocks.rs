@@ -1,4 +1,4 @@
-//! Blocks of events, as every log that writes keeps them: cut, packed, pressed, and read back.
+//! Blocks of events, shared by all logs that write: cutting, packing, compressing, and reading back.
 
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;

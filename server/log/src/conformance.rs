@@ -1,8 +1,9 @@
-//! What every log must do, as one suite: whoever writes a log gives it a [`LogPlace`] and calls [`run`] and [`run_histories`].
+//! The rules that every log must keep, as one suite of tests. The author of a log gives it a [`LogPlace`] and
+//! calls [`run`] and [`run_histories`].
 //!
-//! A case gets a new place with an empty log in it. Cases that need a log which lasts (it lists, searches, loads, and has after a
-//! restart what it had before) are left out for one that does not. All that a log may do otherwise is said in the contract
-//! ([`crate::EventLog`]); what is not said there is the same for all.
+//! Each case gets a new place with an empty log. Cases for logs that keep everything (they list, search,
+//! load, and have after a restart what they had before) are left out for a log that does not. The contract
+//! ([`crate::EventLog`]) names everything in which logs may differ; all other behaviour is the same for all.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,32 +23,33 @@ mod removing;
 
 pub use histories::run_histories;
 
-/// Cases that run at the same time, each with a log of its own.
+/// How many cases run at the same time, each with a log of its own.
 const AT_ONCE: usize = 4;
 
-/// A place where one log is: a file, a schema of a database.
+/// The place of one log, such as a file or a schema of a database.
 pub trait LogPlace: Send {
-    /// Opens the log: an empty one the first time, the same one again after that. The one before was closed or dropped.
+    /// Opens the log: an empty one the first time, later the same one. The previous handle was closed or
+    /// dropped.
     fn open(&self) -> Box<dyn EventLog>;
 }
 
-/// What a log keeps.
+/// How much a log keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogKind {
-    /// The newest events, as long as the process lives.
+    /// The newest events, while the process lives.
     Passing,
-    /// Everything, over restarts too; it lists and searches.
+    /// Everything, also over restarts; it lists and searches.
     Lasting,
 }
 
-/// One rule, with the test of it.
+/// A rule, with its test.
 pub(crate) struct Case {
     name: &'static str,
     needs: LogKind,
     run: fn(&mut Trial<'_>),
 }
 
-/// Cases of one file: `kind: name, name;`.
+/// Declares the cases of a file: `kind: name, name;`.
 macro_rules! cases {
     ($($needs:ident: $($name:ident),+;)+) => {
         /// The cases of this file.
@@ -58,7 +60,7 @@ macro_rules! cases {
 }
 use cases;
 
-/// A log on trial.
+/// A log under test.
 pub(crate) struct Trial<'a> {
     place: &'a dyn LogPlace,
     log: Option<Box<dyn EventLog>>,
@@ -69,7 +71,7 @@ impl<'a> Trial<'a> {
         Self { place, log: Some(place.open()) }
     }
 
-    /// The log that is open now.
+    /// The open log.
     fn log(&self) -> &dyn EventLog {
         self.log.as_deref().expect("it is open between two restarts")
     }
@@ -80,15 +82,15 @@ impl<'a> Trial<'a> {
         self.crash();
     }
 
-    /// Drops the log as a process does that dies, and opens it again.
+    /// Drops the log, as a process does that dies, and opens it again.
     fn crash(&mut self) {
-        // The old one must let go of the place first.
+        // The old handle must release the place first.
         self.log = None;
         self.log = Some(self.place.open());
     }
 }
 
-/// The cases of all files, one after the other.
+/// The cases of all files.
 fn all() -> impl Iterator<Item = &'static Case> {
     [
         appending::CASES,
@@ -104,10 +106,10 @@ fn all() -> impl Iterator<Item = &'static Case> {
     .flatten()
 }
 
-/// Runs all cases that fit a log of this kind, each in a new place, and returns how many.
+/// Runs all cases for a log of this kind, each in a new place, and returns their number.
 ///
 /// # Panics
-/// When a case fails: after all have run, with the names of those that failed.
+/// If a case fails: after all have run, with the names of those that failed.
 pub fn run(kind: LogKind, place: &(dyn Fn() -> Box<dyn LogPlace> + Sync)) -> usize {
     let cases: Vec<_> =
         all().filter(|case| case.needs == LogKind::Passing || kind == LogKind::Lasting).collect();

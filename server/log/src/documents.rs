@@ -1,4 +1,4 @@
-//! Texts to be found, as every log that searches keeps them.
+//! Documents for searches, shared by all logs that search.
 
 use model::limits::DOCUMENT_BYTES_MAX;
 use model::view::Item;
@@ -22,7 +22,7 @@ pub(crate) fn kind(word: &str) -> Option<DocumentKind> {
     [Text, Thinking, Arguments, Result, Message].into_iter().find(|kind| self::word(*kind) == word)
 }
 
-/// The id of what the document belongs to; nothing where it is no text of its own.
+/// The id of the item to which the document belongs; `None` for a document that is not the text of an item.
 pub(crate) fn item(document: &Document) -> Option<&str> {
     match &document.place {
         DocumentPlace::Item(Item::Part(part)) => Some(part.as_str()),

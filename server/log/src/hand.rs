@@ -1,23 +1,23 @@
-//! For tests: a log that writes only when it is told to, and whose disk is full when that is wanted.
+//! A log for tests that writes only on command and whose disk can be made full.
 
 use std::sync::Arc;
 
 use crate::queue::{Queue, Stage};
 
-/// What holds the writer back.
+/// The state that holds the writer back.
 #[derive(Debug, Default)]
 pub(crate) struct Strings {
     is_held: bool,
-    /// How many wait for something to be written, and so let the writer go on.
+    /// How many callers wait for a write; the writer runs while there are any.
     waiting: usize,
     is_full: bool,
-    /// One entry is to be written to the journal now.
+    /// Whether an entry is to be written to the journal now.
     wants_entry: bool,
     failures: u64,
 }
 
 impl Strings {
-    /// Whether the writer is to wait.
+    /// Whether the writer must wait.
     pub(crate) fn holds(&self) -> bool {
         self.is_held && self.waiting == 0
     }
@@ -32,7 +32,7 @@ impl Strings {
         self.wants_entry
     }
 
-    /// The entry that was wanted is written, or cannot be.
+    /// Notes that the wanted entry was written or could not be.
     pub(crate) fn has_entry(&mut self) {
         self.wants_entry = false;
     }
@@ -42,26 +42,26 @@ impl Strings {
         self.failures += 1;
     }
 
-    /// Whether there is a hand.
+    /// Whether a [`Hand`] controls the log.
     pub(crate) fn is_pulled(&self) -> bool {
         self.is_held
     }
 }
 
-/// Pulls the strings of one log.
+/// Controls the writer of one log.
 #[derive(Debug)]
 pub struct Hand {
     queue: Arc<Queue>,
 }
 
 impl Hand {
-    /// Takes the strings of `queue`: from now on its log writes when the hand does.
+    /// Takes control of `queue`: from now on its log writes only on command.
     pub(crate) fn of(queue: &Arc<Queue>) -> Self {
         queue.state.lock().strings.is_held = true;
         Self { queue: Arc::clone(queue) }
     }
 
-    /// Writes everything that waits, or fails to.
+    /// Writes everything that is queued, unless the disk is full.
     pub fn write(&self) {
         let _goes_on = self.queue.let_go();
         let mut state = self.queue.state.lock();
@@ -73,7 +73,7 @@ impl Hand {
         }
     }
 
-    /// Writes what waits to the journal, as one entry, and nothing as rows: as far as it goes, and not on a full disk.
+    /// Writes what is queued to the journal as one entry, without writing rows. Has no effect on a full disk.
     pub fn write_entry(&self) {
         let mut state = self.queue.state.lock();
         state.strings.wants_entry = true;
@@ -83,13 +83,13 @@ impl Hand {
         }
     }
 
-    /// Whether the disk is full from now on.
+    /// Makes the disk full, or usable again.
     pub fn fill_the_disk(&self, is_full: bool) {
         self.queue.state.lock().strings.is_full = is_full;
     }
 }
 
-/// Lets the writer go on as long as it is there.
+/// Lets the writer run until it is dropped.
 #[derive(Debug)]
 pub(crate) struct GoesOn<'a>(&'a Queue);
 
@@ -100,14 +100,14 @@ impl Drop for GoesOn<'_> {
 }
 
 impl Queue {
-    /// Lets the writer go on.
+    /// Lets the writer run.
     pub(crate) fn let_go(&self) -> GoesOn<'_> {
         self.state.lock().strings.waiting += 1;
         self.work.notify_all();
         GoesOn(self)
     }
 
-    /// Whether the disk is made out to be full.
+    /// Whether the disk was made full.
     pub(crate) fn is_full(&self) -> bool {
         self.state.lock().strings.is_full
     }

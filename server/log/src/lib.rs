@@ -1,4 +1,4 @@
-//! Where events are stored: the contract that every log fulfils, and two logs that fulfil it.
+//! Event logs: the contract that every log fulfils, and two logs that fulfil it.
 //!
 //! A conversation's events are appended in order, and each append names the head that it continues.
 //! [`EventLog::append`] is called under the conversation's lock and never waits for a disk or a network: a
@@ -13,10 +13,10 @@
 //!
 //! The reading methods wait for the disk. Call them outside every lock and through [`blocking`].
 //!
-//! The crate must never know HTTP or sockets, conversations in memory or who reads them, nor how the hub is configured: what it needs
-//! of these comes in as arguments ([`Append`], [`Checkpoint`], [`Retention`], [`Options`]). It names `model` and no other
-//! crate of the workspace. Being the lowest crate with a clock and threads, it has the one [`clock`] and the [`rank`] of threads
-//! for all above it.
+//! The crate does not know HTTP, sockets, conversations in memory, viewers, nor the configuration of the hub:
+//! what it needs of these is an argument ([`Append`], [`Checkpoint`], [`Retention`], [`Options`]). It depends
+//! on `model` and no other crate of the workspace. As the lowest crate with a clock and threads, it contains
+//! the [`clock`] and the [`rank`] of threads for all crates above it.
 //!
 //! Reading order: this file → `written` (what goes in) → `found` (what comes back) → `ring` and `memory` (the log in
 //! memory) → `pack` and `blocks` (blocks of events) → `ops`, `tails` and `queue` (what waits to be written, for every log that writes) →
@@ -47,6 +47,7 @@ mod numbers;
 mod ops;
 mod pack;
 mod packer;
+mod postgres;
 mod queue;
 mod ring;
 mod rows;
@@ -64,8 +65,11 @@ pub use found::{Finds, Hit, ListQuery, Retention, SearchQuery, Span, ToolFigures
 pub use hand::Hand;
 pub use measure::{Dimension, MeasureQuery, MeasureSum, Measured, Measurement, Metric};
 pub use memory::MemoryLog;
+pub use postgres::{PostgresError, PostgresLog, PostgresOptions, PostgresUrl};
+#[cfg(all(unix, any(test, feature = "testkit")))]
+pub use postgres::{PostgresPlace, PostgresServer};
 pub use ring::Ring;
-pub use sqlite::{OpenError, Options, SqliteLog};
+pub use sqlite::{ClosedLog, OpenError, Options, Rewrite, SqliteLog};
 pub use stop::{Stop, StopOnDrop};
 pub use written::{Append, Attachment, Call, Checkpoint, Document, DocumentKind, DocumentPlace, Mark};
 
@@ -93,7 +97,7 @@ pub enum LogError {
     #[error("the log cannot write: {0}")]
     Failing(Arc<str>),
     /// The database refused the events themselves, although it works. They are in a file beside it.
-    #[error("the log could not write this and has set it aside; its trace says why")]
+    #[error("the database refused these events; they are in the `.aside.jsonl` file beside it")]
     SetAside,
     /// The log cannot be read.
     #[error("the log cannot be read: {0}")]
@@ -278,10 +282,10 @@ pub struct Stored {
 /// them outside every lock, through [`blocking`]. Dropping a log without [`EventLog::close`] is an unclean
 /// stop: what is still queued is not written, and its conversations go on in a new epoch.
 ///
-/// The module `conformance` (feature `testkit`) tests every rule here on any log. Logs may differ in this and nothing else: one that
-/// offers only [`Durability::Memory`] may have nothing to load, list, search or count by tool, forgets its oldest events, refuses no
-/// import and gives tickets that nobody needs to wait for. Whether a conversation exists whose only append had no events
-/// is open.
+/// The module `conformance` (feature `testkit`) tests these rules on any log. Logs may differ only in the
+/// following: one that offers only [`Durability::Memory`] may have nothing to load, list, search or count by
+/// tool, forgets its oldest events, refuses no import, and returns tickets for which nobody needs to wait.
+/// Whether a conversation exists after a single append without events is undefined.
 pub trait EventLog: std::fmt::Debug + Send + Sync {
     /// The highest durability that this log can promise (invariant I9).
     fn durability(&self) -> Durability;
@@ -395,6 +399,11 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
         now: u64,
         keep: &dyn Fn(&ConversationId) -> bool,
     ) -> Result<Vec<ConversationId>, LogError>;
+
+    /// What the most that this log promises rests on, in words; `None` where that needs none.
+    fn promise(&self) -> Option<String> {
+        None
+    }
 
     /// What the log had acknowledged as stored and did not find when it was opened.
     fn missing(&self) -> Option<&Missing> {

@@ -1,6 +1,6 @@
-//! Numbers as databases take them, and back.
+//! Conversions between the numbers of a database and ours.
 
-/// A count or time as a number of the database, which is signed. The largest ones are cut.
+/// A count or time as a signed number of the database. Numbers that are too large become the largest one.
 pub(crate) fn integer(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -24,7 +24,7 @@ use model::{AgentId, Envelope, PublisherId};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PackError {
     /// The block is not UTF-8.
-    #[error("the block is no text")]
+    #[error("the block is not text")]
     Text(#[from] std::str::Utf8Error),
     /// A line is not an event.
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! Rows of the list, as every log that lists keeps them.
+//! Rows of the list, shared by all logs that list.
 
 use model::event::RunStatus;
 use model::frame::ConversationRow;
@@ -15,7 +15,7 @@ pub(crate) fn word(status: RunStatus) -> &'static str {
     }
 }
 
-/// The row of a conversation for which none was stored yet.
+/// The row of a conversation of which no row was stored yet.
 pub(crate) fn nameless(id: &ConversationId) -> ConversationRow {
     ConversationRow {
         conversation: id.clone(),

@@ -1,4 +1,4 @@
-//! What every search of a log has in common: how a query is read, what counts as a word, and the text around a match.
+//! Parts of the search that all logs share: parsing of queries, splitting into words, and snippets.
 
 pub(crate) mod query;
 pub(crate) mod snippet;

@@ -57,6 +57,7 @@ use crate::{clock, ops, packer, queue, tally};
 
 mod aside;
 mod blocks;
+mod closed;
 mod commit;
 mod documents;
 mod imports;
@@ -79,6 +80,7 @@ mod watermark;
 mod writer;
 
 use aside::Aside;
+pub use closed::{ClosedLog, Rewrite};
 use journal::Journal;
 use ops::{Adoption, Events, Op};
 use readers::{READERS_MAX, Readers, SEARCHERS_MAX};
@@ -228,7 +230,7 @@ impl SqliteLog {
 
 #[cfg(any(test, feature = "testkit"))]
 impl SqliteLog {
-    /// Opens a log that writes when its hand does.
+    /// Opens a log that writes only on command of the returned [`Hand`](crate::Hand).
     pub fn by_hand(path: &Path, options: &Options) -> Result<(Self, crate::Hand), OpenError> {
         let log = Self::open(path, options)?;
         let hand = crate::Hand::of(&log.queue);
@@ -236,7 +238,7 @@ impl SqliteLog {
     }
 }
 
-/// A connection from which blocks are read that can be packed together; nothing where there is none to be had.
+/// A connection that reads blocks for the packer; `None` if it cannot be opened.
 fn open_source(path: &Path) -> Option<rusqlite::Connection> {
     let opened = schema::open_reader(path);
     opened.inspect_err(|error| tracing::warn!(%error, "the log cannot be compacted")).ok()

@@ -1,4 +1,4 @@
-//! Cancels a query of the log from elsewhere: when its time is up, or when nobody waits for it any more.
+//! Cancels a query of the log from another thread: when its time is up, or when nobody waits for it any more.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! The number of conversations in the log, for those who ask often.
+//! The number of conversations in the log.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,18 +7,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Tally(AtomicU64);
 
 impl Tally {
-    /// Begins with the number of conversations in the file.
+    /// A tally that begins with `count` conversations.
     pub(crate) fn new(count: u64) -> Self {
         Self(AtomicU64::new(count))
     }
 
-    /// Counts what a commit has made and removed.
+    /// Counts conversations that a commit made and removed.
     pub(crate) fn commit(&self, made: u64, removed: u64) {
         self.0.fetch_add(made, Ordering::Relaxed);
         self.0.fetch_sub(removed, Ordering::Relaxed);
     }
 
-    /// How many conversations there are.
+    /// The number of conversations.
     pub(crate) fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }

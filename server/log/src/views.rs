@@ -1,4 +1,4 @@
-//! The state of a conversation as bytes, to be kept, and back.
+//! Conversions between the view of a conversation and its stored bytes.
 
 use std::io::{BufReader, BufWriter, Read as _};
 

@@ -1,4 +1,4 @@
-//! Where calls may go: the model APIs that are known by name, and those that the user names.
+//! Where calls go: the model APIs that are known by name, and those in the settings.
 
 use std::path::{Path, PathBuf};
 
@@ -8,32 +8,32 @@ use hyper::http::uri::{Authority, PathAndQuery, Scheme};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::{self, PemObject as _};
 
-/// Whose words an upstream speaks, where the path of a call leaves that open.
+/// The API of an upstream, where the path of a call does not determine it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Api {
-    /// OpenAI's, and all that are compatible with it.
+    /// OpenAI's API, and all that are compatible with it.
     #[default]
     OpenAi,
-    /// Anthropic's.
+    /// Anthropic's API.
     Anthropic,
-    /// Gemini's.
+    /// Gemini's API.
     Gemini,
-    /// Ollama's.
+    /// Ollama's API.
     Ollama,
 }
 
 impl Api {
-    /// The API of that name in settings.
+    /// The API with this name in settings.
     pub fn of_name(name: &str) -> Option<Self> {
         [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Ollama].into_iter().find(|api| api.name() == name)
     }
 
-    /// The API of the upstream that is known as `name`; of others OpenAI's.
+    /// The API of the known upstream `name`; OpenAI's for others.
     pub fn of_upstream(name: &str) -> Self {
         KNOWN.iter().find(|(known, ..)| *known == name).map_or_else(Self::default, |(.., api)| *api)
     }
 
-    /// Its name in settings.
+    /// The name in settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -44,7 +44,7 @@ impl Api {
     }
 }
 
-/// Those that are known without being named in the settings.
+/// The upstreams that are known without settings: name, URL and API.
 const KNOWN: [(&str, &str, Api); 16] = [
     ("openai", "https://api.openai.com", Api::OpenAi),
     ("anthropic", "https://api.anthropic.com", Api::Anthropic),
@@ -64,49 +64,49 @@ const KNOWN: [(&str, &str, Api); 16] = [
     ("vllm", "http://127.0.0.1:8000", Api::OpenAi),
 ];
 
-/// A server that answers calls of models.
+/// A server to which calls are sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upstream {
     name: CompactString,
     scheme: Scheme,
     authority: Authority,
-    /// Without a slash at its end.
+    /// The prefix of all paths, without a slash at its end.
     path: String,
     api: Api,
-    /// Trusted for it besides the usual ones.
+    /// Certificates that are trusted for it, in addition to the usual ones.
     certificates: Vec<CertificateDer<'static>>,
 }
 
-/// Why an upstream is none.
+/// Why an upstream is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum UpstreamError {
-    /// It could not stand in a path.
+    /// The name cannot be a segment of a path.
     #[error("the name of an upstream has letters, digits, dots, - and _ alone, and {0:?} has others")]
     Name(String),
-    /// It is no URL.
-    #[error("the URL of the upstream {0:?} is none")]
+    /// The URL cannot be parsed.
+    #[error("the URL of the upstream {0:?} is invalid")]
     Url(String),
-    /// Of no scheme that is spoken.
+    /// The URL has a scheme other than HTTP and HTTPS.
     #[error("the URL of the upstream {0:?} begins neither with http:// nor with https://")]
     Scheme(String),
-    /// With more than scheme, host and path.
+    /// The URL has more than a scheme, a host and a path.
     #[error("the URL of the upstream {0:?} has a query, or a name and password; callers send those")]
     Extra(String),
-    /// Its certificates cannot be read.
+    /// The certificates cannot be read.
     #[error("the certificates {file:?} of the upstream {upstream:?} cannot be read")]
     Certificates {
-        /// The upstream.
+        /// The name of the upstream.
         upstream: String,
         /// The file.
         file: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         cause: pem::Error,
     },
-    /// There are none in the file.
+    /// The file contains no certificate.
     #[error("the file {file:?} of the upstream {upstream:?} has no certificate")]
     NoCertificates {
-        /// The upstream.
+        /// The name of the upstream.
         upstream: String,
         /// The file.
         file: PathBuf,
@@ -114,7 +114,7 @@ pub enum UpstreamError {
 }
 
 impl Upstream {
-    /// The upstream `name` at `url`, whose path is put before those of calls.
+    /// An upstream with the name `name`. The path of `url` is put before the paths of calls.
     pub fn new(name: &str, url: &str, api: Api) -> Result<Self, UpstreamError> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
         if name.is_empty() || !name.chars().all(is_plain) {
@@ -134,7 +134,7 @@ impl Upstream {
         Ok(Self { name: name.into(), scheme, authority, path, api, certificates: Vec::new() })
     }
 
-    /// The same, trusting the certificates in `file` too, which is PEM.
+    /// Trusts the certificates in `file` (PEM) in addition.
     pub fn trusting(mut self, file: &Path) -> Result<Self, UpstreamError> {
         let wrong = |cause| UpstreamError::Certificates {
             upstream: self.name.to_string(),
@@ -151,32 +151,33 @@ impl Upstream {
         Ok(self)
     }
 
-    /// Whether an upstream of that name is known without being named in the settings.
+    /// Whether an upstream with this name is known without settings.
     pub fn is_known(name: &str) -> bool {
         KNOWN.iter().any(|(known, ..)| *known == name)
     }
 
-    /// Its name in paths.
+    /// The name in paths.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whose words it speaks.
+    /// The API that it speaks.
     pub fn api(&self) -> Api {
         self.api
     }
 
-    /// Where it is, for people: scheme and host.
+    /// The scheme and the host, for people.
     pub fn place(&self) -> String {
         format!("{}://{}", self.scheme, self.authority)
     }
 
-    /// Certificates that are trusted for it besides the usual ones.
+    /// The certificates that are trusted for it in addition to the usual ones.
     pub(crate) fn certificates(&self) -> &[CertificateDer<'static>] {
         &self.certificates
     }
 
-    /// Where a call of `rest` (a path and perhaps a query, beginning with a slash, or nothing) goes.
+    /// The address of a call to `rest`, which is empty or a path with an optional query. `None` if it is not
+    /// valid.
     pub fn uri(&self, rest: &str) -> Option<Uri> {
         let whole = format!("{}{rest}", self.path);
         let target = if whole.starts_with('/') { whole } else { format!("/{whole}") };
@@ -184,7 +185,7 @@ impl Upstream {
         builder.path_and_query(target).build().ok()
     }
 
-    /// Those that are known by name, and `named` with them; of two with one name the one that the user named.
+    /// The known upstreams and those in `named`, which take precedence over known ones with the same name.
     pub fn all(named: &[Self]) -> Vec<Self> {
         let mut all = named.to_vec();
         for (name, url, api) in KNOWN {

@@ -1,4 +1,5 @@
-//! How connections are made: TCP or a proxy of the environment, TLS, and which version of HTTP the other side chose.
+//! Makes connections: over TCP or a proxy of the environment, with TLS, and with the HTTP version that the
+//! other side chose.
 
 use std::time::Duration;
 
@@ -17,25 +18,25 @@ use crate::detour::Reaching;
 use crate::error::reason;
 use crate::surroundings::{Surroundings, TlsError};
 
-/// A connection as hyper takes it, behind TLS where that is wanted.
+/// A connection for hyper, with TLS if the URL requires it.
 pub(crate) type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
 
-/// A bare connection for what is no request.
+/// A connection for protocols other than HTTP requests.
 pub type RawConnection = TokioIo<Stream>;
 
-/// How a connection is found to be dead: one that a router between forgot says nothing any more, not even that.
+/// How a dead connection is detected: a router that dropped the connection does not report that.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pulse {
-    /// How often the other side is asked whether it is there, while it is silent.
+    /// How long the other side is silent before it is asked for a sign of life.
     pub(crate) every: Duration,
-    /// How long it may take to say so.
+    /// How long the answer may take.
     pub(crate) patience: Duration,
 }
 
-/// The pulse of all connections.
+/// The values for all connections.
 pub(crate) const PULSE: Pulse = Pulse { every: Duration::from_secs(15), patience: Duration::from_secs(10) };
 
-/// How often TCP asks in the time that the other side has.
+/// How often TCP probes within the patience.
 const PROBES: u32 = 2;
 
 /// Makes connections to one upstream.
@@ -46,7 +47,7 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    /// Connections for requests, over HTTP/2 where TLS agrees on it.
+    /// Connections for requests, over HTTP/2 if the TLS handshake chooses it.
     pub(crate) fn new(upstream: &Upstream, surroundings: &Surroundings) -> Result<Self, TlsError> {
         let https =
             HttpsConnectorBuilder::new().with_tls_config(tls(upstream, surroundings)?).https_or_http();
@@ -55,7 +56,7 @@ impl Connector {
         Ok(Self { https, uri: upstream.uri("").unwrap_or_default() })
     }
 
-    /// Connections that go to the upstream itself from end to end, and speak HTTP/1.1 or something else.
+    /// End-to-end connections to the upstream, for HTTP/1.1 or another protocol.
     pub(crate) fn bare(upstream: &Upstream, surroundings: &Surroundings) -> Result<Self, TlsError> {
         let https =
             HttpsConnectorBuilder::new().with_tls_config(tls(upstream, surroundings)?).https_or_http();
@@ -66,7 +67,7 @@ impl Connector {
         })
     }
 
-    /// A connection, within [`PROXY_CONNECT_MS`]; else why there is none.
+    /// Makes a connection within [`PROXY_CONNECT_MS`]. The error says why not.
     pub(crate) async fn connect(&self) -> Result<Stream, String> {
         let within = Duration::from_millis(PROXY_CONNECT_MS);
         let connected = tokio::time::timeout(within, self.https.clone().oneshot(self.uri.clone())).await;
@@ -75,12 +76,12 @@ impl Connector {
     }
 }
 
-/// Whether the other side of `stream` speaks HTTP/2.
+/// Whether the other side of `stream` chose HTTP/2.
 pub(crate) fn is_http2(stream: &Stream) -> bool {
     stream.connected().is_negotiated_h2()
 }
 
-/// Who is trusted for an upstream.
+/// The TLS configuration with the certificates that are trusted for an upstream.
 fn tls(upstream: &Upstream, surroundings: &Surroundings) -> Result<ClientConfig, TlsError> {
     let is_protected = upstream.uri("").is_some_and(|uri| uri.scheme() == Some(&Scheme::HTTPS));
     let mut store = if is_protected { surroundings.roots().clone() } else { RootCertStore::empty() };
@@ -93,7 +94,7 @@ fn tls(upstream: &Upstream, surroundings: &Surroundings) -> Result<ClientConfig,
     Ok(builder.with_root_certificates(store).with_no_client_auth())
 }
 
-/// How connections of TCP are made.
+/// The TCP options of all connections.
 fn tcp(pulse: Pulse) -> HttpConnector {
     let mut http = HttpConnector::new();
     http.enforce_http(false);

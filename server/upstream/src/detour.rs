@@ -1,5 +1,5 @@
-//! The proxy that a company may have put before the world, by the variables that other programs go by: `HTTPS_PROXY`,
-//! `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`. What is on this machine is reached without.
+//! Proxies named by the environment variables that other programs use: `HTTPS_PROXY`, `HTTP_PROXY`,
+//! `ALL_PROXY`, `NO_PROXY`. The local machine is reached without a proxy.
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -17,39 +17,39 @@ use tower::Service;
 
 use crate::error::reason;
 
-/// What went wrong on the way to a connection.
+/// Why a connection could not be made.
 pub(crate) type Broken = Box<dyn std::error::Error + Send + Sync>;
 
-/// How an upstream is reached.
+/// The way to an upstream.
 #[derive(Debug, Clone)]
 pub(crate) enum Detour {
-    /// By itself.
+    /// Directly.
     None,
-    /// Through a tunnel that a proxy makes: what goes through it is nothing to the proxy.
+    /// Through a tunnel of a proxy, which does not see the content.
     Tunnel(Before),
-    /// By asking a proxy, which asks the upstream.
+    /// Through requests to a proxy, which forwards them.
     Asked(Before),
-    /// There is a proxy of a kind that is not spoken to.
+    /// The environment names a proxy that is not supported; the value says why.
     Unknown(String),
 }
 
-/// A proxy in front of upstreams, and the key that it wants.
+/// A proxy and its credentials.
 #[derive(Debug, Clone)]
 pub(crate) struct Before {
     place: Uri,
-    /// What it wants to see of who comes.
+    /// The value of `Proxy-Authorization`.
     key: Option<HeaderValue>,
 }
 
 impl Detour {
-    /// The way to `upstream` by what `matcher` read.
+    /// The way to `upstream` according to `matcher`.
     pub(crate) fn to(upstream: &Uri, matcher: &Matcher) -> Self {
         if upstream.host().is_none_or(is_near) {
             return Self::None;
         }
         let Some(found) = matcher.intercept(upstream) else { return Self::None };
         let place = found.uri().clone();
-        // A password ends at the first one: what is left would be taken for the host, and said.
+        // A password ends at the first `@`; the rest would be taken for the host and be shown.
         if place.authority().is_some_and(|authority| authority.as_str().contains('@')) {
             let why = "a proxy is set in the environment, whose name or password has an @ that is not written as %40";
             return Self::Unknown(why.to_owned());
@@ -64,7 +64,7 @@ impl Detour {
         if upstream.scheme() == Some(&Scheme::HTTP) { Self::Asked(before) } else { Self::Tunnel(before) }
     }
 
-    /// The same for what is no call, and needs a connection of its own from end to end.
+    /// The way for a connection that must be end-to-end: a tunnel in place of forwarded requests.
     pub(crate) fn whole(self) -> Self {
         match self {
             Self::Asked(before) => Self::Tunnel(before),
@@ -72,12 +72,12 @@ impl Detour {
         }
     }
 
-    /// Whether the proxy is asked, rather than the upstream.
+    /// Whether requests are sent to a proxy that forwards them.
     pub(crate) fn is_asked(&self) -> bool {
         matches!(self, Self::Asked(_))
     }
 
-    /// What the proxy that is asked wants to see with each call.
+    /// The `Proxy-Authorization` that a forwarding proxy needs with each request.
     pub(crate) fn key(&self) -> Option<&HeaderValue> {
         match self {
             Self::Asked(before) => before.key.as_ref(),
@@ -85,7 +85,7 @@ impl Detour {
         }
     }
 
-    /// Where the proxy is, if there is one: its host, and its port where it names one.
+    /// The host of the proxy, with its port if it names one; `None` without a proxy.
     pub(crate) fn place(&self) -> Option<String> {
         match self {
             Self::Tunnel(before) | Self::Asked(before) => Some(spot(&before.place)),
@@ -94,18 +94,18 @@ impl Detour {
     }
 }
 
-/// Whether `host` is this machine.
+/// Whether `host` is the local machine.
 fn is_near(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let bare = bare.strip_suffix('.').unwrap_or(bare);
     let is_local =
         bare.eq_ignore_ascii_case("localhost") || bare.to_ascii_lowercase().ends_with(".localhost");
-    // What listens everywhere is called here by the address of everywhere.
+    // The unspecified address reaches the local machine.
     let is_own = |address: IpAddr| address.is_loopback() || address.is_unspecified();
     is_local || bare.parse::<IpAddr>().is_ok_and(|address| is_own(address.to_canonical()))
 }
 
-/// Makes connections, through the proxy where there is one.
+/// Makes TCP connections, through the proxy if there is one.
 #[derive(Debug, Clone)]
 pub(crate) struct Reaching {
     tcp: HttpConnector,
@@ -113,7 +113,7 @@ pub(crate) struct Reaching {
 }
 
 impl Reaching {
-    /// With connections that `tcp` makes.
+    /// A connector that makes its connections with `tcp`.
     pub(crate) fn new(tcp: HttpConnector, detour: Detour) -> Self {
         Self { tcp, detour }
     }
@@ -155,7 +155,7 @@ impl Service<Uri> for Reaching {
     }
 }
 
-/// `uri` with the port that its scheme means: without one a tunnel leads to that of https.
+/// `uri` with the default port of its scheme: a tunnel would use that of HTTPS.
 fn with_port(uri: Uri) -> Uri {
     let Some(host) = uri.host().filter(|_| uri.scheme() == Some(&Scheme::HTTP) && uri.port().is_none())
     else {
@@ -165,13 +165,13 @@ fn with_port(uri: Uri) -> Uri {
     builder.path_and_query(PathAndQuery::from_static("/")).build().unwrap_or(uri)
 }
 
-/// Host and port of a proxy, and nothing else that may stand there.
+/// The host and the port of a proxy, without credentials.
 fn spot(place: &Uri) -> String {
     let host = place.host().unwrap_or_default();
     place.port_u16().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-/// What went wrong with a proxy, and which one it is.
+/// An error of a proxy, with the name of the proxy.
 fn through(place: &Uri, error: &(dyn std::error::Error + 'static)) -> Broken {
     Broken::from(format!("through the proxy {} of the environment: {}", spot(place), reason(error)))
 }

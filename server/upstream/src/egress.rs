@@ -1,4 +1,5 @@
-//! What all requests of a process share: whom TLS trusts, and the proxies that the environment names.
+//! What all requests of a process share: the certificates that TLS trusts, and the proxies of the
+//! environment.
 
 use std::error::Error;
 
@@ -14,20 +15,20 @@ use crate::send::Sender;
 use crate::surroundings::{Surroundings, TlsError};
 use crate::upgrade::upgrade;
 
-/// The way out of this process. Proxies are read from the environment when the first upstream is called, certificates when the first
-/// one behind TLS is.
+/// The way out of this process. Proxies are read from the environment with the first upstream, certificates
+/// with the first one that uses TLS.
 #[derive(Debug, Default)]
 pub struct Egress {
     surroundings: Surroundings,
 }
 
 impl Egress {
-    /// One that asks no proxy, whatever the environment says.
+    /// An egress that uses no proxy, whatever the environment says.
     pub fn direct() -> Self {
         Self { surroundings: Surroundings::without_proxies() }
     }
 
-    /// Sends requests to `upstream`, over connections of its own. Nothing is connected before the first request.
+    /// A sender for `upstream` with connections of its own. Nothing is connected before the first request.
     pub fn sender<B>(&self, upstream: &Upstream) -> Result<Sender<B>, TlsError>
     where
         B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
@@ -35,14 +36,15 @@ impl Egress {
         Sender::new(upstream, &self.surroundings)
     }
 
-    /// A bare connection to `upstream`, behind TLS where its URL says so, for what is no request. The error is for people.
+    /// A connection to `upstream` for another protocol, with TLS if its URL requires it. The error is a text
+    /// for people.
     pub async fn connect(&self, upstream: &Upstream) -> Result<RawConnection, String> {
         let connector = Connector::bare(upstream, &self.surroundings).map_err(|error| error.to_string())?;
         connector.connect().await.map(TokioIo::new)
     }
 
-    /// Sends a request that asks for another protocol, over a connection of its own. With status 101 [`hyper::upgrade::on`] gives that
-    /// connection; it is closed once nobody holds it.
+    /// Sends a request for a protocol upgrade over a connection of its own. After a 101 answer,
+    /// [`hyper::upgrade::on`] returns that connection, which is closed when it is dropped.
     pub async fn upgrade<B>(
         &self,
         upstream: &Upstream,

@@ -1,4 +1,4 @@
-//! A connection over HTTP/1.1: one request at a time.
+//! Connections over HTTP/1.1, with one request at a time.
 
 use std::error::Error;
 use std::io;
@@ -26,36 +26,38 @@ use crate::connect::Stream;
 use crate::error::reason;
 use crate::replay::Replay;
 
-/// Most bytes that are read ahead of the caller, and the longest head of an answer.
+/// The most bytes that are read ahead of the caller, and the longest head of an answer.
 const READ_AHEAD_BYTES: usize = 64 << 10;
 
-/// How long before the other side closes a connection no request is sent over it any more: the two would meet on the way.
+/// How long before the other side closes an idle connection it is no longer used: the request and the close
+/// could cross.
 const CLOSING: Duration = Duration::from_secs(1);
 
-/// How requests are sent over HTTP/1.1.
+/// The settings for HTTP/1.1.
 pub(crate) fn builder() -> Builder {
     let mut builder = Builder::new();
     builder.preserve_header_case(true).max_buf_size(READ_AHEAD_BYTES);
     builder
 }
 
-/// How a request is written on its way to an upstream over HTTP/1.1.
+/// The form of the request line over HTTP/1.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// With the path alone: the other side is the upstream.
+    /// Only the path: the other side is the upstream.
     Origin,
-    /// With the whole URL: the other side is a proxy, which is asked for it.
+    /// The whole URL: the other side is a proxy that forwards.
     Absolute,
 }
 
-/// One connection. To drop it closes it, unless a request is on its way.
+/// A connection. Dropping it closes it, unless a request is in progress.
 #[derive(Debug)]
 pub(crate) struct Http1<B> {
     sender: SendRequest<Replay<B>>,
+    /// The stream, to check it while hyper owns it.
     stream: Weak<Mutex<Stream>>,
-    /// When it was at rest last.
+    /// When the last request was over.
     rested_at: Instant,
-    /// How long it may be at rest.
+    /// How long it may be idle.
     rest_max: Duration,
 }
 
@@ -63,7 +65,7 @@ impl<B> Http1<B>
 where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
 {
-    /// Begins on a connection that is new.
+    /// Begins HTTP/1.1 on a new connection.
     pub(crate) async fn new(stream: Stream, rest_max: Duration) -> hyper::Result<Self> {
         let stream = Arc::new(Mutex::new(stream));
         let watched = Arc::downgrade(&stream);
@@ -76,7 +78,7 @@ where
         Ok(Self { sender, stream: watched, rested_at: Instant::now(), rest_max })
     }
 
-    /// Sends a request. A request of which nothing was sent comes back with the error.
+    /// Sends a request. The error contains the request if nothing of it was sent.
     pub(crate) async fn send(
         &mut self,
         mut head: Parts,
@@ -97,20 +99,21 @@ where
         Ok(answer)
     }
 
-    /// Ready when the request and its answer are over and the connection is at rest. False where it is closed then.
+    /// Waits until the request and its answer are over. False if the connection is closed then.
     pub(crate) async fn rest(&mut self) -> bool {
         let is_ready = self.sender.ready().await.is_ok();
         self.rested_at = Instant::now();
         is_ready
     }
 
-    /// Whether it was at rest for too long.
+    /// Whether it was idle for too long.
     pub(crate) fn is_expired(&self) -> bool {
         self.sender.is_closed() || self.rested_at.elapsed() >= self.rest_max
     }
 
-    /// Whether a request may be sent over it that must not meet the end of the connection. Asks the kernel, which may know
-    /// more than was told here: where the other side closed, or says something that nobody asked for, it takes no request.
+    /// Whether a request can be sent without meeting the end of the connection. It asks the kernel, which may
+    /// know more than hyper: a connection that the other side closed, or on which it sent something unasked,
+    /// is not used.
     pub(crate) fn is_usable(&self) -> bool {
         let Some(stream) = self.stream.upgrade().filter(|_| self.sender.is_ready() && !self.is_expired())
         else {
@@ -126,7 +129,7 @@ where
     }
 }
 
-/// Which host is meant, with its port unless that is the scheme's own.
+/// The `Host` of `uri`, with the port unless it is the scheme's default.
 fn host(uri: &Uri) -> Option<HeaderValue> {
     let usual = if uri.scheme() == Some(&Scheme::HTTPS) { 443 } else { 80 };
     let host = uri.host()?;
@@ -135,7 +138,7 @@ fn host(uri: &Uri) -> Option<HeaderValue> {
     HeaderValue::from_str(&host).ok()
 }
 
-/// How long the other side keeps the connection while nothing is asked, where it says so.
+/// How long the other side keeps an idle connection, if it says so.
 fn kept(answer: &Response<Incoming>) -> Option<Duration> {
     let values = answer.headers().get_all("keep-alive").iter().filter_map(|value| value.to_str().ok());
     let mut parts = values.flat_map(|value| value.split(',')).filter_map(|part| part.trim().split_once('='));
@@ -143,8 +146,8 @@ fn kept(answer: &Response<Incoming>) -> Option<Duration> {
     timeout.1.trim().parse().ok().map(Duration::from_secs)
 }
 
-/// The stream below a connection, which can be looked at while hyper has it. The lock is never waited for while requests are
-/// on their way: only connections at rest are looked at.
+/// The stream of a connection, which can be checked while hyper owns it. The lock is never contended while a
+/// request is in progress: only idle connections are checked.
 #[derive(Debug)]
 struct Watched(Arc<Mutex<Stream>>);
 

@@ -1,5 +1,5 @@
-//! A connection over HTTP/2, which several calls share: how many the upstream lets through at once, and how much it may send
-//! that nobody has read yet. So that no call waits for another, few share one.
+//! Connections over HTTP/2, which several calls share. The upstream limits how many calls run at once and how
+//! much unread data it may send. Only a few calls share one connection, so that none waits for another.
 
 use std::error::Error;
 use std::fmt;
@@ -20,22 +20,23 @@ use crate::connect::{Pulse, Stream};
 use crate::error::reason;
 use crate::replay::Replay;
 
-/// Most calls that share a connection, where the upstream lets so many through. Servers allow a hundred and more, a few only
-/// ten; each connection more costs what it costs to connect, once.
+/// The most calls that share a connection, if the upstream allows that many. Servers allow a hundred and
+/// more, a few only ten; another connection costs one handshake.
 const CALLS_MAX: u32 = 8;
 
-/// Most bytes of one call that are read ahead of its caller.
+/// The most bytes of one call that are read ahead of its caller.
 const WINDOW_BYTES: u32 = 256 << 10;
 
-/// What hyper says of an upstream that has not yet said how many calls it lets through: none can say so many.
+/// What hyper reports before the upstream has said how many calls it allows; no upstream can report this
+/// value.
 const UNKNOWN: usize = usize::MAX - 1;
 
-/// One connection. Closed once nobody holds it and its calls are over.
+/// A connection. It is closed when all handles are dropped and its calls are over.
 pub(crate) struct Http2<B> {
     sender: SendRequest<Replay<B>>,
-    /// How many calls the upstream lets through at once, by what it said last.
+    /// How many calls the upstream allows at once, as last reported.
     streams: Box<dyn Fn() -> usize + Send + Sync>,
-    /// An answer came over it.
+    /// Whether an answer has arrived over it.
     has_answered: AtomicBool,
 }
 
@@ -49,7 +50,7 @@ impl<B> Http2<B>
 where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
 {
-    /// Begins on a connection that is new.
+    /// Begins HTTP/2 on a new connection.
     pub(crate) async fn new(stream: Stream, pulse: Pulse) -> hyper::Result<Self> {
         let (sender, connection) = builder(pulse).handshake(stream).await?;
         let connection = Arc::new(Mutex::new(connection));
@@ -66,8 +67,8 @@ where
         Ok(Self { sender, streams, has_answered: AtomicBool::new(false) })
     }
 
-    /// How many calls may share it now. As long as nobody knows, none do; one that lets none through is asked all the same: it may
-    /// do so soon.
+    /// How many calls may share it now: one until the upstream reports its limit, and one even if it allows
+    /// none, since that may change soon.
     pub(crate) fn calls_max(&self) -> usize {
         match (self.streams)() {
             UNKNOWN => 1,
@@ -75,7 +76,7 @@ where
         }
     }
 
-    /// Sends a request. A request of which nothing was sent comes back with the error.
+    /// Sends a request. The error contains the request if nothing of it was sent.
     pub(crate) async fn send(
         &self,
         head: Parts,
@@ -86,25 +87,25 @@ where
         Ok(answer)
     }
 
-    /// Whether the upstream lets no call through, and never did.
+    /// Whether the upstream allows no call and never answered one.
     pub(crate) fn is_shut(&self) -> bool {
         (self.streams)() == 0 && !self.has_answered.load(Ordering::Relaxed)
     }
 
-    /// Whether it takes no call any more.
+    /// Whether it is closed for new calls.
     pub(crate) fn is_closed(&self) -> bool {
         self.sender.is_closed()
     }
 }
 
-/// How requests are sent over HTTP/2.
+/// The settings for HTTP/2.
 fn builder(pulse: Pulse) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     builder
         .timer(TokioTimer::new())
         .initial_max_send_streams(UNKNOWN)
         .initial_stream_window_size(WINDOW_BYTES)
-        // Readers that do not read fill their own windows, and leave the others theirs.
+        // Callers that do not read fill their own windows and leave room for the others.
         .initial_connection_window_size(WINDOW_BYTES.saturating_mul(CALLS_MAX.saturating_add(1)))
         .keep_alive_interval(pulse.every)
         .keep_alive_timeout(pulse.patience)

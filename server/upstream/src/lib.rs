@@ -1,16 +1,18 @@
-//! Everything that the hub sends to other servers goes out here: calls of models that the proxy passes on, the hub's own agents, tool
-//! servers, sinks.
+//! The way out of the hub: everything that it sends to other servers goes through this crate (calls of models
+//! that the proxy forwards, the hub's own agents, tool servers, sinks).
 //!
-//! An [`Upstream`] says where a server is. [`Egress`] holds what all calls of a process share and gives a [`Sender`] for each upstream, which
-//! sends requests over connections that it keeps; what comes back is an answer whose body arrives as the upstream sends it, or a
-//! [`SendError`].
+//! An [`Upstream`] says where a server is. [`Egress`] holds what all requests of a process share and makes a
+//! [`Sender`] for each upstream, which sends requests over connections that it keeps. The result is an
+//! answer, whose body arrives as the upstream sends it, or a [`SendError`].
 //!
-//! The crate must never know who calls: no axum, no hub, no log, no doors, no settings of the server. It records nothing and keeps no key.
-//! It names `model` (limits) and no other crate of the workspace, and no other crate of the server names hyper's client or TLS.
+//! The crate does not know who calls: no axum, no hub, no log, no endpoints, no settings of the server. It
+//! records nothing and stores no key. It depends on `model` (limits) and no other crate of the workspace, and
+//! no other crate of the server uses hyper's client or TLS.
 //!
-//! Reading order: `config` (where upstreams are) → `egress` (what all calls share) → `surroundings` (certificates and proxies of the machine) → `send` (one request, and when it is sent again) →
-//! `replay` (its body) → `pool` → `http1`, `http2` (connections) → `upgrade` (other protocols) → `connect` (TCP, TLS) → `detour` (proxies of
-//! the environment) → `error`, `retry_after`.
+//! Reading order: `config` (where upstreams are) → `egress` (what all requests share) → `surroundings`
+//! (certificates and proxies of the machine) → `send` (one request, and when it is sent again) → `replay`
+//! (its body) → `pool` → `http1`, `http2` (connections) → `upgrade` (other protocols) → `connect` (TCP, TLS)
+//! → `detour` (proxies of the environment) → `error`, `retry_after`.
 
 mod config;
 mod connect;

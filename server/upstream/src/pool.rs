@@ -1,5 +1,5 @@
-//! The connections to one upstream: those over HTTP/1.1 that are at rest, and those over HTTP/2, on which calls are put as long as there
-//! is room, in the first one before all others, so that those that are not needed any more go.
+//! The connections to one upstream: idle ones over HTTP/1.1, and shared ones over HTTP/2. A call is put on
+//! the first shared connection with room, so that the others become idle and are closed.
 
 use std::error::Error;
 use std::sync::{Arc, Weak};
@@ -14,49 +14,52 @@ use crate::error::reason;
 use crate::http1::Http1;
 use crate::http2::Http2;
 
-/// How long a connection that nobody uses is kept. Longer than a short tool takes, shorter than servers keep theirs.
+/// How long an unused connection is kept: longer than a short tool call takes, shorter than servers keep
+/// theirs.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// How often it is looked for those.
+/// How often unused connections are searched.
 const SWEEP: Duration = Duration::from_secs(5);
 
-/// The connections, and how more are made.
+/// The connections, and the connector for more.
 #[derive(Debug)]
 pub(crate) struct Pool<B> {
     connector: Connector,
     open: Mutex<Open<B>>,
 }
 
+/// The connections that are open.
 #[derive(Debug)]
 struct Open<B> {
-    /// At rest; the one that was used last is used next.
+    /// Idle connections over HTTP/1.1; the one used last is used next.
     resting: Vec<Http1<B>>,
+    /// Connections over HTTP/2.
     shared: Vec<Shared<B>>,
-    /// Somebody drops those that nobody uses.
+    /// Whether a task drops unused connections.
     is_swept: bool,
 }
 
-/// A connection that calls share: each of them holds it as long as it is on its way.
+/// A shared connection. Each call holds a reference while it is in progress.
 #[derive(Debug)]
 struct Shared<B> {
     connection: Arc<Http2<B>>,
-    /// When it was seen in use last.
+    /// When it was last seen in use.
     used_at: Instant,
 }
 
 impl<B> Shared<B> {
-    /// Calls that are on their way over it. More begin under the lock of the pool alone.
+    /// The number of calls in progress. It can only grow under the pool's lock.
     fn calls(&self) -> usize {
         Arc::strong_count(&self.connection).saturating_sub(1)
     }
 }
 
-/// A connection for one request.
+/// The place of a request on a connection.
 #[derive(Debug)]
 pub(crate) enum Place<B> {
-    /// It has the connection to itself until its answer is over.
+    /// The whole connection, until the answer is over.
     Own(Http1<B>),
-    /// One of many on it, until this is dropped.
+    /// A place on a shared connection, until this is dropped.
     Shared(Arc<Http2<B>>),
 }
 
@@ -64,13 +67,13 @@ impl<B> Pool<B>
 where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
 {
-    /// Without any as yet.
+    /// A pool without connections.
     pub(crate) fn new(connector: Connector) -> Self {
         let open = Open { resting: Vec::new(), shared: Vec::new(), is_swept: false };
         Self { connector, open: Mutex::new(open) }
     }
 
-    /// A place on a connection that is there.
+    /// A place on an existing connection, if one has room.
     pub(crate) fn take(&self) -> Option<Place<B>> {
         let mut open = self.open.lock();
         open.shared.retain(|shared| !shared.connection.is_closed());
@@ -87,7 +90,7 @@ where
         None
     }
 
-    /// A place on a new connection; else why there is none.
+    /// A place on a new connection. The error says why there is none.
     pub(crate) async fn connect(self: &Arc<Self>) -> Result<Place<B>, String> {
         let stream = self.connector.connect().await?;
         if !is_http2(&stream) {
@@ -98,14 +101,14 @@ where
         Ok(Place::Shared(connection))
     }
 
-    /// Adds a connection on which calls find a place.
+    /// Adds a shared connection.
     pub(crate) fn share(self: &Arc<Self>, connection: Arc<Http2<B>>) {
         let mut open = self.open.lock();
         open.shared.push(Shared { connection, used_at: Instant::now() });
         self.sweep(&mut open);
     }
 
-    /// Takes a connection back once its answer is over.
+    /// Takes a connection back once its answer is over. It returns at once and waits in a task.
     pub(crate) fn give_back(self: &Arc<Self>, mut connection: Http1<B>) {
         let pool = Arc::downgrade(self);
         tokio::spawn(async move {
@@ -119,14 +122,14 @@ where
         });
     }
 
-    /// Sees to it that what nobody uses is dropped.
+    /// Starts the task that drops unused connections, unless it runs.
     fn sweep(self: &Arc<Self>, open: &mut Open<B>) {
         if !std::mem::replace(&mut open.is_swept, true) {
             tokio::spawn(sweep(Arc::downgrade(self)));
         }
     }
 
-    /// Drops what nobody uses. False when nothing is left.
+    /// Drops unused connections. False if none is left.
     fn drop_unused(&self) -> bool {
         let mut open = self.open.lock();
         open.resting.retain(|connection| !connection.is_expired());
@@ -141,7 +144,7 @@ where
     }
 }
 
-/// Drops what nobody uses until nothing is left of the pool.
+/// Drops unused connections until none is left or the pool is dropped.
 async fn sweep<B>(pool: Weak<Pool<B>>)
 where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,

@@ -1,5 +1,6 @@
-//! The body of a request that may have to be sent again: over HTTP/2 what was taken of it is kept as long as it is short and
-//! its answer has not begun. Over HTTP/1.1 nothing is kept: a request of which something was sent is not sent again with a body.
+//! The body of a request that may have to be sent again. Over HTTP/2 the taken part is kept while it is short
+//! and the answer has not begun. Over HTTP/1.1 nothing is kept: a request with a body is not sent again once
+//! some of it was sent.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -11,48 +12,51 @@ use hyper::body::{Body, Frame, SizeHint};
 use hyper::http::HeaderMap;
 use parking_lot::Mutex;
 
-/// Most bytes of a body that are kept.
+/// The most bytes of a body that are kept.
 const KEPT_BYTES_MAX: u64 = 1 << 20;
 
-/// Most pieces of a body that are kept: each costs more than its bytes.
+/// The most pieces of a body that are kept: each costs more than its bytes.
 const PIECES_MAX: usize = 1_024;
 
-/// What is kept of a body during one attempt.
+/// What is kept of a body during an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// Nothing: once some of it was taken there is no other attempt.
+    /// Nothing: once some of it was taken, there is no further attempt.
     Nothing,
-    /// All of it, while it is short.
+    /// Everything, while it is short.
     Short,
 }
 
-/// One attempt to send a body, and the hold on it with which the next one can be made.
+/// An attempt to send a body, and the handle from which the next attempt is made.
 #[derive(Debug)]
 pub(crate) struct Replay<B> {
     whole: Arc<Mutex<Whole<B>>>,
     attempt: u32,
 }
 
+/// The body, shared by its attempts.
 #[derive(Debug)]
 struct Whole<B> {
     body: B,
-    /// The attempt that may take from it, and what is kept of what that takes.
+    /// The number of the attempt that may read, and what is kept of what it reads.
     attempt: u32,
     keep: Keep,
-    /// Some of it was asked for in this attempt.
+    /// Whether the attempt has read from the body.
     is_taken: bool,
-    /// Nothing more comes of it.
+    /// Whether the body has ended.
     is_over: bool,
-    /// What was taken of it.
+    /// The pieces that were read in this attempt.
     kept: VecDeque<Piece>,
+    /// The bytes of these pieces.
     kept_bytes: u64,
-    /// What of that is to be sent again.
+    /// The pieces of earlier attempts that are to be sent again.
     next: VecDeque<Piece>,
-    /// Not all that was taken is kept.
+    /// Whether not everything that was read is kept.
     is_lost: bool,
 }
 
 impl<B> Whole<B> {
+    /// Keeps a piece, or drops everything if the body is too long.
     fn keep(&mut self, piece: Piece) {
         if self.is_lost {
             return;
@@ -65,6 +69,7 @@ impl<B> Whole<B> {
         }
     }
 
+    /// Drops what is kept: there is no further attempt.
     fn lose(&mut self) {
         self.kept = VecDeque::new();
         self.kept_bytes = 0;
@@ -72,7 +77,7 @@ impl<B> Whole<B> {
     }
 }
 
-/// A frame, as it can be had twice.
+/// A frame that can be copied.
 #[derive(Debug, Clone)]
 enum Piece {
     Data(Bytes),
@@ -101,7 +106,7 @@ impl Piece {
 }
 
 impl<B> Replay<B> {
-    /// Keeps the beginning of `body`, so that it can be sent again.
+    /// A body that can be sent again, as long as its beginning is kept.
     pub(crate) fn new(body: B) -> Self {
         let whole = Whole {
             body,
@@ -117,7 +122,7 @@ impl<B> Replay<B> {
         Self { whole: Arc::new(Mutex::new(whole)), attempt: 0 }
     }
 
-    /// The body for one more attempt, from its beginning. What was given before gives nothing any more.
+    /// The body for another attempt, from its beginning. Earlier attempts get no more of it.
     pub(crate) fn attempt(&mut self, keep: Keep) -> Self {
         let mut whole = self.whole.lock();
         let rest = std::mem::take(&mut whole.next);
@@ -130,17 +135,17 @@ impl<B> Replay<B> {
         Self { whole: Arc::clone(&self.whole), attempt: whole.attempt }
     }
 
-    /// The answer begins: there is no other attempt.
+    /// Notes that the answer has begun: there is no further attempt.
     pub(crate) fn answered(&self) {
         self.whole.lock().lose();
     }
 
-    /// Whether there is all that another attempt needs.
+    /// Whether everything that another attempt needs is kept.
     pub(crate) fn is_whole(&self) -> bool {
         !self.whole.lock().is_lost
     }
 
-    /// Whether some of it was asked for in this attempt: over HTTP/2 the request has a place then.
+    /// Whether this attempt has read from the body. Over HTTP/2 the request has a place then.
     pub(crate) fn is_taken(&self) -> bool {
         self.whole.lock().is_taken
     }
@@ -155,7 +160,7 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Replay<B> {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         let whole = &mut *self.whole.lock();
-        // What sends one that was given up may be about to end, and not have ended.
+        // The task that sends an abandoned attempt may not have ended yet.
         if whole.attempt != self.attempt {
             return Poll::Pending;
         }

@@ -1,4 +1,4 @@
-//! When an answer says to come back (RFC 9110, 10.2.3).
+//! Reads when an answer asks the client to return (RFC 9110, section 10.2.3).
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -6,8 +6,8 @@ use httpdate::parse_http_date;
 use hyper::http::HeaderMap;
 use hyper::http::header::DATE;
 
-/// When the answer with these `headers` says to come back, in milliseconds from now, which is `now_ms` since 1970. Dates count by the clock of who
-/// answers where it says what that is.
+/// The delay that an answer with these `headers` asks for, in milliseconds. `now_ms` is in milliseconds since
+/// 1970; dates are compared with the answering server's clock if it sends one.
 pub fn retry_after_ms(headers: &HeaderMap, now_ms: u64) -> Option<u64> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let number = |name: &str| text(name)?.parse::<f64>().ok();
@@ -17,7 +17,7 @@ pub fn retry_after_ms(headers: &HeaderMap, now_ms: u64) -> Option<u64> {
     } else {
         let date = |name: &str| parse_http_date(text(name)?).ok();
         let now = date(DATE.as_str()).unwrap_or_else(|| UNIX_EPOCH + Duration::from_millis(now_ms));
-        // A date that is over is now.
+        // A date in the past means now.
         date("retry-after")?.duration_since(now).unwrap_or_default()
     };
     u64::try_from(span.as_millis()).ok()

@@ -1,11 +1,11 @@
-//! One request to an upstream, and whether it is sent again where its connection turns out to be dead: only where the
-//! upstream surely did not take it, or where it does no harm (RFC 9110, 9.2.2; RFC 9113, 8.7).
+//! Sends a request to an upstream, and again if its connection turns out to be dead: only if the upstream
+//! certainly did not take it, or if repeating it is harmless (RFC 9110, 9.2.2; RFC 9113, 8.7).
 //!
 //! ```text
 //!             ┌─ nothing of it was sent, over a connection that was there before
 //!             ├─ the upstream refused its stream, or ended the connection before it
-//! failure ────┤─ a method that does no harm twice, without a body, over a connection that was there before
-//!             └─ else: the caller is told
+//! failure ────┤─ an idempotent method without a body, over a connection that was there before
+//!             └─ otherwise: the caller gets the error
 //! ```
 
 use std::any::Any;
@@ -36,13 +36,13 @@ use crate::surroundings::{Surroundings, TlsError};
 /// How long a request may wait for a place on a connection.
 const PLACE_WITHIN: Duration = Duration::from_millis(PROXY_CONNECT_MS + 5_000);
 
-/// Sends requests to one upstream. Cheap to clone; clones share their connections, which are closed when the last one is
-/// dropped and their calls are over.
+/// Sends requests to one upstream. Clones are cheap and share the connections, which are closed when the last
+/// clone is dropped and their calls are over.
 #[derive(Debug)]
 pub struct Sender<B> {
     pool: Arc<Pool<B>>,
     form: Form,
-    /// What a proxy before it wants to see with each call.
+    /// The `Proxy-Authorization` for a forwarding proxy.
     key: Option<HeaderValue>,
 }
 
@@ -52,10 +52,10 @@ impl<B> Clone for Sender<B> {
     }
 }
 
-/// What came of a request over one connection. One of which nothing was sent comes back with the error.
+/// The result of a request over one connection. The error contains the request if nothing of it was sent.
 type Sent<A, B> = Result<Response<A>, TrySendError<Request<Replay<B>>>>;
 
-/// What matters of a request where it may be sent again.
+/// The properties of a request that decide whether it may be sent again.
 #[derive(Debug, Clone, Copy)]
 struct Nature {
     is_idempotent: bool,
@@ -66,7 +66,7 @@ impl<B> Sender<B>
 where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
 {
-    /// For one upstream.
+    /// A sender for one upstream.
     pub(crate) fn new(upstream: &Upstream, surroundings: &Surroundings) -> Result<Self, TlsError> {
         let detour = surroundings.detour(upstream);
         if let Some(proxy) = detour.place() {
@@ -77,12 +77,12 @@ where
         Ok(Self { pool: Arc::new(pool), form, key: detour.key().cloned() })
     }
 
-    /// What a proxy before the upstream wants to see with each call, and may repeat in its errors.
+    /// The `Proxy-Authorization` for a forwarding proxy, which may repeat it in its errors.
     pub fn key(&self) -> Option<&HeaderValue> {
         self.key.as_ref()
     }
 
-    /// Sends a request. To drop this, or the body of the answer, breaks the request off.
+    /// Sends a request. Dropping the future or the body of the answer cancels the request.
     pub async fn send(&self, request: Request<B>) -> Result<Response<ResponseBody>, SendError> {
         let (mut head, body) = request.into_parts();
         if let Some(key) = &self.key {
@@ -96,7 +96,7 @@ where
             let is_new = known.is_none();
             let place = match known {
                 Some(place) => place,
-                // Large, and seldom wanted.
+                // Boxed, since the future is large and seldom needed.
                 None => Box::pin(self.pool.connect()).await.map_err(SendError::Unreachable)?,
             };
             let failure = match self.attempt(place, head.clone(), &mut replay, nature).await? {
@@ -105,7 +105,7 @@ where
             };
             let (is_unsent, error) = (failure.message().is_some(), failure.into_error());
             let may_be_sent_again = if is_unsent {
-                // A connection that was there before is gone now; a new one that takes nothing is the answer.
+                // An old connection may have closed since; a new one that takes nothing is a failure.
                 !is_new
             } else {
                 !is_repeated && replay.is_whole() && nature.may_be_repeated(&error, is_new)
@@ -118,7 +118,7 @@ where
         }
     }
 
-    /// Sends the request over one connection. An upstream that gives it no place in time is given up.
+    /// Sends the request over one connection. The error is returned if an upstream gives it no place in time.
     async fn attempt(
         &self,
         place: Place<B>,
@@ -145,7 +145,7 @@ where
     }
 }
 
-/// Sends a request over a connection that others share.
+/// Sends a request over a shared connection, if it gets a place within [`PLACE_WITHIN`].
 async fn place_in_time<B>(
     connection: &Http2<B>,
     head: Parts,
@@ -159,7 +159,7 @@ where
     tokio::pin!(sending);
     match tokio::time::timeout(PLACE_WITHIN, &mut sending).await {
         Ok(sent) => Ok(sent),
-        // Its body is wanted once it has a place. Of one without a body nobody knows.
+        // The body is read once the request has a place. For a request without a body that is unknown.
         Err(_elapsed) if replay.is_taken() || !nature.has_body && !connection.is_shut() => Ok(sending.await),
         Err(_elapsed) => {
             let seconds = PLACE_WITHIN.as_secs();
@@ -170,10 +170,10 @@ where
 }
 
 impl Nature {
-    /// Whether such a request may be sent again after `error`, which came after it was sent.
+    /// Whether the request may be sent again after `error`, which occurred after it was sent.
     fn may_be_repeated(self, error: &hyper::Error, is_new: bool) -> bool {
         let Self { is_idempotent, has_body } = self;
-        // Without a body it was on its way as a whole when the other side ended.
+        // A request without a body was sent completely when the other side closed.
         is_refused(error)
             || is_left(error) && (is_idempotent || has_body)
             || is_idempotent && !has_body && !is_new && is_end(error)
@@ -185,33 +185,33 @@ fn is_refused(error: &hyper::Error) -> bool {
     told(error).any(|error| error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM))
 }
 
-/// Whether the other side ends the connection in order, over HTTP/2, and says that it did not come to the request. A few
-/// say so of one that they answer.
+/// Whether the other side closes the connection in order, over HTTP/2, and says that it did not process the
+/// request. A few servers say so about a request that they answer.
 fn is_left(error: &hyper::Error) -> bool {
     told(error).any(|error| error.is_go_away() && error.reason() == Some(h2::Reason::NO_ERROR))
 }
 
-/// What the other side said over HTTP/2.
+/// The HTTP/2 errors that the other side sent.
 fn told(error: &hyper::Error) -> impl Iterator<Item = &h2::Error> {
     let all = causes(error).filter_map(|cause| cause.downcast_ref::<h2::Error>());
     all.filter(|error| error.is_remote())
 }
 
-/// Whether the connection ended in place of an answer.
+/// Whether the connection was closed in place of an answer.
 fn is_end(error: &hyper::Error) -> bool {
     error.is_incomplete_message() || causes(error).any(<dyn Error>::is::<io::Error>)
 }
 
-/// An error and what caused it.
+/// An error and its causes.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error: &&'a (dyn Error + 'static)| error.source())
 }
 
-/// The body of an answer as it comes. Its call is on its way until this is dropped.
+/// The body of an answer, as it arrives. Its call is in progress until this is dropped.
 #[derive(Debug)]
 pub struct ResponseBody {
     body: Incoming,
-    /// One that others share, on which this call has a place.
+    /// The shared connection on which this call has a place.
     _connection: Option<Arc<dyn Any + Send + Sync>>,
 }
 

@@ -1,4 +1,5 @@
-//! What the machine says about the way out: the certificates that it trusts, and the proxies that its environment names.
+//! The machine's settings for the way out: the certificates that it trusts, and the proxies of its
+//! environment.
 
 use std::sync::OnceLock;
 
@@ -8,10 +9,10 @@ use rustls::RootCertStore;
 use crate::config::Upstream;
 use crate::detour::Detour;
 
-/// TLS cannot be set up for an upstream: a certificate that it is to trust is none.
+/// Why TLS cannot be set up for an upstream: a certificate that it is to trust is invalid.
 pub use rustls::Error as TlsError;
 
-/// Certificates and proxies of this machine, each read once, when it is first needed.
+/// The certificates and proxies of this machine, each read once, when first needed.
 #[derive(Debug, Default)]
 pub(crate) struct Surroundings {
     roots: OnceLock<RootCertStore>,
@@ -19,23 +20,24 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Certificates of this machine, and no proxies whatever its environment names.
+    /// The certificates of this machine without its proxies.
     pub(crate) fn without_proxies() -> Self {
         Self { roots: OnceLock::new(), proxies: OnceLock::from(Matcher::builder().build()) }
     }
 
-    /// How `upstream` is reached.
+    /// The way to `upstream`.
     pub(crate) fn detour(&self, upstream: &Upstream) -> Detour {
         let proxies = self.proxies.get_or_init(Matcher::from_env);
         upstream.uri("").map_or(Detour::None, |uri| Detour::to(&uri, proxies))
     }
 
-    /// Who is trusted everywhere: roots of the system and of Mozilla, since a system may have none, and a company may have its own.
+    /// The certificates trusted for all upstreams: those of the system, since a company may have its own, and
+    /// Mozilla's, since a system may have none.
     pub(crate) fn roots(&self) -> &RootCertStore {
         self.roots.get_or_init(|| {
             blocking(|| {
                 let mut store = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-                // Single files that cannot be read leave the others.
+                // A file that cannot be read does not affect the others.
                 let system = rustls_native_certs::load_native_certs();
                 store.add_parsable_certificates(system.certs);
                 store
@@ -44,11 +46,11 @@ impl Surroundings {
     }
 }
 
-/// Reads files without keeping other tasks of the thread waiting.
+/// Reads files without blocking other tasks of the thread.
 fn blocking<T>(read: impl FnOnce() -> T) -> T {
     match tokio::runtime::Handle::try_current().map(|handle| handle.runtime_flavor()) {
         Ok(tokio::runtime::RuntimeFlavor::MultiThread) => tokio::task::block_in_place(read),
-        // One thread for everything: there is nobody else who could go on.
+        // On a runtime with one thread no other task could run.
         _ => read(),
     }
 }

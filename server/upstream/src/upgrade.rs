@@ -1,4 +1,4 @@
-//! Requests that ask for another protocol, which has the connection to itself from then on.
+//! Requests for a protocol upgrade, after which the protocol owns the connection.
 
 use std::error::Error;
 
@@ -12,7 +12,7 @@ use crate::connect::Stream;
 use crate::error::{SendError, reason};
 use crate::http1;
 
-/// Sends `request` over a connection that is new.
+/// Sends `request` over a new connection.
 pub(crate) async fn upgrade<B>(
     stream: Stream,
     mut request: Request<B>,
@@ -22,7 +22,7 @@ where
 {
     let failed = |error: hyper::Error| SendError::Failed(reason(&error));
     let (mut sender, connection) = http1::builder().handshake(stream).await.map_err(failed)?;
-    // Ends with the answer, or hands the connection over to whoever takes it.
+    // Ends with the answer, or passes the connection to the upgrade.
     tokio::spawn(async move {
         if let Err(error) = connection.with_upgrades().await {
             tracing::debug!(reason = reason(&error), "a connection for another protocol broke");
@@ -32,7 +32,7 @@ where
     sender.send_request(request).await.map_err(failed)
 }
 
-/// Says in the headers, and there first, which host is meant; the line of the request has the path alone.
+/// Puts the `Host` header first, and only the path into the request line.
 fn name_host<B>(request: &mut Request<B>) {
     let uri = request.uri();
     let host = uri.authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok());

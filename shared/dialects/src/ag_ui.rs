@@ -79,7 +79,7 @@ impl ObjectMeaning for AgUiMeaning {
         };
         let events = whole.list();
         if events.is_empty() {
-            let detail = format!("line {line}: no event: {}", excerpt(text));
+            let detail = format!("line {line}: not a valid event: {}", excerpt(text));
             return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
         }
         for event in events {

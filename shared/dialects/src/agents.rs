@@ -1,5 +1,5 @@
-//! What dialects of whole agents have in common: each agent writes one text at a time, and calls are sometimes named only
-//! by their tool.
+//! The parts that dialects of whole agents have in common: each agent writes one text at a time, and calls
+//! are sometimes identified only by their tool.
 
 use std::borrow::Cow;
 
@@ -13,12 +13,12 @@ use super::writer::{EventWriter, OpenPart};
 use model::event::PartKind;
 use model::ids::AgentId;
 
-/// The part that each agent writes right now.
+/// The part that each agent is writing.
 #[derive(Debug, Default)]
 pub(super) struct AgentParts(IndexMap<Option<AgentId>, OpenPart>);
 
 impl AgentParts {
-    /// More text of a kind: goes on with the agent's open part, or ends it and begins another.
+    /// Writes text of a kind: continues the agent's open part, or ends it and begins another.
     pub(super) fn write(
         &mut self,
         kind: PartKind,
@@ -44,14 +44,14 @@ impl AgentParts {
         }
     }
 
-    /// The agent's text is whole: it does something else.
+    /// Ends the agent's open part, since it does something else.
     pub(super) fn close(&mut self, agent: Option<&AgentId>, w: &EventWriter, out: &mut Decoded) {
         if let Some(part) = self.0.swap_remove(&agent.cloned()) {
             part.end(false, w, out);
         }
     }
 
-    /// All texts are whole.
+    /// Ends all open parts.
     pub(super) fn close_all(&mut self, w: &EventWriter, out: &mut Decoded) {
         for (_, part) in std::mem::take(&mut self.0) {
             part.end(false, w, out);
@@ -59,7 +59,7 @@ impl AgentParts {
     }
 }
 
-/// An event whose name may be that of the SSE event or stand in the object with the payload beside it.
+/// An event whose name may be in the object, with the payload beside it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct WrappedEvent<'a> {
@@ -69,7 +69,7 @@ struct WrappedEvent<'a> {
     payload: ForeignField<'a>,
 }
 
-/// The name of an event and what it says: `{"event", "data"}` is taken out of its wrapping.
+/// The name of an event and its payload; `{"event", "data"}` is unwrapped.
 pub(super) fn unwrapped<'a>(name: &'a str, whole: ForeignField<'a>) -> (Cow<'a, str>, ForeignField<'a>) {
     let wrapped: WrappedEvent<'a> = whole.object();
     match wrapped.event.word() {
@@ -79,17 +79,17 @@ pub(super) fn unwrapped<'a>(name: &'a str, whole: ForeignField<'a>) -> (Cow<'a, 
     }
 }
 
-/// The calls without a result, oldest first: their ids as the writer knows them, and their tools.
+/// The calls without a result, oldest first: the ids that the writer uses, and the tools.
 #[derive(Debug, Default)]
 pub(super) struct UnansweredCalls(IndexMap<CompactString, CompactString>);
 
 impl UnansweredCalls {
-    /// A call was made.
+    /// Adds a call.
     pub(super) fn add(&mut self, id: &str, name: &str) {
         self.0.insert(CompactString::new(id), CompactString::new(name));
     }
 
-    /// The call has its result; whether it had none before.
+    /// Removes a call that has its result. False if it is unknown or had one before.
     pub(super) fn remove(&mut self, id: &str) -> bool {
         self.0.shift_remove(id).is_some()
     }
@@ -99,12 +99,12 @@ impl UnansweredCalls {
         self.0.iter().rev().find(|(_, tool)| *tool == name).map(|(id, _)| id)
     }
 
-    /// The call `id`, where it has no result yet.
+    /// The call `id`; nothing if it is unknown or has a result.
     pub(super) fn known(&self, id: &str) -> Option<&CompactString> {
         self.0.get_key_value(id).map(|(id, _)| id)
     }
 
-    /// The oldest call of the tool `name`, or of any tool when it says none.
+    /// The oldest call of the tool `name`, or of any tool if the name is empty.
     pub(super) fn oldest(&self, name: &str) -> Option<CompactString> {
         self.0.iter().find(|(_, tool)| name.is_empty() || *tool == name).map(|(id, _)| id.clone())
     }

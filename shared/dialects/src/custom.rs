@@ -1,6 +1,6 @@
-//! Dialects that users describe: a YAML file says how a stream falls into JSON objects and where in them text, reasoning,
-//! calls and the rest stand (`JSONPath`, RFC 9535). Nothing is read from disk here: whoever has the text of such a file
-//! makes a [`UserDialect`] of it, and that makes decoders.
+//! Decodes dialects that users describe: a YAML file says how a stream is divided into JSON objects and where in them text,
+//! thinking, calls and the rest are (`JSONPath`, RFC 9535). Nothing is read from disk here: the caller makes a
+//! [`UserDialect`] from the text of such a file, and that makes decoders.
 
 use compact_str::CompactString;
 use serde_json::Value;
@@ -22,15 +22,15 @@ mod rules;
 use calls::CustomCalls;
 use rules::{CustomFormat, ExtractionRules};
 
-/// A description is wrong.
+/// An error in a description.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, at {key:?}: {why}")]
 pub struct UserDialectError {
     /// The line of the file, from 1.
     pub line: u64,
-    /// The key on that line, or what else stands there.
+    /// The key on that line, or other text there.
     pub key: String,
-    /// What is wrong with it.
+    /// What is wrong.
     pub why: String,
 }
 
@@ -43,13 +43,13 @@ pub struct UserDialect {
 }
 
 impl UserDialect {
-    /// The dialect that `yaml` describes.
+    /// Reads the description of a dialect. Fails with the first error in it.
     pub fn parse(yaml: &str) -> Result<Self, UserDialectError> {
         let described = rules::parse(yaml)?;
         Ok(Self { name: described.name, rules: described.rules.into(), format: described.format })
     }
 
-    /// The name that it has in URLs and events: lower case letters, digits, `-` and `_`.
+    /// The name of the dialect in URLs and events: lower case letters, digits, `-` and `_`.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -132,7 +132,7 @@ impl ObjectMeaning for CustomMeaning {
     }
 }
 
-/// What a place says: a text, or a block with one under its usual name.
+/// The text at a place: the value itself, or the usual field of a block.
 fn words(value: &Value) -> Option<&str> {
     value
         .as_str()
@@ -140,7 +140,7 @@ fn words(value: &Value) -> Option<&str> {
 }
 
 impl CustomMeaning {
-    /// Why it stopped, what it cost, what failed, and that it is over; whether any of that was said.
+    /// Reads finish reason, usage, failure and end. True if there was any of them.
     fn ending(&mut self, rules: &ExtractionRules, value: &Value, out: &mut Decoded) -> bool {
         let mut is_known = false;
         if let Some(told) = rules.usage.first(value) {
@@ -180,7 +180,7 @@ impl CustomMeaning {
     }
 }
 
-/// What counts: not `null`, `false`, 0 or empty.
+/// Whether a value is not `null`, `false`, 0 or empty.
 fn is_truthy(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -192,7 +192,7 @@ fn is_truthy(value: &Value) -> bool {
     }
 }
 
-/// What a call gave back.
+/// The outcome of a call.
 fn outcome(output: Option<&Value>, error: Option<&Value>) -> CallOutcome {
     match error.filter(|error| is_truthy(error)) {
         // `is_error: true` beside the output.

@@ -1,9 +1,10 @@
-//! Which dialect a stream speaks, told from its beginning.
+//! Detects the dialect of a stream from its beginning.
 
-/// Bytes of the beginning that are looked at.
+/// How many bytes of the beginning are examined.
 const LOOKED_AT_BYTES: usize = 4 << 10;
 
-/// Marks of each dialect: any of them in the beginning of a stream is enough. The more telling come first.
+/// The marks of each dialect: one of them in the beginning of a stream is enough. The more specific ones come
+/// first.
 const MARKS: &[(&str, &[&str])] = &[
     (
         super::claude_session::NAME,
@@ -163,11 +164,12 @@ const MARKS: &[(&str, &[&str])] = &[
         ],
     ),
     (super::fanlight::NAME, &["\"k\":\"", "\"t\":\"batch\"", "\"t\":\"snap\""]),
-    // Last: messages may stand in the streams of others too.
+    // Last, since the streams of other dialects may contain messages too.
     (super::tau_bench::NAME, &["\"traj\":[", "{\"role\":\"system\",\"content\":"]),
 ];
 
-/// The dialect of a stream that begins with `bytes`, where that can be told. White space in JSON does not matter.
+/// The dialect of a stream that begins with `bytes`; nothing if it cannot be determined. White space in JSON
+/// does not matter.
 pub fn detect(bytes: &[u8]) -> Option<&'static str> {
     let beginning = bytes.get(..LOOKED_AT_BYTES).unwrap_or(bytes);
     let text = String::from_utf8_lossy(beginning);

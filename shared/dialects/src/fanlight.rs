@@ -12,7 +12,9 @@ use serde_json::value::RawValue;
 
 use super::field::is_too_deep;
 use super::framing::body::first_byte;
-use super::framing::{LineSplitter, PieceBody, SseSplitter, StreamLine, StreamPiece, ValueSplitter, excerpt};
+use super::framing::{
+    FramedItem, LineSplitter, SseSplitter, StreamLine, StreamPiece, ValueSplitter, excerpt,
+};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::{Anomaly, AnomalyCode};
 use model::envelope::Envelope;
@@ -95,12 +97,12 @@ fn take_frame(frame: StreamPiece<'_>, run: &RunId, out: &mut Decoded) {
     let line = frame.line;
     match frame.body {
         // A line without a field name is how NDJSON looks that has a line of something else before it.
-        PieceBody::Event { data: text, .. }
-        | PieceBody::Json(text)
-        | PieceBody::ErrorField(text)
-        | PieceBody::Stray(text) => take_text(line, text, run, out),
-        PieceBody::TooLarge(bytes) => too_large(line, bytes, out),
-        PieceBody::Cut(text) => malformed(line, "the stream ends inside of it", text, out),
+        FramedItem::Event { data: text, .. }
+        | FramedItem::Json(text)
+        | FramedItem::ErrorField(text)
+        | FramedItem::Stray(text) => take_text(line, text, run, out),
+        FramedItem::TooLarge(bytes) => too_large(line, bytes, out),
+        FramedItem::Cut(text) => malformed(line, "the stream ends inside of it", text, out),
     }
 }
 
@@ -109,7 +111,7 @@ fn take_text(line: u64, text: &str, run: &RunId, out: &mut Decoded) {
         return;
     }
     if !text.trim_start().starts_with('{') {
-        return malformed(line, "it is no JSON object", text, out);
+        return malformed(line, "it is not a JSON object", text, out);
     }
     if is_too_deep(text) {
         return malformed(line, "it nests too deep", text, out);

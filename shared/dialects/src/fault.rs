@@ -1,4 +1,4 @@
-//! Error objects of model APIs, in the many shapes that servers and gateways give them.
+//! Reads error objects of model APIs, in the many forms of servers and gateways.
 
 use compact_str::CompactString;
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::field::ForeignField;
 use model::event::ErrorFact;
 
-/// The fields in which servers put what went wrong.
+/// The fields in which servers describe an error.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ErrorShape<'a> {
@@ -30,7 +30,7 @@ struct ErrorShape<'a> {
     retry_after_ms: ForeignField<'a>,
 }
 
-/// What `value` says: a string, an error object, or an object that holds one in `error`.
+/// Reads an error from `value`: a string, an error object, or an object with one in its field `error`.
 pub(crate) fn fault(value: ForeignField<'_>) -> ErrorFact {
     let outer: ErrorShape<'_> = value.object();
     if outer.error.is_object() {
@@ -47,7 +47,8 @@ pub(crate) fn fault(value: ForeignField<'_>) -> ErrorFact {
     fact(&outer, value)
 }
 
-/// What a server says that refuses a request: the failure in its answer, where that is an object that names one.
+/// The failure in the answer of a server that refuses a request; nothing if the answer is not an object with
+/// a failure.
 pub fn failure_in(answer: &[u8]) -> Option<ErrorFact> {
     let whole = ForeignField::parse(std::str::from_utf8(answer).ok()?)?;
     let shape: ErrorShape<'_> = whole.object();
@@ -58,7 +59,7 @@ pub fn failure_in(answer: &[u8]) -> Option<ErrorFact> {
 fn fact(shape: &ErrorShape<'_>, whole: ForeignField<'_>) -> ErrorFact {
     let message = shape.message.words().or_else(|| shape.detail.words());
     let message = message.unwrap_or_else(|| super::framing::excerpt(whole.as_json_text()).into());
-    // "error" as a type says nothing that the reader does not know.
+    // "error" as a type has no information.
     let kind = shape.kind.word().filter(|kind| kind != "error");
     let code =
         shape.code.words().or(kind).or_else(|| shape.status.words()).or_else(|| shape.status_code.words());
@@ -78,7 +79,7 @@ fn fact(shape: &ErrorShape<'_>, whole: ForeignField<'_>) -> ErrorFact {
     }
 }
 
-/// Names of failures that pass by themselves.
+/// Whether a name is that of a temporary failure.
 fn is_passing(name: &str) -> bool {
     const PARTS: [&str; 8] = [
         "rate_limit",
@@ -94,9 +95,9 @@ fn is_passing(name: &str) -> bool {
     PARTS.into_iter().any(|part| name.contains(part))
 }
 
-/// Whether trying again may help, as the status of an answer says it beside what was said otherwise: what is busy or broken
-/// passes; who asks without the right to, or for what is not there, is answered the same again. A request that is only called bad
-/// (400) may be one that a model wrote, and another one the next time.
+/// Whether trying again may help, by the HTTP status of the answer; `said` is what the answer itself says.
+/// Overload and server errors are temporary; missing rights and missing objects are not. A request that is
+/// only called bad (400) may have been written by a model, which may write another one the next time.
 pub fn by_status(status: u16, said: Option<bool>) -> Option<bool> {
     match status {
         408 | 409 | 425 | 429 | 500..=599 => Some(true),

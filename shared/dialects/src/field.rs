@@ -1,5 +1,6 @@
-//! Foreign JSON, looked at only where it is needed and forgiven where it has another type than its dialect says. A
-//! provider that sends `null`, a number as a string or an object instead of a string must not cost the rest of a frame.
+//! Reads foreign JSON: only the fields that are needed, and without failing on a type that the dialect does
+//! not allow. A provider that sends `null`, a number as a string or an object instead of a string must not
+//! cost the rest of a frame.
 
 use std::borrow::Cow;
 
@@ -22,7 +23,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for ForeignField<'a> {
 }
 
 impl<'a> ForeignField<'a> {
-    /// `text` as a field, when it is JSON.
+    /// `text` as a field; nothing if it is not JSON.
     pub fn parse(text: &'a str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
@@ -31,27 +32,27 @@ impl<'a> ForeignField<'a> {
         self.0.map_or("", RawValue::get)
     }
 
-    /// There is something, and it is not `null`.
+    /// Whether the field is present and not `null`.
     pub fn is_some(self) -> bool {
         self.0.is_some()
     }
 
-    /// There is something that counts: not `null`, `false`, 0 or empty.
+    /// Whether the field is present and not `null`, `false`, 0 or empty.
     pub fn is_truthy(self) -> bool {
         !matches!(self.raw(), "" | "false" | "0" | "\"\"" | "{}" | "[]")
     }
 
-    /// It is an object.
+    /// Whether the field is an object.
     pub fn is_object(self) -> bool {
         self.raw().starts_with('{')
     }
 
-    /// It is a list.
+    /// Whether the field is a list.
     pub fn is_list(self) -> bool {
         self.raw().starts_with('[')
     }
 
-    /// It is `true`.
+    /// Whether the field is `true`.
     pub fn is_true(self) -> bool {
         self.raw() == "true"
     }
@@ -71,7 +72,7 @@ impl<'a> ForeignField<'a> {
         self.text().filter(|text| !text.is_empty())
     }
 
-    /// A string as it is, a number or anything else as its JSON; nothing for what is empty.
+    /// The content of a string, or the JSON of any other value; nothing if it is empty.
     pub fn words(self) -> Option<Cow<'a, str>> {
         match self.text() {
             Some(text) => Some(text).filter(|text| !text.is_empty()),
@@ -79,7 +80,7 @@ impl<'a> ForeignField<'a> {
         }
     }
 
-    /// A count: a number, or a number written as a string. Broken pieces are cut off, negative ones are nothing.
+    /// A count: a number, or a number in a string. Fractions are cut off, negative numbers give nothing.
     pub(crate) fn count(self) -> Option<u64> {
         let text = self.raw().trim_matches('"');
         text.parse().ok().or_else(|| {
@@ -89,7 +90,7 @@ impl<'a> ForeignField<'a> {
         })
     }
 
-    /// A switch: `true` or `false`, and nothing where it is anything else.
+    /// A boolean; nothing for any other type.
     pub(crate) fn switch(self) -> Option<bool> {
         match self.raw() {
             "true" => Some(true),
@@ -112,12 +113,12 @@ impl<'a> ForeignField<'a> {
         (number.is_finite() && number >= 0.0).then_some((number * 1000.0) as u64)
     }
 
-    /// The fields of an object that `T` names; all absent when it is no object.
+    /// The fields of an object that `T` names. All are absent if the field is not an object.
     pub fn object<T: Deserialize<'a> + Default>(self) -> T {
         if self.is_object() { serde_json::from_str(self.raw()).unwrap_or_default() } else { T::default() }
     }
 
-    /// All fields of an object; none when it is no object.
+    /// All fields of an object; none if the field is not an object.
     pub fn fields(self) -> ForeignFields<'a> {
         ForeignFields::of(self)
     }
@@ -176,24 +177,24 @@ impl<'a> ForeignField<'a> {
         }
     }
 
-    /// As JSON to hand on; what nests deeper than readers take becomes a string.
+    /// The field as JSON to pass on. A value that nests deeper than [`JSON_DEPTH_MAX`] becomes a string.
     pub fn json(self) -> Json {
         json_within_depth(self.raw()).unwrap_or_else(|| Json::of(&()))
     }
 
-    /// The text of the JSON as it came.
+    /// The text of the JSON, unchanged.
     pub fn as_json_text(self) -> &'a str {
         self.raw()
     }
 }
 
-/// The fields of an object by name, for dialects whose producers do not agree on names. Case and underscores make no
-/// difference: `messageId` finds `message_id` too.
+/// The fields of an object by name, for dialects whose producers use different names. Case and underscores
+/// make no difference: `messageId` finds `message_id` too.
 #[derive(Debug, Default)]
 pub struct ForeignFields<'a>(Vec<(Cow<'a, str>, ForeignField<'a>)>);
 
 impl<'a> ForeignFields<'a> {
-    /// The fields of `object`; none when it is no object.
+    /// The fields of `object`; none if it is not an object.
     pub(crate) fn of(object: ForeignField<'a>) -> Self {
         object.object()
     }
@@ -205,12 +206,12 @@ impl<'a> ForeignFields<'a> {
         self.0.iter().find(named).map_or(ForeignField::default(), |(_, field)| *field)
     }
 
-    /// The first of the fields `names` that is there.
+    /// The first of the fields `names` that is present.
     pub fn any(&self, names: &[&str]) -> ForeignField<'a> {
         names.iter().map(|name| self.get(name)).find(|field| field.is_some()).unwrap_or_default()
     }
 
-    /// The field `name`, exactly; of several the last, as most readers of JSON have it.
+    /// The field with exactly this name; of several the last, as most readers of JSON do.
     pub(crate) fn last(&self, name: &str) -> ForeignField<'a> {
         self.0
             .iter()
@@ -219,12 +220,12 @@ impl<'a> ForeignFields<'a> {
             .map_or(ForeignField::default(), |(_, field)| *field)
     }
 
-    /// All of them, by name.
+    /// All fields with their names.
     pub fn into_all(self) -> impl Iterator<Item = (Cow<'a, str>, ForeignField<'a>)> {
         self.0.into_iter()
     }
 
-    /// A JSON object of those fields among `names` that are there.
+    /// A JSON object of those fields among `names` that are present.
     pub(crate) fn pick(&self, names: &[&str]) -> String {
         let there = names.iter().map(|name| (name, self.get(name))).filter(|(_, field)| field.is_some());
         let written: Vec<_> =
@@ -266,7 +267,7 @@ fn plain(name: &str) -> impl Iterator<Item = u8> + '_ {
     name.bytes().filter(|byte| *byte != b'_').map(|byte| byte.to_ascii_lowercase())
 }
 
-/// `text` as JSON to hand on; as a string where it nests deeper than readers take, nothing when it is no JSON.
+/// `text` as JSON to pass on; as a string if it nests too deep, nothing if it is not JSON.
 pub(crate) fn json_within_depth(text: &str) -> Option<Json> {
     if is_too_deep(text) {
         return Some(Json::string(text));
@@ -279,7 +280,8 @@ pub(crate) fn is_too_deep(text: &str) -> bool {
     usize::try_from(JsonNesting::of(text).deepest()).unwrap_or(usize::MAX) > JSON_DEPTH_MAX
 }
 
-/// A JSON string with half a surrogate pair in it: servers cut text between the halves. The half becomes U+FFFD.
+/// The content of a JSON string with half a surrogate pair in it, which servers produce by cutting text
+/// between the halves. The half becomes U+FFFD.
 fn lossy(raw: &str) -> String {
     struct ByteStringVisitor(Vec<u8>);
     impl<'de> Deserialize<'de> for ByteStringVisitor {
@@ -301,7 +303,7 @@ fn lossy(raw: &str) -> String {
     let mut text = String::with_capacity(bytes.len());
     for piece in bytes.utf8_chunks() {
         text.push_str(piece.valid());
-        // The three bytes of half a pair come as three pieces; the first of them stands for all.
+        // The three bytes of half a pair come as three pieces; only the first becomes a character.
         if piece.invalid().first().is_some_and(|byte| *byte == 0xED) {
             text.push(char::REPLACEMENT_CHARACTER);
         }

@@ -1,5 +1,5 @@
-//! Framing: how a stream of bytes falls into pieces, before anybody asks what the pieces mean. All of it takes the
-//! bytes however they are cut and costs O(1) for each byte.
+//! Framing: divides a stream of bytes into pieces, before their meaning is read. Every splitter accepts the
+//! bytes in pieces of any size and costs O(1) for each byte.
 
 pub mod body;
 pub mod json;
@@ -13,32 +13,33 @@ pub use lines::{LineSplitter, StreamLine};
 pub use records::RecordSplitter;
 pub use sse::SseSplitter;
 
-/// One piece of a stream, and where it stands.
+/// One piece of a stream, and its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamPiece<'a> {
-    /// The line of the stream that the piece begins on, from 1.
+    /// The line of the stream on which the piece begins, from 1.
     pub line: u64,
     /// The piece.
-    pub body: PieceBody<'a>,
+    pub body: FramedItem<'a>,
 }
 
-/// See [`StreamPiece`].
+/// The content of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PieceBody<'a> {
+pub enum FramedItem<'a> {
     /// An SSE event.
     Event {
-        /// Its name; empty when the stream gave none.
+        /// The name; empty if the stream gave none.
         name: &'a str,
-        /// Its data, lines joined with `\n`.
+        /// The data; its lines are joined with `\n`.
         data: &'a str,
     },
-    /// A JSON value that stands for itself: a body that is no SSE, or a line of NDJSON.
+    /// A JSON value outside of SSE: a whole body, or a line of NDJSON.
     Json(&'a str),
-    /// JSON in an SSE field called `error`: no standard knows it, some servers fail that way.
+    /// JSON in an SSE field called `error`: it is not in the standard, but some servers report failures so.
     ErrorField(&'a str),
-    /// A line that the framing has no meaning for. Standards say to ignore it.
+    /// A line that has no meaning in the framing. The standards require readers to ignore it.
     Stray(&'a str),
-    /// A piece over the limit was left out; its length in bytes, as far as it was seen.
+    /// A piece was larger than the limit and left out. The number is its length in bytes, as far as it was
+    /// received.
     TooLarge(u64),
     /// The stream ended inside this JSON value.
     Cut(&'a str),

@@ -62,16 +62,17 @@ pub use detect::detect;
 pub use fault::{by_status, failure_in};
 use text_calls::stream::WithTextCalls;
 
-/// Turns one stream into events. Give it the bytes as they come, then call [`Decode::end`] once.
+/// Turns one stream into events. Pass it the bytes as they are received, then call [`Decode::end`] once.
 pub trait Decode: std::fmt::Debug + Send {
-    /// Takes the next bytes; any cut is fine, also inside a character.
+    /// Takes the next bytes and appends the events to `out`. The stream may be cut at any byte, also inside
+    /// of a character.
     fn feed(&mut self, bytes: &[u8], out: &mut Decoded);
 
-    /// The stream is over. A run that was not ended by the stream itself ends as interrupted.
+    /// Takes the end of the stream. A run that the stream did not end is interrupted.
     fn end(&mut self, out: &mut Decoded);
 }
 
-/// What a decoder needs to know from outside.
+/// The options of a decoder.
 #[derive(Debug, Clone)]
 pub struct DecodeOptions {
     /// The run that the stream belongs to, for dialects whose streams do not name runs. A second run in the same
@@ -79,16 +80,17 @@ pub struct DecodeOptions {
     pub run: RunId,
     /// Put before the ids of parts, so that several streams can continue one run without sharing ids. May be empty.
     pub part_prefix: CompactString,
-    /// The caller goes on with this run: a model call that hands tool calls over to the caller does not end it (then
-    /// [`Kind::RunUpdate`] carries finish reason and usage).
+    /// The caller continues this run: a model call that hands tool calls over to the caller does not end it
+    /// (then [`Kind::RunUpdate`] carries finish reason and usage).
     pub run_goes_on: bool,
-    /// Calls that stand in the text of the answer are taken out of it, when they are written so.
+    /// The form of tool calls in the text of the answer. They are taken out of the text and become calls;
+    /// nothing to leave the text unchanged.
     pub text_calls: Option<text_calls::TextForm>,
-    /// What was set about such calls.
+    /// The rules for tool calls in the text.
     pub text_rules: text_calls::TextRules,
 }
 
-/// The decoder that `make` makes, looking for calls in texts when that is wanted.
+/// The decoder that `make` makes, with the search for calls in texts if that is set.
 fn looking(options: DecodeOptions, make: impl FnOnce(DecodeOptions) -> Box<dyn Decode>) -> Box<dyn Decode> {
     let (form, rules) = (options.text_calls, options.text_rules.clone());
     let prefix = options.part_prefix.clone();
@@ -112,13 +114,13 @@ impl Default for DecodeOptions {
 }
 
 impl DecodeOptions {
-    /// The `number`th part (from 1) of a stream.
+    /// The id of the `number`th part (from 1) of a stream.
     pub fn part(&self, number: u64) -> PartId {
         PartId::new(&compact_str::format_compact!("{}p{number}", self.part_prefix))
     }
 }
 
-/// The events that a decoder made, in order; seq and time are still 0.
+/// The events that a decoder made, in order. Their seq and time are 0 until they are appended.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Decoded {
     /// The events.
@@ -126,7 +128,7 @@ pub struct Decoded {
 }
 
 impl Decoded {
-    /// Adds a fact of `run`.
+    /// Adds an event of `run`.
     pub fn push(&mut self, run: &RunId, kind: Kind) {
         self.event(Event::new(run, kind));
     }
@@ -142,7 +144,7 @@ impl Decoded {
     }
 }
 
-/// What makes a decoder for one stream.
+/// A function that makes a decoder for one stream.
 type DecoderConstructor = fn(DecodeOptions) -> Box<dyn Decode>;
 
 /// The dialects that can be decoded, each with its decoder.
@@ -175,7 +177,7 @@ const DECODERS: &[(&str, DecoderConstructor)] = &[
     (agno::NAME, agno::decoder),
 ];
 
-/// A decoder for the dialect `name`, or nothing when there is none of that name.
+/// A decoder for the dialect `name`; nothing if the dialect is unknown.
 pub fn decoder(name: &str, options: DecodeOptions) -> Option<Box<dyn Decode>> {
     let (name, make) = DECODERS.iter().find(|(known, _)| *known == name)?;
     Some(looking(options, |options| Box::new(plausible::PlausibleDecoder::new(name, make(options)))))

@@ -3,7 +3,7 @@
 
 use super::fault::fault;
 use super::field::ForeignField;
-use super::framing::{BodyFraming, PieceBody, RecordSplitter, StreamPiece, excerpt};
+use super::framing::{BodyFraming, FramedItem, RecordSplitter, StreamPiece, excerpt};
 use super::writer::EventWriter;
 use super::{Decode, Decoded};
 use model::anomaly::AnomalyCode;
@@ -116,26 +116,26 @@ impl<M: ObjectMeaning> ObjectReader<M> {
     fn frame(&mut self, frame: StreamPiece<'_>, out: &mut Decoded) {
         let line = frame.line;
         match frame.body {
-            PieceBody::Event { data, .. } if data.trim_start().starts_with("[DONE]") => {
+            FramedItem::Event { data, .. } if data.trim_start().starts_with("[DONE]") => {
                 self.meaning.done(out);
             }
-            PieceBody::Event { name, data } => self.meaning.object(line, name, data, out),
-            PieceBody::Json(text) => self.meaning.object(line, "", text, out),
-            PieceBody::ErrorField(text) => {
+            FramedItem::Event { name, data } => self.meaning.object(line, name, data, out),
+            FramedItem::Json(text) => self.meaning.object(line, "", text, out),
+            FramedItem::ErrorField(text) => {
                 self.meaning.fail(ForeignField::parse(text).unwrap_or_default(), out);
             }
-            PieceBody::Stray(text) if text.starts_with('{') && ForeignField::parse(text).is_some() => {
+            FramedItem::Stray(text) if text.starts_with('{') && ForeignField::parse(text).is_some() => {
                 self.meaning.object(line, "", text, out);
             }
-            PieceBody::Stray(text) if self.meaning.line(line, text, out) => {}
-            PieceBody::Stray(text) => {
+            FramedItem::Stray(text) if self.meaning.line(line, text, out) => {}
+            FramedItem::Stray(text) => {
                 self.stray.get_or_insert_with(|| (line, excerpt(text).to_owned()));
             }
-            PieceBody::TooLarge(bytes) => {
+            FramedItem::TooLarge(bytes) => {
                 let detail = format!("line {line}: an event of {bytes} bytes was left out");
                 self.meaning.writer().anomaly(AnomalyCode::TooLarge, detail, out);
             }
-            PieceBody::Cut(text) => {
+            FramedItem::Cut(text) => {
                 self.meaning.cut();
                 let writer = self.meaning.writer();
                 writer.begin(None, out);

@@ -77,7 +77,7 @@ impl ObjectMeaning for OpenCodeMeaning {
     fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
         let whole = ForeignField::parse(text).filter(|whole| whole.is_object());
         let Some(whole) = whole else {
-            let detail = format!("line {line}: no event: {}", excerpt(text));
+            let detail = format!("line {line}: not a valid event: {}", excerpt(text));
             return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
         };
         let event = ForeignFields::of(whole);

@@ -76,9 +76,10 @@ struct SweAgentInfo<'a> {
     config: ForeignField<'a>,
 }
 
+/// The field `model_stats` of a trajectory: tokens sent and received.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct ModelStats<'a> {
+struct SweAgentModelStats<'a> {
     #[serde(borrow)]
     tokens_sent: ForeignField<'a>,
     #[serde(borrow)]
@@ -88,7 +89,7 @@ struct ModelStats<'a> {
 /// The way to the name of the model, in either agent's configuration.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct SweAgentConfig<'a> {
+struct ModelNamePath<'a> {
     #[serde(borrow)]
     agent: ForeignField<'a>,
     #[serde(borrow)]
@@ -206,16 +207,16 @@ impl SweAgentMeaning {
 }
 
 fn model_of(config: ForeignField<'_>) -> Option<String> {
-    let config: SweAgentConfig<'_> = config.object();
-    let agent: SweAgentConfig<'_> = config.agent.object();
+    let config: ModelNamePath<'_> = config.object();
+    let agent: ModelNamePath<'_> = config.agent.object();
     [config.model, agent.model].into_iter().find_map(|model| {
-        let model: SweAgentConfig<'_> = model.object();
+        let model: ModelNamePath<'_> = model.object();
         Some(model.name.word().or_else(|| model.model_name.word())?.into_owned())
     })
 }
 
 fn conclusion(info: &SweAgentInfo<'_>) -> TrajectoryEnd {
-    let stats: ModelStats<'_> = info.model_stats.object();
+    let stats: SweAgentModelStats<'_> = info.model_stats.object();
     let (sent, received) = (stats.tokens_sent.count(), stats.tokens_received.count());
     let usage =
         Usage { input_tokens: sent.unwrap_or(0), output_tokens: received.unwrap_or(0), ..Usage::default() };

@@ -21,24 +21,24 @@ mod xml;
 use json::JsonCandidate;
 use xml::{CallElements, XmlCall};
 
-/// How calls are written.
+/// The form of calls in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TextForm {
-    /// As `<tool_use>` or `<tool_call>` elements.
+    /// `<tool_use>` or `<tool_call>` elements.
     Xml,
-    /// As JSON objects of the type `tool_use`, or arrays of them.
+    /// JSON objects of the type `tool_use`, or arrays of them.
     Json,
-    /// Either.
+    /// Both forms.
     #[default]
     Both,
 }
 
-/// What may be set about calls in text.
+/// The rules for calls in text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextRules {
-    /// Longest call, in bytes: [`TEXT_CALL_BYTES_MAX`] unless it is said.
+    /// The size of the longest call, in bytes; [`TEXT_CALL_BYTES_MAX`] by default.
     pub bytes_max: usize,
-    /// The name of the element that holds a call, in place of `tool_use` and `tool_call`.
+    /// The name of the element that contains a call, instead of `tool_use` and `tool_call`.
     pub element: Option<String>,
 }
 
@@ -48,10 +48,10 @@ impl Default for TextRules {
     }
 }
 
-/// A call, written as a whole.
+/// A complete call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextCall {
-    /// The id that the model gave it; empty when it gave none.
+    /// The id that the model wrote; empty if it wrote none.
     pub id: String,
     /// The name of the tool.
     pub name: String,
@@ -59,18 +59,18 @@ pub struct TextCall {
     pub arguments: String,
 }
 
-/// Something that was found in the text.
+/// A piece of the text, as it was recognized.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TextCallToken<'a> {
-    /// Text that belongs to no call. How it falls into pieces depends on how it came.
+    /// Passes text that belongs to no call to `take`, unless it is empty.
     Text(&'a str),
     /// A call, ready to be executed.
     Call(TextCall),
-    /// What looked like a call is none.
+    /// Text that looked like a call but is none.
     Error {
-        /// Why.
+        /// Why it is no call.
         message: String,
-        /// What was written, up to the longest call.
+        /// The text, up to the size of the longest call.
         written: &'a str,
     },
 }
@@ -81,23 +81,23 @@ pub struct TextCalls {
     form: TextForm,
     bytes_max: usize,
     elements: Arc<CallElements>,
-    /// The end of the text that came, from the mark on that may begin a call.
+    /// The end of the received text, from the mark on that may begin a call.
     held: String,
     open: Option<CallCandidate>,
 }
 
-/// What stands in [`TextCalls::held`].
+/// The kind of the text in [`TextCalls::held`].
 #[derive(Debug)]
 enum CallCandidate {
     Xml(XmlCall),
     Json(JsonCandidate),
 }
 
-/// What a candidate turns out to be. Lengths are bytes from its beginning.
+/// What a candidate is. Lengths are in bytes from its beginning.
 enum CandidateVerdict {
-    /// More text has to come.
+    /// It is not known before more text is received.
     Open,
-    /// Plain text, at least up to here; what follows has to be looked at.
+    /// Plain text, at least up to here; what follows has to be examined.
     Text(usize),
     /// Calls and broken ones, up to here.
     Calls(usize, Vec<Result<TextCall, String>>),
@@ -106,7 +106,7 @@ enum CandidateVerdict {
 }
 
 impl CallCandidate {
-    /// It is over the limit.
+    /// The verdict on a candidate that is larger than the limit.
     fn too_long(&self, within: &str, bytes_max: usize) -> CandidateVerdict {
         match self {
             Self::Json(call) if !call.is_sure(within) => CandidateVerdict::Text(within.len()),
@@ -116,18 +116,18 @@ impl CallCandidate {
 }
 
 impl TextCalls {
-    /// Finds calls of that form, written as usual.
+    /// Finds calls of this form, by the default rules.
     pub fn new(form: TextForm) -> Self {
         Self::by(form, &TextRules::default())
     }
 
-    /// The same by rules that were set.
+    /// Finds calls of this form, by these rules.
     pub fn by(form: TextForm, rules: &TextRules) -> Self {
         let elements = Arc::new(CallElements::new(rules.element.as_deref()));
         Self { form, bytes_max: rules.bytes_max.max(1), elements, held: String::new(), open: None }
     }
 
-    /// Goes on with `text`.
+    /// Takes more text and passes what is recognized to `take`.
     pub fn feed(&mut self, text: &str, take: &mut dyn FnMut(TextCallToken<'_>)) {
         let mut held = std::mem::take(&mut self.held);
         held.push_str(text);
@@ -136,7 +136,7 @@ impl TextCalls {
         self.held = held;
     }
 
-    /// The text is over: a call that is still open will not be whole any more.
+    /// Takes the end of the text: a call that is still open is an error.
     pub fn end(&mut self, take: &mut dyn FnMut(TextCallToken<'_>)) {
         let held = std::mem::take(&mut self.held);
         let mut rest = held.as_str();
@@ -154,7 +154,8 @@ impl TextCalls {
         }
     }
 
-    /// Settles as much of `held` as can be settled; how many bytes that were. What is left is the open candidate.
+    /// Decides about as much of `held` as possible, and returns how many bytes that are. The rest is the open
+    /// candidate.
     fn settle(&mut self, held: &str, take: &mut dyn FnMut(TextCallToken<'_>)) -> usize {
         let mut rest = held;
         loop {
@@ -165,7 +166,8 @@ impl TextCalls {
                 }
                 continue;
             };
-            // What lies behind the limit must not matter, else it would matter how the text was cut.
+            // What is after the limit must not matter: otherwise the result would depend on how the text was
+            // cut.
             let within = rest.get(..rest.floor_char_boundary(self.bytes_max)).unwrap_or_default();
             let verdict = match open {
                 CallCandidate::Xml(call) => call.look(within),
@@ -197,7 +199,7 @@ impl TextCalls {
         }
     }
 
-    /// Gives plain text up to the next mark; what comes from there on is a candidate.
+    /// Passes plain text up to the next mark to `take`; from there on the text is a candidate.
     fn outside<'a>(&mut self, text: &'a str, take: &mut dyn FnMut(TextCallToken<'_>)) -> &'a str {
         let bytes = text.as_bytes();
         let mark = match self.form {

@@ -1,5 +1,5 @@
-//! What decoders of model calls have in common: one run at a time, parts and calls with ids that are unique and the
-//! same each time, deltas with their offsets, exactly one end.
+//! Writes the events of decoders: one run at a time, parts and calls with ids that are unique and always the
+//! same, deltas with their offsets, exactly one end.
 
 use std::collections::BTreeMap;
 
@@ -36,52 +36,52 @@ pub(crate) struct EventWriter {
     dialect: CompactString,
     options: DecodeOptions,
     run: RunId,
-    /// Runs that have begun in this stream.
+    /// The number of runs that have begun in this stream.
     runs: u64,
     is_running: bool,
-    /// The run was handed back to its caller, and goes on with the next model call.
+    /// The run was handed back to its caller, and continues with the next model call.
     goes_on: bool,
     has_model: bool,
-    /// The failure of the run that goes on.
+    /// The failure of the open run.
     failure: Option<ErrorFact>,
-    /// Parts, calls and agents so far, over all runs.
+    /// The number of parts, calls and agents so far, over all runs.
     parts: u64,
     items: usize,
     minted: u64,
-    /// The ids of the dialect, and the calls that they mean now.
+    /// The ids of the dialect, and the calls to which they refer now.
     calls: IndexMap<CompactString, NamedId>,
     /// Calls that the provider executes and that have no result yet, oldest first.
     waiting: BTreeMap<u64, (RunId, ToolCallId)>,
     waits: u64,
-    /// Messages of the history so far.
+    /// The number of messages of the history so far.
     messages: u64,
-    /// When the events happen by the stream's own clock, in milliseconds since 1970.
+    /// The time of the next events by the stream's own clock, in milliseconds since 1970.
     time: Option<u64>,
-    /// Calls of the run that goes on which somebody outside has to execute.
+    /// The number of calls of the open run that the caller has to execute.
     handed_over: u64,
-    /// What sub-agents of the run have used.
+    /// The usage of the run's sub-agents.
     accounts: IndexMap<AgentId, agent::AgentUsage>,
 }
 
-/// What an id of the dialect means.
+/// The call to which an id of the dialect refers.
 #[derive(Debug)]
 struct NamedId {
     run: RunId,
     tool: ToolCallId,
-    /// How many calls of the run have had the id.
+    /// How many calls of the run have used the id.
     times: u64,
-    /// Its place in [`EventWriter::waiting`].
+    /// Its key in [`EventWriter::waiting`].
     place: Option<u64>,
 }
 
-/// How a run ends, as far as the stream said.
+/// How a run ends, as far as the stream says.
 #[derive(Debug, Default)]
 pub(crate) struct RunEnding {
-    /// The stream said that the answer is whole.
+    /// The stream said that the answer is complete.
     pub(crate) is_whole: bool,
-    /// The provider broke off by itself and will go on when it is asked again.
+    /// The provider paused the answer and continues when it is called again.
     pub(crate) is_paused: bool,
-    /// The stream said how the run ended, in so many words. Counts before all else.
+    /// The status, if the stream states it. It takes precedence over all else.
     pub(crate) status: Option<RunStatus>,
     pub(crate) finish_reason: Option<CompactString>,
     pub(crate) usage: Option<Usage>,
@@ -115,13 +115,13 @@ impl EventWriter {
         self.is_running
     }
 
-    /// A run was in this stream, be it over or not.
+    /// Whether a run has begun in this stream, open or not.
     pub(crate) fn has_begun(&self) -> bool {
         self.runs > 0
     }
 
-    /// Begins a run unless one goes on: the first has the id that the caller gave, later ones count up. One that was
-    /// handed back to the caller goes on. Takes the model where it is known; the first name counts.
+    /// Begins a run unless one is open: the first has the id that the caller gave, later ones are numbered. A
+    /// run that was handed back to the caller continues. `model` is used if it is the first one.
     pub(crate) fn begin(&mut self, model: Option<&str>, out: &mut Decoded) {
         let model = model.filter(|model| !model.is_empty()).map(CompactString::new);
         if std::mem::take(&mut self.goes_on) {
@@ -149,12 +149,12 @@ impl EventWriter {
         self.push(Kind::RunStart(RunStart { model, dialect, title: None, name: None }), out);
     }
 
-    /// A fact of the main agent.
+    /// Writes an event of the main agent.
     pub(crate) fn push(&self, kind: Kind, out: &mut Decoded) {
         self.put(Event::new(&self.run, kind), out);
     }
 
-    /// A fact of `agent`.
+    /// Writes an event of `agent`; nothing stands for the main agent.
     pub(crate) fn push_by(&self, agent: Option<&AgentId>, kind: Kind, out: &mut Decoded) {
         self.put(Event::new(&self.run, kind).by(agent.cloned()), out);
     }
@@ -164,12 +164,12 @@ impl EventWriter {
     }
 
     pub(crate) fn anomaly(&self, code: AnomalyCode, detail: String, out: &mut Decoded) {
-        // Before the first run there is none that it could belong to.
+        // Before the first run, an event belongs to no run.
         let run = if self.runs == 0 { RunId::none() } else { self.run.clone() };
         self.put(Event::new(&run, Kind::Anomaly(Anomaly { code, detail })), out);
     }
 
-    /// Something failed. Servers repeat themselves; the same failure is told once.
+    /// Writes a failure. Servers repeat failures; the same one is written once.
     pub(crate) fn fail(&mut self, fact: ErrorFact, out: &mut Decoded) {
         self.begin(None, out);
         if self
@@ -183,7 +183,7 @@ impl EventWriter {
         self.push(Kind::Error(fact), out);
     }
 
-    /// The run goes on in spite of what failed: only its end says how it went.
+    /// Notes that the run goes on in spite of the failure: only its end decides about its status.
     pub(crate) fn outlives(&mut self) {
         self.failure = None;
     }
@@ -192,7 +192,7 @@ impl EventWriter {
         self.failure.is_some()
     }
 
-    /// Room for one more item, or one anomaly for all that follow.
+    /// Whether there is room for one more item. The first refusal writes an anomaly for all that follow.
     pub(crate) fn has_room(&mut self, out: &mut Decoded) -> bool {
         self.items = self.items.saturating_add(1);
         if self.items == ITEMS_PER_RUN_MAX.saturating_add(1) {
@@ -214,7 +214,7 @@ impl EventWriter {
         OpenPart::new(id, kind, agent.cloned())
     }
 
-    /// A part that comes as a whole.
+    /// Writes a complete part.
     pub(crate) fn whole_part(
         &mut self,
         kind: PartKind,
@@ -228,7 +228,8 @@ impl EventWriter {
         part.end(hidden, self, out);
     }
 
-    /// Begins a call. `id` is the dialect's own; an empty one is minted, one that came before is told apart.
+    /// Begins a call. `id` is the dialect's own: an empty one is replaced by a new one, a repeated one is
+    /// made unique.
     pub(crate) fn open_call(
         &mut self,
         id: &str,
@@ -238,7 +239,7 @@ impl EventWriter {
         out: &mut Decoded,
     ) -> OpenCall {
         let tool = self.call_id(id);
-        // Told where an id came again: the one of the events is then another.
+        // The dialect's id is written if it differs from the id in the events.
         let given = ToolCallId::new(id);
         let given_id = (!id.is_empty() && tool != given).then(|| CompactString::new(given.as_str()));
         let start = ToolStart { tool: tool.clone(), name: CompactString::new(name), server, given_id };
@@ -265,7 +266,7 @@ impl EventWriter {
         named.tool.clone()
     }
 
-    /// The provider executes `tool` from now on.
+    /// Notes that the provider executes `tool` from now on.
     fn wait_for(&mut self, id: &str, tool: &ToolCallId) {
         self.waits = self.waits.saturating_add(1);
         self.waiting.insert(self.waits, (self.run.clone(), tool.clone()));
@@ -274,14 +275,15 @@ impl EventWriter {
         }
     }
 
-    /// Ends the run that goes on, or hands it back to the caller.
+    /// Ends the open run, or hands it back to the caller.
     pub(crate) fn end(&mut self, ending: RunEnding, out: &mut Decoded) {
         if !std::mem::take(&mut self.is_running) {
             return;
         }
         let RunEnding { is_whole, is_paused, status, finish_reason, mut usage } = ending;
         if self.options.run_goes_on {
-            // The run has other model calls beside this one: their tokens add up, only a whole run's would replace.
+            // The run has other model calls besides this one: an update adds to their tokens, an end would
+            // replace them.
             let (finish_reason, usage) = (finish_reason.clone(), usage.take());
             let goes_on =
                 is_whole && status.is_none() && self.failure.is_none() && (self.handed_over > 0 || is_paused);

@@ -1,5 +1,6 @@
-//! AG-UI, as its clients verify it: one run at a time, everything opened is closed before the run is, ids are never
-//! used again. Sub-agents need a client of protocol 1.0; runs without them are fine for older ones.
+//! Encodes AG-UI as its clients verify it: one run at a time, all that is opened in a run is closed before
+//! the run ends, and ids are never used again. Sub-agents need a client of protocol 1.0; runs without them
+//! work with older ones.
 
 use std::collections::HashSet;
 
@@ -17,7 +18,7 @@ use model::view::{AgentView, PartView, RunView, ToolView};
 
 mod calls;
 
-/// Most messages and results that wait for a run in which they may be told.
+/// The most messages and results that wait for the next run; further ones are left out.
 const WAITING_MAX: usize = 1000;
 
 /// An encoder for one stream.
@@ -31,26 +32,26 @@ pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
     })))
 }
 
-/// What has been said so far.
+/// The state of one stream.
 #[derive(Debug, Default)]
 struct AgUiEncoder {
     thread: String,
-    /// What the reader calls the run.
+    /// The id that the caller gave to the run; nothing for the run's own id.
     run: Option<CompactString>,
-    /// A run goes on.
+    /// A run is open.
     is_open: bool,
     parts: UniqueIds,
     calls: UniqueIds,
-    /// Messages that are open.
+    /// The ids of the messages that are open.
     said: HashSet<String>,
-    /// Calls whose arguments are open.
+    /// The ids of the calls whose arguments are open.
     written: HashSet<String>,
-    /// Sub-agents of this run that have begun, and those of them that are done.
+    /// The sub-agents of this run that have begun, and those of them that have ended.
     begun: HashSet<AgentId>,
     done: HashSet<AgentId>,
-    /// Whole events that wait for the next run.
+    /// Encoded events that wait for the next run.
     waiting: Vec<Vec<u8>>,
-    /// How many pieces have been numbered for ids of their own.
+    /// The number of ids that were made for replaced parts.
     minted: u64,
 }
 
@@ -104,7 +105,7 @@ impl AgUiEncoder {
         }
     }
 
-    /// Tells whole events now, or when the next run begins: outside of a run nothing may be told.
+    /// Writes encoded events now or when the next run begins: the protocol allows none outside of a run.
     fn tell_in_run(&mut self, events: Vec<u8>, out: &mut Vec<u8>) {
         if self.is_open {
             out.extend_from_slice(&events);
@@ -113,7 +114,7 @@ impl AgUiEncoder {
         }
     }
 
-    /// A message of the history.
+    /// Writes a message of the history. Other roles and empty messages are left out.
     fn message(&mut self, message: &Message, out: &mut Vec<u8>) {
         let role = message.role.as_str();
         if !matches!(role, "user" | "system" | "developer" | "assistant") || message.text.is_empty() {
@@ -158,7 +159,7 @@ impl AgUiEncoder {
             }
             PartStep::Delta(_) => {}
             PartStep::Replaced => {
-                // Nothing takes back what was said: the new text is a message of its own.
+                // The protocol cannot take back what was written: the new text becomes a message of its own.
                 self.close(scene, id, is_thinking, out);
                 if !part.body.text.is_empty() {
                     self.minted = self.minted.saturating_add(1);
@@ -231,6 +232,7 @@ impl AgUiEncoder {
         });
     }
 
+    /// Ends the run: well if it is complete or cancelled, else with an error.
     fn end_run(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) {
         self.is_open = false;
         let run = scene.run;
@@ -266,6 +268,7 @@ fn word(status: RunStatus) -> &'static str {
     }
 }
 
+/// Writes the outcome of a run that was cancelled or waits for a person.
 fn outcome(run: &RunView, event: &mut ObjectWriter<'_>) {
     if run.status == RunStatus::Cancelled {
         event.nest("outcome", |outcome| {
@@ -282,7 +285,7 @@ fn outcome(run: &RunView, event: &mut ObjectWriter<'_>) {
     }
 }
 
-/// A call that waits for a person, as what the run waits for.
+/// A call that waits for a person's consent, as an interrupt of the run.
 fn interrupt((id, tool): (&ToolCallId, &ToolView)) -> Json {
     let mut out = Vec::new();
     ObjectWriter::write(&mut out, |interrupt| {
@@ -293,7 +296,7 @@ fn interrupt((id, tool): (&ToolCallId, &ToolView)) -> Json {
     Json::parse(&String::from_utf8_lossy(&out)).unwrap_or_else(|| Json::of(&()))
 }
 
-/// What is to be said to a call that waits.
+/// The JSON schema of the answer to an interrupt.
 fn answer_schema() -> Json {
     Json::of(&serde_json::json!({
         "type": "object",
@@ -325,7 +328,7 @@ fn custom(scene: &FactContext<'_>, name: &str, value: &Json, out: &mut Vec<u8>) 
     });
 }
 
-/// An event of the agent whose scene it is.
+/// Writes an event of the agent that the context names.
 fn event(scene: &FactContext<'_>, kind: &str, out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     data_event(out, |event| {
         event.put("type", kind);

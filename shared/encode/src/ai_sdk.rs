@@ -1,5 +1,5 @@
-//! The UI message stream of the AI SDK (v1): parts of one assistant's message. What sub-agents say and call is left
-//! out, but that they are at work is said in parts `data-agent`.
+//! Encodes the UI message stream of the AI SDK (v1): the parts of one message of the assistant. What
+//! sub-agents say and call is left out; parts `data-agent` say that they are working.
 
 use std::collections::HashSet;
 
@@ -19,20 +19,20 @@ pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
     Box::new(RunSequencer::new(FactEncoder::new(AiSdkEncoder { caller, ..AiSdkEncoder::default() })))
 }
 
-/// What has been said so far.
+/// The state of one stream.
 #[derive(Debug, Default)]
 struct AiSdkEncoder {
-    /// A run goes on.
+    /// A run is open.
     is_open: bool,
     /// A run broke off, so that the stream as a whole is not done.
     is_broken: bool,
     parts: UniqueIds,
     calls: UniqueIds,
-    /// Calls to which a person did not agree.
+    /// The ids of calls that a person declined.
     denied: HashSet<String>,
-    /// How often a text was replaced: what stands then has an id of its own.
+    /// How many parts were replaced: the new text gets an id with this number.
     replaced: u64,
-    /// Takes every call that is not said to be executed elsewhere for one of its own.
+    /// The caller, which takes every call for its own that is not marked as executed by the provider.
     caller: Option<Caller>,
 }
 
@@ -111,7 +111,7 @@ impl AiSdkEncoder {
             PartStep::End => event(out, &format!("{kind}-end"), |event| {
                 event.put("id", id);
             }),
-            // Nothing takes back a part: the new text is a part of its own.
+            // The protocol cannot take back a part: the new text becomes a part of its own.
             PartStep::Replaced if part.body.text.is_empty() => {}
             PartStep::Replaced => {
                 self.replaced = self.replaced.saturating_add(1);
@@ -160,7 +160,7 @@ impl AiSdkEncoder {
     }
 }
 
-/// A file, once its address is whole.
+/// Writes a file, once its address is complete.
 fn file(part: &PartView, step: PartStep<'_>, out: &mut Vec<u8>) {
     let url = &part.body.text;
     if url.is_empty() || !matches!(step, PartStep::End) {
@@ -192,7 +192,7 @@ fn finish_reason(run: &RunView) -> &'static str {
     }
 }
 
-/// A name as the kind of a part.
+/// A name as the type of a part: other characters than letters, digits and `_` become dashes.
 fn plain(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
 }

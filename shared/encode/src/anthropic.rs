@@ -1,7 +1,7 @@
-//! Anthropic messages: one message for each run, its parts and calls as content blocks.
+//! Encodes Anthropic messages: one message for each run, its parts and calls as content blocks.
 //!
-//! What sub-agents do is left out. A result is a block of the same message that names its call, as the provider's own
-//! tools have it. A run that broke off has no `message_stop`.
+//! What sub-agents do is left out. A result is a block of the same message that names its call, as for the
+//! provider's own tools. A run that broke off has no `message_stop`.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use model::event::{PartKind, RunStatus, ToolState};
 use model::ids::{PartId, ToolCallId};
 use model::view::{PartView, RunView, ToolView};
 
-/// Told of a run that names no model; clients expect one.
+/// The model of a run that names none; clients expect one.
 const MODEL: &str = "fanlight";
 
 /// An encoder for one stream.
@@ -22,7 +22,7 @@ pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
     Box::new(RunSequencer::new(FactEncoder::new(AnthropicEncoder::default())))
 }
 
-/// What has been said of the message that goes on.
+/// The state of the message that is open.
 #[derive(Debug, Default)]
 struct AnthropicEncoder {
     is_open: bool,
@@ -61,11 +61,11 @@ impl AnthropicEncoder {
             return;
         }
         match step {
-            // A block is begun with its first text: hidden thinking is a block of another kind.
+            // A block begins with its first text, since hidden thinking is a block of another type.
             PartStep::Start => {}
             PartStep::Delta(text) => self.part_delta(id, part, text, out),
             PartStep::Replaced => {
-                // What was said cannot be taken back: what stands now follows as a block of its own.
+                // The protocol cannot take back a block: the new text becomes a block of its own.
                 self.stop_part(id, out);
                 if !part.body.text.is_empty() {
                     self.part_delta(id, part, &part.body.text, out);
@@ -86,6 +86,7 @@ impl AnthropicEncoder {
         }
     }
 
+    /// Writes text of a part, and begins its block if necessary.
     fn part_delta(&mut self, id: &PartId, part: &PartView, text: &str, out: &mut Vec<u8>) {
         let is_thinking = part.kind == PartKind::Thinking;
         let known = self.parts.get(id).copied();
@@ -108,7 +109,8 @@ impl AnthropicEncoder {
         });
     }
 
-    /// The signature stands last in its block; thinking that is kept back has nothing else.
+    /// Writes the signature of a thinking block, which is last in it. Hidden thinking consists of the
+    /// signature only.
     fn sign(&mut self, id: &PartId, part: &PartView, signature: &str, out: &mut Vec<u8>) {
         if !self.parts.contains_key(id) {
             self.part_delta(id, part, "", out);
@@ -167,6 +169,7 @@ impl AnthropicEncoder {
         stop(index, out);
     }
 
+    /// Begins a content block and returns its index.
     fn start(&mut self, out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) -> u64 {
         let index = self.next;
         self.next = index.saturating_add(1);
@@ -211,7 +214,7 @@ fn message_start(scene: &FactContext<'_>, out: &mut Vec<u8>) {
 
 fn message_end(run: &RunView, out: &mut Vec<u8>) {
     let reason = (run.status == RunStatus::Complete).then(|| stop_reason(run));
-    // Tokens were spent on a run that broke off, too; without a reason to stop it stays a broken one.
+    // A run that broke off used tokens too. Without a stop reason it remains a broken run.
     if reason.is_some() || run.usage.is_some() {
         message_delta(run, reason, out);
     }
@@ -237,7 +240,7 @@ fn message_delta(run: &RunView, reason: Option<&str>, out: &mut Vec<u8>) {
         });
         let counts = run.usage.unwrap_or_default();
         event.nest("usage", |usage| {
-            // Here `input_tokens` leaves out what came from a cache.
+            // In this API, `input_tokens` does not include tokens from the cache.
             let fresh = counts.input_tokens.saturating_sub(counts.cached_tokens);
             usage.put("input_tokens", &fresh).put("output_tokens", &counts.output_tokens);
             if counts.cached_tokens > 0 {
@@ -252,7 +255,8 @@ fn message_delta(run: &RunView, reason: Option<&str>, out: &mut Vec<u8>) {
     });
 }
 
-/// The reason in the API's own words. Calls that were left to the caller come before what the model said.
+/// The stop reason in the API's terms. Calls that were left to the caller take precedence over the reason
+/// that the model gave.
 fn stop_reason(run: &RunView) -> &'static str {
     let waits = |tool: &ToolView| matches!(tool.state, ToolState::Pending | ToolState::Approval);
     if run.tools.values().any(|tool| tool.agent.is_none() && waits(tool)) {

@@ -1,6 +1,6 @@
-//! Deep Agent: objects `{"type", "data"}` that say how deep the agent is whose fact it is. The dialect has neither
-//! arguments nor thinking, and no event for a failure: its server breaks the answer off, without `done`, and its client tells
-//! that as the error. A failure that did not end its run is not told.
+//! Encodes Deep Agent: objects `{"type", "data"}` that say how deep the agent is whose event it is. The
+//! dialect has neither arguments nor thinking, and no event for a failure: its server breaks the answer off,
+//! without `done`, and its client reports that as the error. A failure that did not end its run is left out.
 
 use super::{
     Encode, EncodeOptions, Fact, FactContext, FactEncoder, FactSink, ObjectWriter, PartStep, RunSequencer,
@@ -18,9 +18,10 @@ pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
     Box::new(RunSequencer::new(FactEncoder::new(DeepAgentEncoder { is_open: false, is_broken: false })))
 }
 
+/// The state of one stream.
 #[derive(Debug)]
 struct DeepAgentEncoder {
-    /// A run goes on.
+    /// A run is open.
     is_open: bool,
     /// A run broke off or failed, so that the stream as a whole is not done.
     is_broken: bool,
@@ -32,7 +33,7 @@ impl FactSink for DeepAgentEncoder {
             Fact::RunStart => self.is_open = true,
             Fact::Tool(id, tool, step) => call(scene, id.as_str(), tool, step, out),
             _ if !self.is_open => {}
-            // What the hub says of its own agents no server of this contract says.
+            // The status of the hub's own agents is left out: no server of this contract sends it.
             Fact::Status(_) if scene.run.dialect.as_deref() == Some(RUNNER) => {}
             Fact::Status(text) => status(scene, text, out),
             Fact::Part(_, part, PartStep::Delta(text)) => {
@@ -75,7 +76,7 @@ fn call(
     out: &mut Vec<u8>,
 ) {
     match step {
-        // The call that started a sub-agent is told by that one's beginning.
+        // The start of a sub-agent stands for the call that started it.
         ToolStep::Called if scene.run.agents.contains_key(&AgentId::new(id)) => {}
         ToolStep::Called => told(out, "tool_start", |event| {
             event.put("tool_id", id).put("name", tool.name.as_str()).put("agent_depth", &depth(scene));
@@ -101,6 +102,7 @@ fn status(scene: &FactContext<'_>, text: &str, out: &mut Vec<u8>) {
     });
 }
 
+/// How deep the agent of the event is; 0 for the main agent.
 fn depth(scene: &FactContext<'_>) -> u32 {
     let agent = scene.agent.and_then(|agent| scene.run.agents.get(agent));
     agent.map_or(0, |agent| agent.depth)

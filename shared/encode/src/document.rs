@@ -1,5 +1,5 @@
-//! What is made from a folded view as a whole: a conversation as a Markdown text, as one HTML file, and as the content
-//! that Open WebUI shows.
+//! Makes documents from a folded view: a conversation as a Markdown text, as one HTML file, and as the
+//! content that Open WebUI shows.
 //!
 //! ```text
 //! view ──▶ outline (messages, steps, answers; sub-agents nested) ──▶ markdown | html
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Everything in a view was written by models, tools and foreign hubs and counts as hostile. Each writer escapes all of
-//! it for the place where it stands; none lets markup of a text through.
+//! it for the place where it is put; none lets markup of a text through.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,23 +21,24 @@ pub mod only;
 pub mod open_webui;
 mod outline;
 
-/// How the steps of a run are shown.
+/// How a document shows the steps of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepsLayout {
-    /// Each where it happened.
+    /// Each step where it happened.
     #[default]
     Each,
-    /// All in one block that is closed at first; the answer stands outside.
+    /// All steps in one block that is closed at first; the answer is outside of it.
     OneBlock,
 }
 
-/// `view` as Markdown. `name` is the conversation's, for one that says no title.
+/// `view` as Markdown. `name` is the name of the conversation, for one without a title.
 pub fn markdown(view: &View, name: &str, steps: StepsLayout) -> String {
     markdown::document(view, name, steps)
 }
 
-/// `view` as one HTML file that needs nothing else, runs nothing and loads nothing.
+/// `view` as one HTML file that needs no other file, runs no script and loads nothing. `name` is the name of
+/// the conversation, for one without a title.
 pub fn html(view: &View, name: &str, steps: StepsLayout) -> String {
     html::document(view, name, steps)
 }

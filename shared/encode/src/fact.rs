@@ -1,4 +1,5 @@
-//! What an encoder is told: events, cleaned of everything that a strict client would choke on.
+//! Facts: what encoders get instead of events. Everything that a strict client would not accept is removed or
+//! put in order.
 
 use model::event::{ErrorFact, Message, ToolProgress};
 use model::ids::{AgentId, PartId, RunId, ToolCallId};
@@ -10,11 +11,12 @@ use model::view::{AgentView, PartView, RunView, ToolView};
 pub(crate) struct FactContext<'a> {
     /// The run.
     pub(crate) run_id: &'a RunId,
-    /// The run as it stands after the event.
+    /// The run after the event.
     pub(crate) run: &'a RunView,
     /// The sub-agent whose fact it is; nothing for the main agent.
     pub(crate) agent: Option<&'a AgentId>,
-    /// When, in milliseconds since 1970: by the publisher's clock if it said so, else by the hub's. 0 if nobody knows.
+    /// When it happened, in milliseconds since 1970: by the publisher's clock if it said so, else by the
+    /// hub's. 0 if unknown.
     pub(crate) at: u64,
 }
 
@@ -26,42 +28,43 @@ pub(crate) enum Fact<'a> {
     Message(&'a Message),
     /// A run begins, or one that had ended goes on.
     RunStart,
-    /// More is known about a run.
+    /// More has become known about a run.
     RunUpdate,
-    /// A run is over: the scene's run says how.
+    /// A run is over; the run in the context says how.
     RunEnd,
     /// A sub-agent begins.
     AgentStart(&'a AgentId, &'a AgentView),
-    /// A sub-agent is done.
+    /// A sub-agent has ended.
     AgentEnd(&'a AgentId, &'a AgentView),
-    /// A text.
+    /// A step of a part.
     Part(&'a PartId, &'a PartView, PartStep<'a>),
-    /// A call.
+    /// A step of a tool call.
     Tool(&'a ToolCallId, &'a ToolView, ToolStep<'a>),
-    /// A line about what goes on.
+    /// A status line.
     Status(&'a str),
-    /// Something failed that did not end the run: that is told with the run's end.
+    /// A failure that did not end the run. One that did comes with the end of the run.
     Error(&'a ErrorFact),
-    /// An event of the agent's own.
+    /// An event with a name of the agent's own, and its value.
     Custom(&'a str, &'a Json),
     /// A foreign event, or one of a later version.
     Raw(&'a str, &'a Json),
 }
 
-/// What happened to a text. [`PartStep::Start`] is first, [`PartStep::End`] is told once; text may come after it.
+/// What happened to a part. [`PartStep::Start`] is first, [`PartStep::End`] comes once; text may come after
+/// it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PartStep<'a> {
     /// It begins.
     Start,
-    /// It goes on. Never empty.
+    /// More text. Never empty.
     Delta(&'a str),
-    /// What was told of it is no more true: the part's own text is what stands now.
+    /// The text before is not valid any more: the part has the text that replaces it.
     Replaced,
-    /// It is whole, or as whole as it will be.
+    /// It ends, complete or not.
     End,
 }
 
-/// What happened to a call, in this order; all but the start may be missing.
+/// What happened to a tool call, in this order. All but the start may be missing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ToolStep<'a> {
     /// The model begins to write it; its name is known.
@@ -70,26 +73,26 @@ pub(crate) enum ToolStep<'a> {
     Args(&'a str),
     /// Its arguments are final.
     Called,
-    /// It waits for a person.
+    /// It waits for a person's consent.
     Asked,
     /// The person has answered: whether it may go on, and why.
     Answered(bool, Option<&'a str>),
-    /// It runs.
+    /// It is being executed.
     Executing,
-    /// How far it is.
+    /// Its progress.
     Progress(&'a ToolProgress),
     /// It has printed more. Never empty.
     Output(&'a str),
-    /// It gave something back. May come after the end of its run.
+    /// It has a result. This may come after the end of its run.
     Result {
-        /// It had given something back before, which this replaces.
+        /// It had a result before, which this one replaces.
         again: bool,
     },
-    /// It is over, and nothing came back: the call's state says why.
+    /// It is over without a result; the call's state says why.
     Closed,
 }
 
-/// How far a call is, as a line: "2/3: Found 10 results".
+/// The progress of a call as a line: "2/3: Found 10 results".
 pub(super) fn progress_line(progress: &ToolProgress) -> String {
     let text = progress.text.as_deref();
     match (progress.current, progress.total, text) {

@@ -1,4 +1,4 @@
-//! The native dialect: one envelope in each line, as it is.
+//! Encodes the native dialect: one envelope in each line, unchanged.
 
 use super::{Encode, EncodeOptions};
 use model::envelope::Envelope;
@@ -14,7 +14,7 @@ struct NativeEncoder;
 impl Encode for NativeEncoder {
     fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
         let before = out.len();
-        // Nothing in an envelope can fail to be written; half a line would be worse than none.
+        // Writing an envelope cannot fail. If it did, half a line would be worse than none.
         if serde_json::to_writer(&mut *out, envelope).is_err() {
             return out.truncate(before);
         }

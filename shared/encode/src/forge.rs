@@ -1,5 +1,6 @@
-//! Forge: named events; tokens and thoughts come with all the text so far, so a replaced text heals with the next one.
-//! Arguments come whole. What sub-agents do is left out. A run that broke off just ends.
+//! Encodes Forge: named events. Tokens and thinking come with all the text so far, so that a replaced text is
+//! corrected by the next event. Arguments come complete. What sub-agents do is left out. A run that broke off
+//! ends without an event.
 
 use super::object::named_event;
 use super::{
@@ -14,14 +15,15 @@ pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
     Box::new(RunSequencer::new(FactEncoder::new(ForgeEncoder { is_open: false })))
 }
 
-/// The event that shows that a stream is alive, at `now` in milliseconds since 1970.
+/// The event that shows that a stream is alive, at `now` in milliseconds since 1970; its own time is in
+/// seconds.
 pub(super) fn ping(now: u64) -> String {
     format!("event: ping\ndata: {{\"timestamp\":{}}}\n\n", now / 1000)
 }
 
 #[derive(Debug)]
 struct ForgeEncoder {
-    /// A run goes on.
+    /// A run is open.
     is_open: bool,
 }
 
@@ -73,7 +75,7 @@ fn call(id: &ToolCallId, tool: &ToolView, step: ToolStep<'_>, out: &mut Vec<u8>)
                 event.put("is_error", &tool.is_error).put("latency_ms", &tool.latency_ms());
             });
         }
-        // Nothing came back.
+        // There is no result.
         ToolStep::Closed => match tool.state {
             ToolState::Complete => stands(id, tool, "complete", out),
             ToolState::Error => stands(id, tool, "error", out),

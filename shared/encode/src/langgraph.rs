@@ -27,7 +27,7 @@ use answer::{OpenAnswer, piece, tool_message};
 use modes::{StreamMode, StreamModes};
 use stop::interrupt_of;
 
-/// The node in which the model speaks.
+/// The node in which the model answers.
 const MODEL: &str = "model";
 
 /// The node in which calls are executed.
@@ -45,7 +45,8 @@ pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
     Box::new(RunSequencer::new(FactEncoder::new(graph)))
 }
 
-/// The messages of a conversation as the state of a graph, for each of its items. The newest run is told as far as it is.
+/// The messages of a conversation as the state of a graph, a list for each of its items. An open run is
+/// included as far as it has come.
 pub fn messages(view: &View) -> Vec<Vec<Value>> {
     view.items.iter().map(|item| messages_of(view, item)).collect()
 }
@@ -84,32 +85,32 @@ pub fn waiting(run: &RunView) -> Vec<&ToolCallId> {
     run.tools.iter().filter(waits).map(|(id, _)| id).collect()
 }
 
-/// The interrupt of a run that waits for a person; nothing where none of its calls does.
+/// The interrupt of a run that waits for a person; nothing if none of its calls does.
 pub fn interrupt(run: &RunView) -> Option<Value> {
     let all = waiting(run).into_iter().filter_map(|id| Some((id, run.tools.get(id)?)));
     interrupt_of(&all.map(|(id, tool)| (id.clone(), stop::request(tool))).collect())
 }
 
-/// The modes that can be asked for.
+/// The names of the modes that a client can request.
 pub(super) const MODES: &[&str] = StreamModes::NAMES;
 
 #[derive(Debug, Default)]
 struct LangGraphEncoder {
     thread: String,
     modes: StreamModes,
-    /// Steps of the run so far.
+    /// The number of steps of the run so far.
     step: u64,
-    /// Answers of the model so far.
+    /// The number of the model's answers so far.
     answers: u64,
-    /// The answer that goes on.
+    /// The answer that is open.
     open: Option<OpenAnswer>,
     /// Results that came before the end of the answer with their calls.
     late: Vec<Value>,
-    /// The messages so far, where somebody wants the whole state.
+    /// The messages so far, if a mode needs the whole state.
     state: Vec<Value>,
-    /// The step that speaks, as the graph itself has named it.
+    /// The present step, as the graph itself named it.
     told_step: Option<Value>,
-    /// Calls that wait for a person, where whoever asked for the run is told of them together at its end.
+    /// Calls that wait for a person, if the caller of the run gets them together at its end.
     asks: Option<IndexMap<ToolCallId, Value>>,
 }
 
@@ -256,7 +257,7 @@ impl LangGraphEncoder {
         }
     }
 
-    /// The answer that goes on; begins one where there is none.
+    /// The open answer; begins one if there is none.
     fn answer(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) -> &mut OpenAnswer {
         if self.open.is_none() {
             self.settle(out);
@@ -272,7 +273,8 @@ impl LangGraphEncoder {
         self.open.get_or_insert_default()
     }
 
-    /// Calls are executed: the answer that made them is over, once all of its calls are written.
+    /// Notes that calls are being executed: the answer that made them is over once all of its calls are
+    /// written.
     fn executes(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) {
         if let Some(open) = &mut self.open {
             open.is_due = true;
@@ -286,7 +288,7 @@ impl LangGraphEncoder {
         }
     }
 
-    /// The answer is over. The last of a run says what the run took.
+    /// Ends the open answer. The last one of a run has the usage of the run.
     fn close(&mut self, scene: &FactContext<'_>, usage: Option<&Value>, out: &mut Vec<u8>) {
         let Some(open) = self.open.take() else { return };
         let about = open.about_end(scene);
@@ -309,7 +311,7 @@ impl LangGraphEncoder {
         self.settle(out);
     }
 
-    /// Tells what tools gave back as a step of the graph.
+    /// Writes the results of tools as a step of the graph.
     fn settle(&mut self, out: &mut Vec<u8>) {
         if self.late.is_empty() {
             return;

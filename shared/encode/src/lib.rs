@@ -1,15 +1,15 @@
 //! Encoders: a conversation in the stream formats of other clients. An encoder turns events into the bytes of one
 //! stream, one event after the other, without a clock and without randomness: the same events give the same bytes.
 //!
-//! Any events in any order are fine. A `Teller` folds them and says only what is new and in order (`Fact`): a run
-//! before what is in it, a call before its result, everything closed before its run is. What a dialect cannot say is
-//! left out on purpose, see `docs/dialects/encoders.md`.
+//! Events may come in any order. A `FactEncoder` folds them and passes on only what is new and in order (`Fact`): a run
+//! before what is in it, a call before its result, and everything is closed before its run is. What a dialect cannot
+//! express is left out on purpose, see `docs/dialects/encoders.md`.
 //!
-//! An encoder must never know how its dialect is read: decoders are for its tests alone. Nor does it know who reads: what
-//! depends on the reader comes in as [`EncodeOptions`].
+//! An encoder does not know how its dialect is read: decoders are only for its tests. Nor does it know who reads: what
+//! depends on the reader is in [`EncodeOptions`].
 //!
-//! Reading order: `fact` → `teller` → `object` → `serial` → one module for each dialect; beside them what is made
-//! of a whole view: [`document`] (Markdown, HTML, Open WebUI) and [`reconstruct`] (the next request to a model).
+//! Reading order: `fact` → `teller` → `object` → `serial` → one module for each dialect. Two modules make something of a
+//! whole view: [`document`] (Markdown, HTML, Open WebUI) and [`reconstruct`] (the next request to a model).
 
 use std::borrow::Cow;
 
@@ -43,61 +43,63 @@ use object::{ObjectWriter, data_event};
 use serial::RunSequencer;
 use teller::{FactEncoder, FactSink};
 
-/// What is told of a run that failed and does not say why, in dialects that need words for that.
+/// The text for a run that failed without a reason, in dialects that need a text.
 pub const FAILED: &str = "the run failed";
 
-/// What is told of a run that a person stopped, in dialects that have such a failure.
+/// The text for a run that a person stopped, in dialects that report it as a failure.
 pub const STOPPED_BY_PERSON: &str = "the run was cancelled";
 
-/// Turns events into the bytes of one stream. Give it the events as they come, then call [`Encode::end`] once.
+/// Turns events into the bytes of one stream. Pass it the events in the order of the log, then call
+/// [`Encode::end`] once.
 pub trait Encode: std::fmt::Debug + Send {
-    /// Takes the next event and adds what it is in the dialect, which may be nothing.
+    /// Takes the next event and appends what it becomes in the dialect, which may be nothing.
     fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>);
 
-    /// There are no more events: adds what ends the stream. A run that still goes on, or that broke off, is left as
-    /// the dialect's readers know broken streams: without its end.
+    /// Appends what ends the stream, after the last event. A run that is open or broke off gets no end, as in
+    /// a stream of the dialect that breaks off.
     fn end(&mut self, out: &mut Vec<u8>);
 }
 
-/// What an encoder needs to know from outside.
+/// The options of an encoder.
 #[derive(Debug, Clone, Default)]
 pub struct EncodeOptions {
     /// The conversation, for dialects that name one (a thread).
     pub conversation: CompactString,
-    /// What of a dialect is wanted, for those that have [`EncoderSpec::modes`]; empty is what is usual.
+    /// The modes that are wanted, for dialects that have [`EncoderSpec::modes`]; empty for the usual ones.
     pub modes: Vec<CompactString>,
-    /// Whom the stream answers; nothing for one who only watches.
+    /// The caller that the stream answers; nothing for a viewer.
     pub caller: Option<Caller>,
-    /// What was said before, in dialects that tell all that was said: messages in the dialect's own form.
+    /// The earlier messages, for dialects that send all messages, in the dialect's own form.
     pub earlier: Vec<serde_json::Value>,
 }
 
-/// Somebody who asked for the run and reads it as the answer to a request.
+/// The caller that requested the run and reads it as the answer.
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
-    /// The tools that the caller executes. In dialects where a call is a call *for the reader* no others are told.
+    /// The tools that the caller executes. Dialects in which every call is for the reader contain only these.
     pub tools: Vec<CompactString>,
-    /// What the caller calls the run, where that is not its name: an answer that goes on has one of its own.
+    /// The id that the caller uses for the run, if it is not the run's own.
     pub run: Option<CompactString>,
-    /// The message that the answer goes on with, in dialects whose callers name one; else it is a new one.
+    /// The id of the message that the answer continues, in dialects whose callers name one; nothing for a new
+    /// message.
     pub message: Option<CompactString>,
-    /// Whether tokens are told, in dialects whose callers say so.
+    /// Whether the usage is sent, in dialects whose callers choose that.
     pub wants_usage: bool,
 }
 
-/// How a stream falls into pieces.
+/// How a stream is divided into pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamFraming {
     /// Server-sent events.
     Sse,
     /// One JSON object in each line.
     Ndjson,
-    /// A document that is whole only at its end, or text without pieces.
+    /// A document that is complete only at its end, or text without pieces.
     Text,
 }
 
 impl StreamFraming {
-    /// What says nothing but that the stream is alive; nothing where every byte would be content.
+    /// The bytes that only show that the stream is alive; nothing if every byte would be content.
     pub fn heartbeat(self) -> Option<&'static str> {
         match self {
             Self::Sse => Some(": \n\n"),
@@ -109,27 +111,29 @@ impl StreamFraming {
 /// A dialect that can be encoded.
 #[derive(Debug)]
 pub struct EncoderSpec {
-    /// Its name.
+    /// The name of the dialect.
     pub name: &'static str,
     /// The media type of its streams.
     pub content_type: &'static str,
-    /// How they fall into pieces.
+    /// How its streams are divided into pieces.
     pub framing: StreamFraming,
-    /// What else an HTTP answer must say of them.
+    /// The additional headers of an HTTP answer.
     pub headers: &'static [(&'static str, &'static str)],
-    /// The modes that a reader can choose from; empty where there are none.
+    /// The modes that a reader can choose from; mostly empty.
     pub modes: &'static [&'static str],
-    /// It has no words for a failure: its servers break the answer off, and so must whoever answers a request in it.
+    /// The dialect has no event for a failure: its servers break the answer off, and so must the hub.
     pub breaks_off: bool,
-    /// How long a stream of it is silent before it shows that it is alive, in milliseconds, unless it is set.
+    /// After how many milliseconds without an event a stream shows that it is alive, unless the configuration
+    /// says otherwise.
     pub ping_ms: u64,
     make: fn(&EncodeOptions) -> Box<dyn Encode>,
-    /// What it says to show that the stream is alive, at a time in milliseconds since 1970, where it has words for that.
+    /// Makes the dialect's event that shows that the stream is alive, from the time in milliseconds since
+    /// 1970; nothing if the framing's bytes are used.
     beat: Option<fn(u64) -> String>,
 }
 
 impl EncoderSpec {
-    /// An encoding whose streams are server-sent events.
+    /// A dialect whose streams are server-sent events.
     const fn sse(name: &'static str, make: fn(&EncodeOptions) -> Box<dyn Encode>) -> Self {
         Self {
             name,
@@ -144,7 +148,7 @@ impl EncoderSpec {
         }
     }
 
-    /// An encoding whose streams have one object in each line.
+    /// A dialect whose streams have one object in each line.
     const fn ndjson(name: &'static str, make: fn(&EncodeOptions) -> Box<dyn Encode>) -> Self {
         Self {
             name,
@@ -164,7 +168,8 @@ impl EncoderSpec {
         (self.make)(options)
     }
 
-    /// What shows that a stream is alive, at `now` in milliseconds since 1970; nothing where every byte would be content.
+    /// What shows that a stream is alive, at `now` in milliseconds since 1970; nothing if every byte would be
+    /// content.
     pub fn heartbeat(&self, now: u64) -> Option<Cow<'static, str>> {
         match self.beat {
             Some(beat) => Some(Cow::Owned(beat(now))),
@@ -196,7 +201,7 @@ pub const ENCODINGS: &[EncoderSpec] = &[
     EncoderSpec::sse("open-webui", document::open_webui::encoder),
 ];
 
-/// The encoding `name`, or nothing when there is none of that name.
+/// The dialect `name`; nothing if it cannot be encoded.
 pub fn encoding(name: &str) -> Option<&'static EncoderSpec> {
     ENCODINGS.iter().find(|encoding| encoding.name == name)
 }

@@ -1,18 +1,18 @@
-//! Ids that are unique in a whole stream: those of parts and calls are so only within their run.
+//! Makes ids that are unique in a whole stream: the ids of parts and calls are unique only in their run.
 
 use std::collections::HashMap;
 
 use model::ids::RunId;
 use model::limits::ITEMS_PER_RUN_MAX;
 
-/// Who has which id. The first keeps its own; another run's gets the run's id in front.
+/// The ids that are used. The first run keeps an id; in another run, the id of the run is put in front.
 #[derive(Debug, Default)]
 pub(super) struct UniqueIds {
     owners: HashMap<String, RunId>,
 }
 
 impl UniqueIds {
-    /// The id of `id` of `run`, the same each time.
+    /// The unique id for `id` of `run`; always the same one.
     pub(super) fn of(&mut self, run: &RunId, id: &str) -> String {
         match self.owners.get(id) {
             Some(owner) if owner == run => id.to_owned(),

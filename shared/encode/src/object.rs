@@ -10,7 +10,7 @@ pub(crate) struct ObjectWriter<'a> {
 }
 
 impl<'a> ObjectWriter<'a> {
-    /// Writes one object into `out`.
+    /// Writes one object to the end of `out`.
     pub(crate) fn write(out: &'a mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
         out.push(b'{');
         fill(&mut ObjectWriter { out, is_empty: true });
@@ -28,7 +28,7 @@ impl<'a> ObjectWriter<'a> {
         self
     }
 
-    /// Adds a field where there is a value.
+    /// Adds a field, if there is a value.
     pub(crate) fn put_some<T: Serialize>(&mut self, key: &str, value: Option<T>) -> &mut Self {
         match value {
             Some(value) => self.put(key, &value),
@@ -52,8 +52,8 @@ impl<'a> ObjectWriter<'a> {
         self
     }
 
-    /// Adds arguments as JSON where they are JSON, else as a string: they are what a model wrote. None at all are an
-    /// object without fields.
+    /// Adds the arguments of a call as JSON if they are valid, else as a string: a model wrote them. Empty
+    /// arguments become an object without fields.
     pub(crate) fn put_arguments(&mut self, key: &str, text: &str) -> &mut Self {
         if text.trim().is_empty() {
             return self.nest(key, |_nothing| {});
@@ -68,21 +68,21 @@ impl<'a> ObjectWriter<'a> {
         if !std::mem::replace(&mut self.is_empty, false) {
             self.out.push(b',');
         }
-        // Keys are plain words of the dialects.
+        // Keys are not escaped: they are plain words of the dialects.
         self.out.push(b'"');
         self.out.extend_from_slice(key.as_bytes());
         self.out.extend_from_slice(b"\":");
     }
 }
 
-/// One server-sent event without a name.
+/// Writes one server-sent event without a name.
 pub(crate) fn data_event(out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     out.extend_from_slice(b"data: ");
     ObjectWriter::write(out, fill);
     out.extend_from_slice(b"\n\n");
 }
 
-/// One server-sent event with a name.
+/// Writes one server-sent event with a name.
 pub(crate) fn named_event(out: &mut Vec<u8>, name: &str, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     out.extend_from_slice(b"event: ");
     out.extend_from_slice(name.as_bytes());
@@ -90,7 +90,7 @@ pub(crate) fn named_event(out: &mut Vec<u8>, name: &str, fill: impl FnOnce(&mut 
     data_event(out, fill);
 }
 
-/// Writes one `data:` line that holds an object.
+/// Writes one `data:` line with an object.
 pub(crate) fn data_line(out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     ObjectWriter::write(out, fill);
     out.push(b'\n');

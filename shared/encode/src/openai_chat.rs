@@ -1,10 +1,11 @@
-//! OpenAI chat completions, for any client of that API; and Bernard's form of it, which also tells what tools do and
-//! give back.
+//! Encodes OpenAI chat completions for any client of that API, and Bernard's form of it, which also has the progress and
+//! the results of tools.
 //!
 //! Both carry one assistant's answer: what sub-agents say and call is left out. A run that broke off has no
 //! `finish_reason`, and no `[DONE]` follows it.
 //!
-//! A caller takes each call in the answer as its own to execute, so it is told its own alone; see [`Caller`].
+//! A caller takes each call in the answer as one that it has to execute, so the answer has only the caller's own calls;
+//! see [`Caller`].
 
 use std::collections::HashMap;
 
@@ -22,10 +23,10 @@ mod whole;
 pub(super) use bernard::encoder as bernard;
 pub use whole::completion;
 
-/// Told of a run that names no model; clients expect one.
+/// The model of a run that names none; clients expect one.
 const MODEL: &str = "fanlight";
 
-/// Between two texts.
+/// What is written between two texts.
 const APART: &str = "\n\n";
 
 /// An encoder for one stream.
@@ -37,17 +38,17 @@ pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
     })))
 }
 
-/// What has been said so far.
+/// Encodes facts as chunks of a chat completion; holds what the client was already sent.
 #[derive(Debug, Default)]
 struct OpenAiChatEncoder {
-    /// A run goes on.
+    /// A run is open.
     is_open: bool,
     /// A run broke off, so that the stream as a whole is not done.
     is_broken: bool,
-    /// The place of each call in the message.
+    /// The index of each call in the message.
     calls: HashMap<ToolCallId, usize>,
     caller: Option<Caller>,
-    /// Text was said, and none of it ends with white space.
+    /// The text so far does not end with white space.
     runs_on: bool,
 }
 
@@ -91,7 +92,7 @@ impl OpenAiChatEncoder {
         });
     }
 
-    /// Texts with calls between them would run into one another where the calls are not told.
+    /// Writes a separator between two texts that have calls between them, since the calls may be left out.
     fn set_apart(&mut self, scene: &FactContext<'_>, part: &PartView, out: &mut Vec<u8>) {
         if part.kind == PartKind::Text && self.caller.is_some() && std::mem::take(&mut self.runs_on) {
             text_chunk(scene, part, APART, out);
@@ -129,7 +130,7 @@ impl OpenAiChatEncoder {
         }
     }
 
-    /// Whether a call is one for the reader.
+    /// Whether the reader has to execute a call.
     fn is_meant(&self, tool: &ToolView) -> bool {
         self.caller.as_ref().is_none_or(|caller| caller.tools.contains(&tool.name))
     }
@@ -140,7 +141,7 @@ impl OpenAiChatEncoder {
     }
 }
 
-/// Says how a run ended. True when it broke off, which has no words in this dialect.
+/// Writes the end of a run. True if the run broke off, for which this dialect has no event.
 fn end_run(scene: &FactContext<'_>, caller: Option<&Caller>, out: &mut Vec<u8>) -> bool {
     let run = scene.run;
     let usage_chunk = |scene: &FactContext<'_>, out: &mut Vec<u8>| {
@@ -167,13 +168,13 @@ fn end_run(scene: &FactContext<'_>, caller: Option<&Caller>, out: &mut Vec<u8>) 
     false
 }
 
-/// More of the main agent's text.
+/// Writes more of the main agent's text.
 fn text_chunk(scene: &FactContext<'_>, part: &PartView, text: &str, out: &mut Vec<u8>) {
     let field = match part.kind {
         PartKind::Text => "content",
         PartKind::Thinking => "reasoning_content",
         PartKind::Refusal => "refusal",
-        // An address is of use only as a whole.
+        // The address of a file is written once it is complete.
         PartKind::File => return,
     };
     delta_chunk(scene, out, |delta| {
@@ -181,14 +182,14 @@ fn text_chunk(scene: &FactContext<'_>, part: &PartView, text: &str, out: &mut Ve
     });
 }
 
-/// What was said cannot be taken back: what stands now follows, set apart.
+/// Writes the new text after the old one, with a separator: the dialect cannot take back text.
 fn replaced(scene: &FactContext<'_>, part: &PartView, out: &mut Vec<u8>) {
     if !part.body.text.is_empty() {
         text_chunk(scene, part, &format!("\n\n{}", part.body.text), out);
     }
 }
 
-/// A file, once its address is whole. Other parts need no end.
+/// Writes a file, once its address is complete. Other parts need no end.
 fn image_chunk(scene: &FactContext<'_>, part: &PartView, out: &mut Vec<u8>) {
     if part.kind != PartKind::File || part.body.text.is_empty() {
         return;
@@ -214,7 +215,7 @@ fn delta_chunk(scene: &FactContext<'_>, out: &mut Vec<u8>, fill: impl FnOnce(&mu
     });
 }
 
-/// A chunk with one choice.
+/// Writes a chunk with one choice.
 fn chunk(scene: &FactContext<'_>, out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     data_event(out, |chunk| {
         head(scene, chunk);
@@ -270,7 +271,8 @@ fn error_event(run: &RunView, out: &mut Vec<u8>) {
     });
 }
 
-/// The reason in the API's own words. Calls that were left to the caller come before what the model said.
+/// The finish reason in the API's terms. Calls that were left to the caller take precedence over the reason
+/// that the model gave.
 fn finish_reason(run: &RunView) -> &'static str {
     if run.tools.values().any(|tool| tool.agent.is_none() && tool.state == ToolState::Pending) {
         return "tool_calls";

@@ -1,7 +1,7 @@
-//! Ralph: objects with a `type`, each an SSE event named `message`, with the line ends of its server. Calls come whole, and
-//! a call that is complete says its arguments once more: its client shows those. The dialect has no thinking, and what
-//! sub-agents do is left out. Each run begins with the status that the server begins with. Nothing comes after `done` or
-//! `error`.
+//! Encodes Ralph: objects with a `type`, each an SSE event named `message`, with the line ends of its server.
+//! Calls come complete, and a call that has a result repeats its arguments, since the client shows those. The
+//! dialect has no thinking, and what sub-agents do is left out. Each run begins with the status that the
+//! server begins with. Nothing comes after `done` or `error`.
 
 use super::object::ObjectWriter;
 use super::{
@@ -11,7 +11,7 @@ use model::Json;
 use model::event::{PartKind, RunStatus};
 use model::view::ToolView;
 
-/// What the server says before the first word of the model.
+/// The status that the server sends before the model's first token.
 const GREETING: &str = "Thinking...";
 
 /// An encoder for one stream.
@@ -21,11 +21,12 @@ pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
 
 #[derive(Debug, Default)]
 struct RalphEncoder {
-    /// A run goes on.
+    /// A run is open.
     is_open: bool,
     /// A run broke off or failed, so that the stream as a whole is not done.
     is_broken: bool,
-    /// Nothing but the greeting was said of the run: an agent that has the same greeting need not say it again.
+    /// The run has only the greeting so far: an agent that sends the same text as its status need not repeat
+    /// it.
     is_greeted: bool,
 }
 
@@ -89,7 +90,7 @@ fn message(text: &str, out: &mut Vec<u8>) {
 fn call(id: &str, tool: &ToolView, step: ToolStep<'_>, out: &mut Vec<u8>) {
     let (kind, key) = match step {
         ToolStep::Called => ("tool_call_start", None),
-        // A call that was complete and failed after all fails, as the server has it.
+        // A call that was complete and failed afterwards is a failure, as in the server's streams.
         ToolStep::Result { .. } if tool.is_error => ("tool_call_error", Some("error")),
         ToolStep::Result { again: false } => ("tool_call_complete", Some("result")),
         _ => return,

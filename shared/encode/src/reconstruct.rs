@@ -33,21 +33,22 @@ mod names;
 pub use history::{UnfinishedCalls, history};
 pub use names::tool_name;
 
-/// The event in them that says that an answer broke off, and how much there is of it: a [`PartialResponse`].
+/// The name of the custom event of the hub's own agents that says that an answer broke off, and how much of
+/// it there is: a [`PartialResponse`].
 pub const PARTIAL_ANSWER: &str = "partial_answer";
 
-/// A response that broke off.
+/// A note that a response broke off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct PartialResponse {
-    /// Always true; the word that logs of such responses use.
+    /// Always true; the field that logs of such responses have.
     pub is_partial: bool,
-    /// How much of it there is, in percent, where the source said so.
+    /// How much of the response there is, in percent, if the source says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completion_percentage: Option<u8>,
 }
 
 impl PartialResponse {
-    /// The note that tells the model.
+    /// The text that tells the model about it.
     pub fn note(self) -> String {
         match self.completion_percentage {
             Some(percent) => format!("[Previous response was interrupted at {percent}%]"),

@@ -1,6 +1,7 @@
-//! Rye's `transcript.jsonl`: a line for each event, with its thread. A run is a thread, a sub-agent is a child thread;
-//! readers pick theirs. Texts stream as deltas and come once more as a whole, which supersedes them; reasoning does so only
-//! where it broke off. A text that broke off says so, and how much there is of it.
+//! Encodes Rye's `transcript.jsonl`: a line for each event, with its thread. A run is a thread, a sub-agent
+//! is a child thread; readers choose theirs. A text comes as deltas and then once as a whole, which replaces
+//! them; thinking comes as a whole only if it broke off. A text that broke off says so, and how much of it
+//! there is.
 
 use std::collections::HashMap;
 
@@ -31,7 +32,7 @@ struct RyeEncoder {
     deltas: HashMap<(String, PartId), u64>,
     /// How many calls of each thread were answered since its last whole text.
     answered: HashMap<String, u64>,
-    /// How much there is of the answer that broke off, in each thread whose open texts did.
+    /// How much there is of the answer that broke off, for each thread that has one.
     partial: HashMap<String, Json>,
 }
 
@@ -65,7 +66,7 @@ impl FactSink for RyeEncoder {
             Fact::Custom(PARTIAL, value) => {
                 self.partial.insert(thread, value.clone());
             }
-            // The text that broke off says it.
+            // The text that broke off has this information.
             Fact::Error(error) if error.code == COGNITION_FAILED => {}
             Fact::Error(error) => failure(scene, &thread, error, out),
             Fact::RunEnd => {
@@ -125,7 +126,7 @@ impl RyeEncoder {
                     payload.put("text", text);
                 });
             }
-            // All of it, once more: its pieces may be missing to whoever goes on from here.
+            // The whole text again: a reader that begins here may not have the deltas.
             (PartKind::Thinking, PartStep::End)
                 if !part.body.text.is_empty() && self.is_partial(scene, &thread) =>
             {
@@ -142,7 +143,7 @@ impl RyeEncoder {
         is_broken(scene.run) || self.partial.contains_key(thread)
     }
 
-    /// A text as a whole, or as much of it as there will be.
+    /// Writes a text as a whole, complete or not.
     fn whole(&mut self, scene: &FactContext<'_>, thread: &str, part: &PartView, out: &mut Vec<u8>) {
         let is_partial = self.is_partial(scene, thread);
         let partial = self.partial.remove(thread).map(|json| json.to_value());
@@ -162,7 +163,7 @@ impl RyeEncoder {
     }
 }
 
-/// Whether a run ended otherwise than it should have.
+/// Whether a run ended in any other way than complete.
 fn is_broken(run: &RunView) -> bool {
     !matches!(run.status, RunStatus::Running | RunStatus::Complete)
 }
@@ -199,7 +200,7 @@ fn failure(scene: &FactContext<'_>, thread: &str, error: &ErrorFact, out: &mut V
     });
 }
 
-/// The end of a thread; there is none for one that broke off.
+/// Writes the end of a thread. A thread that broke off has none.
 fn ended(
     scene: &FactContext<'_>,
     thread: &str,
@@ -225,7 +226,7 @@ fn ended(
     }
 }
 
-/// An amount as the number that Rye counts dollars in; nothing for other money.
+/// A cost as Rye's number of dollars; nothing for another currency.
 fn dollars(cost: Cost) -> Option<Json> {
     if cost.currency() == Currency::USD { Json::parse(&cost.amount()) } else { None }
 }
@@ -241,7 +242,7 @@ fn line(
     out: &mut Vec<u8>,
     fill: impl FnOnce(&mut ObjectWriter<'_>),
 ) {
-    // Seconds, with the milliseconds behind the point: written as digits, since no float holds them exactly.
+    // Seconds with three decimals, written as digits: a float cannot represent them exactly.
     let timestamp = Json::parse(&format!("{}.{:03}", scene.at / 1000, scene.at % 1000));
     data_line(out, |line| {
         line.put("timestamp", &timestamp).put("thread_id", thread).put("event_type", kind);

@@ -1,5 +1,5 @@
-//! One run after the other, for dialects that know only one at a time: events of a run that begins while another goes
-//! on wait for that one's end.
+//! Puts one run after the other, for dialects that know only one at a time: the events of a run that begins
+//! while another is open wait for the end of that one.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -9,18 +9,18 @@ use model::event::{Event, Kind, RunEnd, RunStatus};
 use model::ids::RunId;
 use model::limits::RUNS_MAX;
 
-/// Most events that wait. Beyond it the run that holds them up is given up: it has lost its publisher, or it would
-/// keep its readers from all others.
+/// The most events that wait. If there are more, the run that they wait for is given up: it has lost its
+/// publisher, or it would keep readers from all others.
 const WAITING_MAX: usize = 10_000;
 
-/// Puts the runs of a conversation one behind the other.
+/// An encoder that passes the runs of a conversation one after the other to another encoder.
 #[derive(Debug)]
 pub(crate) struct RunSequencer<E> {
     inner: E,
     current: Option<RunId>,
-    /// Runs that have ended. What the caller gives back for their calls need not wait.
+    /// Runs that have ended. Results of their calls do not wait.
     over: HashSet<RunId>,
-    /// Runs that were given up; nothing more is told of them.
+    /// Runs that were given up; their events are left out.
     left: HashSet<RunId>,
     waiting: VecDeque<Envelope>,
 }
@@ -32,7 +32,7 @@ impl<E: Encode> RunSequencer<E> {
         Self { inner, current: None, over, left, waiting: VecDeque::new() }
     }
 
-    /// Whether `event` may be told now.
+    /// Whether `event` may be passed on now.
     fn admits(&self, event: &Event) -> bool {
         let starts = matches!(event.kind, Kind::RunStart(_));
         match &self.current {
@@ -71,7 +71,7 @@ impl<E: Encode> RunSequencer<E> {
         }
     }
 
-    /// Tells what has waited, as far as it may be told.
+    /// Passes on the events that have waited, as far as they may be passed on now.
     fn go_on(&mut self, out: &mut Vec<u8>) {
         loop {
             let mut has_ended = false;
@@ -89,7 +89,7 @@ impl<E: Encode> RunSequencer<E> {
         }
     }
 
-    /// Ends the run that goes on, as one that broke off.
+    /// Ends the open run as one that broke off.
     fn give_up(&mut self, last: &Envelope, out: &mut Vec<u8>) {
         let Some(run) = self.current.take() else {
             self.waiting.pop_front();
@@ -123,7 +123,7 @@ impl<E: Encode> Encode for RunSequencer<E> {
     }
 
     fn end(&mut self, out: &mut Vec<u8>) {
-        // A run that never ended must not keep the rest from being told.
+        // An open run must not keep the other events back.
         while let Some(last) = self.waiting.back().cloned() {
             self.give_up(&last, out);
         }
@@ -131,7 +131,7 @@ impl<E: Encode> Encode for RunSequencer<E> {
     }
 }
 
-/// Whether `event` is about the conversation and may stand in any run.
+/// Whether `event` is about the conversation and may come during any run.
 fn is_of_no_run(event: &Event) -> bool {
     let is_note = matches!(
         event.kind,

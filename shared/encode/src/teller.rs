@@ -1,5 +1,5 @@
-//! Tells facts from events: folds each event and says what is new, so that encoders never see a second start, text
-//! that they have had, or an end with something open.
+//! Makes facts from events: folds each event and passes on what is new, so that encoders never get a second
+//! start, text that they have had, or an end while something is open.
 
 use super::{Encode, Fact, FactContext, PartStep, ToolStep};
 use model::envelope::Envelope;
@@ -11,21 +11,21 @@ use model::json::Json;
 use model::text::SharedText;
 use model::view::{Item, RunView, Streamed, ToolView, View};
 
-/// What a dialect makes of facts.
+/// A dialect, which writes facts.
 pub(crate) trait FactSink: std::fmt::Debug + Send {
-    /// Says `fact` in the dialect, if the dialect can.
+    /// Writes `fact`, if the dialect can express it.
     fn fact(&mut self, scene: &FactContext<'_>, fact: Fact<'_>, out: &mut Vec<u8>);
 
-    /// There is no more.
+    /// Writes the end of the stream, after the last fact.
     fn end(&mut self, out: &mut Vec<u8>);
 }
 
-/// An encoder that tells facts.
+/// An encoder that passes facts to a [`FactSink`].
 #[derive(Debug)]
 pub(crate) struct FactEncoder<T> {
     view: View,
     tell: T,
-    /// The last failure. Whether it ended its run is known only with what comes next.
+    /// The last failure. The next event decides whether it ended its run.
     held: Option<HeldError>,
 }
 
@@ -43,7 +43,7 @@ impl<T: FactSink> FactEncoder<T> {
         Self { view: View::default(), tell, held: None }
     }
 
-    /// The dialect, with all that it was told.
+    /// The dialect, with its state.
     pub(super) fn into_inner(self) -> T {
         self.tell
     }
@@ -82,7 +82,7 @@ impl<T: FactSink> Encode for FactEncoder<T> {
         }
         let is_live = run.is_running() || before.is_running || !before.has_run;
         before.tell(&scene, event, &mut |scene, fact| {
-            // What else comes after the end of its run has no place that a client would know.
+            // Clients accept nothing else after the end of its run.
             if is_live || matches!(fact, Fact::Tool(_, _, ToolStep::Result { .. })) {
                 self.tell.fact(scene, fact, out);
             }
@@ -113,13 +113,15 @@ impl HeldError {
     }
 }
 
-/// A run that is over is only looked up any more: a conversation of many runs must not be kept whole for each reader.
+/// Removes the texts of a run that is over: only its ids are needed any more, and a conversation of many runs
+/// must not be in memory for each reader.
 fn forget_texts(run: &mut RunView) {
     for part in run.parts.values_mut() {
         part.body.text = SharedText::default();
     }
     for tool in run.tools.values_mut() {
-        // A call that somebody else executes gets its result later, and dialects say the arguments with it.
+        // A call that the caller executes gets its result later, and some dialects repeat the arguments with
+        // it.
         if tool.state.is_final() {
             tool.arguments.text = SharedText::default();
         }
@@ -128,18 +130,18 @@ fn forget_texts(run: &mut RunView) {
     }
 }
 
-/// How things stood before an event.
+/// The state before an event.
 struct StateBefore<'a> {
     has_run: bool,
     is_running: bool,
-    /// Whether the agent of the event was there and, if so, had ended.
+    /// Whether the agent of the event had ended; nothing if it was unknown.
     agent: Option<bool>,
-    /// Whether the part of the event was there and, if so, had ended.
+    /// Whether the part of the event had ended; nothing if it was unknown.
     part: Option<bool>,
     tool: Option<ToolStateBefore>,
-    /// What of the event's text is new; for a text that replaces another, what it adds to that.
+    /// The part of the event's text that is new; for a text that replaces another, what it adds to that.
     fresh: Option<&'a str>,
-    /// What was open, in order; only for the end of a run.
+    /// What was open, in order; only filled for the end of a run.
     open: Vec<Item>,
 }
 
@@ -192,7 +194,7 @@ impl<'a> StateBefore<'a> {
         }
     }
 
-    /// Says what `event` changed.
+    /// Passes on what `event` changed.
     fn tell(&self, scene: &FactContext<'_>, event: &Event, tell: &mut dyn FnMut(&FactContext<'_>, Fact<'_>)) {
         let run = scene.run;
         if matches!(event.kind, Kind::RunEnd(_)) && self.has_run {
@@ -213,7 +215,7 @@ impl<'a> StateBefore<'a> {
         match &event.kind {
             Kind::RunUpdate(_) => say(Fact::RunUpdate),
             Kind::RunEnd(_) => say(Fact::RunEnd),
-            // Whoever only tells later what it used tells no second end.
+            // A second end, which brings the usage, is left out.
             Kind::AgentEnd(_) if self.agent == Some(true) => {}
             Kind::AgentEnd(_) => {
                 if let Some((id, agent)) = scene.agent.and_then(|id| run.agents.get_key_value(id)) {
@@ -221,9 +223,9 @@ impl<'a> StateBefore<'a> {
                 }
             }
             Kind::Status { text } => say(Fact::Status(text)),
-            // Told when it is known that the run goes on.
+            // An error is passed on when it is known that the run goes on.
             Kind::Error(_) => {}
-            // The hub keeps it for itself.
+            // The hub's own bookkeeping is not for readers.
             Kind::Custom { name, .. } if is_bookkeeping(name) => {}
             Kind::Custom { name, value } => say(Fact::Custom(name, value)),
             Kind::Raw { name, value } => say(Fact::Raw(name, value)),
@@ -290,7 +292,8 @@ impl<'a> StateBefore<'a> {
         }
     }
 
-    /// The end of the run, and before it that of all that the run has left open, each as a fact of its own agent.
+    /// Passes on the end of the run, and before it the end of all that the run has left open, each as a fact
+    /// of its own agent.
     fn tell_end(&self, scene: &FactContext<'_>, say: &mut dyn FnMut(&FactContext<'_>, Fact<'_>)) {
         let run = scene.run;
         let closed = || self.open.iter().filter(|item| !run.open.contains(*item));
@@ -302,7 +305,7 @@ impl<'a> StateBefore<'a> {
                         say(&scene, Fact::Part(id, part, PartStep::End));
                     }
                 }
-                // Without a name nobody was told of it.
+                // A call without a name was not passed on.
                 Item::Tool(id) => {
                     if let Some(tool) = run.tools.get(id).filter(|tool| !tool.name.is_empty()) {
                         let scene = FactContext { agent: tool.agent.as_ref(), ..*scene };
@@ -329,7 +332,7 @@ impl ToolStateBefore {
     }
 }
 
-/// A call is told when its name is known, at the latest when it is written.
+/// Whether a call is passed on: as soon as its name is known, at the latest when it is written.
 fn is_told(tool: &ToolView) -> bool {
     !tool.name.is_empty() || tool.state > ToolState::Writing
 }

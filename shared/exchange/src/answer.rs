@@ -19,8 +19,9 @@ use listen::AnswerListener;
 pub(super) use listen::HandedOverCall;
 use response::ResponseIdReader;
 
-/// Reads the answer of one call: the decoder of the API's dialect, whose events are made to belong to the run of the
-/// call. The end of the run is held back; [`super::CallJoiner::heard`] decides it.
+/// Reads the answer of one model call: the decoder of the API's dialect, whose events are made to belong to
+/// the run of the call. The end of the run is held back, since it depends on what the caller does next;
+/// [`super::CallJoiner::heard`] decides it.
 #[derive(Debug)]
 pub struct AnswerReader {
     conversation: ConversationId,
@@ -30,16 +31,17 @@ pub struct AnswerReader {
     decoded: Decoded,
     listener: AnswerListener,
     sniffer: Option<ResponseIdReader>,
-    /// The model that was told with the run.
+    /// The model that the events of the run named last.
     model: Option<CompactString>,
     status: u16,
     retry_after_ms: Option<u64>,
     /// How the model call ended, as far as the stream said.
     end: Option<RunContinuation>,
     has_failed: bool,
-    /// The end of the stream was heard before that of the body.
+    /// [`AnswerReader::settle`] was called: the stream said its end before the body ended.
     is_settled: bool,
-    /// The caller went away or the upstream broke off: that the stream has no end is then no news.
+    /// The caller went away or the upstream broke off: an anomaly that reports a truncated stream would say
+    /// nothing new then.
     is_broken: bool,
 }
 
@@ -53,20 +55,20 @@ pub(super) struct CallTicket {
 /// What becomes of the run after an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunContinuation {
-    /// The caller has to do something and will be back.
+    /// The run goes on: the caller has to carry out calls and sends their results.
     GoesOn,
-    /// It is over.
+    /// The run is over, with this status.
     Ends(RunStatus),
 }
 
 /// How an answer ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnswerEnd {
-    /// Its body came to its end.
+    /// The body came to its end.
     Whole,
     /// The caller went away.
     Cancelled,
-    /// There was none, or it broke off: the upstream refused, was silent too long, cut the connection.
+    /// There was no answer, or it broke off: the upstream refused, was silent too long or cut the connection.
     Failed(ErrorFact),
 }
 
@@ -77,17 +79,17 @@ pub struct AnswerSummary {
     pub(super) run: RunId,
     pub(super) ticket: CallTicket,
     pub(super) verdict: RunContinuation,
-    /// What the model said, on top of what the request had put into its mouth.
+    /// What the model said, including the beginning that the request prescribed.
     pub(super) words: ComparedWords,
-    /// The calls that the caller has to carry out or to consent to.
+    /// The calls that the caller has to carry out or a person has to consent to.
     pub(super) calls: Vec<HandedOverCall>,
-    /// All ids of calls that the answer used.
+    /// The ids of all calls of the answer.
     pub(super) used: Vec<ToolCallId>,
     /// The id of the answer, for APIs whose requests name the answer that they continue.
     pub(super) response: Option<CompactString>,
 }
 
-/// What an answer needs to know to be read.
+/// What `AnswerReader::new` needs to read an answer.
 #[derive(Debug)]
 pub(super) struct AnswerContext {
     pub(super) api: ModelApi,
@@ -95,11 +97,11 @@ pub(super) struct AnswerContext {
     pub(super) run: RunId,
     pub(super) ticket: CallTicket,
     pub(super) model: Option<CompactString>,
-    /// A name that no other call has.
+    /// The name of the call, which no other call has. Ids that the decoder makes up begin with it.
     pub(super) name: CompactString,
-    /// Ids that calls of the run have already.
+    /// The ids that calls of the run have already.
     pub(super) used: BTreeSet<ToolCallId>,
-    /// What the request puts into the model's mouth.
+    /// The beginning of the answer that the request prescribes; empty for most requests.
     pub(super) words: ComparedWords,
 }
 
@@ -133,22 +135,24 @@ impl AnswerReader {
         }
     }
 
-    /// The conversation that its events go to.
+    /// The conversation that the events go to.
     pub fn conversation(&self) -> &ConversationId {
         &self.conversation
     }
 
-    /// The run that its events belong to.
+    /// The run that the events belong to.
     pub fn run(&self) -> &RunId {
         &self.run
     }
 
-    /// The head of the answer is there: its HTTP status, and how long to wait before the next attempt if it says so.
+    /// Takes the head of the answer: its HTTP status, and the time in milliseconds to wait before the next
+    /// attempt, if the head names one.
     pub fn begin(&mut self, status: u16, retry_after_ms: Option<u64>) {
         (self.status, self.retry_after_ms) = (status, retry_after_ms);
     }
 
-    /// The next bytes of the body, without its encoding (gzip and the like); any cut is fine.
+    /// Decodes the next bytes of the body, without their encoding (gzip and the like), and appends the events
+    /// to `out`. The body may be cut at any byte.
     pub fn feed(&mut self, bytes: &[u8], out: &mut Decoded) {
         if let Some(sniffer) = &mut self.sniffer {
             sniffer.feed(bytes);
@@ -157,24 +161,26 @@ impl AnswerReader {
         self.pass(out);
     }
 
-    /// Whether the stream itself has said its end: callers go on then, however long the body takes to end. True once, until
-    /// [`AnswerReader::settle`].
+    /// Whether the stream itself has said its end. Callers go on then, however long the body takes to end.
+    /// False again after [`AnswerReader::settle`].
     pub fn is_over(&self) -> bool {
-        // A message that another one follows in the same body counts as interrupted.
+        // The decoder reports a message that another one follows in the same body as interrupted.
         let is_said = !matches!(self.end, None | Some(RunContinuation::Ends(RunStatus::Interrupted)));
         !self.is_settled && self.status < 400 && is_said
     }
 
-    /// What was heard of an answer that is over before its body. What follows is still read, and decides nothing.
+    /// Summarizes an answer whose stream has said its end before the body ended. The rest of the body is
+    /// still decoded, but does not change the summary.
     pub fn settle(&mut self, out: &mut Decoded) -> AnswerSummary {
         self.is_settled = true;
         let verdict = self.whole(out);
         self.heard(verdict)
     }
 
-    /// The body is over. Must be called, or the run never ends. Nothing where the answer was settled before.
+    /// Takes the end of the body. It must be called, or the run never ends. The result is nothing if the
+    /// answer was settled before.
     pub fn end(mut self, ending: AnswerEnd, out: &mut Decoded) -> Option<AnswerSummary> {
-        // What came after the end that the stream itself gave is no matter of this run.
+        // What happened after the end that the stream itself gave does not matter for the run.
         let is_whole = ending == AnswerEnd::Whole || self.end.is_some();
         self.is_broken = !is_whole;
         self.decoder.end(&mut self.decoded);
@@ -193,6 +199,7 @@ impl AnswerReader {
         Some(self.heard(verdict))
     }
 
+    /// Makes the summary. The id of the answer is taken out, so that a second summary has none.
     fn heard(&mut self, verdict: RunContinuation) -> AnswerSummary {
         let response = self.sniffer.take().and_then(ResponseIdReader::into_id);
         let (words, calls, used) = self.listener.heard();
@@ -200,7 +207,7 @@ impl AnswerReader {
         AnswerSummary { conversation, run, ticket: self.ticket, verdict, words, calls, used, response }
     }
 
-    /// What becomes of the run after a body that is all there.
+    /// What becomes of the run after a complete body.
     fn whole(&mut self, out: &mut Decoded) -> RunContinuation {
         if self.status >= 400 {
             if !self.has_failed {
@@ -226,19 +233,20 @@ impl AnswerReader {
         }
     }
 
+    /// Appends a failure of the run to `out`.
     fn fail(&mut self, mut fact: ErrorFact, out: &mut Decoded) {
         self.has_failed = true;
         self.complete(&mut fact);
         out.push(&self.run, Kind::Error(fact));
     }
 
-    /// Adds to a failure what the head of the answer said.
+    /// Adds to a failure what the status and the head of the answer say about another attempt.
     fn complete(&self, fact: &mut ErrorFact) {
         fact.retryable = by_status(self.status, fact.retryable);
         fact.retry_after_ms = fact.retry_after_ms.or(self.retry_after_ms);
     }
 
-    /// Hands on what was decoded, as facts of the run.
+    /// Passes on what was decoded, as events of the run.
     fn pass(&mut self, out: &mut Decoded) {
         let mut decoded = std::mem::take(&mut self.decoded);
         for envelope in decoded.envelopes.drain(..) {
@@ -247,6 +255,8 @@ impl AnswerReader {
         self.decoded = decoded;
     }
 
+    /// Passes on one event. The start and the end of a run, which the decoder reports for each model call,
+    /// become updates of the run that goes on.
     fn pass_one(&mut self, envelope: Envelope, out: &mut Decoded) {
         let Envelope { event, producer_at, .. } = envelope;
         let Event { kind, agent, .. } = event;
@@ -282,7 +292,7 @@ impl AnswerReader {
         out.event_at(Event::new(&self.run, kind).by(agent), producer_at);
     }
 
-    /// The model, when it is another than the one that is known.
+    /// The model, if it differs from the one that is known. It is known from then on.
     fn news(&mut self, model: Option<CompactString>) -> Option<CompactString> {
         let model = model.filter(|model| self.model.as_ref() != Some(model))?;
         self.model = Some(model.clone());

@@ -1,4 +1,4 @@
-//! The APIs whose requests are read, told from the path.
+//! The APIs whose requests are read, and how the path of a request tells which it is.
 
 use compact_str::CompactString;
 
@@ -7,7 +7,7 @@ use dialects::{anthropic, cohere, gemini, ollama, openai_chat, openai_responses}
 /// The API of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ModelApi {
-    /// OpenAI's chat completions, and whoever copies them.
+    /// OpenAI's chat completions, also as other vendors offer them.
     OpenAiChat,
     /// OpenAI's legacy completions.
     OpenAiCompletions,
@@ -26,8 +26,9 @@ pub enum ModelApi {
 }
 
 impl ModelApi {
-    /// The API that a POST to `path` speaks, whatever stands before it (`/v1`, a deployment, a project); nothing for
-    /// paths whose answers are no conversation (models, embeddings, counting of tokens).
+    /// The API that a POST to `path` speaks, whatever stands before the known end of the path (`/v1`, a
+    /// deployment, a project). Nothing for paths whose answers are no conversation (models, embeddings,
+    /// counting of tokens).
     pub fn of_path(path: &str) -> Option<Self> {
         let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
         let ends = |tail: &str| path == tail.trim_start_matches('/') || path.ends_with(tail);
@@ -42,7 +43,7 @@ impl ModelApi {
         } else if ends(":generateContent") || ends(":streamGenerateContent") {
             Some(Self::Gemini)
         } else if ends(":rawPredict") || ends(":streamRawPredict") {
-            // Anthropic's models at Google's.
+            // Anthropic's models, as Google serves them.
             Some(Self::Anthropic)
         } else if ends("/api/chat") {
             Some(Self::OllamaChat)
@@ -55,7 +56,7 @@ impl ModelApi {
         }
     }
 
-    /// The dialect of its answers, a name for [`dialects::decoder`].
+    /// The dialect of the API's answers: a name for [`dialects::decoder`].
     pub fn dialect(self) -> &'static str {
         match self {
             Self::OpenAiChat => openai_chat::NAME,
@@ -68,7 +69,7 @@ impl ModelApi {
         }
     }
 
-    /// The model that stands in the path, for APIs that put it there.
+    /// The model that the path names, for APIs that put it there.
     pub(crate) fn model_in(path: &str) -> Option<CompactString> {
         let tail = path.rsplit_once("models/")?.1;
         let model = tail.split([':', '?', '/']).next().filter(|model| !model.is_empty())?;

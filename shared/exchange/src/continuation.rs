@@ -1,17 +1,18 @@
-//! Which conversation a caller means who names none: one in which this caller was answered what its history says was
-//! answered. The same words from another caller are another conversation, and so is each of several that begin alike: a
-//! history continues a conversation that ends where the history does, each of them once. Only where there is none it is a
-//! history that was changed, and forks one that has gone on.
+//! Finds the conversation that a caller continues who names none: one in which this caller received the answer that its
+//! history contains. The same words from another caller belong to another conversation. Where several conversations begin
+//! alike, a history continues one that ends where the history ends, and each of them is continued once. Only where there
+//! is none, the history was changed by the caller, and forks a conversation that has gone on.
 //!
-//! What is remembered of a run that a caller began stands in the run too ([`Trace`]), so that a hub that comes back knows
-//! its callers again.
+//! A run records what is remembered of the caller that began it ([`Trace`]), so that a restarted hub recognizes its
+//! callers.
 //!
 //! ```text
 //! history ── clues ──▶ Continuations::open, ::changed ──▶ candidates, in order
-//!                              candidate + its view ── check ──▶ Check ──▶ Continuations::take: this one, or the next
+//!                              candidate + its view ── check ──▶ Check ──▶ Continuations::go_on: this one, or the next
 //! ```
 //!
-//! Conversations are read by whoever asks: between two steps nothing is held.
+//! The module does not read conversations: its caller reads them and passes their views to [`check`]. Between two steps no
+//! lock is held.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -34,60 +35,63 @@ pub use sides::{Clue, clues};
 pub use trace::{Found, Trace, begun};
 use trace::{History, Meant, hex, of_hex};
 
-/// Most forks of one thread that are remembered, the newest.
+/// The most forks of one thread that are remembered; the oldest are forgotten.
 const BRANCHES_MAX: usize = 64;
 
-/// What callers asked, and where. Holds at most [`THREADS_REMEMBERED_MAX`] questions, forks and threads with forks each.
+/// Remembers what callers asked, and in which conversation. It holds at most [`THREADS_REMEMBERED_MAX`]
+/// questions, as many forks and as many threads with forks, and forgets the oldest.
 #[derive(Debug, Default)]
 pub struct Continuations {
-    /// By what was asked; the oldest first.
+    /// The questions by the hash of what was asked; of equal ones the oldest first.
     asked: HashMap<u64, VecDeque<Known>>,
-    /// What was asked, in the order in which it was remembered.
+    /// The hashes of what was asked, in the order in which they were remembered.
     order: VecDeque<u64>,
-    /// Where a conversation goes on that its caller went another way from.
+    /// The conversation in which a named one goes on since its caller changed the history.
     forks: IndexMap<ConversationId, ConversationId>,
-    /// All forks in which a thread went on, the newest last.
+    /// All forks in which a named conversation went on, the newest last.
     branches: IndexMap<ConversationId, Vec<ConversationId>>,
 }
 
-/// Something that was asked: a candidate for what a caller goes on with.
+/// A question that a caller asked: a candidate for what a caller continues.
 #[derive(Debug, Clone)]
 pub struct Known {
     conversation: ConversationId,
     run: RunId,
     history: History,
-    /// When, in milliseconds since 1970.
+    /// When it was asked, in milliseconds since 1970.
     at: u64,
     heard: Heard,
-    /// Its caller has gone on behind it.
+    /// A later request of its caller has continued it.
     has_gone_on: bool,
-    /// Stands for the words of the answer, once that is complete.
+    /// The hash of the words of the answer, once the answer is complete.
     answer: Option<u64>,
 }
 
 impl Known {
-    /// Where it was asked.
+    /// The conversation in which it was asked.
     pub fn conversation(&self) -> &ConversationId {
         &self.conversation
     }
 }
 
-/// What the view of a candidate says about it.
+/// What the view of a candidate's conversation says about the candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Check {
-    /// Whether the caller was answered there what its history says.
+    /// Whether the history of the caller has the answer that the candidate's run gave.
     pub is_it: bool,
-    /// Stands for the words of the answer, once that is complete.
+    /// The hash of the words of the answer, once the answer is complete.
     answer: Option<u64>,
 }
 
-/// Whether `caller` may be meant by a candidate, as far as that is known without its conversation.
+/// Whether `caller` may be the one that asked the candidate's question, as far as that is known without
+/// reading its conversation.
 pub fn may_be(known: &Known, clue: &Clue, caller: &Caller) -> bool {
     rest(known, clue).is_some() && hex(caller.sealed(of_hex(&known.history.salt))) == known.history.caller
 }
 
-/// Whether a candidate, whose conversation is `view`, was answered as the history says. `telling` is how the caller's door tells
-/// failures; `fits` says whether what the caller sends continues the conversation as it stands.
+/// Whether the run of a candidate, whose conversation is `view`, was answered as the history says. `telling`
+/// says how the caller's door reports failures; `fits` says whether what the caller sends continues the
+/// conversation as it is now.
 pub fn check(
     known: &Known,
     clue: &Clue,
@@ -108,12 +112,13 @@ pub fn check(
 }
 
 impl Continuations {
-    /// Where `named` goes on.
+    /// The conversation in which `named` goes on: itself, or the newest fork.
     pub fn current(&self, named: &ConversationId) -> ConversationId {
         self.forks.get(named).unwrap_or(named).clone()
     }
 
-    /// The conversations of the thread `named`: where it goes on first, then the others, the newest first.
+    /// All conversations of the thread `named`: first the one in which it goes on, then the others, the
+    /// newest first.
     pub fn family(&self, named: &ConversationId) -> Vec<ConversationId> {
         let current = self.forks.get(named).unwrap_or(named);
         let branches = self.branches.get(named).into_iter().flatten().rev();
@@ -121,14 +126,15 @@ impl Continuations {
         std::iter::once(current).chain(others).cloned().collect()
     }
 
-    /// Whether a conversation is a fork in which a thread of another name went on.
+    /// Whether a conversation is a fork in which a thread with another name went on.
     pub fn is_fork(&self, id: &ConversationId) -> bool {
         self.branches.values().any(|branches| branches.contains(id))
     }
 
-    /// Those who asked this that nobody has gone on behind, in the order in which they are to be tried. Where several fit, they
-    /// cannot be told apart, and who was answered first most likely goes on first; but what was left alone for long is left for
-    /// good, and of that the newest is meant.
+    /// The candidates that asked this and that no later request has continued, in the order in which they are
+    /// to be tried. Where several fit, they cannot be told apart; the one that was answered first most likely
+    /// goes on first. A question that nobody continued within `ALIKE_AT_ONCE_MS` was probably abandoned;
+    /// such candidates come last, the newest of them first.
     pub fn open(&self, clue: &Clue, now: u64) -> Vec<Known> {
         let is_new = |known: &Known| now.saturating_sub(known.at) <= ALIKE_AT_ONCE_MS;
         let mut alike = self.alike(clue, |known| !known.has_gone_on);
@@ -139,20 +145,20 @@ impl Continuations {
         alike
     }
 
-    /// Those who asked this whatever became of it, the newest first.
+    /// All candidates that asked this, continued or not, the newest first.
     pub fn changed(&self, clue: &Clue) -> Vec<Known> {
         let mut alike = self.alike(clue, |_known| true);
         alike.reverse();
         alike
     }
 
-    /// Those who asked this, the oldest first, as they are remembered now.
+    /// The candidates that asked this and that `wanted` accepts, the oldest first, as copies.
     fn alike(&self, clue: &Clue, wanted: impl Fn(&Known) -> bool) -> Vec<Known> {
         let alike = self.asked.get(&clue.asked).into_iter().flatten();
         alike.filter(|known| wanted(known) && rest(known, clue).is_some()).cloned().collect()
     }
 
-    /// Remembers what the view of a candidate said about it.
+    /// Remembers what the view of a candidate's conversation said about it.
     pub fn checked(&mut self, known: &Known, clue: &Clue, check: Check) {
         if check.answer != known.answer
             && let Some(same) = self.same(known, clue)
@@ -161,12 +167,12 @@ impl Continuations {
         }
     }
 
-    /// Notes that its caller goes on behind `known`. False where somebody else did so meanwhile.
+    /// Marks `known` as continued. False if another request has continued it in the meantime.
     pub fn go_on(&mut self, known: &Known, clue: &Clue) -> bool {
         self.same(known, clue).is_none_or(|same| !std::mem::replace(&mut same.has_gone_on, true))
     }
 
-    /// A caller has begun `run` at this time, in milliseconds since 1970.
+    /// Remembers that a caller has begun `run`, at the time `at` in milliseconds since 1970.
     pub fn remember(&mut self, trace: Trace, run: &RunId, at: u64) {
         let Trace { conversation, meant } = trace;
         match meant {
@@ -201,7 +207,7 @@ impl Continuations {
         }
     }
 
-    /// The caller of `run`, of which `trace` was remembered, has hung up before its end.
+    /// Notes that the caller of `run`, remembered with `trace`, has hung up before the end of the answer.
     pub fn left(&mut self, trace: &Trace, run: &RunId) {
         let Meant::History(history) = &trace.meant else { return };
         let known = self.asked.get_mut(&of_hex(&history.asked)).into_iter().flatten();
@@ -211,8 +217,8 @@ impl Continuations {
         }
     }
 
-    /// Takes what was read back of the runs of conversations, the oldest first: each question that another one of the same conversation
-    /// follows was gone on behind.
+    /// Takes what was read back from the runs of conversations, the oldest first. A question that another one
+    /// of the same conversation follows counts as continued.
     pub fn read_back(&mut self, found: Vec<Found>) {
         let mut known: HashMap<ConversationId, u64> = HashMap::new();
         for Found { trace, run, at, heard } in found {
@@ -228,7 +234,7 @@ impl Continuations {
         }
     }
 
-    /// What was asked `before` went on in `conversation`.
+    /// Marks the question with the hash `before` as continued in `conversation`.
     fn went_on(&mut self, before: u64, conversation: &ConversationId) {
         let mut known = self.asked.get_mut(&before).into_iter().flatten();
         if let Some(known) = known.rfind(|it| it.conversation == *conversation) {
@@ -236,6 +242,8 @@ impl Continuations {
         }
     }
 
+    /// Remembers a question. The oldest of all, and the oldest of those that asked the same, are forgotten
+    /// where there are too many.
     fn take(&mut self, known: Known) {
         let asked = of_hex(&known.history.asked);
         if self.order.len() >= THREADS_REMEMBERED_MAX
@@ -250,13 +258,13 @@ impl Continuations {
         self.asked.entry(asked).or_default().push_back(known);
     }
 
-    /// What is remembered of `known` now, if it is not forgotten.
+    /// What is remembered of `known` now; nothing if it was forgotten.
     fn same(&mut self, known: &Known, clue: &Clue) -> Option<&mut Known> {
         let mut alike = self.asked.get_mut(&clue.asked)?.iter_mut();
         alike.find(|it| it.run == known.run && it.conversation == known.conversation)
     }
 
-    /// Forgets the oldest of those who asked this.
+    /// Forgets the oldest question with the hash `asked`.
     fn forget_one(&mut self, asked: u64) {
         let Some(alike) = self.asked.get_mut(&asked) else { return };
         alike.pop_front();
@@ -266,8 +274,8 @@ impl Continuations {
     }
 }
 
-/// What of the clue's answer a run said that is `known`, and in it nothing where the clue has no answer; nothing where that
-/// run said something else.
+/// The part of the clue's answer that the run of `known` would have said. The inner value is nothing where
+/// the clue has no answer; the outer one is nothing where the run said something else.
 #[expect(clippy::option_option, reason = "a run may fit without an answer")]
 fn rest<'a>(known: &Known, clue: &'a Clue) -> Option<Option<&'a str>> {
     let Some(words) = &clue.answer else { return Some(None) };

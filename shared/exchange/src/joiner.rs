@@ -1,4 +1,8 @@
-//! Which conversation and which run a call belongs to.
+//! Finds the conversation and the run that a model call belongs to. The calls of one agent are separate
+//! requests; they are joined by what they say, so that the loop of an agent becomes one run.
+//!
+//! Reading order: this file, `asked` (a request in comparable form), `memory` (what is remembered of loops),
+//! `find` (the rules), `steps` (what each result of a search does), `outputs`, `tell`, `title`, `known`.
 
 use std::ops::Range;
 
@@ -29,7 +33,7 @@ use find::{LoopMatch, LoopSearch};
 use memory::{AgentLoop, AwaitedCall, LoopHead, LoopKey, LoopMemory, LoopState};
 use steps::PlacementStep;
 
-/// Headers in which clients name their session, in small letters; the first that is there counts.
+/// Headers in which clients name their session, in lower case. The first one that a request has counts.
 pub const SESSION_HEADERS: [&str; 9] = [
     "x-claude-code-session-id",
     "thread-id",
@@ -42,27 +46,28 @@ pub const SESSION_HEADERS: [&str; 9] = [
     "x-amp-thread-id",
 ];
 
-/// Runs of a conversation, from the last, that may get results after the hub was gone.
+/// How many runs of a conversation, from the newest, may still get results after a restart of the hub.
 const RUNS_RECALLED_MAX: usize = 16;
 
-/// What is known of a call beside its request.
+/// What is known of a call besides its request.
 #[derive(Debug, Clone)]
 pub struct CallContext<'a> {
     /// The name of the upstream; new conversations are named after it.
     pub upstream: &'a str,
-    /// A fingerprint of the caller's key, never the key: calls with different ones are never joined by what they say.
+    /// A fingerprint of the caller's key, never the key itself. Calls with different fingerprints are never
+    /// joined by what they say.
     pub caller: u64,
-    /// The conversation, when a header or the path names it. It wins over all else.
+    /// The conversation, if a header or the path names it. It takes precedence over all else.
     pub conversation: Option<ConversationId>,
-    /// What a header of [`SESSION_HEADERS`] says.
+    /// The value of a header of [`SESSION_HEADERS`].
     pub session: Option<&'a str>,
     /// How many attempts came before this one, as the client counts them (`x-stainless-retry-count`).
     pub attempts_before: Option<u32>,
-    /// What called this agent, when a header says so (`Fanlight-Parent`).
+    /// What called this agent, if a header says so (`Fanlight-Parent`).
     pub parent: Option<&'a str>,
-    /// A name that no other call has, ever; ids of runs, parts and messages are made of it.
+    /// A name that no other call ever has. The ids of runs, parts and messages are made from it.
     pub name: &'a str,
-    /// When the request was there, in milliseconds since 1970.
+    /// When the request arrived, in milliseconds since 1970.
     pub at: u64,
 }
 
@@ -73,42 +78,44 @@ pub struct Placement {
     pub conversation: ConversationId,
     /// The run.
     pub run: RunId,
-    /// Why there.
+    /// Why the call belongs there.
     pub why: PlacementReason,
-    /// The call makes a conversation that the joiner did not know before.
+    /// The call begins a conversation that the joiner did not know before.
     pub is_new: bool,
-    /// What it branches off from.
+    /// Where the conversation branches off, if it is a fork.
     pub fork_of: Option<ForkPoint>,
     /// The number of this attempt at the same request, from 1.
     pub attempt: u32,
     /// What is to be appended to the conversation before anything of the answer.
     pub events: Decoded,
-    /// Those of them that are history, by their places: a hub that has the conversation already leaves them out, see
-    /// [`Placement::leave_out`]. Only where the conversation was named, since it may be there from a time that the joiner
-    /// does not remember. See [`CallJoiner::recall`].
+    /// The range of `events` that are history. A hub that has the conversation already leaves them out, see
+    /// [`Placement::leave_out`]. Empty unless the call names the conversation: only then the conversation may
+    /// have events from a time that the joiner does not remember. See [`CallJoiner::recall`].
     pub history: Range<usize>,
-    /// The run of the loop that this ends: it waits no more.
+    /// The run of the loop that this call ends. It no longer waits for results.
     pub ended: Option<RunId>,
-    /// Reads the answer.
+    /// Reads the answer of the call. What it returns at the end belongs into [`CallJoiner::heard`].
     pub answer: AnswerReader,
 }
 
 /// Why a call belongs where it was put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlacementReason {
-    /// It continues nothing that is known: a new loop (in a new conversation, unless that was named).
+    /// It continues nothing that is known: it begins a new loop (in a new conversation, unless the call names
+    /// one).
     New,
     /// It names the answer that it continues.
     Previous,
-    /// It brings the results of calls that were waited for.
+    /// It brings the results of tool calls that a loop waits for.
     Awaited,
-    /// Its history is what was said before.
+    /// Its history is all that was said in the loop.
     History,
-    /// The end of its history is what was said last.
+    /// Only the end of its history is what was said last in the loop.
     Tail,
-    /// It is the same request once more.
+    /// It is the same request again.
     Retry,
-    /// Its history is that of another conversation up to a point that this went past.
+    /// Its history is that of another conversation up to a point, after which that conversation went on
+    /// differently.
     Fork,
 }
 
@@ -117,7 +124,7 @@ pub enum PlacementReason {
 pub struct ForkPoint {
     /// The conversation that it branches off from.
     pub conversation: ConversationId,
-    /// The run after which it does.
+    /// The run after which it branches off.
     pub run: RunId,
     /// How many messages both have in common.
     pub messages: u64,
@@ -130,33 +137,35 @@ pub struct PlacedEvents {
     pub conversation: ConversationId,
     /// The run that they are about.
     pub run: RunId,
-    /// The run goes on without a word: its caller executes tools. Whoever watches over publishers that were lost must
-    /// leave it alone until [`CallJoiner`] says otherwise.
+    /// The run goes on without events while its caller executes tools. Code that ends runs whose publisher
+    /// was lost must leave it alone until [`CallJoiner`] says otherwise.
     pub waits: bool,
-    /// What is to be appended.
+    /// The events to append.
     pub events: Decoded,
 }
 
-/// Puts calls into conversations and runs. What it remembers is bounded; what it forgets costs nothing but that a loop
-/// goes on in a new conversation.
+/// Puts model calls into conversations and runs. Its memory is bounded; when it forgets a loop, the loop goes
+/// on in a new conversation.
+///
+/// It does no input or output: the events that it returns must be appended by its owner.
 #[derive(Debug, Default)]
 pub struct CallJoiner {
     memory: LoopMemory,
-    /// Calls so far.
+    /// The number of calls so far.
     calls: u64,
-    /// The ends of runs that were forgotten.
+    /// The ends of runs that were forgotten and not yet returned.
     forgotten: Vec<PlacedEvents>,
 }
 
 impl CallJoiner {
-    /// Where `call`, which asks `request`, belongs. Every placement's answer must come back through
-    /// [`CallJoiner::heard`].
+    /// Finds where `call` with `request` belongs, and remembers it. The summary of every placement's answer
+    /// must be passed to [`CallJoiner::heard`], or its run never ends.
     pub fn place(&mut self, call: &CallContext<'_>, request: &ModelRequest) -> Placement {
         self.place_asked(call, request, RequestDigest::of(request))
     }
 
-    /// The same, where what `request` says has been worked out before, so that nobody else who wants this joiner waits for
-    /// it.
+    /// Like [`CallJoiner::place`], with the digest of `request` made before. It takes long for a long history
+    /// and needs no joiner, so others that want to lock the joiner need not wait for it.
     pub fn place_asked(
         &mut self,
         call: &CallContext<'_>,
@@ -186,16 +195,16 @@ impl CallJoiner {
         }
     }
 
-    /// The conversation that a call names and that the joiner knows nothing of: whoever has it from before should let it
-    /// be recalled, see [`CallJoiner::recall`].
+    /// The conversation that a call names, if the joiner knows nothing of it. If the hub has it from an
+    /// earlier time, it should be recalled, see [`CallJoiner::recall`].
     pub fn unknown(&self, call: &CallContext<'_>, request: &ModelRequest) -> Option<ConversationId> {
         let conversation = named_conversation(call, request)?;
         let scope = scope(call, Some(&conversation));
         self.memory.find(scope, LoopKey::Member).next().is_none().then_some(conversation)
     }
 
-    /// What is known of `conversation` from a time before this joiner: calls without results may get them yet. Call it
-    /// before [`CallJoiner::place`].
+    /// Remembers the runs of `conversation` from a time before this joiner whose calls have no results: they
+    /// may get them yet. `at` is in milliseconds since 1970. Call it before [`CallJoiner::place`].
     pub fn recall(&mut self, conversation: &ConversationId, view: &View, at: u64) {
         let scope = conversation_scope(conversation);
         for (run, known) in view.runs.iter().rev().take(RUNS_RECALLED_MAX) {
@@ -207,7 +216,8 @@ impl CallJoiner {
         }
     }
 
-    /// An answer is over, at `at`: ends its run, or says that its calls are executed now.
+    /// Takes the end of an answer, at `at` (milliseconds since 1970): ends its run, or says that its calls
+    /// are executed now.
     pub fn heard(&mut self, heard: AnswerSummary, at: u64) -> PlacedEvents {
         let mut events = Decoded::default();
         let id = heard.ticket.agent_loop;
@@ -217,7 +227,7 @@ impl CallJoiner {
             Some(true) => {
                 self.memory.change(id, at, |known| settle(known, heard, at, &mut events));
             }
-            // Another attempt took its place: the run is that one's matter.
+            // Another attempt has replaced it, and decides about the run.
             Some(false) => {}
             None => {
                 let status = match heard.verdict {
@@ -231,7 +241,8 @@ impl CallJoiner {
         PlacedEvents { conversation, run, waits, events }
     }
 
-    /// Gives up runs whose results did not come in time, and forgets what is old. Call it about once a second.
+    /// Gives up runs whose results did not come in time, and forgets old loops. Call it about once a second
+    /// with the time in milliseconds since 1970, and append what it returns.
     pub fn tick(&mut self, now: u64) -> Vec<PlacedEvents> {
         let is_late = |known: &AgentLoop| match known.state {
             LoopState::Waiting(since) => {
@@ -275,7 +286,7 @@ impl CallJoiner {
         placed
     }
 
-    /// The hub stops: what still waits for results is interrupted.
+    /// Forgets all loops, for a hub that stops: the runs that still wait for results are interrupted.
     pub fn close(&mut self) -> Vec<PlacedEvents> {
         let ids: Vec<u64> = self.memory.all().map(|(id, _)| id).collect();
         for id in ids {
@@ -284,19 +295,23 @@ impl CallJoiner {
         std::mem::take(&mut self.forgotten)
     }
 
-    /// How many loops are remembered.
+    /// The number of loops that are remembered.
     pub fn remembered(&self) -> usize {
         self.memory.len()
     }
 
+    /// Forgets the oldest loops until there is room for another one.
     fn make_room(&mut self) {
         while self.memory.len() >= LOOPS_REMEMBERED_MAX {
-            // Those that a call is on its way of are as few as connections.
+            // `oldest` does not return loops whose call is being answered; there are no more of them than
+            // connections.
             let Some((_, id)) = self.memory.oldest() else { return };
             self.forget(id);
         }
     }
 
+    /// Forgets a loop. If its run is open and was begun by this joiner, the end of the run is noted in
+    /// `forgotten`.
     fn forget(&mut self, id: u64) {
         let is_ours = |gone: &AgentLoop| gone.is_open && !gone.is_recalled;
         let Some(gone) = self.memory.remove(id).filter(is_ours) else { return };
@@ -312,7 +327,7 @@ impl CallJoiner {
     }
 }
 
-/// What an answer makes of its loop.
+/// Changes a loop by the end of an answer, and appends to `events` what that means for its run.
 fn settle(known: &mut AgentLoop, heard: AnswerSummary, at: u64, events: &mut Decoded) {
     let AnswerSummary { mut verdict, words, calls, used, response, .. } = heard;
     let judged = match verdict {
@@ -321,7 +336,7 @@ fn settle(known: &mut AgentLoop, heard: AnswerSummary, at: u64, events: &mut Dec
     };
     known.may_be_over = judged == outputs::OutputVerdict::Perhaps;
     if matches!(judged, outputs::OutputVerdict::Forced | outputs::OutputVerdict::Ends) {
-        // The caller has its answer. Should it be back with a result, the run goes on.
+        // The caller has its answer. If it sends a result nevertheless, the run goes on.
         verdict = RunContinuation::Ends(RunStatus::Complete);
     }
     for call in calls
@@ -360,7 +375,7 @@ fn settle(known: &mut AgentLoop, heard: AnswerSummary, at: u64, events: &mut Dec
     known.state = if verdict == RunContinuation::GoesOn { LoopState::Waiting(at) } else { LoopState::Done };
 }
 
-/// The conversation that a call names itself: in so many words, or by its session.
+/// The conversation that a call names itself, directly or by its session.
 fn named_conversation(call: &CallContext<'_>, request: &ModelRequest) -> Option<ConversationId> {
     if call.conversation.is_some() {
         return call.conversation.clone();
@@ -369,7 +384,8 @@ fn named_conversation(call: &CallContext<'_>, request: &ModelRequest) -> Option<
     Some(conversation_name(call.upstream, session))
 }
 
-/// Where a call is looked for: in its conversation when it names one, else among the calls with the same key.
+/// The part of the memory in which a call is looked for: its conversation if it names one, else the calls
+/// with the same upstream and key.
 fn scope(call: &CallContext<'_>, conversation: Option<&ConversationId>) -> u64 {
     match conversation {
         Some(conversation) => conversation_scope(conversation),
@@ -381,7 +397,8 @@ fn conversation_scope(conversation: &ConversationId) -> u64 {
     after(1, hash(conversation.as_str()))
 }
 
-/// The conversation of `upstream` that `name` is the mark of.
+/// The name of the conversation of `upstream` that a client calls `name`. Long names are replaced by their
+/// hash.
 fn conversation_name(upstream: &str, name: &str) -> ConversationId {
     const MOST: usize = 96;
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };

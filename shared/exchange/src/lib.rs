@@ -2,20 +2,22 @@
 //!
 //! An agent loop is many calls of a model. Each request repeats the history and brings the results of the tools that
 //! the answer before it asked for. The [`CallJoiner`] puts the calls of one loop into one conversation, with one run for
-//! each turn of the user, and tells from the requests what no answer contains: messages, offered tools, results.
+//! each turn of the user, and takes from the requests what no answer contains: messages, offered tools, results.
 //!
 //! ```text
-//! request ── Request::read ──▶ Joiner::place ──▶ Placement { conversation, run, events, answer }
-//! answer  ── Answer::feed … Answer::settle or Answer::end ──▶ events, Heard ── Joiner::heard ──▶ Placed { events }
-//! clock   ── Joiner::tick ──▶ runs that are given up
+//! request ── ModelRequest::read ──▶ CallJoiner::place ──▶ Placement { conversation, run, events, answer }
+//! answer  ── AnswerReader::feed … settle or end ──▶ events, AnswerSummary
+//!                                      AnswerSummary ── CallJoiner::heard ──▶ PlacedEvents
+//! clock   ── CallJoiner::tick ──▶ the ends of runs that are given up
 //! ```
 //!
 //! Nothing here waits, reads a clock or makes up names: times (milliseconds since 1970) and a fresh name for each call
-//! come in as arguments. It must never know who carries the call, nor what it costs to reach a server: bytes come in,
-//! events go out. The rules are in docs/integrations/proxy.md.
+//! are arguments. The crate knows neither who carries the call nor how a server is reached: bytes come in, events go
+//! out. The rules are in docs/integrations/proxy.md.
 //!
 //! Reading order: `api` (which API a path is) → `request` and `read` → `answer`, which the decoder of the API's dialect
-//! reads → `joiner` and `turns`; [`continuation`] says which conversation a client of a served API goes on with, who keeps its history itself; [`spans`] is the same for agents that are observed by OpenTelemetry.
+//! reads → `joiner` and `turns`. [`continuation`] finds the conversation that a client of a served API continues, if the
+//! client keeps the history itself. [`spans`] does the same for agents that are observed by OpenTelemetry.
 
 mod answer;
 mod api;

@@ -1,5 +1,6 @@
-//! Reading bodies. Each API has a module that knows where things stand; what they have in common is here. Nothing fails:
-//! what is of another type than it should be is left out, and what nobody knows is an anomaly.
+//! Reads the bodies of requests. Each API has a module that knows its fields; what the APIs have in common is
+//! here. Nothing fails: a field of an unexpected type is left out, and a part of an unknown kind is an
+//! anomaly.
 
 use std::borrow::Cow;
 use std::hash::Hasher as _;
@@ -23,7 +24,7 @@ mod part;
 mod prompt;
 mod responses;
 
-/// Reads `body` into `request`.
+/// Reads `body` into `request`. A body that is no JSON object is an anomaly.
 pub(super) fn read(body: &[u8], request: &mut ModelRequest) {
     let text = String::from_utf8_lossy(body);
     if matches!(text, Cow::Owned(_)) {
@@ -33,7 +34,7 @@ pub(super) fn read(body: &[u8], request: &mut ModelRequest) {
         ForeignField::parse(text.trim_start_matches('\u{feff}')).filter(|whole| whole.is_object())
     else {
         let begins = excerpt(&text);
-        request.note(AnomalyCode::Malformed, format!("the request is no JSON object: {begins}"));
+        request.note(AnomalyCode::Malformed, format!("the request is not a JSON object: {begins}"));
         return;
     };
     request.is_read = true;
@@ -42,7 +43,7 @@ pub(super) fn read(body: &[u8], request: &mut ModelRequest) {
         request.model = Some(CompactString::new(model));
     }
     request.streaming |= match request.api {
-        // The one API that streams unless it is told not to.
+        // Ollama's API is the only one that streams by default.
         ModelApi::OllamaChat | ModelApi::OllamaGenerate => fields.get("stream").as_json_text() != "false",
         _ => fields.get("stream").is_true(),
     };
@@ -59,13 +60,14 @@ pub(super) fn read(body: &[u8], request: &mut ModelRequest) {
     }
 }
 
-/// The session, where it has a place. Keys of prompt caches are none: some clients make them of the prompt alone.
+/// Reads the session, if the request names one. Keys of prompt caches are not sessions: some clients make
+/// them from the prompt alone.
 fn session(fields: &ForeignFields<'_>, request: &mut ModelRequest) {
     const NAMES: [&str; 3] = ["session_id", "thread_id", "conversation_id"];
     let metadata = fields.get("metadata").fields();
     let named = metadata.any(&NAMES).word().or_else(|| fields.any(&NAMES).word());
     let found = named.or_else(|| {
-        // Anthropic's API has one field for all; clients write several ids into it.
+        // Anthropic's API has one field for the user; clients write several ids into it.
         let user = metadata.get("user_id").word()?;
         if let Some(inner) = ForeignField::parse(&user).filter(|inner| inner.is_object()) {
             return inner.fields().any(&NAMES).word().map(|id| Cow::Owned(id.into_owned()));
@@ -78,7 +80,7 @@ fn session(fields: &ForeignFields<'_>, request: &mut ModelRequest) {
     }
 }
 
-/// The one tool that must be called.
+/// The name of the tool that the request forces the model to call.
 fn forced(fields: &ForeignFields<'_>) -> Option<CompactString> {
     let choice = fields.any(&["tool_choice", "function_call"]).fields();
     let named = choice.get("function").fields().get("name").word().or_else(|| choice.get("name").word());
@@ -92,7 +94,8 @@ fn forced(fields: &ForeignFields<'_>) -> Option<CompactString> {
     }
 }
 
-/// Whether a tool must be called: `required` of OpenAI, `any` of Anthropic and Mistral, `ANY` of Gemini.
+/// Whether the model must call some tool: `required` of OpenAI, `any` of Anthropic and Mistral, `ANY` of
+/// Gemini.
 fn is_required(fields: &ForeignFields<'_>) -> bool {
     let choice = fields.get("tool_choice");
     let inner = choice.fields();
@@ -103,14 +106,14 @@ fn is_required(fields: &ForeignFields<'_>) -> bool {
         .any(|word| matches!(&*word, "required" | "any" | "ANY" | "REQUIRED"))
 }
 
-/// Adds a message, unless nothing is in it.
+/// Adds a message, unless it has no pieces.
 fn say(request: &mut ModelRequest, role: RequestRole, pieces: Vec<MessagePiece>) {
     if !pieces.is_empty() {
         request.messages.push(RequestMessage { role, pieces });
     }
 }
 
-/// Adds to the system prompt.
+/// Adds a paragraph to the system prompt.
 fn instruct(request: &mut ModelRequest, text: &str) {
     if text.is_empty() {
         return;
@@ -124,7 +127,8 @@ fn instruct(request: &mut ModelRequest, text: &str) {
     }
 }
 
-/// Instructions among the messages: those before all else are the system prompt, later ones stay in their place.
+/// Adds instructions that are among the messages: those before all other messages belong to the system
+/// prompt, later ones remain messages.
 fn system_message(request: &mut ModelRequest, pieces: Vec<MessagePiece>) {
     if !request.messages.is_empty() {
         return say(request, RequestRole::System, pieces);
@@ -136,7 +140,8 @@ fn system_message(request: &mut ModelRequest, pieces: Vec<MessagePiece>) {
     }
 }
 
-/// Adds a tool.
+/// Adds an offered tool. Tools over [`OFFERED_TOOLS_MAX`] are left out with an anomaly, schemas over
+/// [`SCHEMA_BYTES_MAX`] silently.
 fn offer(request: &mut ModelRequest, name: &str, description: ForeignField<'_>, schema: ForeignField<'_>) {
     if request.tools.len() == OFFERED_TOOLS_MAX {
         request.note(AnomalyCode::TooMany, format!("more than {OFFERED_TOOLS_MAX} tools"));
@@ -153,7 +158,7 @@ fn offer(request: &mut ModelRequest, name: &str, description: ForeignField<'_>, 
     });
 }
 
-/// Tools as OpenAI, Anthropic and those who copy them write them.
+/// Reads offered tools in the form of OpenAI and Anthropic, which other vendors use too.
 fn tools(list: ForeignField<'_>, request: &mut ModelRequest) {
     for tool in list.list() {
         let outer = tool.fields();
@@ -164,7 +169,7 @@ fn tools(list: ForeignField<'_>, request: &mut ModelRequest) {
     }
 }
 
-/// Something of a kind that this version does not know.
+/// Notes a part of a kind that this version does not know.
 fn unknown(request: &mut ModelRequest, what: &str, kind: &str) {
     request.note(
         AnomalyCode::Malformed,
@@ -172,12 +177,12 @@ fn unknown(request: &mut ModelRequest, what: &str, kind: &str) {
     );
 }
 
-/// The beginning of `text`, at most `most` bytes and no half character.
+/// The beginning of `text`: at most `most` bytes, cut between characters.
 fn beginning(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or_default()
 }
 
-/// The piece for a call that an assistant's message holds.
+/// A tool call in a message of the assistant.
 fn call(id: ForeignField<'_>, name: ForeignField<'_>, arguments: ForeignField<'_>) -> MessagePiece {
     MessagePiece::Call {
         id: CompactString::new(id.words().unwrap_or_default()),
@@ -186,7 +191,7 @@ fn call(id: ForeignField<'_>, name: ForeignField<'_>, arguments: ForeignField<'_
     }
 }
 
-/// What a call gave back: text where all of it is text, else the JSON with placeholders for files.
+/// The result of a tool call: text if all of it is text, else the JSON with placeholders for files.
 fn result(
     id: ForeignField<'_>,
     name: ForeignField<'_>,
@@ -215,9 +220,10 @@ fn output_json(output: ForeignField<'_>) -> Json {
     Json::string(&texts.join("\n"))
 }
 
-/// A file of which `inside` stands in the request, or which is elsewhere.
+/// A file whose content is `inside`, in base64, or that is elsewhere (`inside` is empty then). Only its size
+/// and a hash of both ends are kept.
 fn file(kind: &str, name: &str, inside: &str) -> OmittedFile {
-    /// How much of both ends says which file it is.
+    /// How many bytes of both ends are hashed.
     const LOOKED_AT_BYTES: usize = 4 << 10;
     let mut hasher = Fingerprint::default();
     hasher.write(name.as_bytes());
@@ -225,7 +231,7 @@ fn file(kind: &str, name: &str, inside: &str) -> OmittedFile {
     hasher.write_usize(bytes.len());
     hasher.write(bytes.get(..LOOKED_AT_BYTES).unwrap_or(bytes));
     hasher.write(bytes.get(bytes.len().saturating_sub(LOOKED_AT_BYTES)..).unwrap_or_default());
-    // In base64 four letters are three bytes.
+    // In base64, four characters are three bytes.
     let size = u64::try_from(bytes.len() / 4 * 3).unwrap_or(u64::MAX);
     OmittedFile {
         kind: CompactString::new(kind),
@@ -235,7 +241,7 @@ fn file(kind: &str, name: &str, inside: &str) -> OmittedFile {
     }
 }
 
-/// A file at `address`, which may be one that holds the file (`data:image/png;base64,…`).
+/// A file at `address`, which may contain the file (`data:image/png;base64,…`).
 fn file_at(kind: &str, address: &str) -> OmittedFile {
     match address.strip_prefix("data:").and_then(|rest| rest.split_once(',')) {
         Some((head, inside)) => file(kind, head.split(';').next().unwrap_or_default(), inside),

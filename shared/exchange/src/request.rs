@@ -1,4 +1,4 @@
-//! What a request says, the same form for all APIs.
+//! A request to a model in one form for all APIs.
 
 use std::hash::Hasher as _;
 
@@ -14,64 +14,64 @@ use model::print::Fingerprint;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "none depends on another")]
 pub struct ModelRequest {
-    /// The API.
+    /// The API that the request speaks.
     pub api: ModelApi,
     /// The model that is asked.
     pub model: Option<CompactString>,
-    /// Whether the answer is to come as a stream.
+    /// Whether the answer is requested as a stream.
     pub streaming: bool,
-    /// The system prompt, where it stands apart from the messages or at their beginning.
+    /// The system prompt, if it is separate from the messages or at their beginning.
     pub system: Option<String>,
     /// The tools that the model may call.
     pub tools: Vec<OfferedTool>,
-    /// The one tool that the model must call, where the request names it: the call is then mostly the answer itself.
+    /// The tool that the request forces the model to call. The call is mostly the answer itself then.
     pub forced: Option<CompactString>,
-    /// The model must call a tool, whichever: an answer in words alone is not allowed.
+    /// The model must call some tool: an answer in words alone is not allowed.
     pub required: bool,
-    /// What was said so far, in order.
+    /// The history: what was said so far, in order.
     pub messages: Vec<RequestMessage>,
-    /// The answer that this continues (`previous_response_id`).
+    /// The id of the answer that the request continues (`previous_response_id`).
     pub previous: Option<CompactString>,
-    /// The id of the session or thread, where the vendor has a place for one and it names one session only.
+    /// The id of the session or thread, if the API has a field for it and the id names one session only.
     pub session: Option<CompactString>,
-    /// The messages are only what is new in the session, which the server keeps.
+    /// The messages are only what is new in the session, which the server stores.
     pub continues: bool,
-    /// Whoever uses the application (`user`, `safety_identifier`). Joins nothing.
+    /// The user of the application (`user`, `safety_identifier`). Calls are never joined by it.
     pub user: Option<CompactString>,
-    /// The print of the body: what is sent again is the same to the byte.
+    /// The hash of the body: a request that is sent again has the same bytes.
     pub print: u64,
-    /// Whether the body could be read; else there is nothing but what the path says.
+    /// Whether the body could be read. If not, only what the path says is known.
     pub is_read: bool,
-    /// What was odd.
+    /// What was odd about the request.
     pub anomalies: Vec<Anomaly>,
 }
 
 /// One message of the history that a request carries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestMessage {
-    /// Who.
+    /// Who said it.
     pub role: RequestRole,
-    /// What, in order.
+    /// The parts of the message, in order.
     pub pieces: Vec<MessagePiece>,
 }
 
-/// Whose message it is.
+/// The role of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestRole {
-    /// The one who asks.
+    /// The user of the agent.
     User,
     /// The model.
     Assistant,
-    /// The instructions, in the middle of the messages.
+    /// Instructions among the messages.
     System,
-    /// What carries out calls.
+    /// A tool: the message brings results of calls.
     Tool,
-    /// Somebody that only the API knows.
+    /// A role that only the API knows, by its name there.
     Other(CompactString),
 }
 
 impl RequestRole {
-    /// The word for it.
+    /// The name of the role in events.
     pub fn as_str(&self) -> &str {
         match self {
             Self::User => "user",
@@ -88,7 +88,7 @@ impl RequestRole {
 pub enum MessagePiece {
     /// Text.
     Text(String),
-    /// A file or an image, of which only this is kept.
+    /// A file or an image, of which only a description is kept.
     File(OmittedFile),
     /// The assistant called a tool.
     Call {
@@ -99,43 +99,43 @@ pub enum MessagePiece {
         /// The arguments as text, JSON in most cases.
         arguments: String,
     },
-    /// What a call gave back.
+    /// The result of a tool call.
     Result {
         /// The vendor's id of the call; empty where it has none.
         id: CompactString,
-        /// The tool, where the API says it.
+        /// The tool; empty where the API does not name it.
         name: CompactString,
-        /// What it gave back.
+        /// What the tool returned.
         output: Json,
-        /// Whether it failed, where the API says so.
+        /// Whether the call failed, as far as the API says.
         is_error: bool,
     },
     /// A person's answer to a call that asked for consent.
     Consent {
-        /// The vendor's id of what asked.
+        /// The vendor's id of the request for consent.
         id: CompactString,
         /// Whether the call may go on.
         approved: bool,
-        /// Why, in the person's words.
+        /// The reason in the person's words.
         text: Option<String>,
     },
 }
 
-/// A file that was not kept.
+/// The description of a file whose content was not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OmittedFile {
-    /// What it is: `image`, `file`, `audio`, `video`.
+    /// The kind of the file: `image`, `file`, `audio`, `video`.
     pub kind: CompactString,
-    /// Its name, media type or address, whichever there is.
+    /// The name, media type or address of the file: the first of them that the request has.
     pub name: CompactString,
-    /// Its size in bytes as it stands in the request; 0 for one that is elsewhere.
+    /// The size in bytes; 0 for a file that is elsewhere.
     pub bytes: u64,
-    /// The print of it, as it stands in the request.
+    /// A hash of the file as it is in the request.
     pub print: u64,
 }
 
 impl OmittedFile {
-    /// How it is written into a text: `[image: image/png, 1204 bytes]`.
+    /// The text that replaces the file: `[image: image/png, 1204 bytes]`.
     pub fn placeholder(&self) -> String {
         let Self { kind, name, bytes, .. } = self;
         match (name.is_empty(), bytes) {
@@ -150,30 +150,31 @@ impl OmittedFile {
 /// A tool that the model may call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfferedTool {
-    /// Its name; for those of the provider their kind.
+    /// The name; for tools of the provider the kind.
     pub name: CompactString,
-    /// What it does; its beginning when that is long.
+    /// What the tool does, cut if it is long.
     pub description: Option<String>,
-    /// The JSON schema of its arguments; nothing where there is none or it is over the limit.
+    /// The JSON schema of the arguments; nothing if there is none or it is larger than the limit.
     pub schema: Option<Json>,
 }
 
 impl ModelRequest {
-    /// What `body`, sent to `path`, says. Never fails: what cannot be read is an anomaly.
+    /// Reads `body`, which was sent to `path`. Never fails: what cannot be read is an anomaly.
     pub fn read(api: ModelApi, path: &str, body: &[u8]) -> Self {
         let mut request = Self::blank(api, path, body);
         read::read(body, &mut request);
         request
     }
 
-    /// A request whose body was not read: over the limit, or of a kind that nobody can read. `why` goes into the
-    /// anomaly.
+    /// A request whose body was not read, because it is larger than the limit or has an unknown encoding.
+    /// `why` becomes part of the anomaly.
     pub fn unread(api: ModelApi, path: &str, why: &str) -> Self {
         let mut request = Self::blank(api, path, &[]);
         request.note(AnomalyCode::TooLarge, format!("the request could not be read: {why}"));
         request
     }
 
+    /// A request of which only the path and the hash of the body are known.
     fn blank(api: ModelApi, path: &str, body: &[u8]) -> Self {
         let mut hasher = Fingerprint::default();
         hasher.write(body);
@@ -196,7 +197,7 @@ impl ModelRequest {
         }
     }
 
-    /// Notes that something was odd; bounded.
+    /// Adds an anomaly, up to a limit.
     pub(super) fn note(&mut self, code: AnomalyCode, detail: String) {
         if self.anomalies.len() < model::limits::ANOMALIES_KEPT_MAX {
             self.anomalies.push(Anomaly { code, detail });

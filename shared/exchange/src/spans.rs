@@ -1,16 +1,15 @@
-//! Spans: what instrumented programs tell through OpenTelemetry, and how it becomes runs.
+//! Turns the spans that instrumented programs export through OpenTelemetry into runs.
 //!
 //! ```text
-//! body ── otlp::read ──▶ Export { spans } ── Joiner::take ──▶ Told { conversation, envelopes }
-//!                        clock ── Joiner::tick ──▶ the same
+//! body ── otlp::read ──▶ OtlpExport { spans } ── SpanJoiner::take ──▶ JoinedSpans { told: ConversationEvents … }
+//!                                       clock ── SpanJoiner::tick ──▶ ConversationEvents …
 //! ```
 //!
-//! A span comes when it *ends*, so children come before their parents, in several exports and in any order. The
-//! [`SpanJoiner`] puts the spans of one trace into one run, whatever the order. What a span means is in `meaning`, where the
-//! conventions of several instrumentations are read; which attributes those are stands in
-//! docs/integrations/opentelemetry.md.
+//! A span is exported when it *ends*, so children come before their parents, in several exports and in any order. The
+//! [`SpanJoiner`] puts the spans of one trace into one run, whatever the order. `meaning` reads what a span means from the
+//! conventions of several instrumentations; docs/integrations/opentelemetry.md lists the attributes.
 //!
-//! Nothing here waits or reads a clock: times (milliseconds since 1970) come in as arguments.
+//! Nothing here waits or reads a clock: times (milliseconds since 1970) are arguments.
 
 mod attributes;
 mod joiner;
@@ -23,51 +22,51 @@ pub use joiner::{ConversationEvents, JoinedSpans, SpanJoiner};
 /// The name of the dialect in `run.start`.
 pub const NAME: &str = "opentelemetry";
 
-/// The name of a trace.
+/// The id of a trace.
 pub type TraceId = [u8; 16];
 
-/// The name of a span in its trace.
+/// The id of a span in its trace.
 pub type SpanId = [u8; 8];
 
 /// One span that has ended.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FinishedSpan {
-    /// Its trace.
+    /// The trace that it belongs to.
     pub trace: TraceId,
-    /// Its own name.
+    /// The id of the span.
     pub id: SpanId,
-    /// The span that it belongs to; nothing for the root.
+    /// The parent span; nothing for the root.
     pub parent: Option<SpanId>,
-    /// The parent is in another process, which may tell somebody else.
+    /// The parent is in another process, which may export its spans to another receiver.
     pub is_parent_remote: bool,
-    /// What it is called.
+    /// The name of the span.
     pub name: String,
     /// When it began, in nanoseconds since 1970.
     pub start_ns: u64,
     /// When it ended, in nanoseconds since 1970.
     pub end_ns: u64,
-    /// What is known of it.
+    /// The attributes of the span.
     pub attributes: Attributes,
-    /// What happened in it, in order.
+    /// The events of the span, in order.
     pub events: Vec<SpanEvent>,
-    /// It failed.
+    /// The span has the status "error".
     pub failed: bool,
-    /// Why.
+    /// The message of the status; empty if there is none.
     pub status_message: String,
-    /// The program that it is of (`service.name`).
+    /// The program that made the span (`service.name`).
     pub service: Option<String>,
-    /// The instrumentation that made it.
+    /// The name of the instrumentation that made the span.
     pub scope: String,
 }
 
-/// Something that happened in a span.
+/// An event in a span.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SpanEvent {
-    /// What it is called.
+    /// The name of the event.
     pub name: String,
-    /// When, in nanoseconds since 1970.
+    /// When it happened, in nanoseconds since 1970.
     pub at_ns: u64,
-    /// What is known of it.
+    /// The attributes of the event.
     pub attributes: Attributes,
 }
 

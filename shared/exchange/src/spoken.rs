@@ -1,4 +1,4 @@
-//! What is said in a conversation before an agent answers.
+//! The messages of a caller, before an agent answers.
 
 use compact_str::CompactString;
 use model::MessageId;
@@ -6,16 +6,16 @@ use model::MessageId;
 /// A message of a caller, before it has a place in a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spoken {
-    /// Its id, where it has one: a message that comes again replaces itself.
+    /// The id, if the message has one: a message with the same id replaces the earlier one.
     pub id: Option<MessageId>,
-    /// `user`, `system`, `assistant`.
+    /// The role: `user`, `system`, `assistant`, or another one that the caller uses.
     pub role: CompactString,
-    /// What was said.
+    /// The text of the message.
     pub text: String,
 }
 
 impl Spoken {
-    /// What a person says.
+    /// A message of a person, without an id.
     pub fn user(text: &str) -> Self {
         Self { id: None, role: "user".into(), text: text.to_owned() }
     }

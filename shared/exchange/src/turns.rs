@@ -1,6 +1,6 @@
-//! What was said, in a form that survives being sent back: clients take apart and join texts, write arguments anew, give
-//! calls other ids and leave thinking out. So a turn is all that one side said until the other spoke, without white
-//! space, without thinking, without ids.
+//! Brings what was said into a form in which it can be compared after clients send it back. Clients split and
+//! join texts, rewrite arguments, give calls other ids and leave out thinking. So a turn is all that one side
+//! said before the other spoke, without white space, thinking and ids.
 
 use std::hash::Hasher as _;
 
@@ -10,27 +10,27 @@ use super::request::{MessagePiece, OmittedFile, RequestMessage, RequestRole};
 use model::limits::{CALLS_AWAITED_MAX, TEXT_CALL_BYTES_MAX};
 use model::print::Fingerprint;
 
-/// Whose turn it is.
+/// The side whose turn it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TurnSide {
-    /// The one who asks.
+    /// The user, who asks.
     User,
     /// The model.
     Assistant,
-    /// What calls gave back.
+    /// The tools: the results of calls.
     Results,
 }
 
-/// What one side said until another spoke.
+/// What one side said before another spoke.
 #[derive(Debug, Clone)]
 pub(super) struct ComparedTurn {
     pub(super) side: TurnSide,
     pub(super) words: ComparedWords,
-    /// What it is made of: places of messages, and of pieces in them.
+    /// The pieces of the turn: indices of messages, and of pieces in them.
     pub(super) pieces: Vec<(usize, usize)>,
 }
 
-/// The words of a turn, as they are compared.
+/// The words of a turn in comparable form.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ComparedWords {
     /// The text without white space, up to a limit.
@@ -40,24 +40,24 @@ pub(super) struct ComparedWords {
     files: Vec<u64>,
 }
 
-/// A call, as it is compared.
+/// A tool call in comparable form.
 #[derive(Debug, Clone)]
 pub(super) struct ComparedCall {
-    /// The vendor's id; empty where there is none. Not compared.
+    /// The vendor's id; empty if there is none. It is not compared.
     pub(super) id: CompactString,
     pub(super) name: CompactString,
     arguments: String,
 }
 
 impl ComparedWords {
-    /// Appends text to what is compared.
+    /// Appends text. What follows after [`TEXT_CALL_BYTES_MAX`] bytes is ignored.
     pub(super) fn text(&mut self, text: &str) {
         if self.text.len() < TEXT_CALL_BYTES_MAX {
             self.text.extend(text.chars().filter(|c| !c.is_whitespace()));
         }
     }
 
-    /// A call with its whole arguments.
+    /// Appends a call with its complete arguments. Calls over [`CALLS_AWAITED_MAX`] are ignored.
     pub(super) fn call(&mut self, id: &str, name: &str, arguments: &str) {
         if self.calls.len() < CALLS_AWAITED_MAX {
             let (id, name) = (CompactString::new(id), CompactString::new(name));
@@ -76,7 +76,7 @@ impl ComparedWords {
         self.text.is_empty() && self.calls.is_empty() && self.files.is_empty()
     }
 
-    /// What it is known by.
+    /// The hash of the words as a turn of `side`, called its print.
     pub(super) fn print(&self, side: TurnSide) -> u64 {
         let mut hasher = Fingerprint::default();
         hasher.write_u8(match side {
@@ -97,9 +97,9 @@ impl ComparedWords {
         hasher.finish()
     }
 
-    /// Whether nobody else is likely to have said the same.
+    /// Whether the words are so specific that no other loop is likely to have said the same.
     pub(super) fn is_telling(&self) -> bool {
-        /// A sentence or two; "yes" and "done" are said by many.
+        /// The length of one or two sentences. Short answers such as "yes" and "done" are common.
         const TELLING_BYTES: usize = 64;
         self.text.len() >= TELLING_BYTES || self.calls.iter().any(|call| is_telling(&call.id))
     }
@@ -113,7 +113,8 @@ pub(super) fn is_telling(id: &str) -> bool {
     last.len() >= TELLING_BYTES && last.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// Arguments, however they are written.
+/// Arguments in one form, whatever their white space and the order of fields. Of very long arguments only the
+/// length is compared.
 fn canonical(arguments: &str) -> String {
     match arguments.trim() {
         "" | "null" | "{}" => String::from("{}"),
@@ -125,7 +126,7 @@ fn canonical(arguments: &str) -> String {
     }
 }
 
-/// `value` with the fields of its objects in order. As deep as the parser goes, so no deeper than the stack.
+/// `value` with the fields of its objects sorted. The parser limits the depth of the recursion.
 fn sorted(value: serde_json::Value) -> serde_json::Value {
     use serde_json::Value;
     match value {
@@ -139,8 +140,8 @@ fn sorted(value: serde_json::Value) -> serde_json::Value {
     }
 }
 
-/// The turns of `messages`. Instructions in their midst make no turn: clients put them there and take them away again.
-/// They are told with the turn that follows them.
+/// The turns of `messages`. Instructions among them make no turn, since clients add and remove them freely;
+/// they are published with the turn that follows them.
 pub(super) fn turns(messages: &[RequestMessage]) -> Vec<ComparedTurn> {
     let mut turns: Vec<ComparedTurn> = Vec::new();
     let mut waiting = Vec::new();
@@ -167,7 +168,7 @@ pub(super) fn turns(messages: &[RequestMessage]) -> Vec<ComparedTurn> {
     turns
 }
 
-/// Whose turn a piece belongs to.
+/// The side whose turn a piece belongs to; nothing for instructions.
 pub(super) fn side(role: &RequestRole, piece: &MessagePiece) -> Option<TurnSide> {
     match (piece, role) {
         (MessagePiece::Call { .. }, _) => Some(TurnSide::Assistant),
@@ -182,11 +183,12 @@ pub(super) fn side(role: &RequestRole, piece: &MessagePiece) -> Option<TurnSide>
     }
 }
 
+/// Adds a piece to the words of a turn.
 fn add(words: &mut ComparedWords, side: TurnSide, piece: &MessagePiece) {
     match piece {
         MessagePiece::Text(text) if side == TurnSide::Assistant => words.text(without_thinking(text)),
         MessagePiece::Text(text) => words.text(text),
-        // A file of the assistant is told as a part, and clients send it back in many ways.
+        // A file of the assistant is not compared: clients send it back in different forms.
         MessagePiece::File(_) if side == TurnSide::Assistant => {}
         MessagePiece::File(file) => words.file(file),
         MessagePiece::Call { id, name, arguments } => words.call(id, name, arguments),
@@ -195,7 +197,7 @@ fn add(words: &mut ComparedWords, side: TurnSide, piece: &MessagePiece) {
     }
 }
 
-/// The text behind the thinking that some clients leave in it.
+/// The text after the thinking that some clients leave in it.
 fn without_thinking(text: &str) -> &str {
     if !text.trim_start().starts_with("<think>") {
         return text;
@@ -203,7 +205,8 @@ fn without_thinking(text: &str) -> &str {
     text.split_once("</think>").map_or(text, |(_thinking, rest)| rest)
 }
 
-/// What was said up to and with a turn, from what was said before it.
+/// The hash of what was said including a turn, from the hash of what was said before it and the print of the
+/// turn.
 pub(super) fn after(before: u64, print: u64) -> u64 {
     let mut hasher = Fingerprint::default();
     hasher.write_u64(before);

@@ -144,8 +144,7 @@ pub struct Pub {
     /// that does not count.
     #[serde(skip_serializing_if = "is_zero")]
     pub pseq: u64,
-    /// What the ack must mean; absent for the best that the log offers without waiting for the disk itself
-    /// ([`Durability::Stored`]).
+    /// What the ack must mean. If absent: [`Durability::Stored`], or [`Durability::Memory`] if the log offers no more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durability: Option<Durability>,
     /// The events.

@@ -22,6 +22,7 @@ mod pass;
 mod project;
 
 pub use kinds::{Kinds, UnknownKind};
+pub(crate) use mark::{AGENT, HEARD, LATE};
 pub use mark::{EventEffects, event_effects};
 
 /// How deep a viewer looks.

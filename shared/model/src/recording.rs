@@ -7,7 +7,7 @@ use crate::fold::{ViewChange, complete, fold};
 use crate::position::Seq;
 use crate::view::View;
 
-/// What a decoder elsewhere has told of a stream so far.
+/// A recorded stream folded without a hub: the view so far, and the next seq and time.
 #[derive(Debug, Default)]
 pub struct DecodedRecording {
     view: View,

@@ -19,6 +19,7 @@ pub struct Summary<'a> {
     anomalies: &'a [Anomaly],
 }
 
+/// A run in the short form of a view.
 #[derive(Debug, Serialize)]
 struct RunSummary<'a> {
     id: &'a str,
@@ -35,6 +36,7 @@ struct RunSummary<'a> {
     error: Option<&'a ErrorFact>,
 }
 
+/// A tool call in the short form of a view; times are milliseconds.
 #[derive(Debug, Serialize)]
 struct CallSummary<'a> {
     id: &'a str,
@@ -47,6 +49,7 @@ struct CallSummary<'a> {
     agent: Option<&'a str>,
 }
 
+/// A sub-agent in the short form of a view (`fanlight fold --summary`).
 #[derive(Debug, Serialize)]
 struct AgentSummary<'a> {
     id: &'a str,

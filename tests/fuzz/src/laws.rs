@@ -88,5 +88,5 @@ pub fn check_view(view: &View, dice: usize) {
     let mut out = Vec::new();
     unfold(view).iter().for_each(|envelope| encoder.event(envelope, &mut out));
     encoder.end(&mut out);
-    assert!(std::str::from_utf8(&out).is_ok(), "{} is no text", encoding.name);
+    assert!(std::str::from_utf8(&out).is_ok(), "{} is not text", encoding.name);
 }

@@ -104,7 +104,7 @@ fn call(id: &Value, params: &Value) {
         }
         "crash" => std::process::exit(3),
         "lie" => match text("how").as_str() {
-            "garbage" => write("this is no JSON at all\n{\"jsonrpc\":\"2.0\",\"id\":"),
+            "garbage" => write("this is not JSON at all\n{\"jsonrpc\":\"2.0\",\"id\":"),
             "stranger" => answer(&json!("nobody asked this"), json!({"content": []})),
             "shape" => answer(id, json!({"content": "a text, and no list"})),
             _ => write(

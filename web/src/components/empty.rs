@@ -72,7 +72,7 @@ pub(super) fn Empty() -> impl IntoView {
         .into_any(),
         Why::Fresh => view! { <Fresh /> }.into_any(),
         Why::NothingRead => {
-            view! { <p class="empty meta">"Nothing of it can be shown yet. Above stands what was read and in which dialect."</p> }
+            view! { <p class="empty meta">"Nothing of it can be shown yet. The bar above says what was read, and in which dialect."</p> }
                 .into_any()
         }
         Why::Refused(problem) => {

@@ -99,10 +99,10 @@ pub fn unknown(text: &str) -> Option<String> {
     let (key, word) = odd?;
     Some(if let Some((key, values)) = KEYS.iter().find(|(known, _)| *known == key) {
         let values = values.iter().map(|value| format!("{key}:{value}")).collect::<Vec<_>>();
-        format!("{word} is no condition; there are {}", values.join(", "))
+        format!("{word} is not a condition; there are {}", values.join(", "))
     } else {
         let keys = KEYS.iter().map(|(key, _)| format!("{key}:")).collect::<Vec<_>>();
-        format!("There is no condition {key}: but {}", keys.join(", "))
+        format!("{key}: is not a condition; there are {}", keys.join(", "))
     })
 }
 
@@ -285,9 +285,9 @@ mod tests {
         let of = |text| unknown(text).unwrap_or_default();
         assert_eq!(
             of("night host:helper"),
-            "There is no condition host: but state:, model:, tool:, agent:, has:, depth:, slower:"
+            "host: is not a condition; there are state:, model:, tool:, agent:, has:, depth:, slower:"
         );
-        assert_eq!(of("has:wings"), "has:wings is no condition; there are has:error, has:approval");
+        assert_eq!(of("has:wings"), "has:wings is not a condition; there are has:error, has:approval");
         for fine in ["", "night", "state:", "state:run model:x", "http://x", "slower:5s"] {
             assert_eq!(unknown(fine), None, "{fine}");
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The suites that can be repeated, in the order in which they run.
 pub(super) const SUITES: [&str; 2] = ["it", "e2e"];
 
-/// See the head of [`super`].
+/// What `repeat` was asked for: how many rounds of which suites, and whether the cores are kept busy.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct RepeatOptions {
     pub(super) rounds: u32,

@@ -108,7 +108,7 @@ fn has_bool(head: &str, name: &str) -> bool {
         if is_inside {
             parameter.push(c);
         }
-        // The whole head, with what is generic about it, was read and there is no list of parameters.
+        // The whole head, with what is generic about it, was read and there is not a list of parameters.
         if !is_inside && c == ';' {
             return false;
         }

@@ -3,16 +3,17 @@
 use super::{RuleViolation, SourceTree};
 
 /// The crates of the product, each with the others that it may name outside its tests.
-const SEES: [(&str, &[&str]); 14] = [
+const SEES: [(&str, &[&str]); 15] = [
     ("shared/model", &[]),
     ("shared/dialects", &["model"]),
     ("shared/encode", &["model"]),
     ("shared/exchange", &["dialects", "model"]),
+    ("shared/redact", &["model"]),
     ("server/log", &["model"]),
     ("server/upstream", &["model"]),
     ("server/access", &["model"]),
     ("server/client", &["model", "upstream"]),
-    ("server/hub", &["event-log", "model"]),
+    ("server/hub", &["event-log", "model", "redact"]),
     ("server/agents", &["dialects", "encode", "event-log", "exchange", "hub", "model", "upstream"]),
     (
         "server/edge",
@@ -26,6 +27,7 @@ const SEES: [(&str, &[&str]); 14] = [
             "exchange",
             "hub",
             "model",
+            "redact",
             "upstream",
         ],
     ),
@@ -41,6 +43,7 @@ const SEES: [(&str, &[&str]); 14] = [
             "event-log",
             "hub",
             "model",
+            "redact",
             "upstream",
         ],
     ),
@@ -49,14 +52,15 @@ const SEES: [(&str, &[&str]); 14] = [
 ];
 
 /// Packages from elsewhere that few crates have alone, since they own what they are for. TLS has two sides: `upstream` makes connections,
-/// `edge` accepts them.
-const OWNED: [(&str, &[&str], &str); 7] = [
+/// `edge` accepts them; those to the log's database are the log's.
+const OWNED: [(&str, &[&str], &str); 8] = [
     ("rusqlite", &["server/log"], "SQL"),
+    ("tokio-postgres", &["server/log"], "SQL"),
     ("axum", &["server/edge"], "serving"),
     ("rmcp", &["server/agents"], "the protocol of tools"),
     ("hyper-rustls", &["server/upstream"], "TLS to other servers"),
-    ("rustls", &["server/upstream", "server/edge"], "TLS"),
-    ("tokio-rustls", &["server/upstream", "server/edge"], "TLS"),
+    ("rustls", &["server/upstream", "server/edge", "server/log"], "TLS"),
+    ("tokio-rustls", &["server/upstream", "server/edge", "server/log"], "TLS"),
     ("leptos", &["web"], "what is drawn"),
 ];
 

@@ -11,7 +11,7 @@ const VOCABULARY: (&str, &str) = ("ARCHITECTURE.md", "## Vocabulary");
 const WORDS_MIN: usize = 3;
 
 /// What no doc comment says: it sends the reader away.
-const POINTER: &str = "See the module";
+const POINTERS: [&str; 2] = ["See the module", "See the head of"];
 
 /// What begins the line of an item whose doc comment is held to [`WORDS_MIN`]. Fields and variants may be shorter: their names
 /// and types stand beside them.
@@ -41,8 +41,8 @@ pub(crate) fn check(source: &SourceFile, findings: &mut Vec<RuleViolation>) {
         // The doc comment of a type in the schemas is its description there, which clients have.
         let is_published = std::mem::take(&mut is_published);
         if let Some((first, text)) = doc.take()
-            && let Some(message) =
-                problem(text.trim(), code).filter(|_| !is_published || text.contains(POINTER))
+            && let Some(message) = problem(text.trim(), code)
+                .filter(|_| !is_published || POINTERS.iter().any(|pointer| text.contains(pointer)))
         {
             let file = source.path.clone();
             findings.push(RuleViolation { file, line: first, rule: "doc", message: message.to_owned() });
@@ -71,7 +71,7 @@ pub(crate) fn vocabulary(tree: &SourceTree, findings: &mut Vec<RuleViolation>) {
 
 /// What is wrong with the doc comment `text` of the item that begins with `code`.
 fn problem(text: &str, code: &str) -> Option<&'static str> {
-    if text.contains(POINTER) {
+    if POINTERS.iter().any(|pointer| text.contains(pointer)) {
         return Some("say what the item is: its meaning, unit, bound or owner, not that the module says it");
     }
     // The name of a route or of a foreign event, or the variant that says what its struct is: those are whole.

@@ -20,7 +20,7 @@ fn with(tokens: &[(u8, &str, Option<u64>)]) -> Tokens {
 }
 
 fn registry() -> Registry {
-    let mut registry = Registry::with_own(with(&[(9, "publish:*", None)]));
+    let mut registry = Registry::new(with(&[(9, "publish:*", None)]), Roles::default());
     registry.set_tokens(with(&[(1, "view:a*", None), (2, "admin", Some(100))]));
     registry
 }

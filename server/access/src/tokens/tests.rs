@@ -29,8 +29,8 @@ fn a_token_is_taken_until_its_time_is_over() {
     let mut tokens = Tokens::default();
     tokens.create(NewToken { lives_ms: Some(10), ..new("ci") }, hash(1), 100).unwrap();
     let record = tokens.find(&hash(1)).unwrap();
-    assert_eq!(record.principal(109).unwrap().name(), "ci");
-    assert_eq!(record.principal(110), Err(Denial::Expired));
+    assert_eq!(record.principal(109, &Roles::default()).unwrap().name(), "ci");
+    assert_eq!(record.principal(110, &Roles::default()), Err(Denial::Expired));
 }
 
 #[test]
@@ -57,10 +57,17 @@ fn what_a_token_may_not_be_is_refused() {
 }
 
 #[test]
-fn a_role_that_would_hide_nothing_is_refused() {
-    let hidden = NewToken { role: Some("guest".into()), ..new("ann") };
-    let refused = Tokens::default().create(hidden, hash(2), 6);
-    assert_eq!(refused, Err(TokenError::Role("ann".to_owned())));
+fn a_token_with_a_role_is_taken_where_the_role_is_known() {
+    let mut tokens = Tokens::default();
+    tokens.create(NewToken { role: Some("guest".into()), ..new("ann") }, hash(2), 6).unwrap();
+    let again = Tokens::read(&tokens.written()).unwrap();
+    let record = again.find(&hash(2)).unwrap();
+    assert_eq!(record.principal(7, &Roles::default()), Err(Denial::UnknownRole));
+    let mut roles = Roles::default();
+    roles.add(model::Mask::new("guest", ["costs"], []).unwrap()).unwrap();
+    assert_eq!(record.principal(7, &roles).unwrap().role(), Some("guest"));
+    let unnamed = NewToken { role: Some("".into()), ..new("bob") };
+    assert_eq!(tokens.create(unnamed, hash(3), 6), Err(TokenError::BadName(String::new())));
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub(crate) fn post(
     body: Vec<u8>,
 ) -> Result<Request<Full<Bytes>>, ErrorFact> {
     let wrong = |what: &str| failure("bad_provider", what, false);
-    let uri = upstream.uri(path).ok_or_else(|| wrong("the URL that is to be asked is none"))?;
+    let uri = upstream.uri(path).ok_or_else(|| wrong("the URL of the request is invalid"))?;
     let request = Request::post(uri).header(CONTENT_TYPE, media).header(ACCEPT, "text/event-stream");
     let request = request.header(USER_AGENT, concat!("fanlight/", env!("CARGO_PKG_VERSION")));
     request.body(Full::new(Bytes::from(body))).map_err(|error| wrong(&error.to_string()))
@@ -37,8 +37,9 @@ pub(crate) fn put_key<B>(
     let value = if name == AUTHORIZATION { format!("Bearer {key}") } else { key.to_owned() };
     let value = HeaderValue::from_str(&value);
     // A sensitive value is printed by neither the trace nor the log.
-    let mut value =
-        value.map_err(|_secret| failure("no_key", &format!("the key in {variable} is none"), false))?;
+    let mut value = value.map_err(|_secret| {
+        failure("no_key", &format!("the key in {variable} cannot be sent in a header"), false)
+    })?;
     value.set_sensitive(true);
     request.headers_mut().insert(name, value);
     Ok(true)

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use super::contract::{self, Asked};
 use super::pause::Told;
-use super::translator::RunTranslator;
+use super::translator::RemoteAnswerTranslator;
 use crate::answer::{ANTHROPIC_VERSION, no_key, post, put_key};
 use crate::call::Call;
 use crate::driver::RunParts;
@@ -25,12 +25,12 @@ const WHO: &str = "agent";
 /// A request to an agent in another server and its answer. Owned by a task of its own, which the run aborts
 /// to close the connection.
 #[derive(Debug)]
-pub(super) struct AgentCall {
+pub(super) struct RemoteAgentRequest {
     call: Call,
     config: Arc<RemoteConfig>,
     asked: Asked,
     /// Turns the answer into events of the run.
-    tale: RunTranslator,
+    tale: RemoteAnswerTranslator,
     inbox: mpsc::Sender<Note>,
 }
 
@@ -48,14 +48,14 @@ pub(crate) enum Note {
     Over(RunEnd, Vec<Told>, Option<ErrorFact>),
 }
 
-impl AgentCall {
+impl RemoteAgentRequest {
     /// Makes a call for a run: its request, and the translator of the answer. `ticket` is reached when the
     /// log has everything that the agent is told; notes go to `inbox`.
     pub(super) fn new(
         parts: &RunParts,
         config: &Arc<RemoteConfig>,
         ticket: Ticket,
-        (asked, tale): (Asked, RunTranslator),
+        (asked, tale): (Asked, RemoteAnswerTranslator),
         inbox: mpsc::Sender<Note>,
     ) -> Self {
         let call = Call::new(parts, WHO, &config.upstream, ticket).with_patience(config.patience);

@@ -16,7 +16,7 @@ use crate::ids::Ids;
 
 /// Translates the events of one answer into events of the run. Each request of a run has its own translator.
 #[derive(Debug)]
-pub(super) struct RunTranslator {
+pub(super) struct RemoteAnswerTranslator {
     run: RunId,
     /// The ids of calls.
     calls: Ids,
@@ -42,7 +42,7 @@ pub(super) struct RunTranslator {
     waiting: Vec<Called>,
 }
 
-impl RunTranslator {
+impl RemoteAnswerTranslator {
     /// Translates an answer in `run`, in which `before` was told by earlier answers.
     pub(super) fn new(run: RunId, before: Option<&RunView>) -> Self {
         let mut calls = Ids::default();

@@ -24,7 +24,7 @@ impl Filled {
                 None => (place, None),
             };
             if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-                return Err(format!("has ${{{place}}}, which is the name of no variable"));
+                return Err(format!("has ${{{place}}}, which is not the name of a variable"));
             }
             let variable = TemplatePart::Variable { name: name.to_owned(), otherwise };
             pieces.extend([TemplatePart::Text(before.to_owned()), variable]);

@@ -30,7 +30,7 @@ impl FilledHeader {
     /// Checks the header `name` with `value`. The error says what is wrong with it.
     pub fn new(name: &str, value: &str) -> Result<Self, String> {
         let of = |what: &str| format!("the header {name:?} {what}");
-        let known = HeaderName::from_bytes(name.as_bytes()).map_err(|_odd| of("has a name that none has"))?;
+        let known = HeaderName::from_bytes(name.as_bytes()).map_err(|_odd| of("has an invalid name"))?;
         if RESERVED.contains(&known.as_str()) {
             return Err(of("is set by the protocol"));
         }

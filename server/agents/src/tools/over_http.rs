@@ -81,11 +81,11 @@ impl Asked {
 
     /// Adds a header.
     fn put(&mut self, name: &str, value: &str) -> Result<(), Failure> {
-        let name =
-            HeaderName::from_bytes(name.as_bytes()).map_err(|_odd| unanswered("a header has no name"))?;
+        let name = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_odd| unanswered("a header has an invalid name"))?;
         let value = HeaderValue::from_str(value);
         let value =
-            value.map_err(|_odd| unanswered(&format!("the header {name} has no value that can be sent")))?;
+            value.map_err(|_odd| unanswered(&format!("the value of the header {name} cannot be sent")))?;
         self.headers.insert(name, value);
         Ok(())
     }
@@ -135,7 +135,7 @@ impl OverHttp {
 
     /// Sends a request, and follows redirects to other paths of the same server.
     async fn send(&self, asked: Asked) -> Result<Response<ResponseBody>, Failure> {
-        let mut uri: Uri = asked.uri.parse().map_err(|_odd| unanswered("its URL is none"))?;
+        let mut uri: Uri = asked.uri.parse().map_err(|_odd| unanswered("its URL is invalid"))?;
         for _ in 0..MOVES_MAX {
             let response = self.way.send(asked.at(&uri)).await.map_err(|fault| match fault {
                 SendError::Unreachable(why) => unanswered(&format!("it cannot be reached: {why}")),
@@ -204,7 +204,7 @@ impl OverHttp {
         match serde_json::from_slice(&body) {
             Ok(message) => Ok(StreamableHttpPostResponse::Json(message, session)),
             Err(_odd) if !is_awaited => Ok(StreamableHttpPostResponse::Accepted),
-            Err(error) => Err(unanswered(&format!("it answered with no message of the protocol: {error}"))),
+            Err(error) => Err(unanswered(&format!("its answer is not a message of the protocol: {error}"))),
         }
     }
 }

@@ -67,7 +67,7 @@ impl Session {
             }
             Reach::Http { url, upstream, key_env, headers } => {
                 let way =
-                    egress.sender(upstream).map_err(|error| format!("there is no way to it: {error}"))?;
+                    egress.sender(upstream).map_err(|error| format!("it cannot be reached: {error}"))?;
                 let client = OverHttp::new(way);
                 faults = Some(client.faults());
                 let config = over_http(url, key_env.as_deref(), headers)?;
@@ -118,7 +118,8 @@ fn over_http(
         let key =
             key.map_err(|_unset| format!("the environment variable {variable} with its key is not set"))?;
         let value = HeaderValue::from_str(&format!("Bearer {}", key.trim()));
-        let mut value = value.map_err(|_secret| format!("the key in {variable} is none"))?;
+        let mut value =
+            value.map_err(|_secret| format!("the key in {variable} cannot be sent in a header"))?;
         value.set_sensitive(true);
         config.custom_headers.insert(AUTHORIZATION, value);
     }

@@ -1,26 +1,26 @@
-//! What a courier has to say next: which events were offered, sent and acked, under which numbers. No I/O and no clock;
-//! the events themselves are elsewhere ([`super::window`]).
+//! Which events of a courier were offered, sent and acked, under which numbers, and what is sent next. It
+//! does not know I/O, the clock, and the events themselves ([`super::window`] has those).
 //!
-//! Events are counted from 1 on and never again; `begins_after ≤ acked ≤ sent ≤ offered`:
+//! Events are counted from 1 on; `begins_after ≤ acked ≤ sent ≤ offered`:
 //!
 //! ```text
 //! 1 … begins_after │ … acked │ … sent │ … offered
-//!     given away   │ kept as │ in     │ waits
+//!     dropped      │ kept as │ in     │ waits
 //!                  │ long as │ flight │
 //!                  │ there   │
 //!                  │ is room │
 //! ```
 //!
-//! The hub's numbers begin at 1 in each life: number `n` is event `base + n`. A hub that has forgotten what it acked (its log
-//! is in memory, and it died) says which number it expects. What is still kept is sent again; where it is not, a new life
-//! begins with the first event that is.
+//! The hub's numbers begin at 1 in each life: number `n` is event `base + n`. A hub that has forgotten what
+//! it acked (its log is in memory, and it died) says which number it expects. Kept events are sent again; if
+//! some are not kept any more, a new life begins with the first that is.
 
 use std::collections::VecDeque;
 
-/// Most frames that wait for their acks.
+/// The most frames that wait for their acks.
 const FLIGHTS_MAX: usize = 16;
 
-/// The numbers of the events: which were offered, sent and acked, and which frames wait for an ack.
+/// The counts of events (offered, sent, acked), and the frames that wait for an ack.
 #[derive(Debug)]
 pub(crate) struct AckLedger {
     life: u64,
@@ -31,58 +31,58 @@ pub(crate) struct AckLedger {
     offered: u64,
     flights: VecDeque<FrameInFlight>,
     next_id: u64,
-    /// Answers to frames before this one are of no interest any more.
+    /// The first frame whose answer still matters.
     since_id: u64,
     link: LinkState,
 }
 
-/// Whether something can be sent.
+/// The state of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LinkState {
     Down,
-    /// The hub was not asked yet whether it has what it acked.
+    /// Connected; the hub was not asked yet whether it still has what it acked.
     Fresh,
     Up,
 }
 
-/// A frame without its ack.
+/// A frame without an ack.
 #[derive(Debug, Clone, Copy)]
 struct FrameInFlight {
     id: u64,
-    /// The last event that is in it.
+    /// The last event in it.
     last: u64,
 }
 
-/// What is to be sent next.
+/// What is sent next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DueFrame {
     /// The question whether the hub has everything up to this event.
     Question(u64),
-    /// Events after this one.
+    /// The events after this one.
     Events(u64),
 }
 
-/// A frame, but for its events.
+/// The numbers of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FrameNumbers {
-    /// The frame's own number.
+    /// The number of the frame itself.
     pub(crate) id: u64,
-    /// The life.
+    /// The life of the publisher.
     pub(crate) life: u64,
     /// The number of the first event.
     pub(crate) first: u64,
-    /// The number of the last; `first - 1` for a question.
+    /// The number of the last event; `first - 1` for a question.
     pub(crate) last: u64,
 }
 
-/// What a gap leads to.
+/// How a gap is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GapRecovery {
-    /// It is about a frame that is of no interest any more.
+    /// It concerns a frame whose answer no longer matters.
     Stale,
-    /// What is missing is sent again.
+    /// The missing events are sent again.
     Resend,
-    /// What is missing is not here any more: a new life has begun.
+    /// The missing events are not kept: a new life has begun.
     NewLife {
         /// How many events the hub will never have.
         missing: u64,
@@ -107,22 +107,22 @@ impl Default for AckLedger {
 }
 
 impl AckLedger {
-    /// Of a publisher that begins with this life, which must be higher than all that it had before.
+    /// A ledger of a publisher that begins with this life, which must be higher than all earlier ones.
     pub(crate) fn of_life(life: u64) -> Self {
         Self { life, ..Self::default() }
     }
 
-    /// So many more events are there to be sent.
+    /// Notes `count` more events to be sent.
     pub(crate) fn offer(&mut self, count: u64) {
         self.offered = self.offered.saturating_add(count);
     }
 
-    /// The number of the last event that was offered.
+    /// How many events were offered.
     pub(crate) fn offered(&self) -> u64 {
         self.offered
     }
 
-    /// The last event that the hub has, as far as is known.
+    /// The last event that the hub is known to have.
     pub(crate) fn acked(&self) -> u64 {
         self.acked
     }
@@ -137,32 +137,32 @@ impl AckLedger {
         !self.flights.is_empty()
     }
 
-    /// Events up to `event`, which are acked, are not kept any more.
+    /// Notes that acked events up to `event` are not kept any more.
     pub(crate) fn forget(&mut self, event: u64) {
         self.begins_after = self.begins_after.max(event.min(self.acked));
     }
 
-    /// A connection is there.
+    /// Notes a new connection.
     pub(crate) fn connected(&mut self) {
         self.again();
-        // Whoever has been told nothing has nothing to forget.
+        // A hub that was told nothing in this life has forgotten nothing.
         self.link = if self.acked > self.base { LinkState::Fresh } else { LinkState::Up };
     }
 
-    /// The connection is gone, and with it what was in flight.
+    /// Notes that the connection was lost, and with it all frames in flight.
     pub(crate) fn lost(&mut self) {
         self.again();
         self.link = LinkState::Down;
     }
 
-    /// Everything that is not acked is due again.
+    /// Makes everything due again that is not acked.
     pub(crate) fn again(&mut self) {
         self.flights.clear();
         self.since_id = self.next_id;
         self.sent = self.acked;
     }
 
-    /// What is to be sent next, if anything.
+    /// What is sent next, if anything is due.
     pub(crate) fn due(&self) -> Option<DueFrame> {
         if self.flights.len() >= FLIGHTS_MAX {
             return None;
@@ -174,12 +174,12 @@ impl AckLedger {
         }
     }
 
-    /// What is due is sent now: so many events, none for a question.
+    /// Notes that what is due is sent, with `count` events; 0 for a question.
     pub(crate) fn send_more(&mut self, count: u64) -> FrameNumbers {
         self.send(self.sent.saturating_add(count))
     }
 
-    /// What is due is sent now, up to the event `last`.
+    /// Notes that what is due is sent, up to the event `last`.
     pub(crate) fn send(&mut self, last: u64) -> FrameNumbers {
         let id = self.next_id;
         self.next_id = id.saturating_add(1);
@@ -190,7 +190,7 @@ impl AckLedger {
         FrameNumbers { id, life: self.life, first, last: self.sent.saturating_sub(self.base) }
     }
 
-    /// The hub has the frame `id` and all before it. Says whether that is news.
+    /// Notes that the hub has the frame `id` and all before it. False if that no longer matters.
     pub(crate) fn ack(&mut self, id: u64) -> bool {
         if id < self.since_id {
             return false;
@@ -204,7 +204,7 @@ impl AckLedger {
         true
     }
 
-    /// The hub did not take the frame `id`, since it expects the number `expected`.
+    /// Notes that the hub refused the frame `id` because it expects the number `expected`.
     pub(crate) fn gap(&mut self, id: u64, expected: u64) -> GapRecovery {
         if id < self.since_id {
             return GapRecovery::Stale;

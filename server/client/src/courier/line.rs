@@ -1,4 +1,5 @@
-//! The socket of a courier: both directions at once, and nothing that is lost when a wait is given up.
+//! The socket of a courier. It reads and writes at the same time, and nothing is lost when a wait is
+//! cancelled.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -26,7 +27,7 @@ pub(super) struct CourierSocket {
     heard_at: Instant,
 }
 
-/// What the hub said that a courier wants to know.
+/// An answer of the hub, as far as a courier needs it.
 #[derive(Debug)]
 pub(super) enum HubAnswer {
     Nothing,
@@ -47,17 +48,17 @@ impl CourierSocket {
         !self.writes
     }
 
-    /// Most events in one frame.
+    /// The most events in a frame.
     pub(super) fn events_max(&self) -> usize {
         usize::try_from(self.welcome.limits.events_per_publish).unwrap_or(usize::MAX).max(1)
     }
 
-    /// Most bytes of events in one frame.
+    /// The most bytes of events in a frame.
     pub(super) fn frame_bytes_max(&self) -> u64 {
         room_in(self.welcome.limits.inbound_frame_bytes)
     }
 
-    /// Puts a frame on the line, which must be free; [`CourierSocket::next`] writes it.
+    /// Puts a frame on the socket, which must be free; [`CourierSocket::next`] writes it.
     pub(super) fn put(&mut self, frame: &ClientFrame) -> Result<(), SocketClosed> {
         let text = serde_json::to_string(frame).map_err(|error| SocketClosed::new(error.to_string()))?;
         self.sink
@@ -67,7 +68,7 @@ impl CourierSocket {
         Ok(())
     }
 
-    /// Writes what is there to be written and waits for what the hub says. Ready when either is done; may be given up.
+    /// Writes the pending frame and waits for an answer; returns when either is done. Can be cancelled.
     pub(super) async fn next(&mut self) -> Result<HubAnswer, SocketClosed> {
         let patience = Duration::from_millis(self.welcome.hb_ms.saturating_mul(2)) + SILENCE_GRACE;
         let (sink, writes) = (&mut self.sink, self.writes);
@@ -88,6 +89,7 @@ impl CourierSocket {
         }
     }
 
+    /// The meaning of a frame for a courier.
     fn take(&mut self, frame: ServerFrame) -> Result<HubAnswer, SocketClosed> {
         Ok(match frame {
             ServerFrame::Ack(ack) => HubAnswer::Ack(ack),
@@ -106,7 +108,7 @@ impl CourierSocket {
     }
 }
 
-/// A frame of numbered events.
+/// A frame with numbered events.
 pub(super) fn publication(
     conversation: &ConversationId,
     publisher: &PublisherId,
@@ -120,7 +122,8 @@ pub(super) fn publication(
         pepoch: numbers.life,
         pfirst: numbers.first,
         pseq: numbers.last,
-        // As much as the log of the hub can do without waiting for the disk's own caches; the ack says what that was.
+        // The highest durability that the hub's log offers without waiting for the disk's cache; the ack says
+        // which it was.
         durability: None,
         events,
     })

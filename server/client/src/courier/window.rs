@@ -1,30 +1,30 @@
-//! The events that a courier keeps in memory, by their counts: those that the hub does not have yet, and behind them those
-//! that it could forget again.
+//! The events that a courier keeps in memory: those that the hub does not have yet, and before them those
+//! that it could forget.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
 
 use model::Envelope;
 
-/// An event, and all the bytes up to its end since the first.
+/// An event, and the number of bytes from the first event ever to its end.
 #[derive(Debug)]
 struct WindowEntry {
     envelope: Envelope,
     end: u64,
 }
 
-/// The events that may have to be sent again, oldest first. The courier bounds their bytes.
+/// The events that may have to be sent again, the oldest first. The courier bounds their bytes.
 #[derive(Debug, Default)]
 pub(super) struct ResendWindow {
     entries: VecDeque<WindowEntry>,
     /// The event before the first entry.
     begins_after: u64,
-    /// Where the first entry begins, in bytes since the first event.
+    /// The number of bytes from the first event ever to the first entry.
     start: u64,
 }
 
 impl ResendWindow {
-    /// Adds the next event.
+    /// Appends the next event.
     pub(super) fn push(&mut self, envelope: Envelope) {
         let end = self.end().saturating_add(json_bytes(&envelope));
         self.entries.push_back(WindowEntry { envelope, end });
@@ -34,17 +34,17 @@ impl ResendWindow {
         self.entries.back().map_or(self.start, |entry| entry.end)
     }
 
-    /// The event before the first that is kept.
+    /// The event before the first one that is kept.
     pub(super) fn begins_after(&self) -> u64 {
         self.begins_after
     }
 
-    /// Bytes of all that is kept, as JSON.
+    /// The bytes of all kept events, as JSON.
     pub(super) fn bytes(&self) -> u64 {
         self.end().saturating_sub(self.start)
     }
 
-    /// Bytes of the events after `event`.
+    /// The bytes of the events after `event`.
     pub(super) fn bytes_after(&self, event: u64) -> u64 {
         let before = self.index(event).checked_sub(1).and_then(|last| self.entries.get(last));
         self.end().saturating_sub(before.map_or(self.start, |entry| entry.end))
@@ -61,7 +61,7 @@ impl ResendWindow {
         self.bytes_after(event).saturating_sub(self.bytes_after(behind))
     }
 
-    /// The events after `event`: one at least if there is one, then as many as fit.
+    /// The events after `event`: at least one if there is one, then as many as fit.
     pub(super) fn after(&self, event: u64, count_max: usize, bytes_max: u64) -> Vec<Envelope> {
         let mut left = bytes_max;
         let mut at = event;
@@ -86,7 +86,7 @@ impl ResendWindow {
         }
     }
 
-    /// Drops events up to `event`, the oldest first, as long as more than `bytes_max` are kept.
+    /// Drops events up to `event`, the oldest first, while more than `bytes_max` are kept.
     pub(super) fn shrink(&mut self, bytes_max: u64, event: u64) {
         while self.bytes() > bytes_max && self.begins_after < event {
             self.drop_to(self.begins_after.saturating_add(1));
@@ -94,7 +94,7 @@ impl ResendWindow {
     }
 }
 
-/// The bytes of `envelope` as JSON, with the comma behind it.
+/// The bytes of `envelope` as JSON, with the comma after it.
 pub(super) fn json_bytes(envelope: &Envelope) -> u64 {
     struct JsonByteCounter(u64);
     impl Write for JsonByteCounter {
@@ -107,7 +107,7 @@ pub(super) fn json_bytes(envelope: &Envelope) -> u64 {
         }
     }
     let mut count = JsonByteCounter(1);
-    // An envelope is names, numbers and text: it can be written, and counting cannot fail.
+    // An envelope can always be serialized, and counting cannot fail.
     serde_json::to_writer(&mut count, envelope).ok();
     count.0
 }

@@ -1,4 +1,4 @@
-//! What a session tells its owner.
+//! Updates that a session returns to its owner.
 
 use model::code::ErrorCode;
 use model::fold::ViewChange;
@@ -7,149 +7,149 @@ use model::{Envelope, PartId, RunId, Seq};
 
 use crate::HubAddress;
 
-/// What a viewer session tells its owner.
+/// An update of a viewer session.
 #[derive(Debug)]
 pub enum SessionUpdate {
-    /// The socket is there; all subscriptions are asked for again.
+    /// Connected; all subscriptions were requested again.
     Connected(Welcome),
-    /// The socket is gone, or was not to be had. [`Session::next`](super::ViewerSession::next) tries
+    /// The connection was lost or could not be made. [`Session::next`](super::ViewerSession::next) tries
     /// again after the wait.
     Lost {
-        /// Why.
+        /// The reason.
         why: String,
-        /// How long it waits, in milliseconds.
+        /// The wait in milliseconds.
         retry_ms: u64,
     },
-    /// The hub has taken the subscription.
+    /// The hub has accepted the subscription.
     Subscribed {
-        /// Which.
+        /// The subscription.
         sub: SubscriptionId,
         /// Why a snapshot follows although the session had a position.
         why: Option<SnapshotReason>,
     },
     /// The view of a subscription was replaced; see [`Session::view`](super::ViewerSession::view).
     Snapshot {
-        /// Which.
+        /// The subscription.
         sub: SubscriptionId,
     },
     /// Events were applied to the view of a subscription.
     Events {
-        /// Which.
+        /// The subscription.
         sub: SubscriptionId,
-        /// The first seq that is covered.
+        /// The first seq that the frame covers.
         from: Seq,
-        /// The last seq that is covered.
+        /// The last seq that the frame covers.
         to: Seq,
-        /// When the hub wrote the frame, in milliseconds since 1970.
+        /// When the hub sent the frame, in milliseconds since 1970.
         sent_at: u64,
-        /// The events, the ephemeral ones among them.
+        /// The events, including ephemeral ones.
         events: Vec<Envelope>,
-        /// What they touched in the view.
+        /// What they changed in the view.
         changes: Vec<ViewChange>,
     },
-    /// Everything there was at the subscription is applied.
+    /// Everything that existed when the subscription began was applied.
     Live {
-        /// Which.
+        /// The subscription.
         sub: SubscriptionId,
     },
-    /// Events did not fit; the snapshot was asked for.
+    /// Events did not follow the known ones; the snapshot was requested.
     Gap {
-        /// Which.
+        /// The subscription.
         sub: SubscriptionId,
-        /// The seq that would have fit.
+        /// The seq that was expected.
         expected: Seq,
-        /// The seq that came.
+        /// The seq that arrived.
         from: Seq,
     },
-    /// A text was not the one that the hub has; the snapshot was asked for.
+    /// A text differs from the hub's; the snapshot was requested.
     Drift {
-        /// Which subscription.
+        /// The subscription.
         sub: SubscriptionId,
-        /// Its run.
+        /// The run of the text.
         run: RunId,
-        /// Its part.
+        /// The part of the text.
         part: PartId,
     },
-    /// The hub tells this session less often than things happen, or as they happen again.
+    /// The hub has changed how often it sends to this session, because the session is slow or has caught up.
     Lag {
-        /// Which subscription.
+        /// The subscription.
         sub: SubscriptionId,
-        /// How it is told from here on.
+        /// How it is sent to from now on.
         state: Rung,
         /// How many events it is behind.
         behind_events: u64,
         /// For how long it has been behind, in milliseconds.
         behind_ms: u64,
     },
-    /// How many watch a conversation.
+    /// The number of viewers of a conversation has changed.
     Presence {
-        /// Which subscription.
+        /// The subscription.
         sub: SubscriptionId,
-        /// Its viewers, this one among them.
+        /// The number of viewers, including this one.
         viewers: u64,
     },
     /// Rows of the list of conversations.
     Fleet {
-        /// Which subscription.
+        /// The subscription.
         sub: SubscriptionId,
-        /// Whether these are all; else those that changed.
+        /// Whether these are all rows, not only changed ones.
         full: bool,
         /// The rows.
         rows: Vec<ConversationRow>,
-        /// How many conversations there are.
+        /// The number of conversations at the hub.
         total: u64,
-        /// When the hub wrote the frame, in milliseconds since 1970.
+        /// When the hub sent the frame, in milliseconds since 1970.
         sent_at: u64,
     },
-    /// The events of a [`Session::publish`](super::ViewerSession::publish) are in.
+    /// The events of a [`Session::publish`](super::ViewerSession::publish) were accepted.
     Ack(Ack),
-    /// A subscription or a publication was refused; the socket stays.
+    /// A subscription or a publication was refused; the socket stays open.
     Refused {
-        /// The subscription.
+        /// The subscription, if it is about one.
         sub: Option<SubscriptionId>,
-        /// The publication.
+        /// The publication, if it is about one.
         id: Option<u64>,
-        /// What.
+        /// The code.
         code: ErrorCode,
-        /// What and where, for a person.
+        /// The message, for people.
         message: String,
-        /// For [`ErrorCode::PublisherGap`]: the number that is expected.
+        /// For [`ErrorCode::PublisherGap`]: the number that the hub expects.
         expected: Option<u64>,
     },
 }
 
-/// Why a session is over for good.
+/// Why a session has ended for good.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The first connection failed ([`Session::connect`](super::ViewerSession::connect) only).
     #[error("no hub answers at {url}: {cause}")]
     Unreachable {
-        /// Where.
+        /// The hub.
         url: HubAddress,
-        /// Why.
+        /// The reason.
         cause: String,
     },
-    /// The hub does not want this client back.
+    /// The hub has closed the session for good.
     #[error("the hub at {url} closed for good: {code} {reason}")]
     Closed {
-        /// Where.
+        /// The hub.
         url: HubAddress,
-        /// The close code, or the HTTP status where it did not come to a socket.
+        /// The close code, or the HTTP status if no socket was opened.
         code: u16,
-        /// What the hub said.
+        /// The hub's reason.
         reason: String,
     },
-    /// The hub refused the subscription that was waited for.
+    /// The hub refused the subscription that was awaited.
     #[error("the hub at {url} refused the subscription: {code}: {message}")]
     Refused {
-        /// Where.
+        /// The hub.
         url: HubAddress,
-        /// What.
+        /// The code.
         code: ErrorCode,
-        /// What and where, for a person.
+        /// The message, for people.
         message: String,
     },
-    /// There is no subscription of a conversation with this number.
+    /// The session has no subscription of a conversation with this number.
     #[error("there is no subscription {0} of a conversation")]
     NoSubscription(SubscriptionId),
 }

@@ -148,7 +148,7 @@ impl ShareStore {
 }
 
 /// The path as text for error messages.
-fn shown(path: &Path) -> String {
+pub(super) fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
@@ -168,7 +168,7 @@ fn read(path: &Path) -> Result<Option<String>, StoreError> {
 }
 
 /// Options that make files which only their owner may read.
-fn private() -> OpenOptions {
+pub(crate) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);

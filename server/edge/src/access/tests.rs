@@ -7,7 +7,12 @@ use access::{NewToken, Right};
 use super::*;
 
 fn config(folder: &std::path::Path) -> AccessConfig {
-    AccessConfig { folder: folder.to_owned(), own: Tokens::default(), proxies: Vec::new() }
+    AccessConfig {
+        folder: folder.to_owned(),
+        own: Tokens::default(),
+        roles: Roles::default(),
+        proxies: Vec::new(),
+    }
 }
 
 fn view(name: &str) -> NewToken<'_> {

@@ -33,7 +33,7 @@ pub(super) fn enter(shared: &Arc<Shared>, stream: TcpStream, from: SocketAddr, r
         let peer = Peer { address, is_tls: false };
         shared.tasks.spawn(connection(Arc::clone(shared), stream, peer, router.clone()));
     } else {
-        tracing::warn!(%address, "a plain connection from an address that is no named proxy was closed");
+        tracing::warn!(%address, "a plain connection from an address that is not a named proxy was closed");
     }
 }
 

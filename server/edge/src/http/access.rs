@@ -9,16 +9,19 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
+use access::audit::{Audited, Deed};
 use access::cookie::{self, Channel};
-use access::{Admission, Denial, Need, Principal, Right, SecretKind, routes};
+use access::{Admission, Denial, Need, Principal, Right, SecretKind, Shows, routes};
 use axum::body::Body;
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use model::ConversationId;
+use event_log::blocking;
+use hub::SeenRows;
 use model::code::ErrorCode;
+use model::{ConversationId, Mask};
 
 use super::guard;
 use super::problem::Problem;
@@ -67,6 +70,21 @@ impl Caller {
     pub(crate) fn may(&self, right: Right, conversation: &str) -> Result<(), Problem> {
         if self.0.may(right, conversation) { Ok(()) } else { Err(Denial::Forbidden.into()) }
     }
+
+    /// What is hidden from the caller, where something is.
+    pub(crate) fn mask(&self) -> Option<&Arc<Mask>> {
+        self.0.mask()
+    }
+}
+
+/// Which rows of the list `principal` is shown, and how; nothing for all of them, as they are.
+pub(crate) fn seen_rows(principal: Arc<Principal>) -> Option<SeenRows> {
+    let mask = principal.mask().cloned();
+    if principal.may_everywhere(Right::View) && mask.is_none() {
+        return None;
+    }
+    let is_seen = move |id: &ConversationId| principal.may(Right::View, id.as_str());
+    Some(SeenRows::new(is_seen).masked(mask))
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Caller {
@@ -80,7 +98,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
 /// The caller that [`admit`] has found.
 fn of(parts: &Parts) -> Result<Caller, Problem> {
     let known = parts.extensions.get::<Caller>().cloned();
-    known.ok_or_else(|| Problem::new(ErrorCode::Internal, "nobody was asked who they are"))
+    known.ok_or_else(|| Problem::new(ErrorCode::Internal, "the request was not authenticated"))
 }
 
 /// Fails with a problem if the caller may not publish what a call through the proxy records: to `named`, or
@@ -111,12 +129,12 @@ impl From<Denial> for Problem {
     }
 }
 
-/// What the route of a request needs; `None` for a route or method that is not in the table.
-fn need_of(path: Option<&MatchedPath>, method: &Method) -> Option<Need> {
+/// What the route of a request needs and shows. `None` for a route or method without a line.
+fn line_of(path: Option<&MatchedPath>, method: &Method) -> Option<(Need, Shows)> {
     match path {
         // No route matched: the files of the page.
-        None => Some(Need::Known),
-        Some(path) => routes::need(method.as_str(), path.as_str()),
+        None => Some((Need::Known, Shows::Nothing)),
+        Some(path) => routes::find(method.as_str(), path.as_str()),
     }
 }
 
@@ -133,8 +151,8 @@ fn hide(headers: &mut HeaderMap) {
 pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let path = parts.extensions.get::<MatchedPath>().cloned();
-    let need = need_of(path.as_ref(), &parts.method);
-    if need.is_none() && !path.as_ref().is_some_and(|path| routes::is_known(path.as_str())) {
+    let line = line_of(path.as_ref(), &parts.method);
+    if line.is_none() && !path.as_ref().is_some_and(|path| routes::is_known(path.as_str())) {
         tracing::error!(
             path = path.as_ref().map(MatchedPath::as_str),
             "a route has no line in the table of access"
@@ -148,14 +166,14 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
         return next.run(Request::from_parts(parts, body)).await;
     }
     hide(&mut parts.headers);
-    let is_open = need.is_some_and(Need::is_open);
+    let is_open = line.is_some_and(|(need, _)| need.is_open());
     let shown = credential(&shared, &parts);
     let admission = match shown {
         Ok(found) => found.ok_or(Denial::Missing),
         // Over a socket the page is told in a frame, which it can read; a program that sent a token is told
         // here.
         Err(denial) if is_open && !parts.headers.contains_key(header::AUTHORIZATION) => Err(denial),
-        Err(denial) => return refused(&parts, denial),
+        Err(denial) => return refused(&shared, &parts, None, denial),
     };
     if is_open {
         parts.extensions.insert(Greeting(admission.ok()));
@@ -163,18 +181,41 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
     }
     let admission = match admission {
         Ok(admission) => admission,
-        Err(denial) => return refused(&parts, denial),
+        Err(denial) => return refused(&shared, &parts, None, denial),
     };
-    let Some(need) = need else {
+    let Some((need, shows)) = line else {
         let detail = "this path does not take this method";
         return Problem::new(ErrorCode::MethodNotAllowed, detail).into_response();
     };
     let named = conversation(&mut parts).await;
-    if let Err(denial) = need.met_by(&admission.principal, named.as_deref()) {
-        return refused(&parts, denial);
+    let is_met = need.met_by(&admission.principal, named.as_deref());
+    if let Err(denial) = is_met.and_then(|()| shows.serves(&admission.principal)) {
+        return refused(&shared, &parts, Some(&admission.principal), denial);
     }
+    let deed = routes::deed(need, parts.method.as_str());
+    let told = deed.map(|deed| about(&parts, deed, Some(&admission.principal), named.as_deref()));
     parts.extensions.insert(Caller(Arc::clone(&admission.principal)));
-    served(&shared, admission, Request::from_parts(parts, body), next).await
+    // For what goes on when the answer is over: a socket through the proxy.
+    parts.extensions.insert(admission.clone());
+    let response = served(&shared, admission, Request::from_parts(parts, body), next).await;
+    if let Some(told) = told {
+        let status = response.status();
+        let told = if status.is_success() { told } else { told.failed(status.as_str()) };
+        blocking(|| shared.gate.audit(told));
+    }
+    response
+}
+
+/// What the audit log says of a request: who, from where, which route.
+fn about(parts: &Parts, deed: Deed, who: Option<&Principal>, conversation: Option<&str>) -> Audited {
+    let peer = parts.extensions.get::<Peer>().copied().unwrap_or_default();
+    let path = parts.extensions.get::<MatchedPath>().map_or("a file of the page", MatchedPath::as_str);
+    let told = Audited::new(deed, who.map_or("", Principal::name)).at(&peer.address.to_string());
+    let told = told.with(format!("{} {path}", parts.method));
+    match conversation {
+        None => told,
+        Some(conversation) => told.about(conversation),
+    }
 }
 
 /// Serves a request for as long as `admission` holds: its body, the wait for the answer, and the answer's
@@ -262,14 +303,21 @@ fn refuse_mistaken(parts: &Parts) -> Result<(), Denial> {
     if in_headers || in_query { Err(Denial::Malformed) } else { Ok(()) }
 }
 
-/// The answer to a sender that is not admitted: a login form for a person's browser, otherwise a problem.
-fn refused(parts: &Parts, denial: Denial) -> Response {
+/// The answer to a sender that is not admitted, which the audit log notes: a login form for a person's browser, otherwise a problem.
+fn refused(shared: &Shared, parts: &Parts, who: Option<&Principal>, denial: Denial) -> Response {
     let path = parts.extensions.get::<MatchedPath>().map(MatchedPath::as_str);
     let is_page = matches!(path, Some("/" | "/c/{conversation}" | "/wall" | "/new"));
+    // A browser that nobody has logged in yet is no news.
+    if denial != Denial::Missing || !is_page {
+        let code =
+            if denial.is_about_credentials() { ErrorCode::Unauthenticated } else { ErrorCode::Forbidden };
+        let told = about(parts, Deed::Refused, who, None).failed(code.as_str());
+        blocking(|| shared.gate.audit(told));
+    }
     if is_page && denial.is_about_credentials() {
         return login::ask(parts, denial);
     }
-    let problem = if parts.uri.path().starts_with(PROXY) && denial != Denial::Forbidden {
+    let problem = if parts.uri.path().starts_with(PROXY) && denial.is_about_credentials() {
         let detail = format!(
             "{denial}. For calls through the proxy the token goes into the header Fanlight-Token, and the vendor's key \
              where it always was"
@@ -289,11 +337,18 @@ fn refused(parts: &Parts, denial: Denial) -> Response {
 
 /// `GET /v1/access`: the caller's name and grants.
 pub(crate) async fn whoami(State(shared): State<Arc<Shared>>, Caller(principal): Caller) -> Response {
-    let told = serde_json::json!({
+    let mut told = serde_json::json!({
         "on": shared.gate.is_on(),
         "principal": principal.name(),
         "grants": principal.grants().iter().map(ToString::to_string).collect::<Vec<_>>(),
     });
+    if let (Some(mask), Some(fields)) = (principal.mask(), told.as_object_mut()) {
+        let hides = mask.words().collect::<Vec<_>>();
+        let tools = mask.tools().collect::<Vec<_>>();
+        fields.insert("role".to_owned(), mask.name().into());
+        fields.insert("hides".to_owned(), hides.into());
+        fields.insert("hides_tools".to_owned(), tools.into());
+    }
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
     (headers, Body::from(told.to_string())).into_response()
 }

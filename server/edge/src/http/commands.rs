@@ -29,9 +29,9 @@ pub(crate) async fn command(
     let conversation = params::conversation(&conversation)?;
     let body = body::plain(request, COMMAND_BYTES_MAX).await?.join();
     let command: Command = serde_json::from_slice(&body)
-        .map_err(|error| Problem::bad_request(format!("the body is no command: {error}")))?;
+        .map_err(|error| Problem::bad_request(format!("the body is not a command: {error}")))?;
     frames::commanded(&principal, conversation.as_str(), &command.deed)?;
-    Ok(commands::carry_out(&shared, &conversation, command).await.map(Json)?)
+    Ok(commands::carry_out(&shared, principal.name(), &conversation, command).await.map(Json)?)
 }
 
 /// The answer to `GET /v1/agents`.

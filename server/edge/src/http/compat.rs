@@ -150,8 +150,8 @@ impl Begun {
         &self.started.place.conversation
     }
 
+    /// The id of the run.
     fn run(&self) -> &RunId {
-        // Of the run that was started for the caller.
         &self.started.place.run
     }
 }
@@ -213,7 +213,7 @@ fn behind(shared: &Shared, door: &str, model: Option<&str>) -> Result<CompactStr
     let first = || shared.agents.names().next().map(CompactString::new);
     named.or_else(set).or_else(first).ok_or_else(|| {
         let why =
-            "no agent stands behind this door; agents are set in tables [agents.NAME] of the hub's settings";
+            "no agent is set for this endpoint; agents are set in tables [agents.NAME] of the hub's settings";
         Refusal::new(ErrorCode::UnknownAgent, why)
     })
 }
@@ -228,8 +228,8 @@ async fn read(headers: &HeaderMap, request: Request) -> Result<Vec<u8>, Refusal>
 fn object(body: &[u8]) -> Result<Value, Refusal> {
     match serde_json::from_slice(body) {
         Ok(value @ Value::Object(_)) => Ok(value),
-        Ok(_other) => Err(Refusal::new(ErrorCode::BadRequest, "the body is no JSON object")),
-        Err(error) => Err(Refusal::new(ErrorCode::BadRequest, format!("the body is no JSON: {error}"))),
+        Ok(_other) => Err(Refusal::new(ErrorCode::BadRequest, "the body is not a JSON object")),
+        Err(error) => Err(Refusal::new(ErrorCode::BadRequest, format!("the body is not JSON: {error}"))),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `GET /v1/conversations` and `GET /v1/conversations/{c}`: the list, and the state of one conversation.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,16 +14,16 @@ use model::code::ErrorCode;
 use model::event::RunStatus;
 use model::frame::ConversationRow;
 use model::until::{Until, UntilWatch};
-use model::{ConversationId, Position, RunId, View, summary};
+use model::{ConversationId, Mask, Position, RunId, View, summary};
 use serde::{Deserialize, Serialize};
 
-use super::access::Caller;
+use super::access::{Caller, seen_rows};
 use super::params::{self, Path, Query};
 use super::problem::Problem;
 use super::spool::{Spool, place, spooled, turn};
 use crate::state::Shared;
-use crate::work::{Guest, Task};
-use hub::{Conversation, SeenRows};
+use crate::work::{OpenKind, Task};
+use hub::Conversation;
 
 /// Most rows in one answer, and how many there are if the request does not say.
 const ROWS_MAX: usize = 1_000;
@@ -63,13 +64,13 @@ pub(crate) async fn list(
     let after = query.after.as_deref().map(after).transpose()?;
     let query = event_log::ListQuery { after, state: query.state, limit };
     let _turn = turn(&shared, Task::Small).await?;
-    let seen = (!principal.may_everywhere(Right::View))
-        .then(|| SeenRows::new(move |id| principal.may(Right::View, id.as_str())));
+    let is_whole = principal.may_everywhere(Right::View);
+    let seen = seen_rows(principal);
     let listed = blocking(|| match &seen {
         None => shared.hub.list(&query),
         Some(seen) => shared.hub.list_seen(&query, seen),
     })?;
-    let total = seen.is_none().then(|| shared.hub.total());
+    let total = is_whole.then(|| shared.hub.total());
     let last = listed.rows.last().filter(|_| listed.more);
     let next = last.map(|row| format!("{}:{}", row.at, row.conversation));
     Ok(Json(List { conversations: listed.rows, total, next }))
@@ -93,17 +94,18 @@ pub(crate) struct OneQuery {
 /// `GET /v1/conversations/{c}`: the view, or with `?summary` its short form. 304 if the client has it.
 pub(crate) async fn one(
     State(shared): State<Arc<Shared>>,
+    caller: Caller,
     Path(name): Path<String>,
     Query(query): Query<OneQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let conversation = find(&shared, &name).await?;
-    if let Some(unchanged) = unchanged(&conversation, &headers) {
+    if let Some(unchanged) = unchanged(&conversation, &caller, &headers) {
         return Ok(unchanged);
     }
-    let whose = Arc::clone(&conversation);
+    let (whose, mask) = (Arc::clone(&conversation), caller.mask().cloned());
     let make = move |spool: &mut Spool| {
-        let view = whose.view();
+        let view = masked(mask.as_deref(), whose.view());
         let written = match query.summary {
             Some(_) => serde_json::to_writer(spool, &summary::summary(&view)),
             None => serde_json::to_writer(spool, &view),
@@ -116,7 +118,7 @@ pub(crate) async fn one(
     let headers = [
         (header::CONTENT_TYPE, "application/json".to_owned()),
         (header::CACHE_CONTROL, "no-cache".to_owned()),
-        (header::ETAG, tag(&conversation, seq)),
+        (header::ETAG, tag(&conversation, &caller, seq)),
     ];
     Ok((headers, body).into_response())
 }
@@ -134,16 +136,33 @@ pub(crate) async fn find(shared: &Shared, name: &str) -> Result<Arc<Conversation
 }
 
 /// The answer 304, if the request names the position of the conversation's head.
-pub(crate) fn unchanged(conversation: &Conversation, headers: &HeaderMap) -> Option<Response> {
+pub(crate) fn unchanged(
+    conversation: &Conversation,
+    caller: &Caller,
+    headers: &HeaderMap,
+) -> Option<Response> {
     let known = headers.get(header::IF_NONE_MATCH)?.to_str().ok()?;
-    let now = tag(conversation, conversation.head());
+    let now = tag(conversation, caller, conversation.head());
     let is_known = known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == now);
     is_known.then(|| (StatusCode::NOT_MODIFIED, [(header::ETAG, now)]).into_response())
 }
 
-/// The entity tag of a conversation's contents up to `seq`.
-pub(crate) fn tag(conversation: &Conversation, seq: model::Seq) -> String {
-    format!("\"{}:{seq}\"", conversation.epoch())
+/// The entity tag of a conversation's contents up to `seq`, as `caller` is told them.
+pub(crate) fn tag(conversation: &Conversation, caller: &Caller, seq: model::Seq) -> String {
+    let role = caller.mask().map(|mask| {
+        let mut hasher = DefaultHasher::new();
+        mask.hash(&mut hasher);
+        format!(":{:x}", hasher.finish())
+    });
+    format!("\"{}:{seq}{}\"", conversation.epoch(), role.unwrap_or_default())
+}
+
+/// `view` as it is told to those from whom `mask` hides something.
+pub(crate) fn masked(mask: Option<&Mask>, view: View) -> View {
+    match mask {
+        None => view,
+        Some(mask) => mask.view(&view),
+    }
 }
 
 /// The query parameters of a wait.
@@ -179,7 +198,7 @@ pub(crate) async fn wait(
         .map_err(|error| Problem::bad_request(format!("until: {error}")))?;
     let mut watch = UntilWatch::new(until, query.run.as_deref().map(RunId::new));
     let id = params::conversation(&name)?;
-    let _open = place(&shared, Guest::Stream)?;
+    let _open = place(&shared, OpenKind::Stream)?;
     let conversation = shared.hub.enter(&id)?;
     let seat = Seat { shared: Arc::clone(&shared), conversation };
     let time = query.timeout_ms.map_or(WAIT_MAX, Duration::from_millis).min(WAIT_MAX);

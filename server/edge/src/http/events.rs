@@ -18,11 +18,11 @@ use super::access::Caller;
 use super::conversations::{Seat, find};
 use super::params::{self, Path, Query};
 use super::problem::Problem;
-use super::selection::ViewSelection;
+use super::selection::LensQuery;
 use super::spool::{Spool, place, turn};
 use super::sse;
 use crate::state::Shared;
-use crate::work::{Guest, Task};
+use crate::work::{OpenKind, Task};
 
 /// Most events in one page, and how many there are if the request does not say.
 const PAGE_MAX: usize = 10_000;
@@ -37,21 +37,22 @@ pub(crate) struct EventsQuery {
 /// Answers with a page of events as NDJSON if `Accept` names that, otherwise with a live stream.
 pub(crate) async fn events(
     State(shared): State<Arc<Shared>>,
+    caller: Caller,
     Path(name): Path<String>,
     Query(query): Query<EventsQuery>,
-    Query(looks): Query<ViewSelection>,
+    Query(looks): Query<LensQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let resumed = params::text(&headers, "last-event-id")?.filter(|id| !id.is_empty());
     let after = resumed.or(query.after.as_deref()).filter(|text| *text != "-").map(position).transpose()?;
     let accepts = params::text(&headers, header::ACCEPT.as_str())?.unwrap_or_default();
     if accepts.contains("application/x-ndjson") {
-        return page(&shared, &name, after, query.limit).await;
+        return page(&shared, &caller, &name, (after, query.limit)).await;
     }
     let lens = looks.lens()?;
-    let open = place(&shared, Guest::Stream)?;
+    let open = place(&shared, OpenKind::Stream)?;
     let seats = seats(&shared, [name.as_str()].into_iter())?;
-    Ok(sse::stream(shared, (open, seats), &lens, vec![after]))
+    Ok(sse::stream(shared, (open, seats), (&lens, caller.mask()), vec![after]))
 }
 
 /// `GET /v1/events?conversation=A&conversation=B`: their events in one stream. `sub` is the index of the
@@ -60,7 +61,7 @@ pub(crate) async fn several(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
     Query(words): Query<Vec<(String, String)>>,
-    Query(looks): Query<ViewSelection>,
+    Query(looks): Query<LensQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let all =
@@ -84,9 +85,9 @@ pub(crate) async fn several(
         return Err(Problem::new(ErrorCode::BadPosition, detail));
     }
     let lens = looks.lens()?;
-    let open = place(&shared, Guest::Stream)?;
+    let open = place(&shared, OpenKind::Stream)?;
     let seats = seats(&shared, all("conversation"))?;
-    Ok(sse::stream(shared, (open, seats), &lens, after))
+    Ok(sse::stream(shared, (open, seats), (&lens, caller.mask()), after))
 }
 
 /// Enters each of the conversations as a viewer.
@@ -108,12 +109,12 @@ fn position(text: &str) -> Result<Position, Problem> {
     })
 }
 
-/// A page of events, one per line. The position after them is in a header.
+/// A page of events, one per line. The position after them is in a header, whether or not all of them are shown.
 async fn page(
     shared: &Arc<Shared>,
+    caller: &Caller,
     name: &str,
-    after: Option<Position>,
-    limit: Option<usize>,
+    (after, limit): (Option<Position>, Option<usize>),
 ) -> Result<Response, Problem> {
     let conversation = find(shared, name).await?;
     let after = after.unwrap_or_else(|| Position { epoch: conversation.epoch().clone(), seq: 0 });
@@ -125,8 +126,12 @@ async fn page(
     let turn = turn(shared, Task::Small).await?;
     let page = shared.hub.read(&conversation, after.seq, limit).await?;
     let seq = page.envelopes.last().map_or(after.seq, |envelope| envelope.seq);
+    let envelopes = match caller.mask() {
+        None => page.envelopes,
+        Some(mask) => conversation.look(|view| mask.read(&page.envelopes, view)),
+    };
     let make = move |spool: &mut Spool| {
-        for envelope in &page.envelopes {
+        for envelope in &envelopes {
             serde_json::to_writer(&mut *spool, envelope).map_err(std::io::Error::from)?;
             spool.write_all(b"\n")?;
         }

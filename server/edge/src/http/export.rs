@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use compact_str::CompactString;
 use encode::document::export::{DocumentFormat, DocumentOptions, FORMATS, format};
-use encode::document::only::{DocumentScope, is_of};
+use encode::document::only::{ExportSelection, is_of};
 use encode::{ENCODINGS, Encode, EncodeOptions, EncoderSpec, encoding};
 use event_log::LogError;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -20,13 +20,14 @@ use model::code::ErrorCode;
 use model::limits::PIECE_BYTES_TARGET;
 use model::{Envelope, Seq, View};
 
-use super::conversations::{find, tag, unchanged};
+use super::access::Caller;
+use super::conversations::{find, masked, tag, unchanged};
 use super::import;
 use super::params::{Path, Query};
 use super::problem::Problem;
 use super::spool::{Spool, place, spooled, turn, written};
 use crate::state::Shared;
-use crate::work::{Guest, Open, Task, Turn};
+use crate::work::{Open, OpenKind, Task, Turn};
 use hub::Conversation;
 
 /// Most events that are read from the log at once.
@@ -44,25 +45,27 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 /// Answers with the conversation in the wanted format; 304 if the client has it, 404 for an unknown format.
 pub(crate) async fn export(
     State(shared): State<Arc<Shared>>,
+    caller: Caller,
     Path((name, wanted)): Path<(String, String)>,
     Query(choice): Query<DocumentOptions>,
-    Query(only): Query<DocumentScope>,
+    Query(only): Query<ExportSelection>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let conversation = find(&shared, &name).await?;
     let wanted = Wanted::of(&wanted).ok_or_else(|| unknown(&wanted))?;
-    if let Some(unchanged) = unchanged(&conversation, &headers) {
+    if let Some(unchanged) = unchanged(&conversation, &caller, &headers) {
         return Ok(unchanged);
     }
+    let whose = Source { conversation: Arc::clone(&conversation), caller };
     match wanted {
-        Wanted::Document(format) => document_of(shared, &conversation, format, choice, only).await,
+        Wanted::Document(format) => document_of(shared, &whose, format, choice, only).await,
         Wanted::Events => {
-            stream_of(shared, conversation, "application/x-ndjson", "jsonl", Writer::Lines, only).await
+            stream_of(shared, whose, "application/x-ndjson", "jsonl", Writer::Lines, only).await
         }
         Wanted::Native if only.name().is_some() => {
             Err(Problem::bad_request("native is a whole conversation; jsonl has the events of one turn"))
         }
-        Wanted::Native => native(shared, conversation).await,
+        Wanted::Native => native(shared, whose).await,
         Wanted::Dialect(dialect) => {
             let extension = if dialect.content_type.contains("json") { "jsonl" } else { "sse" };
             let options = EncodeOptions {
@@ -70,7 +73,7 @@ pub(crate) async fn export(
                 ..EncodeOptions::default()
             };
             let writer = Writer::Dialect(dialect.encoder(&options));
-            stream_of(shared, conversation, dialect.content_type, extension, writer, only).await
+            stream_of(shared, whose, dialect.content_type, extension, writer, only).await
         }
     }
 }
@@ -103,8 +106,28 @@ fn unknown(wanted: &str) -> Problem {
     Problem::new(ErrorCode::UnknownDialect, detail)
 }
 
+/// What is exported, and to whom.
+#[derive(Debug, Clone)]
+struct Source {
+    conversation: Arc<Conversation>,
+    caller: Caller,
+}
+
+impl Source {
+    /// `view` as the caller is told it.
+    fn masked(&self, view: View) -> View {
+        masked(self.caller.mask().map(AsRef::as_ref), view)
+    }
+
+    /// What the caller is told of `envelope`, which was read from the log; nothing where that is all of it.
+    fn told(&self, envelope: &Arc<Envelope>) -> Option<Vec<Arc<Envelope>>> {
+        let mask = self.caller.mask()?;
+        Some(self.conversation.look(|view| mask.read(std::slice::from_ref(envelope), view)))
+    }
+}
+
 /// The part of the view that `only` names; a problem if there is none.
-fn reduced(conversation: &Conversation, only: &DocumentScope) -> Result<View, Problem> {
+fn reduced(conversation: &Conversation, only: &ExportSelection) -> Result<View, Problem> {
     let mut view = conversation.view();
     if only.reduce(&mut view) {
         return Ok(view);
@@ -116,40 +139,43 @@ fn reduced(conversation: &Conversation, only: &DocumentScope) -> Result<View, Pr
 /// Makes a document from the view.
 async fn document_of(
     shared: Arc<Shared>,
-    conversation: &Arc<Conversation>,
+    source: &Source,
     format: &'static DocumentFormat,
     choice: DocumentOptions,
-    only: DocumentScope,
+    only: ExportSelection,
 ) -> Result<Response, Problem> {
-    let (whose, part) = (Arc::clone(conversation), only.clone());
+    let (from, part) = (source.clone(), only.clone());
     let hub = Arc::clone(&shared.hub);
     let make = move |spool: &mut Spool| {
-        let mut view = reduced(&whose, &part)?;
-        hub.make_whole(&whose, &mut view);
-        spool.write_all(format.document(&view, whose.id().as_str(), choice).as_bytes())?;
+        let mut view = reduced(&from.conversation, &part)?;
+        hub.make_whole(&from.conversation, &mut view);
+        let view = from.masked(view);
+        spool.write_all(format.document(&view, from.conversation.id().as_str(), choice).as_bytes())?;
         Ok(view.seq)
     };
-    let (seq, body) = spooled(&shared, conversation.look(Task::of), make).await?;
-    Ok(file(conversation, &only, format.content_type, format.extension, seq, body))
+    let (seq, body) = spooled(&shared, source.conversation.look(Task::of), make).await?;
+    Ok(file(source, &only, format.content_type, format.extension, seq, body))
 }
 
 /// Exports what can be imported again: the events, or the state if the log does not have all of them.
-async fn native(shared: Arc<Shared>, conversation: Arc<Conversation>) -> Result<Response, Problem> {
-    let (header, all) = (import::header(conversation.id()), DocumentScope::default());
+async fn native(shared: Arc<Shared>, source: Source) -> Result<Response, Problem> {
+    let conversation = Arc::clone(&source.conversation);
+    let (header, all) = (import::header(conversation.id()), ExportSelection::default());
     let begins_later = matches!(shared.hub.read(&conversation, 0, 1).await, Err(LogError::Gone { .. }));
     if begins_later || shared.hub.gap(&conversation).await?.is_some() {
-        let whose = Arc::clone(&conversation);
+        let from = source.clone();
         let make = move |spool: &mut Spool| {
-            let (view, at) = whose.state();
+            let (view, at) = from.conversation.state();
+            let view = from.masked(view);
             spool.write_all(&header)?;
             spool.write_all(&import::begin(&view, at))?;
             Ok(view.seq)
         };
         let (seq, body) = spooled(&shared, conversation.look(Task::of), make).await?;
-        return Ok(file(&conversation, &all, "application/x-ndjson", "native.jsonl", seq, body));
+        return Ok(file(&source, &all, "application/x-ndjson", "native.jsonl", seq, body));
     }
     let writer = Writer::Native(header);
-    stream_of(shared, conversation, "application/x-ndjson", "native.jsonl", writer, all).await
+    stream_of(shared, source, "application/x-ndjson", "native.jsonl", writer, all).await
 }
 
 /// Appends an event as a line of JSON.
@@ -172,7 +198,7 @@ enum Writer {
 /// A file that is made while it is sent.
 struct Sending {
     shared: Arc<Shared>,
-    conversation: Arc<Conversation>,
+    source: Source,
     writer: Writer,
     /// The runs and messages that are wanted; `None` for all.
     part: Option<View>,
@@ -188,13 +214,14 @@ struct Sending {
 /// Exports events by `writer`, from the first to the present head.
 async fn stream_of(
     shared: Arc<Shared>,
-    conversation: Arc<Conversation>,
+    source: Source,
     content_type: &'static str,
     extension: &str,
     writer: Writer,
-    only: DocumentScope,
+    only: ExportSelection,
 ) -> Result<Response, Problem> {
-    let open = place(&shared, Guest::Transfer)?;
+    let conversation = Arc::clone(&source.conversation);
+    let open = place(&shared, OpenKind::Transfer)?;
     let turn = turn(&shared, Task::Piece).await?.turn();
     if let Some((first, last)) = shared.hub.gap(&conversation).await? {
         let detail = format!(
@@ -205,9 +232,8 @@ async fn stream_of(
         return Err(Problem::new(ErrorCode::Gone, detail));
     }
     let part = only.name().map(|_| reduced(&conversation, &only)).transpose()?;
-    let (head, whose) = (conversation.head(), Arc::clone(&conversation));
-    let sending =
-        Sending { shared, conversation: whose, writer, part, at: 0, head, is_over: false, _open: open };
+    let (head, from) = (conversation.head(), source.clone());
+    let sending = Sending { shared, source: from, writer, part, at: 0, head, is_over: false, _open: open };
     // If even the first piece cannot be made, the request is refused, instead of a file that breaks off.
     let (first, sending) = sending.next(turn).await?;
     let rest = stream::try_unfold(sending, |sending| async {
@@ -220,20 +246,32 @@ async fn stream_of(
     });
     let pieces = stream::iter([Ok(first)]).chain(rest);
     let bytes = pieces.map_ok(|piece| piece.into_data_stream().map_err(io::Error::other)).try_flatten();
-    Ok(file(&conversation, &only, content_type, extension, head, Body::from_stream(bytes)))
+    Ok(file(&source, &only, content_type, extension, head, Body::from_stream(bytes)))
 }
 
 impl Sending {
+    /// Writes what the caller is told of one event.
+    fn write(&mut self, envelope: &Arc<Envelope>, out: &mut Vec<u8>) {
+        match self.source.told(envelope) {
+            None => self.write_told(envelope, out),
+            Some(told) => {
+                for envelope in &told {
+                    self.write_told(envelope, out);
+                }
+            }
+        }
+    }
+
     /// Writes one event if it is wanted. With its whole result it may have megabytes.
-    fn write(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
+    fn write_told(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
         if self.part.as_ref().is_some_and(|part| !is_of(part, &envelope.event)) {
             return;
         }
         let written = match &mut self.writer {
             Writer::Lines => line(out, envelope),
-            Writer::Native(_) => line(out, &self.shared.hub.made_whole(&self.conversation, envelope)),
+            Writer::Native(_) => line(out, &self.shared.hub.made_whole(&self.source.conversation, envelope)),
             Writer::Dialect(encoder) => {
-                encoder.event(&self.shared.hub.made_whole(&self.conversation, envelope), out);
+                encoder.event(&self.shared.hub.made_whole(&self.source.conversation, envelope), out);
                 Ok(())
             }
         };
@@ -248,7 +286,7 @@ impl Sending {
         let left = usize::try_from(self.head.saturating_sub(self.at)).unwrap_or(usize::MAX);
         let page = match left {
             0 => Vec::new(),
-            _ => self.shared.hub.read(&self.conversation, self.at, left.min(PAGE)).await?.envelopes,
+            _ => self.shared.hub.read(&self.source.conversation, self.at, left.min(PAGE)).await?.envelopes,
         };
         let (sending, spool) = written(work, turn, move |spool| self.fill(spool, &page)).await?;
         Ok((spool.body(), sending))
@@ -285,8 +323,8 @@ impl Sending {
 
 /// The answer: a file with a name, in the state of `seq`.
 fn file(
-    conversation: &Conversation,
-    only: &DocumentScope,
+    Source { conversation, caller }: &Source,
+    only: &ExportSelection,
     content_type: &'static str,
     extension: &str,
     seq: Seq,
@@ -300,7 +338,7 @@ fn file(
         (header::CONTENT_TYPE, content_type.to_owned()),
         (header::CONTENT_DISPOSITION, disposition(&name)),
         (header::CACHE_CONTROL, "no-cache".to_owned()),
-        (header::ETAG, tag(conversation, seq)),
+        (header::ETAG, tag(conversation, caller, seq)),
         (header::CONTENT_SECURITY_POLICY, POLICY.to_owned()),
     ];
     for (header, text) in texts {

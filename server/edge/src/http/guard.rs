@@ -126,7 +126,7 @@ fn welcome(origin: HeaderValue, headers: &mut HeaderMap) {
 fn check(hosts: &[String], is_guest: bool, request: &Request) -> Result<(), Problem> {
     let refuse = |what: &str| Err(Problem::new(ErrorCode::ForbiddenOrigin, what.to_owned()));
     let Ok(host) = named_host(request) else {
-        return refuse("the Host of the request is no name and port, or comes twice");
+        return refuse("the Host header of the request is not a name and port, or is repeated");
     };
     let target = request.uri().authority().map(axum::http::uri::Authority::as_str);
     // Every browser sends `Host`, so a request without it comes from a program.

@@ -39,7 +39,10 @@ pub(crate) async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
     if figures.holed > 0 {
         return holed(&figures).into_response();
     }
-    "ready\n".into_response()
+    match log.promise() {
+        Some(promise) => format!("ready; {}: {promise}\n", log.durability().as_str()).into_response(),
+        None => "ready\n".into_response(),
+    }
 }
 
 /// The problem for a log that lacks what it had acknowledged.

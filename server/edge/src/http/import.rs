@@ -19,7 +19,7 @@ use super::params::{self, Path};
 use super::problem::Problem;
 use super::spool::{place, turn};
 use crate::state::Shared;
-use crate::work::{Guest, Task};
+use crate::work::{OpenKind, Task};
 use hub::{History, ImportError};
 
 /// The version of the file format that this hub writes and reads.
@@ -77,7 +77,7 @@ pub(crate) async fn import(
     if shared.is_draining() {
         return Err(Problem::shutting_down());
     }
-    let _open = place(&shared, Guest::Transfer)?;
+    let _open = place(&shared, OpenKind::Transfer)?;
     let mut body = body::spooled(request, IMPORT_BYTES_MAX, &shared.work).await?;
     let turn = turn(&shared, Task::of_bytes(usize::try_from(body.len()).unwrap_or(usize::MAX))).await?;
     // Reading takes some seconds for the largest files, which is too long for a thread that serves sockets.

@@ -62,7 +62,16 @@ pub(crate) async fn ingest(
     let tasks = shared.tasks.clone();
     let attendant = Attendant::new(&shared.hub);
     let ticket = Ticket::default();
-    let stream = Stream { shared, conversation, decoder, attendant, taken: None, durability, ticket };
+    let stream = Stream {
+        shared,
+        conversation,
+        decoder,
+        attendant,
+        taken: None,
+        durability,
+        ticket,
+        is_withheld: false,
+    };
     // A task of its own: if the connection breaks, this request is dropped, and the run must still be ended.
     let done = tasks.spawn(stream.run(request.into_body())).await;
     done.map_err(|_panicked| Problem::new(ErrorCode::Internal, "the stream could not be read"))?.map(Json)
@@ -103,6 +112,8 @@ struct Stream {
     durability: Durability,
     /// Reached when the log has everything that was published so far.
     ticket: Ticket,
+    /// Whether the newest of it is withheld, since it may end within a secret.
+    is_withheld: bool,
 }
 
 /// How a body ended.
@@ -119,6 +130,9 @@ impl Stream {
         let mut out = Decoded::default();
         self.decoder.end(&mut out);
         self.publish(out)?;
+        if self.is_withheld {
+            self.ticket = self.shared.fanout.release(&self.conversation);
+        }
         reached(self.shared.hub.log(), self.ticket, self.durability).await?;
         match end {
             End::Whole => self.taken.ok_or_else(|| Problem::new(ErrorCode::Internal, "nothing was taken")),
@@ -169,6 +183,7 @@ impl Stream {
         };
         let appended = self.shared.fanout.publish(&self.conversation, publication)?;
         self.ticket = appended.ticket;
+        self.is_withheld = appended.withheld.is_some();
         let (events, anomalies) = self.taken.take().map_or((0, 0), |taken| (taken.events, taken.anomalies));
         self.taken = Some(Taken {
             position: appended.position,

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Request, State};
-use event_log::reached;
 use model::Position;
 use model::code::ErrorCode;
 use model::frame::Durability;
@@ -69,7 +68,7 @@ pub(crate) async fn publish(
         });
         work.await.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))??
     };
-    reached(shared.hub.log(), appended.ticket, durability).await?;
+    appended.kept(shared.hub.log(), durability).await?;
     Ok(Json(Taken {
         position: appended.position,
         events: appended.events,
@@ -99,7 +98,7 @@ impl Arrived {
     fn publish(self) -> Result<Appended, Problem> {
         let body = self.body.join()?;
         let text = std::str::from_utf8(&body)
-            .map_err(|error| Problem::bad_request(format!("the body is no UTF-8: {error}")))?;
+            .map_err(|error| Problem::bad_request(format!("the body is not UTF-8: {error}")))?;
         let events = parse(text)?;
         params::numbered(self.claim.as_ref(), events.len())?;
         let publication =
@@ -113,7 +112,7 @@ impl Arrived {
 fn parse(text: &str) -> Result<Vec<Envelope>, Problem> {
     if text.trim_start().starts_with('[') {
         let items: Vec<&RawValue> = serde_json::from_str(text)
-            .map_err(|error| Problem::bad_request(format!("no JSON array: {error}")))?;
+            .map_err(|error| Problem::bad_request(format!("the body is not a JSON array: {error}")))?;
         return collect(items.iter().map(|raw| raw.get()), "event", 0);
     }
     collect(text.lines().map(str::trim).filter(|line| !line.is_empty()), "line", 1)

@@ -66,7 +66,7 @@ pub(crate) fn conversation(name: &str) -> Result<ConversationId, Problem> {
 pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Problem> {
     let Some(value) = headers.get(name) else { return Ok(None) };
     let text =
-        value.to_str().map_err(|_binary| Problem::bad_request(format!("the header {name} is no text")))?;
+        value.to_str().map_err(|_binary| Problem::bad_request(format!("the header {name} is not text")))?;
     Ok(Some(text))
 }
 

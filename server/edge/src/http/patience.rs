@@ -1,5 +1,5 @@
 //! Cuts a connection whose peer takes no byte for too long although bytes wait for it: a dead peer, not a
-//! slow one (invariant I8). For all HTTP answers; WebSockets do the same in `ws`. The kernel is asked
+//! slow one (invariant I8). For all HTTP answers; `WebSockets` do the same in `ws`. The kernel is asked
 //! directly whether it takes bytes, because it reports a socket as writable only once a good part of its
 //! buffer is free. It also learns only in lumps what the peer took: see [`model::limits::READER_SILENT_MS`].
 

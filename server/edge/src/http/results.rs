@@ -3,11 +3,13 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
+use access::Denial;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use model::code::ErrorCode;
 
+use super::access::Caller;
 use super::conversations::find;
 use super::params::Path;
 use super::problem::Problem;
@@ -22,6 +24,7 @@ const CACHE: &str = "private, max-age=31536000, immutable";
 /// Answers with the result that has this hash; 304 if the client has it, `gone` if the log does not have it.
 pub(crate) async fn result(
     State(shared): State<Arc<Shared>>,
+    caller: Caller,
     Path((name, hash)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
@@ -29,8 +32,14 @@ pub(crate) async fn result(
     // In older logs hashes have 16 digits.
     if !matches!(hash.len(), 16 | 32) || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(Problem::bad_request(format!(
-            "{hash:?} is no hash: 32 hex digits are, or 16 in older logs"
+            "{hash:?} is not a hash: it has 32 hex digits, or 16 in older logs"
         )));
+    }
+    // In the same words whether or not there is such a result.
+    if let Some(mask) = caller.mask()
+        && !conversation.look(|view| mask.shows_result(view, &hash))
+    {
+        return Err(Denial::Hidden.into());
     }
     let tag = format!("\"{hash}\"");
     let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());

@@ -8,9 +8,10 @@ use access::Right;
 use axum::Json;
 use axum::extract::State;
 use event_log::{DocumentKind, EventLog, Finds, Hit, LogError, SearchQuery, Stop, StopOnDrop, ToolFigures};
-use model::ConversationId;
 use model::code::ErrorCode;
 use model::limits::{HITS_MAX, SEARCH_MS, SEARCH_QUERY_BYTES_MAX};
+use model::mask::Hideable;
+use model::{ConversationId, Mask};
 use serde::{Deserialize, Serialize};
 
 use super::access::Caller;
@@ -18,7 +19,7 @@ use super::params::Query;
 use super::problem::Problem;
 use super::spool::place;
 use crate::state::Shared;
-use crate::work::{Guest, Task};
+use crate::work::{OpenKind, Task};
 
 /// How many hits an answer has if the request does not say.
 const HITS: usize = 50;
@@ -87,7 +88,7 @@ pub(crate) async fn search(
 /// Searches, and keeps the hits that the caller may see. Goes on while too many are hidden, until `stop` is
 /// called.
 fn seen(log: &dyn EventLog, query: &SearchQuery, caller: &Caller, stop: &Stop) -> Result<Finds, LogError> {
-    if caller.0.may_everywhere(Right::View) {
+    if caller.0.may_everywhere(Right::View) && caller.mask().is_none() {
         return log.search(query, stop);
     }
     let mut query = query.clone();
@@ -95,7 +96,10 @@ fn seen(log: &dyn EventLog, query: &SearchQuery, caller: &Caller, stop: &Stop) -
     loop {
         let found = log.search(&query, stop)?;
         let (count, last) = (found.hits.len(), found.hits.last().map(|hit| hit.id));
-        let is_seen = |hit: &Hit| caller.0.may(Right::View, hit.conversation.as_str());
+        let is_seen = |hit: &Hit| {
+            caller.0.may(Right::View, hit.conversation.as_str())
+                && caller.mask().is_none_or(|mask| shows(mask, hit))
+        };
         hits.extend(found.hits.into_iter().filter(is_seen));
         let is_over = count < query.limit || found.stopped_at.is_some() || last.is_none();
         if is_over || hits.len() >= query.limit {
@@ -106,13 +110,24 @@ fn seen(log: &dyn EventLog, query: &SearchQuery, caller: &Caller, stop: &Stop) -
     }
 }
 
+/// Whether `mask` leaves what was found.
+fn shows(mask: &Mask, hit: &Hit) -> bool {
+    match hit.kind {
+        DocumentKind::Text => true,
+        DocumentKind::Thinking => !mask.hides(Hideable::Thinking),
+        DocumentKind::Arguments => !mask.hides_arguments_of(&hit.name),
+        DocumentKind::Result => !mask.hides_results_of(&hit.name),
+        DocumentKind::Message => !mask.hides_message_of(&hit.name),
+    }
+}
+
 /// Runs `ask` when it is its turn. It is cancelled when its time is up, and when this future is dropped
 /// because the client has left.
 pub(super) async fn asked<T: Send + 'static>(
     shared: &Shared,
     ask: impl FnOnce(&Stop) -> Result<T, LogError> + Send + 'static,
 ) -> Result<T, Problem> {
-    let _open = place(shared, Guest::Request)?;
+    let _open = place(shared, OpenKind::Request)?;
     let Some(turn) = shared.work.turn_within(Task::Search, TIME).await else {
         let detail = format!("other searches took more than {SEARCH_MS} ms; try again in a moment");
         return Err(Problem::busy(detail));
@@ -142,10 +157,14 @@ pub(crate) struct Tools {
     tools: Vec<ToolFigures>,
 }
 
-/// `GET /v1/tools`: how often each tool was called, how often it failed, how long it took.
-pub(crate) async fn tools(State(shared): State<Arc<Shared>>) -> Result<Json<Tools>, Problem> {
+/// `GET /v1/tools`: how often each tool was called, how often it failed, how long it took. Of tools that a role hides
+/// it is not told.
+pub(crate) async fn tools(State(shared): State<Arc<Shared>>, caller: Caller) -> Result<Json<Tools>, Problem> {
     let log = Arc::clone(&shared);
     // The answer is bounded, because only a limited number of tools have figures of their own.
-    let tools = asked(&shared, move |_stop| log.hub.log().tools()).await?;
+    let mut tools = asked(&shared, move |_stop| log.hub.log().tools()).await?;
+    if let Some(mask) = caller.mask() {
+        tools.retain(|tool| !mask.hides_tool(&tool.name));
+    }
     Ok(Json(Tools { tools }))
 }

@@ -9,7 +9,7 @@ use super::problem::Problem;
 
 /// The query parameters that select what a reader gets. Without any of them it gets everything.
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct ViewSelection {
+pub(crate) struct LensQuery {
     /// The level of detail.
     pub(crate) level: Option<String>,
     pub(crate) kinds: Option<String>,
@@ -17,7 +17,7 @@ pub(crate) struct ViewSelection {
     pub(crate) depth: Option<String>,
 }
 
-impl ViewSelection {
+impl LensQuery {
     /// The lens that the parameters describe, or a problem that names the wrong one.
     pub(crate) fn lens(&self) -> Result<Lens, Problem> {
         let wrong = |error: &dyn std::fmt::Display| Problem::bad_request(error.to_string());

@@ -14,7 +14,7 @@ use tokio::io::AsyncReadExt as _;
 
 use super::problem::Problem;
 use crate::state::Shared;
-use crate::work::{Guest, Open, TURN, Task, Turn, Work};
+use crate::work::{Open, OpenKind, TURN, Task, Turn, Work};
 
 /// How many bytes are read from a file at once.
 const PIECE_BYTES: usize = 64 << 10;
@@ -30,7 +30,7 @@ pub(super) struct Making {
 
 /// Waits for a turn; a problem if there is no place to wait or the wait takes too long.
 pub(super) async fn turn(shared: &Shared, task: Task) -> Result<Making, Problem> {
-    let open = place(shared, Guest::Request)?;
+    let open = place(shared, OpenKind::Request)?;
     let work = Arc::clone(&shared.work);
     let turn = work.turn_within(task, TURN).await.ok_or_else(busy)?;
     Ok(Making { work, open, turn })
@@ -42,16 +42,16 @@ fn busy() -> Problem {
 }
 
 /// Takes a place among the open requests, transfers or streams; a problem if all are taken.
-pub(super) fn place(shared: &Shared, guest: Guest) -> Result<Open, Problem> {
+pub(super) fn place(shared: &Shared, guest: OpenKind) -> Result<Open, Problem> {
     place_in(&shared.work, guest)
 }
 
 /// Does the same without the hub's state.
-fn place_in(work: &Work, guest: Guest) -> Result<Open, Problem> {
+fn place_in(work: &Work, guest: OpenKind) -> Result<Open, Problem> {
     let most = match guest {
-        Guest::Request => format!("{REQUESTS_WAITING_MAX} requests wait for their turn"),
-        Guest::Transfer => format!("{TRANSFERS_OPEN_MAX} large answers and imports are on their way"),
-        Guest::Stream => format!("{STREAMS_OPEN_MAX} streams and waits are open"),
+        OpenKind::Request => format!("{REQUESTS_WAITING_MAX} requests wait for their turn"),
+        OpenKind::Transfer => format!("{TRANSFERS_OPEN_MAX} large answers and imports are on their way"),
+        OpenKind::Stream => format!("{STREAMS_OPEN_MAX} streams and waits are open"),
     };
     let detail = || format!("{most} already; try again when one of them is over");
     work.open(guest).ok_or_else(|| Problem::busy(detail()))
@@ -73,7 +73,7 @@ impl Making {
         let (made, mut spool) = written(Arc::clone(&work), turn, make).await?;
         drop(open);
         if spool.file.is_some() {
-            spool.open = Some(place_in(&work, Guest::Transfer)?);
+            spool.open = Some(place_in(&work, OpenKind::Transfer)?);
         }
         Ok((made, spool.body()))
     }

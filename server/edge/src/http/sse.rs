@@ -16,7 +16,7 @@ use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::future::select_all;
 use futures_util::stream;
-use model::{Lens, Position};
+use model::{Lens, Mask, Position};
 
 use crate::state::Shared;
 use crate::work::Open;
@@ -48,13 +48,14 @@ struct Reader {
 pub(super) fn stream(
     shared: Arc<Shared>,
     (open, seats): (Open, Vec<Seat>),
-    lens: &Lens,
+    (lens, mask): (&Lens, Option<&Arc<Mask>>),
     mut after: Vec<Option<Position>>,
 ) -> Response {
     after.resize(seats.len(), None);
     let places = seats.into_iter().zip(after).zip(0..);
-    let places =
-        places.map(|((seat, after), sub)| StreamPosition::new(seat, sub, lens, after.as_ref())).collect();
+    let places = places
+        .map(|((seat, after), sub)| StreamPosition::new(seat, sub, (lens, mask), after.as_ref()))
+        .collect();
     let begin = Bytes::from(format!("retry: {}\n\n", shared.config.retry.as_millis()));
     let reader = Reader { shared, places, ready: VecDeque::from([begin]), _open: open };
     let pieces = stream::unfold(reader, |mut reader| async move {

@@ -17,7 +17,7 @@ use encode::{Caller, EncodeOptions, EncoderSpec, encoding, names};
 use futures_util::{StreamExt as _, stream};
 use model::code::ErrorCode;
 use model::limits::RUN_AWAITED_MS;
-use model::{ConversationId, RunId};
+use model::{ConversationId, Mask, RunId};
 use serde::Deserialize;
 
 use super::body;
@@ -26,7 +26,7 @@ use super::params::{self, Path, Query};
 use super::problem::Problem;
 use super::spool::{Spool, place as open, spooled, turn, waiting};
 use crate::state::Shared;
-use crate::work::{Guest, Open, Task};
+use crate::work::{Open, OpenKind, Task};
 
 pub(super) mod reader;
 
@@ -48,11 +48,12 @@ pub(crate) struct StreamPath {
 /// `GET`: all runs, without an end, unless the parameters say otherwise.
 pub(crate) async fn get(
     State(shared): State<Arc<Shared>>,
+    reader: super::access::Caller,
     Path(place): Path<StreamPath>,
     Query(said): QueryPairs,
 ) -> Result<Response, Problem> {
-    let asked = Asked::read(&said, "all", None)?;
-    let open = open(&shared, Guest::Stream)?;
+    let asked = Asked { mask: reader.mask().cloned(), ..Asked::read(&said, "all", None)? };
+    let open = open(&shared, OpenKind::Stream)?;
     begun(&shared, &place, &asked).await?;
     answer(shared, &place, asked, (None, open)).await
 }
@@ -61,15 +62,17 @@ pub(crate) async fn get(
 /// count, for clients that name them there.
 pub(crate) async fn post(
     State(shared): State<Arc<Shared>>,
+    reader: super::access::Caller,
     Path(place): Path<StreamPath>,
     Query(said): QueryPairs,
     body: Body,
 ) -> Result<Response, Problem> {
-    let mut asked = Asked::read(&said, "latest", Some("run.end"))?;
+    let asked = Asked::read(&said, "latest", Some("run.end"))?;
+    let mut asked = Asked { mask: reader.mask().cloned(), ..asked };
     if asked.modes.is_empty() && encoding(&place.dialect).is_some_and(|encoding| !encoding.modes.is_empty()) {
         asked.modes = modes_in(body).await;
     }
-    let open = open(&shared, Guest::Stream)?;
+    let open = open(&shared, OpenKind::Stream)?;
     begun(&shared, &place, &asked).await?;
     answer(shared, &place, asked, (None, open)).await
 }
@@ -107,6 +110,8 @@ struct Asked {
     wanted: Wanted,
     ends_with_run: bool,
     modes: Vec<CompactString>,
+    /// What is hidden from whoever reads.
+    mask: Option<Arc<Mask>>,
 }
 
 impl Asked {
@@ -119,6 +124,7 @@ impl Asked {
             wanted: wanted(all("run").next_back().unwrap_or(run)),
             ends_with_run: until(all("until").next_back().or(end))?,
             modes: all("stream_mode").map(CompactString::new).collect(),
+            mask: None,
         })
     }
 }
@@ -187,7 +193,8 @@ async fn answer(
     let encoder = encoding.encoder(&options);
     let task = conversation.look(Task::of);
     let seat = Seat { shared: Arc::clone(&shared), conversation };
-    let mut reader = Reader::new(seat, encoder, encoding, asked.wanted, asked.ends_with_run);
+    let mut reader =
+        Reader::new(seat, encoder, encoding, asked.wanted, asked.ends_with_run).with_mask(asked.mask);
     // What is already there is written when it is this request's turn, like any other answer.
     let begin = move |spool: &mut Spool| Ok(reader.join(spool).map(|()| reader)?);
     let (reader, begin) = spooled(&shared, task, begin).await?;
@@ -204,7 +211,7 @@ async fn answer(
 }
 
 /// Streams one run of `id` in `dialect`, from its beginning to its end, to a client that had asked for it and
-/// comes back.
+/// comes back. Doors serve nobody who has a role, so nothing is hidden.
 pub(super) async fn run(
     shared: Arc<Shared>,
     id: &ConversationId,
@@ -212,8 +219,8 @@ pub(super) async fn run(
     run: RunId,
 ) -> Result<Response, Problem> {
     let place = StreamPath { conversation: id.as_str().to_owned(), dialect: dialect.to_owned() };
-    let asked = Asked { wanted: Wanted::Run(run), ends_with_run: true, modes: Vec::new() };
-    let open = open(&shared, Guest::Stream)?;
+    let asked = Asked { wanted: Wanted::Run(run), ends_with_run: true, modes: Vec::new(), mask: None };
+    let open = open(&shared, OpenKind::Stream)?;
     answer(shared, &place, asked, (Some(Caller::default()), open)).await
 }
 

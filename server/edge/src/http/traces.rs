@@ -81,7 +81,7 @@ fn unpacked(body: &[u8]) -> Result<Vec<u8>, Problem> {
     let mut packed = MultiGzDecoder::new(body).take(EXPORT_BYTES_MAX as u64 + 1);
     packed
         .read_to_end(&mut unpacked)
-        .map_err(|error| Problem::bad_request(format!("the body is no gzip: {error}")))?;
+        .map_err(|error| Problem::bad_request(format!("the body is not gzip: {error}")))?;
     if unpacked.len() > EXPORT_BYTES_MAX { Err(too_large()) } else { Ok(unpacked) }
 }
 

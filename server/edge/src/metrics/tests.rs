@@ -5,7 +5,7 @@ use crate::access::Gate;
 use crate::config::Config;
 
 fn page() -> String {
-    let shared = Shared::new(Config::default(), Gate::default(), None).unwrap();
+    let shared = Shared::new(Config::default(), Gate::default(), None, None).unwrap();
     text(&shared, Some(&Measured::default()))
 }
 

@@ -49,7 +49,7 @@ pub(crate) struct Proxy {
     pub(super) floors: Floors,
     /// Attends runs that wait for results of their callers.
     pub(super) waiting: Waiting,
-    /// Bounds the number of open WebSockets.
+    /// Bounds the number of open `WebSockets`.
     pub(super) sockets: Sockets,
 }
 
@@ -111,7 +111,7 @@ impl Proxy {
         match sender {
             Ok(sender) => Ok((&place.upstream, sender)),
             Err(error) => {
-                tracing::error!(upstream = name, %error, "no way to this upstream");
+                tracing::error!(upstream = name, %error, "this upstream cannot be reached");
                 let detail = format!("TLS for the upstream {name} cannot be set up");
                 Err(Problem::new(ErrorCode::Internal, detail))
             }

@@ -15,6 +15,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use access::{Admission, Denial};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::header::{CONNECTION, HeaderValue, SEC_WEBSOCKET_EXTENSIONS, UPGRADE};
@@ -86,6 +87,7 @@ pub(super) async fn open(wanted: Wanted<'_>) -> Result<axum::response::Response,
         return Err(Problem::bad_request("this connection cannot become a WebSocket"));
     };
     let line = parts.extensions.get::<Arc<ConnectionInfo>>().cloned();
+    let admission = parts.extensions.remove::<Admission>();
     PROXIED.one();
     let mut answer = match ask(shared, upstream, parts, uri).await {
         Ok(answer) => answer,
@@ -104,11 +106,17 @@ pub(super) async fn open(wanted: Wanted<'_>) -> Result<axum::response::Response,
         // How long a peer takes nothing is the business of the two sides.
         line.be_lenient(true);
     }
-    let drain = shared.drain.clone();
+    let (drain, ending) = (shared.drain.clone(), Arc::clone(shared));
     shared.tasks.spawn(async move {
         let _seat = seat;
         match tokio::try_join!(caller, upgrading) {
-            Ok((caller, upstream)) => relay(tap, caller, upstream, &drain).await,
+            // Both sides are cut once the caller is not let in any more.
+            Ok((caller, upstream)) => tokio::select! {
+                () = relay(tap, caller, upstream, &drain) => {}
+                denial = over(&ending, admission.as_ref()) => {
+                    tracing::info!(%denial, "a WebSocket through the proxy was cut");
+                }
+            },
             Err(error) => tracing::debug!(%error, "a WebSocket was not begun"),
         }
     });
@@ -119,6 +127,14 @@ pub(super) async fn open(wanted: Wanted<'_>) -> Result<axum::response::Response,
             headers.insert(super::call::CONVERSATION, value);
         }
     }))
+}
+
+/// Ready once the caller is not let in any more; never without access control.
+async fn over(shared: &Shared, admission: Option<&Admission>) -> Denial {
+    match admission {
+        Some(admission) => shared.gate.over(admission).await,
+        None => std::future::pending().await,
+    }
 }
 
 /// The answer as it came, except headers of the connection, changed by `change`.

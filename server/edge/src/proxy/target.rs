@@ -40,7 +40,7 @@ fn cut(path: &str) -> (&str, &str) {
 /// Parses the name of a conversation that is percent-encoded in a path or header.
 pub(super) fn conversation(name: &str) -> Result<ConversationId, Problem> {
     let name = percent_decode_str(name).decode_utf8();
-    let name = name.map_err(|_other| Problem::bad_request("the name of the conversation is no UTF-8"))?;
+    let name = name.map_err(|_other| Problem::bad_request("the name of the conversation is not UTF-8"))?;
     Ok(ConversationId::parse(&name)?)
 }
 

@@ -44,8 +44,10 @@ impl Viewer {
         let line = Arc::new(MadeUp::new(room));
         let end: Arc<dyn Transport> = Arc::<MadeUp>::clone(&line);
         let outbox = Arc::new(Outbox::new(end));
-        let subscription =
-            rig.fanout.enter(&self.conversation, &outbox, SUB, &SubscriptionOptions::default()).unwrap();
+        let subscription = rig
+            .fanout
+            .enter(&self.conversation, &outbox, SUB, &SubscriptionOptions::default(), None)
+            .unwrap();
         let have = self.tracker.position();
         self.resumes += u64::from(have.is_some());
         let mut feed = Feed::default();

@@ -40,9 +40,9 @@ fn i7_all_work_together_has_one_bound() {
 fn i7_so_many_are_open_and_none_takes_the_place_of_another_kind() {
     let work = Work::default();
     let open = |guest| std::iter::from_fn(|| work.open(guest)).collect::<Vec<_>>();
-    let (streams, transfers) = (open(Guest::Stream), open(Guest::Transfer));
+    let (streams, transfers) = (open(OpenKind::Stream), open(OpenKind::Transfer));
     assert_eq!((streams.len(), transfers.len()), (STREAMS_OPEN_MAX, TRANSFERS_OPEN_MAX));
-    assert_eq!(open(Guest::Request).len(), REQUESTS_WAITING_MAX);
+    assert_eq!(open(OpenKind::Request).len(), REQUESTS_WAITING_MAX);
     drop(streams);
-    assert!(work.open(Guest::Stream).is_some() && work.open(Guest::Transfer).is_none());
+    assert!(work.open(OpenKind::Stream).is_some() && work.open(OpenKind::Transfer).is_none());
 }

@@ -2,6 +2,7 @@
 //! events (invariant I9).
 
 use event_log::{EventLog, Progress, Ticket, settled};
+use hub::{Appended, TicketToCome};
 use model::code::ErrorCode;
 use model::frame::{Ack, Durability, ServerFrame};
 use model::limits::ACKS_OWED_MAX;
@@ -11,8 +12,17 @@ use tokio::sync::watch;
 #[derive(Debug)]
 struct Owed {
     ticket: Ticket,
+    /// The ticket of events that are withheld, instead of `ticket`.
+    withheld: Option<TicketToCome>,
     level: Durability,
     ack: Ack,
+}
+
+impl Owed {
+    /// What it waits for; nothing as long as that is not known.
+    fn ticket(&self) -> Option<Ticket> {
+        self.withheld.as_ref().map_or(Some(self.ticket), TicketToCome::get)
+    }
 }
 
 /// The acks that one socket owes, at most `ACKS_OWED_MAX`. It takes no memory for a socket that does not
@@ -24,11 +34,12 @@ pub(super) struct Acks {
 }
 
 impl Acks {
-    /// Owes `ack` until the log has reached `ticket` at the level that the ack names.
-    pub(super) fn owe(&mut self, log: &dyn EventLog, ticket: Ticket, ack: Ack) {
+    /// Owes `ack` until the log has what was `appended` at the level that the ack names.
+    pub(super) fn owe(&mut self, log: &dyn EventLog, appended: Appended, ack: Ack) {
+        let Appended { ticket, withheld, .. } = appended;
         self.progress.get_or_insert_with(|| log.progress());
         log.hasten(ticket, ack.durability);
-        self.owed.push(Owed { ticket, level: ack.durability, ack });
+        self.owed.push(Owed { ticket, withheld, level: ack.durability, ack });
     }
 
     /// Whether anything waits for the log: an ack, or reading from the socket.
@@ -61,17 +72,19 @@ impl Acks {
         }
         let progress = progress.borrow_and_update();
         let mut answers = Vec::new();
-        self.owed.retain(|owed| match settled(&progress, owed.ticket, owed.level) {
-            None => true,
-            Some(Ok(())) => {
-                answers.push(ServerFrame::Ack(owed.ack.clone()));
-                false
-            }
-            Some(Err(error)) => {
-                let (id, message) = (Some(owed.ack.id), error.to_string());
-                let code = ErrorCode::LogFailed;
-                answers.push(ServerFrame::Error { sub: None, id, code, message, expected: None });
-                false
+        self.owed.retain(|owed| {
+            match owed.ticket().and_then(|ticket| settled(&progress, ticket, owed.level)) {
+                None => true,
+                Some(Ok(())) => {
+                    answers.push(ServerFrame::Ack(owed.ack.clone()));
+                    false
+                }
+                Some(Err(error)) => {
+                    let (id, message) = (Some(owed.ack.id), error.to_string());
+                    let code = ErrorCode::LogFailed;
+                    answers.push(ServerFrame::Error { sub: None, id, code, message, expected: None });
+                    false
+                }
             }
         });
         answers

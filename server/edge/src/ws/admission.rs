@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use access::audit::{Audited, Deed};
 use access::{Denial, Right, frames};
 use hub::SeenRows;
+use model::Mask;
 use model::code::{CloseCode, ErrorCode};
 use model::frame::{BearerToken, ClientFrame, ServerFrame};
 use tokio::time::Instant;
@@ -14,6 +16,23 @@ use event_log::clock;
 
 /// Rights that can be used over a socket; a client without any of them is closed.
 const OVER_SOCKETS: [Right; 3] = [Right::View, Right::Publish, Right::Control];
+
+/// The code of a denial, as clients are told it.
+fn code_of(denial: Denial) -> &'static str {
+    let code = if denial.is_about_credentials() { ErrorCode::Unauthenticated } else { ErrorCode::Forbidden };
+    code.as_str()
+}
+
+/// That `who` may not have `frame` taken, as the audit log notes it.
+fn refused(who: &str, frame: &ClientFrame) -> Audited {
+    let refused = Audited::new(Deed::Refused, who).failed(ErrorCode::Forbidden.as_str());
+    match frame {
+        ClientFrame::Sub { conv, .. } => refused.about(conv.as_str()).with("sub"),
+        ClientFrame::Pub(publication) => refused.about(publication.conv.as_str()).with("pub"),
+        ClientFrame::Command { conv, .. } => refused.about(conv.as_str()).with("command"),
+        _ => refused.with("a frame of a socket"),
+    }
+}
 
 impl Connection {
     /// Admits the client by the token in its `hello`, otherwise by the request that opened the socket. If
@@ -36,6 +55,9 @@ impl Connection {
     fn turned_away(&mut self, denial: Denial) -> bool {
         let code =
             if denial.is_about_credentials() { CloseCode::Unauthenticated } else { CloseCode::Forbidden };
+        let who = self.admission.as_ref().map_or("", |admission| admission.principal.name());
+        let refused = Audited::new(Deed::Refused, who).with("hello on a socket").failed(code_of(denial));
+        self.shared.gate.audit(refused);
         self.close(code, &denial.to_string());
         false
     }
@@ -44,6 +66,7 @@ impl Connection {
     pub(super) fn may_have_taken(&self, frame: &ClientFrame) -> bool {
         let Some(admission) = &self.admission else { return false };
         let Err(denial) = frames::allowed(&admission.principal, frame) else { return true };
+        self.shared.gate.audit(refused(admission.principal.name(), frame));
         let (code, message) = (ErrorCode::Forbidden, denial.to_string());
         let (sub, id) = match frame {
             ClientFrame::Command { command, .. } => {
@@ -61,10 +84,12 @@ impl Connection {
     /// The rows of the list that the client may see; `None` for all.
     pub(super) fn seen_rows(&self) -> Option<SeenRows> {
         let principal = Arc::clone(&self.admission.as_ref()?.principal);
-        if principal.may_everywhere(Right::View) {
-            return None;
-        }
-        Some(SeenRows::new(move |conversation| principal.may(Right::View, conversation.as_str())))
+        crate::http::access::seen_rows(principal)
+    }
+
+    /// What is hidden from the client, where something is.
+    pub(super) fn mask(&self) -> Option<Arc<Mask>> {
+        self.admission.as_ref()?.principal.mask().cloned()
     }
 
     /// Closes the socket if its client is no longer admitted: revoked, logged out or expired. Otherwise

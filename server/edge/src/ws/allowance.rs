@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 /// A token bucket: at most `max` uses at once, and one more after each `every`.
 #[derive(Debug)]
-pub(super) struct Allowance {
+pub(super) struct TokenBucket {
     /// Most uses that are saved up.
     max: u32,
     /// One more use comes after each of these spans.
@@ -16,7 +16,7 @@ pub(super) struct Allowance {
     full_at: Instant,
 }
 
-impl Allowance {
+impl TokenBucket {
     /// Begins at `now` with all `max` uses available.
     pub(super) fn new(max: u32, every: Duration, now: Instant) -> Self {
         Self { max, every, full_at: now }
@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn some_times_at_once_and_then_one_for_each_span_of_time() {
         let (now, second) = (Instant::now(), Duration::from_secs(1));
-        let mut allowance = Allowance::new(3, second, now);
+        let mut allowance = TokenBucket::new(3, second, now);
         assert_eq!([now; 4].map(|now| allowance.take(now)), [true, true, true, false]);
         assert!(!allowance.take(now + second / 2));
         assert!(allowance.take(now + second));

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use access::Principal;
 use model::ConversationId;
 use model::code::ErrorCode;
 use model::command::Command;
@@ -19,25 +20,25 @@ use hub::wire;
 /// sends none.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
-    waiting: Option<Sender<(ConversationId, Command)>>,
+    waiting: Option<Sender<(Arc<Principal>, ConversationId, Command)>>,
 }
 
 impl Commands {
-    /// Queues `command`; the answer is written to `outbox`. If too many wait, it is refused.
+    /// Queues `command` of `who`; the answer is written to `outbox`. If too many wait, it is refused.
     pub(super) fn carry_out(
         &mut self,
         shared: &Arc<Shared>,
         outbox: &Arc<Outbox>,
-        conversation: ConversationId,
-        command: Command,
+        who: Arc<Principal>,
+        (conversation, command): (ConversationId, Command),
     ) {
         let waiting = self.waiting.get_or_insert_with(|| {
             let (sender, receiver) = mpsc::channel(COMMANDS_WAITING_MAX);
             shared.tasks.spawn(work(Arc::clone(shared), Arc::clone(outbox), receiver));
             sender
         });
-        if let Err(error) = waiting.try_send((conversation, command)) {
-            let (_, Command { id, .. }) = error.into_inner();
+        if let Err(error) = waiting.try_send((who, conversation, command)) {
+            let (.., Command { id, .. }) = error.into_inner();
             let message = format!("{COMMANDS_WAITING_MAX} commands of this socket wait already");
             outbox.queue([wire::text(&ServerFrame::Refused { id, code: ErrorCode::TooMany, message })]);
         }
@@ -45,10 +46,14 @@ impl Commands {
 }
 
 /// Carries out commands until the socket has closed and all are done.
-async fn work(shared: Arc<Shared>, outbox: Arc<Outbox>, mut commands: Receiver<(ConversationId, Command)>) {
-    while let Some((conversation, command)) = commands.recv().await {
+async fn work(
+    shared: Arc<Shared>,
+    outbox: Arc<Outbox>,
+    mut commands: Receiver<(Arc<Principal>, ConversationId, Command)>,
+) {
+    while let Some((who, conversation, command)) = commands.recv().await {
         let id = command.id.clone();
-        let answer = match carry_out(&shared, &conversation, command).await {
+        let answer = match carry_out(&shared, who.name(), &conversation, command).await {
             Ok(done) => ServerFrame::Done(done),
             Err(refusal) => ServerFrame::Refused { id, code: refusal.code, message: refusal.why },
         };

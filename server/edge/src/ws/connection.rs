@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use super::acks::Acks;
-use super::allowance::Allowance;
+use super::allowance::TokenBucket;
 use super::commands::Commands;
 use super::feed::Feed;
 use super::inlet::{Inbound, Inlet};
@@ -70,7 +70,7 @@ pub(super) struct Connection {
     /// Finds subscriptions whose client does not get what it is sent.
     pub(super) zombies: Zombies,
     /// Bounds how often snapshots may be asked for.
-    pub(super) resyncs: Allowance,
+    pub(super) resyncs: TokenBucket,
     /// Conversations that were published to and whose viewers are not woken yet.
     pub(super) stirred: Vec<ConversationId>,
     /// Attends the runs that this socket publishes to.
@@ -140,7 +140,7 @@ impl Connection {
             heartbeat_at,
             unanswered: 0,
             zombies: Zombies::default(),
-            resyncs: Allowance::new(RESYNCS_MAX, Duration::from_millis(RESYNC_EVERY_MS), opened),
+            resyncs: TokenBucket::new(RESYNCS_MAX, Duration::from_millis(RESYNC_EVERY_MS), opened),
             stirred: Vec::new(),
             attendant,
             acks: Acks::default(),

@@ -138,7 +138,7 @@ impl Inlet {
             Err(Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => Inbound::Nothing,
             Err(Error::Capacity(CapacityError::MessageTooLong { .. })) => Inbound::TooLarge,
             Err(Error::Protocol(_)) => Inbound::Bad("not a WebSocket frame"),
-            Err(Error::Utf8(_)) => Inbound::Bad("a text frame that is no UTF-8"),
+            Err(Error::Utf8(_)) => Inbound::Bad("a text frame that is not UTF-8"),
             Err(_) => Inbound::Closed,
         }
     }

@@ -50,7 +50,9 @@ impl Connection {
             }
             Ok(ClientFrame::Pub(publication)) => self.publish(publication),
             Ok(ClientFrame::Command { conv, command }) => {
-                self.commands.carry_out(&self.shared, &self.outbox, conv, command);
+                if let Some(who) = self.admission.as_ref().map(|admission| Arc::clone(&admission.principal)) {
+                    self.commands.carry_out(&self.shared, &self.outbox, who, (conv, command));
+                }
             }
             Err(error) => {
                 if let Some(id) = error.command() {
@@ -145,7 +147,7 @@ impl Connection {
         if !self.is_free(sub) {
             return;
         }
-        match self.shared.fanout.enter(conv, &self.outbox, sub, wish) {
+        match self.shared.fanout.enter(conv, &self.outbox, sub, wish, self.mask().as_ref()) {
             Ok(subscription) => {
                 self.behind.start(Arc::clone(&subscription), have);
                 self.subscriptions.push(subscription);
@@ -211,7 +213,8 @@ impl Connection {
         // The new one enters before the old one leaves, so that the conversation is not dropped in between.
         let new = match &old.place {
             SubscriptionTarget::Conversation(stage, shard) => {
-                self.shared.fanout.enter(stage.conversation.id(), &self.outbox, sub, &shard.wish)
+                let (id, mask) = (stage.conversation.id(), shard.sight.mask());
+                self.shared.fanout.enter(id, &self.outbox, sub, &shard.wish, mask)
             }
             SubscriptionTarget::Fleet { rows, seen } => {
                 Ok(self.shared.fanout.fleet.enter(&self.outbox, sub, *rows, seen.clone()))
@@ -255,7 +258,7 @@ impl Connection {
                 }
                 let ack = Ack {
                     id,
-                    epoch: appended.position.epoch,
+                    epoch: appended.position.epoch.clone(),
                     seq: appended.position.seq,
                     events: appended.events,
                     duplicate: appended.duplicate,
@@ -264,7 +267,7 @@ impl Connection {
                 if level == Durability::Memory {
                     self.queue(&ServerFrame::Ack(ack));
                 } else {
-                    self.acks.owe(self.shared.hub.log(), appended.ticket, ack);
+                    self.acks.owe(self.shared.hub.log(), appended, ack);
                 }
             }
             Err(error) => {

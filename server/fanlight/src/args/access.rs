@@ -1,5 +1,6 @@
-//! What is set about access control: the table `[access]`, and the arguments of `fanlight token`.
+//! The settings of access control: the table `[access]`, and the arguments of `fanlight token`.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -8,30 +9,60 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::amount::LengthOfTime;
 
-/// The table `[access]`. That it is there turns access control on.
+/// The table `[access]`. Its presence turns access control on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AccessSettings {
-    /// How it is found out who calls.
+    /// How callers are identified.
     #[serde(default)]
     pub(crate) mode: Mode,
-    /// Addresses of proxies in front of the hub.
+    /// The addresses of proxies in front of the hub.
     #[serde(default)]
     pub(crate) proxies: Vec<IpAddr>,
+    /// What roles hide, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) roles: BTreeMap<String, RoleSettings>,
 }
 
-/// How it is found out who calls.
+/// The table `[access.roles.NAME]`: what is hidden from whoever has that role.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RoleSettings {
+    /// What is hidden everywhere: thinking, arguments, results, costs, users.
+    #[serde(default)]
+    pub(crate) hide: Vec<String>,
+    /// Tools whose arguments and results are hidden, `*` standing for any characters.
+    #[serde(default)]
+    pub(crate) hide_tools: Vec<String>,
+}
+
+/// How callers are identified.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Mode {
-    /// By tokens of the hub's own.
+    /// By tokens of the hub.
     #[default]
     Tokens,
 }
 
-/// Writes the flag as the table that it stands for.
+/// Serializes the flag as the table for which it stands.
 pub(super) fn access_table<S: Serializer>(mode: &impl Serialize, to: S) -> Result<S::Ok, S::Error> {
     serde_json::json!({ "mode": mode }).serialize(to)
+}
+
+/// See [`super::CliCommand::Audit`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct AuditArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) command: AuditCommand,
+}
+
+/// What is done about the audit log.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum AuditCommand {
+    /// Look whether anything in the log was changed, put in or taken out since it was written
+    Verify(FolderArgs),
 }
 
 /// See [`super::CliCommand::Token`].
@@ -71,7 +102,7 @@ pub(crate) struct CreateArgs {
     /// may be repeated: view:*, view,publish:team-a-*
     #[arg(long = "grant", value_name = "RIGHTS:PATTERN", required = true)]
     pub(crate) grants: Vec<Grant>,
-    /// The role that says what is hidden from it
+    /// The role that says what is hidden from it, as [access.roles.NAME] of the hub's fanlight.toml has it
     #[arg(long, value_name = "ROLE")]
     pub(crate) role: Option<String>,
     /// How long it is good for: 12h, 7d [default: until it is revoked]

@@ -1,4 +1,6 @@
-//! The tables `[agents.NAME]` and `[mcp.NAME]` of the file with settings.
+//! The tables `[agents.NAME]` and `[mcp.NAME]` of the settings file.
+//!
+//! `file` reads providers from YAML files, `streaming` the settings of streams, `mcp` the tool servers.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,58 +22,58 @@ mod streaming;
 pub(crate) use mcp::McpSettings;
 use streaming::StreamingSettings;
 
-/// How long an agent elsewhere may say nothing, in seconds, unless it is said.
+/// How long a remote agent may be silent, in seconds, unless set.
 const SILENCE_SECONDS: u64 = 120;
 
-/// Pieces of an answer that may wait for the agent, unless it is said.
+/// How many pieces of an answer may wait for the agent, unless set.
 const NOTES_MAX: usize = 16;
 
-/// One agent. Which of these fit depends on its kind.
+/// A table of an agent. Which fields are allowed depends on its kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct AgentSettings {
-    /// `runner`, or how an agent elsewhere is spoken to.
+    /// `runner`, or the protocol of a remote agent.
     kind: String,
     /// The provider of the model.
     provider: Option<String>,
-    /// The base URL of the model, or that of the agent elsewhere.
+    /// The base URL of the model or of the remote agent.
     url: Option<String>,
-    /// The model; for an agent elsewhere the model, agent or graph there.
+    /// The model; for a remote agent, the model, agent or graph there.
     model: Option<String>,
     /// The environment variable with the key.
     key_env: Option<String>,
     /// A file with certificates that are trusted for it.
     ca: Option<PathBuf>,
-    /// What the model is told before everything else.
+    /// The system prompt.
     system: Option<String>,
-    /// The servers whose tools it may call.
+    /// The tool servers that it may use.
     tools: Vec<String>,
     /// The tools that need a person's consent.
     confirm: Vec<String>,
-    /// Most tokens of an answer.
+    /// The most tokens of an answer.
     max_tokens: Option<u64>,
-    /// Most answers of the model in a run.
+    /// The most answers of the model in a run.
     max_steps: Option<u32>,
-    /// Most attempts at one answer.
+    /// The most attempts at one answer.
     max_attempts: Option<u32>,
-    /// Most calls that are executed at the same time.
+    /// The most calls that are executed at the same time.
     max_calls: Option<usize>,
     /// How long a call may take, in seconds.
     call_seconds: Option<u64>,
-    /// How long a model, or an agent elsewhere, may say nothing, in seconds.
+    /// How long a model or a remote agent may be silent, in seconds.
     silence_seconds: Option<u64>,
     /// How calls are written in the text: `xml`, `json` or `both`.
     text_calls: Option<String>,
-    /// How its answers are taken while they stream: a file that says it, or what that would say.
+    /// How its answers are taken while they stream: the name of a file, or the settings themselves.
     streaming: Option<Value>,
-    /// More fields of each request to the model.
+    /// Further fields of each request to the model.
     request: Map<String, Value>,
-    /// What its tokens cost, where that is not what its model costs anyway.
+    /// The price of its tokens, if it differs from that of its model.
     price: Option<PriceSettings>,
 }
 
 impl AgentSettings {
-    /// As the hub wants it; else what is wrong. `servers` are those with tools.
+    /// Converts the table; the error says what is wrong. `servers` are the tool servers in the settings.
     pub(crate) fn agent(
         &self,
         name: &str,
@@ -91,6 +93,7 @@ impl AgentSettings {
         Ok(AgentConfig { name: name.into(), kind })
     }
 
+    /// Converts the table of an agent that the hub executes.
     fn runner(
         &self,
         name: &str,
@@ -141,6 +144,7 @@ impl AgentSettings {
         })
     }
 
+    /// The limits of the agent, with defaults for what is not set.
     fn plan(&self, name: &str, model: &str) -> Plan {
         let plan = Plan::new(model);
         let ms = |seconds: Option<u64>| seconds.map(|seconds| seconds.saturating_mul(1_000));
@@ -157,6 +161,7 @@ impl AgentSettings {
         }
     }
 
+    /// Converts the table of a remote agent.
     fn remote(&self, name: &str) -> Result<RemoteConfig, String> {
         let of = |what: String| format!("the agent {name:?}: {what}");
         let speaks = RemoteKind::of_name(&self.kind).ok_or_else(|| {
@@ -195,12 +200,13 @@ impl AgentSettings {
         Ok(RemoteConfig { speaks, upstream, path, key_env, model, patience, price })
     }
 
+    /// Converts the price.
     fn price(&self) -> Result<Option<Price>, String> {
         self.price.as_ref().map(PriceSettings::price).transpose()
     }
 }
 
-/// Whether `name` can stand in a path, and in the name of a tool.
+/// Whether `name` can be a segment of a path and a part of a tool's name.
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
 }

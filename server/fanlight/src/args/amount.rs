@@ -1,4 +1,5 @@
-//! Amounts as people write them: `10GB`, `30d`. The same on the command line, in the environment and in the file.
+//! Amounts with units, such as `10GB` and `30d`: the same in arguments, environment variables and the
+//! settings file.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,12 +7,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A number of bytes: `512`, `16MiB`, `10GB`. Units of 1000 and, with an `i`, of 1024.
+/// A number of bytes: `512`, `16MiB`, `10GB`. Units are powers of 1000, with an `i` of 1024.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "WrittenAmount", into = "String")]
 pub(crate) struct ByteSize(pub(crate) u64);
 
-/// A length of time: `500ms`, `3s`, `15m`, `12h`, `30d`. A number alone is seconds.
+/// A duration: `500ms`, `3s`, `15m`, `12h`, `30d`. A number alone means seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "WrittenAmount", into = "String")]
 pub(crate) struct LengthOfTime(pub(crate) Duration);
@@ -24,6 +25,7 @@ enum WrittenAmount {
     Number(u64),
 }
 
+/// The units of bytes and their factors.
 const SIZES: [(&str, u64); 10] = [
     ("", 1),
     ("B", 1),
@@ -37,10 +39,11 @@ const SIZES: [(&str, u64); 10] = [
     ("TIB", 1 << 40),
 ];
 
+/// The units of time and their factors, in milliseconds.
 const TIMES: [(&str, u64); 6] =
     [("", 1_000), ("MS", 1), ("S", 1_000), ("M", 60_000), ("H", 3_600_000), ("D", 86_400_000)];
 
-/// The amount in the smallest unit; nothing when it is none.
+/// Parses an amount, in the smallest unit; `None` if it is invalid or too large.
 fn amount(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -50,7 +53,7 @@ fn amount(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(*factor)
 }
 
-/// The amount in the largest unit in which it is whole.
+/// Writes an amount in the largest unit in which it is a whole number.
 fn written(amount: u64, units: &[(&str, u64)]) -> String {
     let whole = units.iter().filter(|(name, factor)| !name.is_empty() && amount.is_multiple_of(*factor));
     match whole.max_by_key(|(_, factor)| *factor) {
@@ -64,7 +67,7 @@ impl FromStr for ByteSize {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let bytes = amount(text, &SIZES);
-        bytes.map(Self).ok_or_else(|| format!("{text:?} is no number of bytes, as 500MB or 2GiB are"))
+        bytes.map(Self).ok_or_else(|| format!("{text:?} is not a number of bytes such as 500MB or 2GiB"))
     }
 }
 
@@ -74,7 +77,7 @@ impl FromStr for LengthOfTime {
     fn from_str(text: &str) -> Result<Self, String> {
         let ms = amount(text, &TIMES);
         ms.map(|ms| Self(Duration::from_millis(ms)))
-            .ok_or_else(|| format!("{text:?} is no length of time, as 500ms, 3s, 15m, 12h or 30d are"))
+            .ok_or_else(|| format!("{text:?} is not a length of time such as 500ms, 3s, 15m, 12h or 30d"))
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct HubArgs {
 }
 
 impl HubArgs {
-    /// The hub, with the token.
+    /// The address of the hub, with the token.
     pub(crate) fn address(&self) -> HubAddress {
         self.url.clone().with_token(self.token.clone())
     }
@@ -180,6 +180,7 @@ impl FromStr for ReplaySpeed {
     }
 }
 
+/// Parses the id of a run.
 fn run(id: &str) -> Result<RunId, String> {
     if id.is_empty() || id.chars().any(char::is_control) {
         return Err(String::from("a run's id is not empty and holds no control characters"));

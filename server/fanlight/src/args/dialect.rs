@@ -1,4 +1,4 @@
-//! `--dialect`: one that this program reads, or a file that describes one.
+//! The argument `--dialect`: a known dialect, or a file that describes one.
 
 use std::str::FromStr;
 
@@ -6,24 +6,24 @@ use dialects::custom::UserDialect;
 use dialects::{Decode, DecodeOptions, Decoded, decoder, detect};
 use model::dialect::DECODED;
 
-/// The name under which the dialect is told from the stream itself.
+/// The name under which the dialect is detected from the stream.
 pub(crate) const AUTO: &str = "auto";
 
-/// How much of a stream is looked at before it is given up to tell its dialect, in bytes.
+/// How much of a stream is examined before the detection gives up, in bytes.
 const LOOKED_BYTES_MAX: usize = 64 << 10;
 
-/// A decoder that first finds out what it has to decode.
+/// A decoder that first detects the dialect.
 #[derive(Debug)]
-struct Guessing {
+struct DetectingDecoder {
     options: Option<DecodeOptions>,
-    /// What came before the dialect was known.
+    /// The bytes that arrived before the dialect was known.
     beginning: Vec<u8>,
     known: Option<Box<dyn Decode>>,
 }
 
-impl Guessing {
-    /// Looks at what there is. What nobody knows though there are `enough` bytes of it is decoded as the hub's own events, so that
-    /// it is said what is odd about it.
+impl DetectingDecoder {
+    /// Examines the beginning. If it is not recognized although there are `enough` bytes of it, it is decoded
+    /// as native events, so that its anomalies are reported.
     fn look(&mut self, enough: usize, out: &mut Decoded) {
         let found = detect(&self.beginning);
         if found.is_none() && self.beginning.len() < enough {
@@ -37,7 +37,7 @@ impl Guessing {
     }
 }
 
-impl Decode for Guessing {
+impl Decode for DetectingDecoder {
     fn feed(&mut self, bytes: &[u8], out: &mut Decoded) {
         if let Some(known) = &mut self.known {
             return known.feed(bytes, out);
@@ -54,11 +54,11 @@ impl Decode for Guessing {
     }
 }
 
-/// What a stream is written in.
+/// The dialect of a stream.
 #[derive(Debug, Clone)]
 pub(crate) struct StreamDialect {
     name: String,
-    /// The description of a dialect that only its user knows.
+    /// The description of a user's own dialect.
     own: Option<UserDialect>,
 }
 
@@ -68,13 +68,15 @@ impl StreamDialect {
         &self.name
     }
 
-    /// A decoder for one stream. Nothing for a name that no dialect has, which no [`StreamDialect`] has.
+    /// A decoder for one stream. `None` for an unknown name, which no [`StreamDialect`] has.
     pub(crate) fn decoder(&self, options: DecodeOptions) -> Option<Box<dyn Decode>> {
         match &self.own {
             Some(own) => Some(own.decoder(options)),
-            None if self.name == AUTO => {
-                Some(Box::new(Guessing { options: Some(options), beginning: Vec::new(), known: None }))
-            }
+            None if self.name == AUTO => Some(Box::new(DetectingDecoder {
+                options: Some(options),
+                beginning: Vec::new(),
+                known: None,
+            })),
             None => decoder(&self.name, options),
         }
     }
@@ -103,7 +105,7 @@ fn is_file_name(text: &str) -> bool {
     path.extension().is_some_and(|end| end.eq_ignore_ascii_case("yaml") || end.eq_ignore_ascii_case("yml"))
 }
 
-/// The dialect that the file at `path` describes.
+/// Reads the dialect that the file at `path` describes.
 pub(crate) fn described(path: &std::path::Path) -> Result<UserDialect, String> {
     let shown = path.display();
     let yaml = std::fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;

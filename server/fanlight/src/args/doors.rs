@@ -1,4 +1,4 @@
-//! The table `[compat]` of the file with settings: what is set about doors.
+//! The table `[compat]` of the settings file: the settings of endpoints for clients of other servers.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,18 +8,18 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What the file says of one door: a table, or the name of its agent alone.
+/// The settings of one such endpoint: a table, or only the name of its agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct DoorSettings(DoorTable);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct DoorTable {
-    /// The agent behind it.
+    /// The agent that answers there.
     agent: Option<String>,
-    /// What becomes of a run whose caller hangs up: `stop` or `go_on`.
+    /// What happens to a run when its caller hangs up: `stop` or `go_on`.
     hang_up: Option<String>,
-    /// Between two signs of life on a silent stream, in seconds.
+    /// The time between two pings on a silent stream, in seconds.
     ping_seconds: Option<u64>,
 }
 
@@ -46,7 +46,8 @@ impl<'de> Deserialize<'de> for DoorSettings {
 }
 
 impl DoorSettings {
-    /// As the hub wants it; else what is wrong. `knows` says whether there is an agent of that name.
+    /// Converts the settings; the error says what is wrong. `knows` returns whether there is an agent with a
+    /// name.
     pub(crate) fn door(&self, name: &str, knows: impl Fn(&str) -> bool) -> Result<Door, String> {
         let DoorTable { agent, hang_up, ping_seconds } = &self.0;
         let is_default = name == DEFAULT_DOOR;

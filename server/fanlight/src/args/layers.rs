@@ -1,4 +1,4 @@
-//! Settings in layers, each laid over those before it: tables are joined key by key, everything else replaces what was there.
+//! Settings in layers, each over the one before: tables are merged key by key, all other values are replaced.
 
 use std::path::Path;
 
@@ -6,21 +6,21 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// How serde begins to say what was found, and how it is said here.
+/// How serde's messages begin, and what replaces these words.
 const FOUND: [(&str, &str); 3] = [
     ("invalid type: ", "invalid type: found "),
     ("unknown field ", "unknown field: found "),
     ("unknown variant ", "unknown variant: found "),
 ];
 
-/// What a file of TOML says; else the file, and what is wrong with it.
+/// Reads a TOML file. The error names the file and what is wrong.
 pub(super) fn file(file: &Path) -> Result<Map<String, Value>, String> {
     let text = std::fs::read_to_string(file);
     let text = text.map_err(|error| format!("cannot read {}: {error}", file.display()))?;
     table(&text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// What a text of TOML says; else where and why it is none.
+/// Parses TOML. The error says where and why it is invalid.
 pub(super) fn table(text: &str) -> Result<Map<String, Value>, String> {
     toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())
 }
@@ -29,12 +29,12 @@ pub(super) fn table(text: &str) -> Result<Map<String, Value>, String> {
 pub(super) fn fields(settings: &impl Serialize) -> Result<Map<String, Value>, String> {
     match serde_json::to_value(settings) {
         Ok(Value::Object(fields)) => Ok(fields),
-        Ok(other) => Err(format!("{other} is no table")),
+        Ok(other) => Err(format!("{other} is not a table")),
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// Lays `above` over `below`.
+/// Merges `above` into `below`.
 pub(super) fn lay(below: &mut Map<String, Value>, above: Map<String, Value>) {
     for (key, value) in above {
         match (below.get_mut(&key), value) {
@@ -44,7 +44,7 @@ pub(super) fn lay(below: &mut Map<String, Value>, above: Map<String, Value>) {
     }
 }
 
-/// What the layers come to; else what does not fit, and its key.
+/// Converts the merged layers. The error says what does not fit, and its key.
 pub(super) fn fit<T: DeserializeOwned>(layers: Map<String, Value>) -> Result<T, String> {
     serde_path_to_error::deserialize(Value::Object(layers)).map_err(|error| {
         let what = error.inner().to_string();

@@ -1,41 +1,41 @@
-//! What tokens cost: `price = { input = 2.5, output = 10 }` of an agent, and the tables `[prices."MODEL"]`.
+//! Prices of tokens: `price = { input = 2.5, output = 10 }` of an agent, and the tables `[prices."MODEL"]`.
 
 use model::event::{Cost, Currency};
 use model::price::Price;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// 10⁻¹² of a currency in a millionth of it.
+/// The number of 10⁻¹² units of a currency in a millionth of it.
 const MICRO: u64 = 1_000_000;
 
-/// Most that a million tokens may cost.
+/// The highest price of a million tokens, in millionths of the currency.
 const PRICE_MAX: u64 = 1_000_000 * MICRO;
 
-/// Money for a million tokens.
+/// Prices of a million tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PriceSettings {
-    /// That the model reads.
+    /// Tokens that the model reads.
     input: MillionthsAmount,
-    /// That it writes.
+    /// Tokens that the model writes.
     output: MillionthsAmount,
-    /// That it reads from a cache, where they are cheaper.
+    /// Tokens that it reads from a cache, if they are cheaper.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cached_input: Option<MillionthsAmount>,
-    /// That it writes for itself, where they cost something else.
+    /// Reasoning tokens, if they have a different price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reasoning: Option<MillionthsAmount>,
-    /// The money: three capital letters.
+    /// The currency: three capital letters; USD if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     currency: Option<String>,
 }
 
-/// An amount in millionths: exactly what was written, be it a number or a text.
+/// An amount in millionths, exactly as written, as a number or a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct MillionthsAmount(u64);
 
 impl PriceSettings {
-    /// As the hub wants it; else what is wrong.
+    /// Converts the prices; the error says what is wrong.
     pub(crate) fn price(&self) -> Result<Price, String> {
         let currency = match &self.currency {
             None => Currency::USD,
@@ -51,6 +51,7 @@ impl PriceSettings {
 }
 
 impl MillionthsAmount {
+    /// Parses an amount of at most six decimal places.
     fn parse(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
@@ -77,7 +78,7 @@ impl<'de> Deserialize<'de> for MillionthsAmount {
         }
         let text = match WrittenPrice::deserialize(deserializer)? {
             WrittenPrice::Whole(number) => number.to_string(),
-            // The shortest text that means this number is what was written.
+            // The shortest text of this number is what was written.
             WrittenPrice::Broken(number) => number.to_string(),
             WrittenPrice::Text(text) => text,
         };

@@ -1,5 +1,5 @@
-//! The settings of `fanlight serve` and where each comes from: defaults, then the TOML file, then the environment,
-//! then flags; the later wins.
+//! The settings of `fanlight serve` and their sources: defaults, then the TOML file, then environment
+//! variables, then flags. Later sources take precedence.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -15,10 +15,11 @@ use super::amount::{ByteSize, LengthOfTime};
 use super::doors::DoorSettings;
 use super::layers;
 use super::price::PriceSettings;
+use super::redact::RedactSettings;
 use super::upstreams::{UpstreamSettings, as_tables, named};
 use model::limits::{HEARTBEAT_MS, IDLE_MS, INTERRUPTED_AFTER_MS, MEMORY_BYTES_TARGET, STALLED_AFTER_MS};
 
-/// Where a hub listens when nobody says otherwise.
+/// The address on which a hub listens by default.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4600);
 
 /// See [`super::CliCommand::Serve`]. Only what was given is here.
@@ -28,7 +29,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDR:PORT", env = "FANLIGHT_LISTEN")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) listen: Option<SocketAddr>,
-    /// Where events are kept: memory, sqlite (fanlight.db in the data directory) or sqlite:PATH [default: sqlite]
+    /// Where events are kept: memory, sqlite (fanlight.db in the data directory), sqlite:PATH or
+    /// `postgres://USER@HOST/DATABASE` [default: sqlite]
     #[arg(long, value_name = "LOG", env = "FANLIGHT_LOG")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) log: Option<String>,
@@ -137,69 +139,72 @@ pub(crate) enum TraceFormat {
     Json,
 }
 
-/// All settings, from all sources.
+/// All settings, merged from all sources.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ServeSettings {
-    /// Where to listen.
+    /// The address to listen on.
     pub(crate) listen: SocketAddr,
-    /// Where events are kept.
+    /// The log: `memory`, `sqlite` or `sqlite:PATH`.
     pub(crate) log: String,
-    /// Most bytes of a log on disk.
+    /// The most bytes of a log on disk.
     pub(crate) log_max_bytes: Option<u64>,
-    /// How long a conversation stays after its newest event.
+    /// How long a conversation is kept after its newest event.
     pub(crate) retain_age: Option<LengthOfTime>,
-    /// How much the log may use on its disk.
+    /// How much disk space the log may use.
     pub(crate) retain_bytes: Option<ByteSize>,
-    /// How many conversations stay.
+    /// How many conversations are kept.
     pub(crate) retain_conversations: Option<u64>,
-    /// The directory of what the hub keeps.
+    /// The directory of the hub's files.
     pub(crate) data_dir: PathBuf,
-    /// Who may do what; the table `[access]` in the file.
+    /// Access control; the table `[access]` in the file.
     pub(crate) access: Option<AccessSettings>,
+    /// What is redacted; in the file alone, as the table `[redact]`.
+    pub(crate) redact: RedactSettings,
     /// The certificate for TLS.
     pub(crate) tls_cert: Option<PathBuf>,
-    /// Its key.
+    /// The key of the certificate.
     pub(crate) tls_key: Option<PathBuf>,
     /// Whether the demo runs.
     pub(crate) demo: bool,
-    /// Other names of the hub.
+    /// Further names of the hub.
     pub(crate) hosts: Vec<String>,
     /// Origins of pages that may call the served contracts.
     pub(crate) origins: Vec<String>,
-    /// What is set about doors; in the file alone, as the table `[compat]`.
+    /// Settings of the endpoints for clients of other servers; only in the file, as the table `[compat]`.
     pub(crate) compat: BTreeMap<String, DoorSettings>,
     /// Files that describe dialects.
     pub(crate) dialects: Vec<PathBuf>,
-    /// Model APIs that calls are passed on to, by name.
+    /// The model APIs of the proxy, by name.
     pub(crate) upstreams: BTreeMap<String, UpstreamSettings>,
-    /// Seconds until a conversation that nobody uses leaves memory.
+    /// How long an unused conversation stays in memory, in seconds.
     pub(crate) idle_after: u64,
-    /// About the memory that conversations may hold together.
+    /// About how much memory all conversations may use together.
     pub(crate) memory_target: ByteSize,
-    /// Seconds until a run whose publisher is gone is stalled; 0 is for ever.
+    /// After how many seconds a run without its publisher is stalled; 0 means never.
     pub(crate) stalled_after: u64,
-    /// Seconds until it is interrupted; 0 is for ever.
+    /// After how many seconds such a run is interrupted; 0 means never.
     pub(crate) interrupted_after: u64,
-    /// Seconds until a silent stream of server-sent events shows that it is alive; nothing for what is usual in its dialect.
+    /// The time between two pings of a silent stream of server-sent events, in seconds; `None` for the
+    /// default of its dialect.
     pub(crate) sse_ping: Option<u64>,
-    /// Seconds between two heartbeats of a WebSocket.
+    /// The time between two heartbeats of a WebSocket, in seconds.
     pub(crate) ws_ping: u64,
-    /// Where what is taken in goes out again; in the file alone, as tables `[[sinks]]`.
+    /// Where received events are sent on; only in the file, as tables `[[sinks]]`.
     pub(crate) sinks: Vec<SinkSettings>,
-    /// The hub's agents, by name; in the file alone, as tables `[agents.NAME]`.
+    /// The hub's agents, by name; only in the file, as tables `[agents.NAME]`.
     pub(crate) agents: BTreeMap<String, AgentSettings>,
-    /// What models cost, by their names or patterns of them; in the file alone, as tables `[prices."MODEL"]`.
+    /// The prices of models, by name or pattern; only in the file, as tables `[prices."MODEL"]`.
     pub(crate) prices: BTreeMap<String, PriceSettings>,
-    /// Servers with tools for them, by name; in the file alone, as tables `[mcp.NAME]`.
+    /// The tool servers, by name; only in the file, as tables `[mcp.NAME]`.
     pub(crate) mcp: BTreeMap<String, McpSettings>,
-    /// What the trace tells.
+    /// The level of the trace.
     pub(crate) trace: String,
-    /// How it is written.
+    /// The format of the trace.
     pub(crate) trace_format: TraceFormat,
 }
 
-/// What does not fit.
+/// A setting that is invalid; the text says which and why.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct InvalidSetting(String);
@@ -215,6 +220,7 @@ impl Default for ServeSettings {
             retain_conversations: None,
             data_dir: PathBuf::from("fanlight-data"),
             access: None,
+            redact: RedactSettings::default(),
             tls_cert: None,
             tls_key: None,
             demo: false,
@@ -240,8 +246,8 @@ impl Default for ServeSettings {
 }
 
 impl ServeArgs {
-    /// What holds when all sources are laid over one another; else what does not fit, its key and its file. What is wrong with
-    /// a flag or a variable of the environment was said before.
+    /// Merges all sources. The error says what does not fit, its key and its file. Flags and environment
+    /// variables were checked before.
     pub(crate) fn settings(&self) -> Result<ServeSettings, InvalidSetting> {
         self.laid().map_err(InvalidSetting)
     }

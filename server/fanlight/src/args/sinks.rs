@@ -1,4 +1,4 @@
-//! The tables `[[sinks]]` of the file with settings.
+//! The tables `[[sinks]]` of the settings file.
 
 use std::path::PathBuf;
 
@@ -7,51 +7,51 @@ use serde::{Deserialize, Serialize};
 
 use super::amount::ByteSize;
 
-/// Size of a file before it is renamed, unless it is said.
+/// The size at which a file is renamed, unless set.
 const MAX_BYTES: ByteSize = ByteSize(100_000_000);
 
-/// Older files that are kept, unless it is said.
+/// How many older files are kept, unless set.
 const KEEP: usize = 5;
 
-/// One entry of `[[sinks]]`: where the hub passes on what it takes in.
+/// A table of `[[sinks]]`: where the hub sends received events on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum SinkSettings {
-    /// Into a file, one envelope a line.
+    /// A file, with one envelope per line.
     File {
         /// The file.
         path: PathBuf,
-        /// Which conversations: names with `*` for anything.
+        /// A pattern of conversation names, with `*` for any text.
         #[serde(default = "all")]
         conversations: String,
-        /// Size at which the file is renamed.
+        /// The size at which the file is renamed.
         #[serde(default = "max_bytes")]
         max_bytes: ByteSize,
-        /// Older files that are kept.
+        /// How many older files are kept.
         #[serde(default = "keep")]
         keep: usize,
-        /// When what is written is safe.
+        /// When written data counts as safe.
         #[serde(default)]
         flush: FlushSettings,
     },
-    /// Into another hub.
+    /// Another hub.
     Hub {
-        /// Its address.
+        /// The address of the hub.
         url: String,
-        /// A token for it.
+        /// A token for the hub.
         #[serde(default)]
         token: Option<String>,
-        /// Which conversations: names with `*` for anything.
+        /// A pattern of conversation names, with `*` for any text.
         #[serde(default = "all")]
         conversations: String,
     },
 }
 
-/// When what is written is safe.
+/// When written data counts as safe.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FlushSettings {
-    /// When the system has it.
+    /// When the operating system has it.
     #[default]
     Written,
     /// When the disk has it.
@@ -71,7 +71,7 @@ fn keep() -> usize {
 }
 
 impl SinkSettings {
-    /// As the hub wants it; else what is wrong.
+    /// Converts the table; the error says what is wrong.
     pub(crate) fn sink(&self) -> Result<Sink, String> {
         match self {
             Self::File { path, conversations, max_bytes, keep, flush } => {

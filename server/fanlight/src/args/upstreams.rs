@@ -1,4 +1,4 @@
-//! The tables `[upstreams.NAME]` of the file with settings, and `--upstream NAME=URL`.
+//! The tables `[upstreams.NAME]` of the settings file, and `--upstream NAME=URL`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,22 +6,22 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize, Serializer};
 use upstream::{Api, Upstream};
 
-/// One entry of `[upstreams]`: a model API that the proxy passes calls on to.
+/// A table of `[upstreams]`: a model API to which the proxy forwards calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UpstreamSettings {
-    /// Its URL; the paths of calls are put behind it.
+    /// The URL; the paths of calls are appended to it.
     url: String,
-    /// Whose words it speaks, where that is not what its name says: openai, anthropic, gemini or ollama.
+    /// Its API, if that does not follow from its name: openai, anthropic, gemini or ollama.
     #[serde(default)]
     api: Option<String>,
-    /// Certificates that are trusted for it, a file of PEM.
+    /// A PEM file with certificates that are trusted for it.
     #[serde(default)]
     ca: Option<PathBuf>,
 }
 
 impl UpstreamSettings {
-    /// As the hub wants it; else what is wrong.
+    /// Converts the table; the error says what is wrong.
     pub(crate) fn upstream(&self, name: &str) -> Result<Upstream, String> {
         let api = match &self.api {
             None => Api::of_upstream(name),
@@ -40,14 +40,14 @@ impl UpstreamSettings {
     }
 }
 
-/// Splits `NAME=URL` into the two; an error says what is missing.
+/// Splits `NAME=URL`. The error says what is missing.
 pub(super) fn named(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once('=').filter(|(name, url)| !name.is_empty() && !url.is_empty());
     let (name, url) = pair.ok_or_else(|| String::from("an upstream is written NAME=URL"))?;
     Ok((name.to_owned(), url.to_owned()))
 }
 
-/// As the tables are written.
+/// Serializes the pairs as tables.
 pub(super) fn as_tables<S: Serializer>(named: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
     let table = |url: &String| BTreeMap::from([("url", url.clone())]);
     serializer.collect_map(named.iter().map(|(name, url)| (name, table(url))))

@@ -1,4 +1,5 @@
-//! `fanlight convert`: stdin in one dialect → stdout in another, as it comes. Without a hub and without a clock.
+//! `fanlight convert`: converts a stream from stdin into another dialect on stdout, as it arrives. Uses no
+//! hub and no clock.
 
 use std::io::{Read, Write};
 
@@ -41,7 +42,7 @@ pub(crate) fn run(
     output.bytes(&out)
 }
 
-/// What is written.
+/// The stream that is written.
 struct ConvertedStream {
     encoder: Box<dyn Encode>,
     clock: RecordingClock,

@@ -1,4 +1,7 @@
-//! `fanlight doctor`: what is wrong when nothing shows, and how to mend it. Nothing that it does leaves a trace in the hub.
+//! `fanlight doctor`: says what is wrong when nothing shows, and how to mend it. It leaves no trace in the
+//! hub.
+//!
+//! `hub`, `upstream`, `model` and `environment` make the checks.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,19 +17,19 @@ mod hub;
 mod model;
 mod upstream;
 
-/// How long anything may take to answer.
+/// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What came of one check.
+/// The result of a check.
 #[derive(Debug, Serialize, PartialEq, Eq)]
 pub(super) struct CheckResult {
-    /// What was looked at.
+    /// The subject of the check.
     check: &'static str,
-    /// It is as it should be.
+    /// Whether it is as it should be.
     ok: bool,
-    /// What was seen.
+    /// What was found.
     seen: String,
-    /// How to mend it.
+    /// How to mend it, if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     mend: Option<String>,
 }
@@ -42,7 +45,7 @@ impl CheckResult {
 
     fn line(&self) -> String {
         let Self { check, seen, .. } = self;
-        // What was seen is what others said: no line of it may look like a finding of its own.
+        // The text may come from elsewhere: none of its lines may look like a result.
         let (seen, mend) = (terminal::line(seen), self.mend.as_deref().map(terminal::line));
         match mend {
             None => format!("ok       {check}: {seen}"),
@@ -51,7 +54,7 @@ impl CheckResult {
     }
 }
 
-/// What a request came to.
+/// The answer to a request.
 #[derive(Debug)]
 struct HttpAnswer {
     status: u16,
@@ -59,16 +62,16 @@ struct HttpAnswer {
     body: String,
 }
 
-/// Asks and waits for the whole answer; the reason when there is none.
+/// Sends a request and reads the whole answer. The error is the reason.
 async fn ask(request: reqwest::RequestBuilder) -> Result<HttpAnswer, String> {
     let response = request.send().await.map_err(|error| reason(&error))?;
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
-    // An upgraded connection has no body to wait for.
+    // An upgraded connection has no body that ends.
     let body = if status == 101 { String::new() } else { response.text().await.unwrap_or_default() };
     Ok(HttpAnswer { status, headers, body })
 }
 
-/// The innermost cause, which names it best.
+/// The innermost cause, which is the most specific.
 fn reason(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
@@ -77,7 +80,7 @@ fn reason(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-/// Looks at everything and says what it saw.
+/// Makes all checks and prints the results.
 pub(crate) fn run(args: &DoctorArgs, mut output: ResultOutput) -> Result<(), CommandError> {
     let environment: BTreeMap<String, String> = std::env::vars().collect();
     let address = args.hub.address();
@@ -88,7 +91,7 @@ pub(crate) fn run(args: &DoctorArgs, mut output: ResultOutput) -> Result<(), Com
         let mut findings = hub::look(&http, base, address.token()).await;
         let is_hub = findings.first().is_some_and(|finding| finding.ok);
         if let Some(name) = args.upstream.as_deref().filter(|_| is_hub) {
-            let asked = upstream::UpstreamCheck {
+            let asked = upstream::UpstreamProbe {
                 name,
                 base_url: args.base_url.as_deref(),
                 model: args.model.as_deref(),

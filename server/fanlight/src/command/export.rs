@@ -1,4 +1,4 @@
-//! `fanlight export`: a conversation as a file, on stdout.
+//! `fanlight export`: writes a conversation to stdout as a file.
 
 use std::io::IsTerminal as _;
 
@@ -8,7 +8,7 @@ use client::{PublishError, download};
 use super::{CommandError, ResultOutput, runtime, terminal};
 use crate::args::ExportArgs;
 
-/// Writes the file as it comes.
+/// Downloads the file and writes it as it arrives.
 pub(crate) fn run(args: &ExportArgs, mut output: ResultOutput) -> Result<(), CommandError> {
     let address = args.hub.address();
     let mut url = address.export(&args.conversation, &args.format);
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ExportArgs, mut output: ResultOutput) -> Result<(), Com
             url.query_pairs_mut().append_pair(name, value);
         }
     }
-    // Into a file or another program it goes byte for byte.
+    // Files and other programs get the exact bytes.
     let mut shown = std::io::stdout().is_terminal().then(terminal::TerminalSanitizer::default);
     let write = |piece: Bytes| match &mut shown {
         Some(shown) => output.bytes(shown.next(&piece).as_bytes()),

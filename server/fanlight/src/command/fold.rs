@@ -1,5 +1,5 @@
-//! `fanlight fold`: stdin in a dialect → the view as JSON. Without a hub and without a clock, so that the same bytes
-//! always give the same output: times are those of the recording, where it has any.
+//! `fanlight fold`: decodes stdin and writes the view as JSON. It uses no hub and no clock, so that the same
+//! bytes always give the same output: times are those of the recording, if it has any.
 
 use std::io::{Read, Write};
 
@@ -27,6 +27,7 @@ pub(crate) fn run(
     output.line(&json)
 }
 
+/// The view of the stream in `input`.
 fn folded(dialect: &StreamDialect, text_calls: bool, input: impl Read) -> Result<View, CommandError> {
     let mut recording = RecordingReader::new(decoder(dialect, text_calls)?);
     each_piece(input, |bytes| {

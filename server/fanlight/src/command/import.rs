@@ -1,4 +1,4 @@
-//! `fanlight import`: makes a conversation of a file that `export --format native` wrote.
+//! `fanlight import`: creates a conversation from a file that `export --format native` wrote.
 
 use std::io;
 
@@ -13,19 +13,19 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 use super::{CommandError, ResultOutput, runtime, terminal};
 use crate::args::ImportArgs;
 
-/// Longest first line, in bytes.
+/// The longest first line, in bytes.
 const HEADER_BYTES_MAX: u64 = 64 << 10;
 
-/// Bytes that are sent at once.
+/// How many bytes are sent at a time.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// What is looked at of the first line.
+/// The first line of the file, as far as it is needed.
 #[derive(Deserialize)]
 struct ImportHeader {
     conversation: ConversationId,
 }
 
-/// Sends the file and says where the conversation stands.
+/// Sends the file and prints the position of the conversation.
 pub(crate) fn run(args: &ImportArgs, mut output: ResultOutput) -> Result<(), CommandError> {
     let (conversation, taken) = runtime::one_thread()?.block_on(async {
         let input: Box<dyn AsyncRead + Send + Unpin> = match &args.file {
@@ -63,6 +63,7 @@ pub(crate) fn run(args: &ImportArgs, mut output: ResultOutput) -> Result<(), Com
     output.line(&terminal::line(&done))
 }
 
+/// The name of the conversation in the first line.
 fn named(first: &[u8]) -> Result<ConversationId, CommandError> {
     let header: Result<ImportHeader, _> = serde_json::from_slice(first);
     header.map(|header| header.conversation).map_err(|error| CommandError::Usage {
@@ -71,6 +72,7 @@ fn named(first: &[u8]) -> Result<ConversationId, CommandError> {
     })
 }
 
+/// The error for a failed import.
 fn failure(error: &PublishError) -> CommandError {
     match error {
         PublishError::Refused { message, .. } if message.starts_with("conversation_exists") => {

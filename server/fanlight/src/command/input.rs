@@ -1,13 +1,13 @@
-//! What commands read from their stdin, piece by piece.
+//! Reads stdin in pieces.
 
 use std::io::{ErrorKind, Read};
 
 use super::CommandError;
 
-/// Bytes that are read at once.
+/// How many bytes are read at a time.
 const READ_BYTES: usize = 64 << 10;
 
-/// Gives all of `input` to `take`, until it fails.
+/// Passes all of `input` to `take`, until that fails.
 pub(super) fn each_piece(
     mut input: impl Read,
     mut take: impl FnMut(&[u8]) -> Result<(), CommandError>,

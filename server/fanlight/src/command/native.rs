@@ -1,4 +1,5 @@
-//! Streams that are decoded here: those that no hub sees, and those that a courier carries to one event by event.
+//! Streams that are decoded in this program: those without a hub, and those that a courier publishes event by
+//! event.
 
 use bytes::Bytes;
 use client::{Courier, HubAddress};
@@ -13,13 +14,13 @@ use model::{ConversationId, Envelope, PublisherId, RunId};
 use super::{CommandError, output};
 use crate::args::StreamDialect;
 
-/// A decoder for a stream that this program reads alone.
+/// A decoder for a stream that goes to no hub.
 pub(crate) fn decoder(spoken: &StreamDialect, text_calls: bool) -> Result<Box<dyn Decode>, CommandError> {
     let text_calls = text_calls.then(TextForm::default);
     made(spoken, DecodeOptions { text_calls, ..DecodeOptions::default() })
 }
 
-/// A decoder for a stream that goes into a conversation among others, as a step of `run` or as a run of its own.
+/// A decoder for a stream that is published as a step of `run`, or as a run of its own.
 pub(crate) fn step_decoder(
     spoken: &StreamDialect,
     run: Option<&RunId>,
@@ -27,7 +28,7 @@ pub(crate) fn step_decoder(
     let fresh = event_log::clock::fresh_name();
     let options = match run {
         Some(run) => {
-            // Several streams may go on with one run: their parts must not share ids.
+            // Several streams may be steps of one run: the ids of their parts must differ.
             DecodeOptions {
                 run: run.clone(),
                 part_prefix: format!("{fresh}.").into(),
@@ -40,6 +41,7 @@ pub(crate) fn step_decoder(
     made(spoken, options)
 }
 
+/// A decoder with these options.
 fn made(spoken: &StreamDialect, options: DecodeOptions) -> Result<Box<dyn Decode>, CommandError> {
     spoken.decoder(options).ok_or_else(|| CommandError::Usage {
         what: format!("there is no dialect {:?}", spoken.name()),
@@ -47,13 +49,13 @@ fn made(spoken: &StreamDialect, options: DecodeOptions) -> Result<Box<dyn Decode
     })
 }
 
-/// A courier under a name that nobody else has.
+/// A courier under a unique publisher name.
 pub(crate) fn courier(address: HubAddress, conversation: &ConversationId, program: &str) -> Courier {
     let name = format!("{program}-{}", event_log::clock::fresh_name());
     Courier::new(address, conversation.clone(), PublisherId::new(&name))
 }
 
-/// The events of the stream that `body` gives the bytes of, as they come.
+/// The events of a stream, decoded from the bytes of `body` as they arrive.
 pub(crate) fn events(
     decoder: Box<dyn Decode>,
     body: impl Stream<Item = Bytes>,
@@ -70,7 +72,7 @@ pub(crate) fn events(
     })
 }
 
-/// Says on stderr when a stream is not of the dialect that it was said to be: on the page one would see a run that broke off.
+/// Says on stderr if a stream is not in the given dialect; the page would only show a run that broke off.
 pub(crate) fn complain_of_dialect(events: &[Envelope]) {
     for envelope in events {
         if let Kind::Anomaly(anomaly) = &envelope.event.kind

@@ -1,35 +1,36 @@
-//! Stdout and stderr of the commands. A reader that goes away (`fanlight tail c | head`) is no failure: the command ends.
+//! Stdout and stderr of the commands. A reader that goes away (`fanlight tail c | head`) is not a failure:
+//! the command ends.
 
 use std::io::{self, Write};
 
 use super::{CommandError, terminal};
 
-/// Where a command writes its results.
+/// The output for the results of a command.
 #[derive(Debug)]
 pub(crate) struct ResultOutput<W = io::Stdout> {
     inner: W,
 }
 
 impl ResultOutput {
-    /// The process's own stdout.
+    /// The stdout of the process.
     pub(crate) fn stdout() -> Self {
         Self { inner: io::stdout() }
     }
 }
 
 impl<W: Write> ResultOutput<W> {
-    /// Writes into `inner`.
+    /// An output that writes to `inner`.
     #[cfg(test)]
     pub(crate) fn to(inner: W) -> Self {
         Self { inner }
     }
 
-    /// Writes `bytes` as they are and lets them go at once.
+    /// Writes `bytes` unchanged and flushes.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<(), CommandError> {
         self.inner.write_all(bytes).and_then(|()| self.inner.flush()).map_err(|error| failure(&error))
     }
 
-    /// Writes one line and lets it go at once.
+    /// Writes a line and flushes.
     pub(crate) fn line(&mut self, text: &str) -> Result<(), CommandError> {
         let mut line = String::with_capacity(text.len().saturating_add(1));
         line.push_str(text);
@@ -38,6 +39,7 @@ impl<W: Write> ResultOutput<W> {
     }
 }
 
+/// The error for a failed write.
 fn failure(error: &io::Error) -> CommandError {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return CommandError::NobodyReads;
@@ -45,10 +47,10 @@ fn failure(error: &io::Error) -> CommandError {
     CommandError::new(format!("cannot write to stdout: {error}"), "look at what stdout is connected to")
 }
 
-/// Says something on stderr.
+/// Writes a message to stderr.
 pub(crate) fn complain(text: &str) {
-    // What a hub says is among it.
+    // The message may contain text from a hub.
     let text = terminal::lines(text);
-    // A stderr that nobody reads is no reason to stop, and there is no third place to say so.
+    // If stderr cannot be written, there is no other place for messages.
     drop(writeln!(io::stderr(), "fanlight: {text}"));
 }

@@ -1,4 +1,5 @@
-//! `fanlight replay`: publishes a recording through the public door, each event once, at a believable pace.
+//! `fanlight replay`: publishes a recording to the hub's public endpoint, each event once, at a believable
+//! pace.
 
 use std::io;
 
@@ -23,11 +24,11 @@ mod pace;
 
 use pace::RecordingPacer;
 
-/// Most bytes that are sent at once; a longer line of a recording goes in pieces.
+/// How many bytes are sent at a time at most; a longer line of a recording is split.
 const PIECE_BYTES_MAX: u64 = 1 << 20;
 
-/// Publishes the recording and says where the conversation stands then. A hub that is not there to begin with is a
-/// failure; one that goes away later is waited for.
+/// Publishes the recording and prints the position of the conversation. It fails if the hub cannot be reached
+/// at first; it waits for a hub that is lost later.
 pub(crate) fn run(args: &ReplayArgs, mut output: ResultOutput) -> Result<(), CommandError> {
     let stream = &args.stream;
     let decoder = step_decoder(&stream.dialect, stream.run.as_ref())?;
@@ -63,6 +64,7 @@ pub(crate) fn run(args: &ReplayArgs, mut output: ResultOutput) -> Result<(), Com
     ))
 }
 
+/// The error for a recording that cannot be read.
 fn unreadable(args: &ReplayArgs, error: &io::Error) -> CommandError {
     CommandError::Usage {
         what: format!("cannot read {}: {error}", args.file.display()),
@@ -70,7 +72,7 @@ fn unreadable(args: &ReplayArgs, error: &io::Error) -> CommandError {
     }
 }
 
-/// As the hub does it, to know what is odd.
+/// Folds events as the hub does, to count anomalies.
 fn fold_all(view: &mut View, events: &[Envelope]) {
     for envelope in events.iter().filter(|envelope| envelope.event.kind.class() != Class::Ephemeral) {
         let mut envelope = Envelope { seq: view.seq.saturating_add(1), ..envelope.clone() };
@@ -79,6 +81,7 @@ fn fold_all(view: &mut View, events: &[Envelope]) {
     }
 }
 
+/// Says on stderr what the courier reports.
 fn tell(news: CourierEvent) {
     match news {
         CourierEvent::Connected => {}
@@ -91,6 +94,7 @@ fn tell(news: CourierEvent) {
     }
 }
 
+/// A recording that is read as fast as its pace allows.
 struct ReplaySource {
     file: BufReader<File>,
     pace: RecordingPacer,

@@ -1,15 +1,15 @@
-//! The runtimes of the commands.
+//! The tokio runtimes of the commands.
 
 use tokio::runtime::{Builder, Runtime};
 
 use super::CommandError;
 
-/// For a hub: as many threads as there are cores.
+/// A runtime for a hub, with one thread per core.
 pub(crate) fn many_threads() -> Result<Runtime, CommandError> {
     built(&mut Builder::new_multi_thread())
 }
 
-/// For a client: all on the thread that waits for it.
+/// A runtime for a client, which uses only the waiting thread.
 pub(crate) fn one_thread() -> Result<Runtime, CommandError> {
     built(&mut Builder::new_current_thread())
 }

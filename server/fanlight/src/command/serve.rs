@@ -1,14 +1,13 @@
-//! `fanlight serve`: settings → trace → listen → serve until a signal → drain.
+//! `fanlight serve`: reads the settings, starts the trace, listens, serves until a signal, and drains.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use agents::{AgentConfig, ToolServer};
 use client::HubAddress;
 use compact_str::CompactString;
-use edge::{Config, Door, LogChoice, Retain};
+use edge::{Config, Door, LogChoice, Redaction, Retain};
 use hub::Prices;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
@@ -22,8 +21,9 @@ use dialects::custom::UserDialect;
 use model::dialect::DECODED;
 
 mod access;
+pub(crate) mod log;
 
-/// Runs a hub until it is told to stop.
+/// Runs a hub until a signal stops it.
 pub(crate) fn run(args: &ServeArgs, mut output: ResultOutput) -> Result<(), CommandError> {
     let settings = args.settings().map_err(|error| CommandError::Usage {
         what: format!("the settings do not fit: {error}"),
@@ -38,9 +38,9 @@ pub(crate) fn run(args: &ServeArgs, mut output: ResultOutput) -> Result<(), Comm
     runtime::many_threads()?.block_on(serve(&settings, config, &mut output))
 }
 
-/// The hub's own configuration, as far as this version goes.
+/// Converts the settings into the hub's configuration.
 fn config(settings: &ServeSettings) -> Result<Config, CommandError> {
-    let log = log(settings)?;
+    let log = log::log(settings)?;
     let access = access(settings)?;
     let tls = tls(settings)?;
     let (hosts, dialects) = (settings.hosts.clone(), dialects(settings)?);
@@ -60,6 +60,7 @@ fn config(settings: &ServeSettings) -> Result<Config, CommandError> {
     let config = Config {
         log,
         access,
+        redaction: redaction(settings)?,
         tls,
         hosts,
         origins: origins(settings)?,
@@ -91,7 +92,18 @@ fn config(settings: &ServeSettings) -> Result<Config, CommandError> {
     }
 }
 
-/// What models cost.
+/// What is redacted. A pattern that cannot be used is refused here, with its number.
+fn redaction(settings: &ServeSettings) -> Result<Option<Redaction>, CommandError> {
+    let redaction = settings.redact.redaction();
+    // Without the log: nothing is opened for what is refused.
+    let checked = redaction.as_ref().map(|redaction| redaction.redactor(&LogChoice::Memory)).transpose();
+    checked.map(|_| redaction).map_err(|error| CommandError::Usage {
+        what: format!("in the settings, at redact.patterns: {error}"),
+        mend: String::from("docs/redaction.md says what a pattern looks like"),
+    })
+}
+
+/// The prices of models.
 fn prices(settings: &ServeSettings) -> Result<Prices, CommandError> {
     let prices = settings.prices.iter().map(|(model, price)| Ok((CompactString::new(model), price.price()?)));
     let prices = prices.collect::<Result<Vec<_>, String>>().map_err(|what| CommandError::Usage {
@@ -101,7 +113,7 @@ fn prices(settings: &ServeSettings) -> Result<Prices, CommandError> {
     Ok(Prices::new(prices))
 }
 
-/// What is set about doors.
+/// The settings of the endpoints for clients of other servers.
 fn compat(settings: &ServeSettings) -> Result<BTreeMap<CompactString, Door>, CommandError> {
     let doors = settings.compat.iter().map(|(name, door)| {
         let door = door.door(name, |agent| settings.agents.contains_key(agent));
@@ -113,7 +125,7 @@ fn compat(settings: &ServeSettings) -> Result<BTreeMap<CompactString, Door>, Com
     })
 }
 
-/// The time between two signs of life: never none, and an hour at most.
+/// Checks an interval in seconds: from 1 second to an hour.
 fn ping(name: &str, seconds: u64) -> Result<Duration, CommandError> {
     if (1..=3_600).contains(&seconds) {
         return Ok(Duration::from_secs(seconds));
@@ -133,32 +145,14 @@ fn origins(settings: &ServeSettings) -> Result<Vec<String>, CommandError> {
     let checked = settings.origins.iter().map(|origin| {
         let origin = origin.trim_end_matches('/').to_ascii_lowercase();
         is_one(&origin).then_some(origin.clone()).ok_or_else(|| CommandError::Usage {
-            what: format!("{origin:?} is no origin"),
+            what: format!("{origin:?} is not an origin"),
             mend: String::from("an origin is a scheme, a name and perhaps a port: http://localhost:5173"),
         })
     });
     checked.collect()
 }
 
-/// Where events are kept.
-fn log(settings: &ServeSettings) -> Result<LogChoice, CommandError> {
-    let sqlite = |path| LogChoice::Sqlite { path, max_bytes: settings.log_max_bytes };
-    match settings.log.split_once(':') {
-        None if settings.log == "memory" => Ok(LogChoice::Memory),
-        None if settings.log == "sqlite" => Ok(sqlite(settings.data_dir.join("fanlight.db"))),
-        Some(("sqlite", path)) if !path.is_empty() => Ok(sqlite(PathBuf::from(path))),
-        _ => {
-            let what = match settings.log.split_once(':') {
-                Some(("nats", _)) => format!("the log {:?} is not in this version yet", settings.log),
-                _ => format!("there is no log {:?}", settings.log),
-            };
-            let mend = String::from("use --log memory, --log sqlite or --log sqlite:PATH");
-            Err(CommandError::Usage { what, mend })
-        }
-    }
-}
-
-/// The dialects that the files describe, each with a name of its own.
+/// The dialects that the files describe. Their names must be unique.
 fn dialects(settings: &ServeSettings) -> Result<Vec<UserDialect>, CommandError> {
     let mut dialects: Vec<UserDialect> = Vec::new();
     for path in &settings.dialects {
@@ -178,7 +172,7 @@ fn dialects(settings: &ServeSettings) -> Result<Vec<UserDialect>, CommandError> 
     Ok(dialects)
 }
 
-/// The agents of the hub, and the servers with tools for them.
+/// The agents of the hub, and the tool servers.
 fn agents(
     settings: &ServeSettings,
     upstreams: &[Upstream],
@@ -193,6 +187,7 @@ fn agents(
     Ok((agents.collect::<Result<_, _>>().map_err(wrong)?, servers))
 }
 
+/// Opens the socket and the log, serves until a signal, and drains.
 async fn serve(
     settings: &ServeSettings,
     mut config: Config,
@@ -211,7 +206,8 @@ async fn serve(
     let demo_token = config.access.as_mut().filter(|_| settings.demo).map(demo_token).transpose()?;
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let log = config.log.clone();
-    // After the listener: a life of the log that serves nobody would have to be told from one that died.
+    // After the listener: a log that was opened without serving could not be told from one whose process
+    // died.
     let ready = edge::Ready::new(config).map_err(|error| {
         let what = match &error {
             edge::ServeError::Log(_) => format!("the log was not opened: {error}"),
@@ -222,15 +218,16 @@ async fn serve(
     match &log {
         LogChoice::Memory => tracing::info!("events are kept in memory until the hub stops"),
         LogChoice::Sqlite { path, .. } => tracing::info!(path = %path.display(), "events are kept on disk"),
+        LogChoice::Postgres { url } => tracing::info!(database = %url, "events are kept in PostgreSQL"),
     }
     match output.line(&format!("listening on {scheme}://{address}")) {
-        // A hub is of use to others than the reader of its stdout.
+        // The hub goes on if nobody reads its stdout.
         Ok(()) | Err(CommandError::NobodyReads) => {}
         Err(failure) => return Err(failure),
     }
     let demo = settings.demo.then(|| demo(address, demo_token)).transpose()?;
     let served = ready.serve(listener, signal).await;
-    // What it publishes while the hub drains is refused; here it ends for good.
+    // While the hub drains it refuses what the demo publishes; here the demo ends.
     drop(demo);
     served.map_err(|error| {
         let mend = match &error {
@@ -243,21 +240,22 @@ async fn serve(
     })
 }
 
-/// Connections that may wait to be accepted; the system may allow less. The usual 128 are too few when all viewers of a
-/// hub come back at the same moment: whoever finds no room tries again after a second, and then after three.
+/// How many connections may wait to be accepted; the system may allow fewer. The usual 128 are too few when
+/// all viewers of a hub reconnect at once: those without room try again after one second, and then after
+/// three.
 const KNOCKING_MAX: u32 = 4_096;
 
-/// A socket that takes connections at `address`.
+/// A socket that listens at `address`.
 fn open(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // What tokio does by itself: a hub that starts again must get the port of the one before.
+    // As tokio does by default: a restarted hub must get the port of the previous one.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(KNOCKING_MAX)
 }
 
-/// Starts the demo, which plays until this is dropped.
+/// Starts the demo, which runs until the returned set is dropped.
 fn demo(address: SocketAddr, token: Option<String>) -> Result<JoinSet<()>, CommandError> {
     let hub = format!("http://{address}").parse::<HubAddress>();
     let hub = hub.map_err(|error| CommandError::new(error.to_string(), "leave --demo out"))?;
@@ -266,7 +264,7 @@ fn demo(address: SocketAddr, token: Option<String>) -> Result<JoinSet<()>, Comma
     Ok(tasks)
 }
 
-/// Ready at SIGTERM or Ctrl-C.
+/// Completes at SIGTERM or Ctrl-C.
 #[cfg(unix)]
 fn stop_signal() -> Result<impl Future<Output = ()> + Send, CommandError> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -286,11 +284,11 @@ fn stop_signal() -> Result<impl Future<Output = ()> + Send, CommandError> {
     })
 }
 
-/// Ready at Ctrl-C.
+/// Completes at Ctrl-C.
 #[cfg(not(unix))]
 fn stop_signal() -> Result<impl Future<Output = ()> + Send, CommandError> {
     Ok(async {
-        // When it cannot be listened for, the hub runs until it is killed.
+        // Without the signal, the hub runs until it is killed.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -1,4 +1,7 @@
-//! `fanlight tail`: a viewer without a page. It goes on through the loss of the socket and of the hub.
+//! `fanlight tail`: shows a conversation in the terminal. It continues after the loss of the socket and of
+//! the hub.
+//!
+//! `pretty` formats events for people, `paint` colours text.
 
 use std::io::{IsTerminal as _, Write};
 
@@ -16,7 +19,7 @@ mod pretty;
 use paint::Palette;
 use pretty::PrettyPrinter;
 
-/// Shows a conversation until it is told to stop, or what was waited for has happened.
+/// Shows a conversation until a signal or until the awaited condition is met.
 pub(crate) fn run(args: &TailArgs, output: ResultOutput) -> Result<(), CommandError> {
     let printer = if args.json {
         TailPrinter::Json
@@ -40,22 +43,25 @@ pub(crate) fn run(args: &TailArgs, output: ResultOutput) -> Result<(), CommandEr
     })
 }
 
+/// The format of the output.
 enum TailPrinter {
     Json,
     Pretty(Box<PrettyPrinter>),
 }
 
+/// The state of the command.
 struct TailCommand<W> {
     output: ResultOutput<W>,
     printer: TailPrinter,
     until: Option<UntilWatch>,
     /// The conversation.
     name: ConversationId,
-    /// Whether it was said that the hub is not there.
+    /// Whether the loss of the hub was reported.
     outage: bool,
 }
 
 impl<W: Write> TailCommand<W> {
+    /// Shows updates until the condition is met.
     async fn follow(&mut self, args: &TailArgs) -> Result<(), CommandError> {
         let mut session = ViewerSession::new(args.hub.address());
         let wish = SubscriptionOptions::of(Lens { level: args.level.into(), ..Lens::default() });
@@ -73,7 +79,7 @@ impl<W: Write> TailCommand<W> {
         }
     }
 
-    /// Shows an update. True when what was waited for has happened.
+    /// Shows an update. Returns whether the condition is met.
     fn take(
         &mut self,
         session: &ViewerSession,
@@ -101,7 +107,8 @@ impl<W: Write> TailCommand<W> {
                     |watch: &UntilWatch| *watch.until() == Until::RunEnd && events.iter().any(ends_run);
                 let ended = self.until.as_ref().is_some_and(ends);
                 self.events(events, view)?;
-                // Before everything is there, only what comes counts: a run that was over long ago is none to wait for.
+                // Until everything has arrived, only new events count: a run that ended long ago does not
+                // meet the condition.
                 let is_live = session.is_live(sub);
                 return Ok(ended || is_live && self.until.as_mut().is_some_and(|watch| watch.is_met(view)));
             }
@@ -119,6 +126,7 @@ impl<W: Write> TailCommand<W> {
         Ok(false)
     }
 
+    /// Shows a snapshot.
     fn snapshot(&mut self, position: Option<Position>, view: &View) -> Result<(), CommandError> {
         match &mut self.printer {
             TailPrinter::Json => {
@@ -138,12 +146,13 @@ impl<W: Write> TailCommand<W> {
         }
     }
 
+    /// Shows events as they arrive.
     fn events(&mut self, events: Vec<Envelope>, view: &View) -> Result<(), CommandError> {
         let mut text = String::new();
         for envelope in events {
             match &mut self.printer {
                 TailPrinter::Json => {
-                    // Every envelope can be written: it came as JSON.
+                    // An envelope can always be serialized, since it arrived as JSON.
                     text.push_str(&terminal::json(serde_json::to_string(&envelope).unwrap_or_default()));
                     text.push('\n');
                 }
@@ -153,7 +162,7 @@ impl<W: Write> TailCommand<W> {
         self.output.bytes(text.as_bytes())
     }
 
-    /// Ends a line that is still open, before something else is said.
+    /// Ends an open line before a message.
     fn end_line(&mut self) -> Result<(), CommandError> {
         if let TailPrinter::Pretty(pretty) = &mut self.printer {
             let mut text = String::new();
@@ -164,10 +173,12 @@ impl<W: Write> TailCommand<W> {
     }
 }
 
+/// Whether the event ends a run.
 fn ends_run(envelope: &Envelope) -> bool {
     matches!(envelope.event.kind, Kind::RunEnd(_))
 }
 
+/// The message for a snapshot, by its reason.
 fn reloaded(why: SnapshotReason) -> &'static str {
     match why {
         SnapshotReason::EpochChanged => "the hub has lost its history and begins anew",
@@ -179,6 +190,7 @@ fn reloaded(why: SnapshotReason) -> &'static str {
     }
 }
 
+/// The error for a session that has ended for good.
 fn closed(error: &SessionError) -> CommandError {
     CommandError::new(error.to_string(), "look at --url and --token, and at the versions of both sides")
 }

@@ -1,8 +1,8 @@
-//! `fanlight tee`: stdin → stdout, byte for byte and at once; and what is in it to a hub, each event once, as far as the hub
-//! goes along.
+//! `fanlight tee`: copies stdin to stdout, byte for byte and at once, and publishes it to a hub, each event
+//! once, as far as the hub accepts it.
 //!
-//! The pipe comes first. It runs on the main thread with plain blocking reads and writes; all that a hub can do happens on
-//! another thread, behind a [`Spool`] that never blocks the one who fills it:
+//! The pipe has priority. It runs on the main thread with blocking reads and writes; everything that depends
+//! on a hub happens on another thread, behind a [`Spool`] that never blocks its writer:
 //!
 //! ```text
 //! stdin ──▶ stdout
@@ -25,10 +25,10 @@ use super::native::{complain_of_dialect, courier, events, step_decoder};
 use super::{CommandError, ResultOutput, output, runtime};
 use crate::args::TeeArgs;
 
-/// Most bytes that wait for a hub in memory; beyond it they wait on disk.
+/// How many bytes wait for a hub in memory; further ones wait on disk.
 const MEMORY_BYTES_MAX: usize = 16 << 20;
 
-/// Bytes that are read at once.
+/// How many bytes are read at a time.
 const READ_BYTES: usize = 64 << 10;
 
 /// Copies stdin to stdout and publishes it.
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &TeeArgs, output: ResultOutput) -> Result<(), CommandErr
     copied
 }
 
-/// What the hub does not have although it has taken all that was left.
+/// What the hub does not have although it accepted everything that was left.
 fn what_is_missing(spool: &Spool, standing: &CourierStatus) -> Option<String> {
     let kept = spool.standing();
     if kept.refused > 0 {
@@ -71,7 +71,7 @@ fn what_is_missing(spool: &Spool, standing: &CourierStatus) -> Option<String> {
     })
 }
 
-/// The copy. Ends with stdin, or when nobody reads stdout any more.
+/// Copies until stdin ends or nobody reads stdout any more.
 fn copy(mut input: impl Read, mut output: ResultOutput, spool: &Spool) -> Result<(), CommandError> {
     let mut buffer = vec![0; READ_BYTES];
     loop {
@@ -91,35 +91,36 @@ fn copy(mut input: impl Read, mut output: ResultOutput, spool: &Spool) -> Result
     }
 }
 
-/// Lets the next program in the pipe see the end now, not when the hub is done.
+/// Closes stdout now, so that the next program of the pipe does not wait for the hub.
 fn close_stdout() {
     #[cfg(unix)]
     if let Ok(nothing) = std::fs::File::options().write(true).open("/dev/null") {
-        // When it fails, the end comes with the end of this process.
+        // If this fails, stdout is closed with the process.
         rustix::stdio::dup2_stdout(&nothing).ok();
     }
 }
 
-/// What went wrong, if anything did, and how far it came.
-type PublishingResult = (Option<String>, CourierStatus);
+/// What went wrong, if anything did, and the progress.
+type PublishingOutcome = (Option<String>, CourierStatus);
 
 /// The thread that publishes.
 struct PublishingThread {
-    outcome: mpsc::Receiver<PublishingResult>,
+    outcome: mpsc::Receiver<PublishingOutcome>,
     give_up: oneshot::Sender<()>,
     watch: Arc<HubWatch>,
 }
 
-/// What is known of the hub.
+/// What is known about the hub.
 #[derive(Debug, Default)]
 struct HubWatch {
     state: Mutex<(bool, Option<String>)>,
-    /// Woken when there is no point in waiting.
+    /// Notified when waiting is pointless.
     hopeless: Notify,
 }
 
 impl HubWatch {
-    /// A hub that was never there and is not there at the end either is not waited for.
+    /// Takes news of the courier. Waiting is pointless for a hub that was never reached and is still missing
+    /// at the end.
     fn take(&self, news: CourierEvent, is_ended: bool) {
         let mut state = self.state.lock();
         match news {
@@ -134,13 +135,13 @@ impl HubWatch {
         }
     }
 
-    /// Why the hub is not there, if it is not.
+    /// Why the hub is missing, if it is.
     fn absence(&self) -> Option<String> {
         self.state.lock().1.clone()
     }
 }
 
-/// Starts publishing; says why when that does not work.
+/// Starts the thread that publishes. The error says why that failed.
 fn publishing(args: &TeeArgs, spool: Arc<Spool>) -> Result<PublishingThread, String> {
     let failed = |failure: CommandError| failure.to_string();
     let runtime = runtime::one_thread().map_err(failed)?;
@@ -161,14 +162,14 @@ fn publishing(args: &TeeArgs, spool: Arc<Spool>) -> Result<PublishingThread, Str
                 _ = given_up => Some(String::new()),
             }
         });
-        // Nobody waits for it any more when stdout broke.
+        // If stdout broke, nobody waits for this.
         drop(done.send((trouble, courier.standing())));
     };
     let spawned = thread::Builder::new().name(String::from("publish")).spawn(body);
     spawned.map(|_thread| PublishingThread { outcome, give_up, watch }).map_err(|error| error.to_string())
 }
 
-/// Publishes what is in the spool. Says what went wrong, if anything did.
+/// Publishes the content of the spool. Returns what went wrong, if anything did.
 async fn publish(
     courier: &mut Courier,
     decoder: Box<dyn Decode>,
@@ -189,12 +190,12 @@ async fn publish(
 }
 
 impl PublishingThread {
-    /// Waits for the hub to take what is left, though not for ever.
-    fn farewell(self, wait: Duration) -> PublishingResult {
+    /// Waits until the hub has taken the rest, but at most for `wait`.
+    fn farewell(self, wait: Duration) -> PublishingOutcome {
         if let Ok(outcome) = self.outcome.recv_timeout(wait) {
             return outcome;
         }
-        // The thread may just have ended by itself.
+        // The thread may have ended just now.
         self.give_up.send(()).ok();
         match self.outcome.recv() {
             Ok((Some(given_up), standing)) if given_up.is_empty() => {

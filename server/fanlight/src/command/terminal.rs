@@ -1,16 +1,17 @@
-//! Text of others on a terminal. Models, tools and hubs write whatever they like, and a terminal obeys control characters (escape
-//! sequences begin with one) and turns what stands between marks of direction around. Neither gets there.
+//! Foreign text on a terminal. Models, tools and hubs can write anything, and a terminal obeys control
+//! characters (with which escape sequences begin) and reverses text between direction marks. Both are
+//! replaced.
 
 use std::borrow::Cow;
 
-/// Whether a terminal acts on `c` instead of showing it: controls (C0, DEL, C1), marks of direction, and the two characters that
-/// some terminals take for line ends.
+/// Whether a terminal acts on `c` instead of showing it: control characters (C0, DEL, C1), direction marks,
+/// and the two characters that some terminals take for ends of lines.
 fn acts(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// `c`, or what stands for it where a terminal would act on it. Line feeds and tabs stay.
+/// `c`, or the replacement character if a terminal would act on it. Line feeds and tabs stay.
 pub(super) fn harmless(c: char) -> char {
     match c {
         '\n' | '\t' => c,
@@ -19,7 +20,7 @@ pub(super) fn harmless(c: char) -> char {
     }
 }
 
-/// `text` in lines.
+/// `text` with its lines.
 pub(super) fn lines(text: &str) -> Cow<'_, str> {
     if text.chars().all(|c| harmless(c) == c) {
         return text.into();
@@ -27,12 +28,12 @@ pub(super) fn lines(text: &str) -> Cow<'_, str> {
     text.chars().map(harmless).collect::<String>().into()
 }
 
-/// `text` in one line, so that it cannot look like another one.
+/// `text` in one line, so that none of it can look like another line.
 pub(super) fn line(text: &str) -> String {
     text.chars().map(|c| if matches!(c, '\n' | '\t') { ' ' } else { harmless(c) }).collect()
 }
 
-/// `json` (on one line) with escapes for what a terminal would act on: the same value.
+/// `json` (on one line) with escapes for characters on which a terminal would act. The value stays the same.
 pub(super) fn json(json: String) -> String {
     if !json.chars().any(acts) {
         return json;
@@ -40,7 +41,7 @@ pub(super) fn json(json: String) -> String {
     let mut out = String::with_capacity(json.len() + 64);
     for c in json.chars() {
         if acts(c) {
-            // All of them have four digits.
+            // All of these have four hex digits.
             out.extend(["\\u", &format!("{:04x}", u32::from(c))]);
         } else {
             out.push(c);
@@ -49,15 +50,15 @@ pub(super) fn json(json: String) -> String {
     out
 }
 
-/// A file on its way to a terminal, piece by piece. A piece may end inside a character.
+/// Cleans a file for a terminal, piece by piece. A piece may end inside a character.
 #[derive(Debug, Default)]
 pub(super) struct TerminalSanitizer {
-    /// The beginning of a character.
+    /// The beginning of an incomplete character.
     begun: Vec<u8>,
 }
 
 impl TerminalSanitizer {
-    /// What is to be shown of the next piece.
+    /// The text to show of the next piece.
     pub(super) fn next(&mut self, piece: &[u8]) -> String {
         let mut bytes = std::mem::take(&mut self.begun);
         bytes.extend_from_slice(piece);

@@ -1,4 +1,5 @@
-//! `fanlight token`: makes, lists and revokes the tokens of a hub, in its data directory. A hub that runs takes it over within a second.
+//! `fanlight token`: makes, lists and revokes tokens in the data directory of a hub. A running hub reads them
+//! again within a second.
 
 use access::{NewToken, TokenRecord};
 use compact_str::CompactString;
@@ -8,7 +9,7 @@ use event_log::clock;
 use super::{CommandError, ResultOutput};
 use crate::args::{TokenArgs, TokenCommand};
 
-/// Does what was asked for.
+/// Runs the subcommand.
 pub(crate) fn run(args: TokenArgs, mut output: ResultOutput) -> Result<(), CommandError> {
     match args.command {
         TokenCommand::Create(args) => {
@@ -34,7 +35,7 @@ pub(crate) fn run(args: TokenArgs, mut output: ResultOutput) -> Result<(), Comma
     }
 }
 
-/// One line about a token.
+/// A line about a token.
 fn told(record: &TokenRecord, now: u64) -> String {
     let grants = record.grants.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     let ends = match record.expires {
@@ -42,7 +43,8 @@ fn told(record: &TokenRecord, now: u64) -> String {
         Some(at) if at <= now => String::from("expired"),
         Some(at) => format!("for {} h", (at - now).div_ceil(3_600_000)),
     };
-    format!("{}\t{grants}\t{ends}", record.name)
+    let role = record.role.as_ref().map(|role| format!("\trole {role}")).unwrap_or_default();
+    format!("{}\t{grants}\t{ends}{role}", record.name)
 }
 
 fn failed(error: &StoreError) -> CommandError {

@@ -1,4 +1,4 @@
-//! A model call as a messages server streams it.
+//! A model call as a stream of Anthropic's messages API.
 
 use std::time::Duration;
 
@@ -51,6 +51,7 @@ pub(super) fn stream(
     writer.beats
 }
 
+/// Collects the events of the stream with their times.
 struct AnthropicSchedule {
     beats: Vec<ScheduledText>,
     at: Duration,

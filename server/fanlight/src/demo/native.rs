@@ -1,4 +1,5 @@
-//! What no model API has: tools that run, people who are asked, sub-agents. Published as native events, one a line.
+//! What no model API has: executed tools, questions to people, sub-agents. Published as native events, one
+//! per line.
 
 use std::time::Duration;
 
@@ -12,10 +13,10 @@ use super::pacing::{DemoRandom, first_token, written};
 use super::script::{BackgroundWork, ScriptAgent, ScriptCall, ScriptPiece, ScriptStep};
 use super::stage::{ScheduledText, id_in};
 
-/// A call that runs longer than this tells how far it is.
+/// From this duration on, a call reports its progress.
 const PROGRESS_FROM: Duration = Duration::from_millis(2_500);
 
-/// The native events of one step, with their times from its beginning.
+/// The native events of a step, with their times from its beginning.
 #[derive(Debug)]
 pub(super) struct NativeSchedule<'a> {
     run: &'a RunId,
@@ -27,7 +28,7 @@ pub(super) struct NativeSchedule<'a> {
     beats: Vec<ScheduledText>,
 }
 
-/// Where in a score something happens, and who does it.
+/// When something happens in a step, and which agent does it.
 #[derive(Debug, Clone)]
 struct ScorePlace {
     at: Duration,
@@ -35,12 +36,12 @@ struct ScorePlace {
 }
 
 impl<'a> NativeSchedule<'a> {
-    /// An empty score.
+    /// A schedule without events.
     pub(super) fn new(run: &'a RunId, rate: u32, prefix: String, dice: &'a mut DemoRandom) -> Self {
         Self { run, rate, prefix, parts: 0, dice, beats: Vec::new() }
     }
 
-    /// The events of `step`, done by the main agent, in order.
+    /// The events of `step`, done by the main agent, in order of time.
     pub(super) fn of(mut self, step: &ScriptStep) -> Vec<ScheduledText> {
         self.step(step, ScorePlace { at: Duration::ZERO, agent: None });
         self.beats.sort_by_key(|beat| beat.at);
@@ -53,13 +54,13 @@ impl<'a> NativeSchedule<'a> {
 
     fn put(&mut self, place: &ScorePlace, kind: Kind) {
         let event = Event::new(self.run, kind).by(place.agent.clone());
-        // Events of our own making can always be written.
+        // Our own events can always be serialized.
         let mut text = serde_json::to_string(&event).unwrap_or_default();
         text.push('\n');
         self.beats.push(ScheduledText { at: place.at, text });
     }
 
-    /// Returns when the step is over.
+    /// Adds the events of a step. Returns when it is over.
     fn step(&mut self, step: &ScriptStep, place: ScorePlace) -> Duration {
         match step {
             ScriptStep::Status(text) => {
@@ -77,6 +78,7 @@ impl<'a> NativeSchedule<'a> {
         }
     }
 
+    /// Adds the events of a model call. Returns when it is over.
     fn write(&mut self, pieces: &[ScriptPiece], mut place: ScorePlace) -> Duration {
         place.at = place.at.saturating_add(first_token(self.dice));
         for piece in pieces {
@@ -113,6 +115,7 @@ impl<'a> NativeSchedule<'a> {
         place.at
     }
 
+    /// Adds a part that is written at `rate` tokens per second.
     fn part(&mut self, kind: PartKind, text: &str, rate: Option<u32>, place: &mut ScorePlace) {
         self.parts = self.parts.saturating_add(1);
         let part = PartId::new(&format!("{}{}", self.prefix, self.parts));
@@ -125,6 +128,7 @@ impl<'a> NativeSchedule<'a> {
         self.put(place, Kind::PartEnd(end));
     }
 
+    /// Adds a call that is executed. Returns when it is over.
     fn call(&mut self, call: &ScriptCall, mut place: ScorePlace) -> Duration {
         let tool = self.tool(&call.id);
         let queued = self.dice.about(call.after);
@@ -153,7 +157,7 @@ impl<'a> NativeSchedule<'a> {
         self.put(place, Kind::ToolState(change));
     }
 
-    /// What a call prints, or else how far it is.
+    /// Adds what a call prints or, if it prints nothing, its progress.
     fn meanwhile(&mut self, call: &ScriptCall, tool: &ToolCallId, takes: Duration, place: &ScorePlace) {
         let lines: Vec<&str> = call.output.split_inclusive('\n').collect();
         let steps = u32::try_from(lines.len()).unwrap_or(u32::MAX).saturating_add(1);
@@ -188,6 +192,7 @@ impl<'a> NativeSchedule<'a> {
         self.put(place, Kind::ToolResult(result));
     }
 
+    /// Adds a sub-agent with its steps. Returns when it is over.
     fn agent(&mut self, agent: &ScriptAgent, place: &ScorePlace) -> Duration {
         let call = agent.call.as_deref().map(|id| self.tool(id));
         let mut outside = ScorePlace { at: place.at.saturating_add(agent.after), agent: place.agent.clone() };

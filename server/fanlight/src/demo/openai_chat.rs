@@ -1,4 +1,4 @@
-//! A model call as a chat completions server streams it.
+//! A model call as a stream of OpenAI's chat completions API.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(super) fn stream(
     call: &ModelCall<'_>,
     dice: &mut DemoRandom,
 ) -> Vec<ScheduledText> {
-    let mut writer = OpenAiSchedule { call, beats: Vec::new(), at: first_token(dice) };
+    let mut writer = TimedChatStream { call, beats: Vec::new(), at: first_token(dice) };
     writer.delta(&json!({"role": "assistant", "content": ""}));
     let mut calls = 0_u32;
     for piece in pieces {
@@ -55,13 +55,14 @@ pub(super) fn stream(
     writer.beats
 }
 
-struct OpenAiSchedule<'a> {
+/// Collects the chunks of the stream with their times.
+struct TimedChatStream<'a> {
     call: &'a ModelCall<'a>,
     beats: Vec<ScheduledText>,
     at: Duration,
 }
 
-impl OpenAiSchedule<'_> {
+impl TimedChatStream<'_> {
     fn later(&mut self, pause: Duration) -> &mut Self {
         self.at = self.at.saturating_add(pause);
         self

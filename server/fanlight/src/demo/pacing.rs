@@ -1,8 +1,8 @@
-//! Believable pace: tokens in bursts, a breath after a sentence, a wait before the first word.
+//! A believable pace: tokens in bursts, a pause after a sentence, a wait before the first word.
 
 use std::time::Duration;
 
-/// A small generator of numbers that look random: the same seed plays the same way.
+/// A small generator of pseudo-random numbers. The same seed gives the same numbers.
 #[derive(Debug, Clone)]
 pub(super) struct DemoRandom(u64);
 
@@ -11,7 +11,7 @@ impl DemoRandom {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    /// A number from `from` to below `to`.
+    /// A number from `from` up to, but not including, `to`.
     pub(super) fn roll(&mut self, from: u64, to: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -19,13 +19,13 @@ impl DemoRandom {
         from.saturating_add(self.0 % to.saturating_sub(from).max(1))
     }
 
-    /// `span`, give or take an eighth.
+    /// `span`, changed at random by up to an eighth.
     pub(super) fn about(&mut self, span: Duration) -> Duration {
         span * u32::try_from(self.roll(875, 1125)).unwrap_or(1000) / 1000
     }
 }
 
-/// How a text is written: its pieces, each with the pause before it.
+/// How a text is written at `rate` tokens per second: its pieces, each with the pause before it.
 pub(super) fn written<'a>(text: &'a str, rate: u32, dice: &mut DemoRandom) -> Vec<(Duration, &'a str)> {
     let token = Duration::from_secs(1) / rate.max(1);
     let mut pieces = Vec::new();
@@ -47,7 +47,8 @@ pub(super) fn written<'a>(text: &'a str, rate: u32, dice: &mut DemoRandom) -> Ve
     pieces
 }
 
-/// Bytes of the first token of `text`: white space and a word, or the first half of a long word.
+/// The length in bytes of the first token of `text`: white space and a word, or the first half of a long
+/// word.
 fn token_length(text: &str) -> usize {
     const LONG: usize = 8;
     let start = text.len().saturating_sub(text.trim_start().len());

@@ -25,26 +25,26 @@ use std::time::Duration;
 
 mod read;
 
-/// One conversation and what happens in it, again and again.
+/// A conversation and what happens in it, repeatedly.
 #[derive(Debug)]
 pub(super) struct DemoScript {
     /// The name of the conversation.
     pub(super) name: String,
     /// The dialect of the main agent's model.
     pub(super) dialect: DemoDialect,
-    /// The model.
+    /// The name of the model.
     pub(super) model: String,
     /// The name of the main agent.
     pub(super) agent: String,
-    /// Tokens in a second.
+    /// The pace in tokens per second.
     pub(super) rate: u32,
-    /// Whether it is played once only.
+    /// Whether it is published only once.
     pub(super) once: bool,
-    /// The runs, in turn.
+    /// The runs, which are repeated in turn.
     pub(super) scenes: Vec<ScriptRun>,
 }
 
-/// In which dialect a model call is published.
+/// The dialect in which a model call is published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DemoDialect {
     OpenAiChat,
@@ -52,25 +52,25 @@ pub(super) enum DemoDialect {
     Native,
 }
 
-/// One run of a scripted conversation: what the user asks, and the steps of the agent.
+/// A run of a script: the user's message, and the steps of the agent.
 #[derive(Debug)]
 pub(super) struct ScriptRun {
-    /// What it is about.
+    /// The title.
     pub(super) title: String,
-    /// What the person asks.
+    /// The user's message.
     pub(super) user: String,
-    /// What happens.
+    /// The steps.
     pub(super) steps: Vec<ScriptStep>,
 }
 
-/// What happens next.
+/// A step of a run.
 #[derive(Debug)]
 pub(super) enum ScriptStep {
-    /// The line about what goes on.
+    /// A status text.
     Status(String),
-    /// One model call.
+    /// A model call.
     Write(Vec<ScriptPiece>),
-    /// Things that run at the same time.
+    /// Calls and sub-agents that run at the same time.
     Work(Vec<BackgroundWork>),
 }
 
@@ -83,7 +83,7 @@ pub(super) enum ScriptPiece {
     Fail { code: String, message: String },
 }
 
-/// What runs beside the model.
+/// What runs outside the model.
 #[derive(Debug)]
 pub(super) enum BackgroundWork {
     Call(ScriptCall),
@@ -94,15 +94,15 @@ pub(super) enum BackgroundWork {
 #[derive(Debug)]
 pub(super) struct ScriptCall {
     pub(super) id: String,
-    /// How long it waits.
+    /// How long it waits before it is executed.
     pub(super) after: Duration,
-    /// How long it runs.
+    /// How long it is executed.
     pub(super) takes: Duration,
     pub(super) is_error: bool,
     pub(super) result: String,
-    /// What it prints meanwhile.
+    /// What it prints while it is executed.
     pub(super) output: String,
-    /// What a person is asked first, and how long that takes.
+    /// What a person is asked first, and how long the answer takes.
     pub(super) ask: Option<(String, Duration)>,
 }
 
@@ -116,7 +116,7 @@ pub(super) struct ScriptAgent {
     pub(super) after: Duration,
     pub(super) task: String,
     pub(super) steps: Vec<ScriptStep>,
-    /// What it gives back to the call.
+    /// The result of that call.
     pub(super) result: String,
 }
 

@@ -1,4 +1,4 @@
-//! Plays one script: run after run, conversation after conversation, within bounds.
+//! Publishes a script: run after run, conversation after conversation, within bounds.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -16,44 +16,44 @@ use super::script::{DemoDialect, DemoScript, ScriptPiece, ScriptRun, ScriptStep}
 use super::{anthropic, openai_chat};
 use client::{HttpPublisher, HubAddress, PublishError};
 
-/// Runs in one conversation; then a new one begins.
+/// How many runs a conversation has before a new one begins.
 const RUNS_PER_CONVERSATION: u32 = 6;
 
-/// Conversations of one play; with those of the other plays, all that a demo ever makes.
+/// How many conversations a script makes; together they are all that a demo ever makes.
 const CONVERSATIONS_MAX: u32 = 40;
 
-/// Failures in a row after which a play ends: the hub has gone.
+/// How many failures in a row end a script: the hub is gone.
 const FAILURES_MAX: u32 = 5;
 
-/// After a failure.
+/// The pause after a failure.
 const FAILURE_PAUSE: Duration = Duration::from_secs(2);
 
-/// A person's share between two runs, in milliseconds.
+/// The bounds of the pause between two runs, in milliseconds.
 const PAUSE_MS: (u64, u64) = (5_000, 9_000);
 
-/// Something that is sent at its time, counted from the beginning of its stream.
+/// A text that is sent at its time, counted from the beginning of its stream.
 #[derive(Debug)]
 pub(super) struct ScheduledText {
     pub(super) at: Duration,
     pub(super) text: String,
 }
 
-/// What the stream of a model call says about the call itself.
+/// What the stream of a model call says about the call.
 #[derive(Debug)]
 pub(super) struct ModelCall<'a> {
-    /// The run that it is a step of.
+    /// The run of which it is a step.
     pub(super) run: &'a RunId,
-    /// Unique in the conversation.
+    /// A name that is unique in the conversation.
     pub(super) name: String,
     pub(super) model: &'a str,
     /// When it began, in seconds since 1970.
     pub(super) created: u64,
     pub(super) input_tokens: u64,
-    /// Tokens in a second.
+    /// The pace in tokens per second.
     pub(super) rate: u32,
 }
 
-/// The id `id` of a script as it is in `run`: real ones never come twice.
+/// The id `id` of a script within `run`: real ids are never repeated.
 pub(super) fn id_in(run: &RunId, id: &str) -> String {
     format!("{id}_{run}")
 }
@@ -69,7 +69,7 @@ pub(super) fn tokens(pieces: &[ScriptPiece]) -> u64 {
     bytes.sum::<usize>() as u64 / 4
 }
 
-/// Where a play is performed.
+/// Publishes one script.
 #[derive(Debug)]
 pub(super) struct DemoPublisher {
     publisher: HttpPublisher,
@@ -77,13 +77,13 @@ pub(super) struct DemoPublisher {
     dice: DemoRandom,
 }
 
-/// The run that is on.
+/// The run that is being published.
 struct CurrentRun<'a> {
     conversation: &'a ConversationId,
     run: RunId,
-    /// What the model has to read by now, in tokens.
+    /// How many tokens the model has to read by now.
     context: u64,
-    /// What it has written.
+    /// How many tokens it has written.
     written: u64,
     step: u32,
 }
@@ -93,7 +93,7 @@ impl DemoPublisher {
         Self { publisher: HttpPublisher::new(address), play, dice: DemoRandom::new(seed.saturating_add(7)) }
     }
 
-    /// Plays until all is played, or the hub has gone.
+    /// Publishes until the script is over or the hub is gone.
     pub(super) async fn play(mut self) {
         let scenes = std::mem::take(&mut self.play.scenes);
         let (conversations, runs) =
@@ -108,7 +108,7 @@ impl DemoPublisher {
                 let Some(scene) = scenes.next() else { return };
                 match self.scene(&conversation, run, scene).await {
                     Ok(()) => failures = 0,
-                    // The hub drains: the show is over.
+                    // The hub is draining: the demo is over.
                     Err(PublishError::Refused { status: 503, .. }) => return,
                     Err(error) => {
                         tracing::warn!(conversation = %conversation, %error, "the demo could not publish");
@@ -125,6 +125,7 @@ impl DemoPublisher {
         }
     }
 
+    /// Publishes one run.
     async fn scene(
         &mut self,
         conversation: &ConversationId,
@@ -167,7 +168,7 @@ impl DemoPublisher {
         Ok(())
     }
 
-    /// One step is one stream.
+    /// Publishes a step as one stream.
     async fn step(&mut self, current: &mut CurrentRun<'_>, step: &ScriptStep) -> Result<(), PublishError> {
         let rate = self.play.rate;
         let call = ModelCall {
@@ -189,6 +190,7 @@ impl DemoPublisher {
         publishing.await.map(drop)
     }
 
+    /// Publishes native events.
     async fn events(
         &self,
         conversation: &ConversationId,
@@ -206,8 +208,8 @@ impl DemoPublisher {
     }
 }
 
-/// The stream of one step, and the dialect that it is in: the model's for what the main agent's model writes, the native
-/// one for everything else.
+/// The stream of a step, and its dialect: that of the model for its output, the native one for everything
+/// else.
 fn composed(
     play: &DemoScript,
     step: &ScriptStep,
@@ -226,7 +228,7 @@ fn composed(
     }
 }
 
-/// The beats, each at its time.
+/// The texts, each at its time.
 fn performance(beats: Vec<ScheduledText>) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static {
     let start = Instant::now();
     stream::unfold(VecDeque::from(beats), move |mut beats| async move {

@@ -104,8 +104,8 @@ impl Fleet {
         }
         if !missed.is_empty() {
             // The current rows: what was listed may be newer than what was collected meanwhile.
-            let missed = missed.into_values().filter(|row| is_shown(seen.as_ref(), row));
-            let now: Vec<_> = missed.map(|row| self.hub.row(&row.conversation).unwrap_or(row)).collect();
+            let now = missed.into_values().map(|row| self.hub.row(&row.conversation).unwrap_or(row));
+            let now: Vec<_> = now.filter_map(|row| shown(seen.as_ref(), row)).collect();
             // A viewer that may see none of the changed rows is sent nothing.
             if !now.is_empty() {
                 outbox.queue([wire::fleet(subscription.sub, false, &now, total)]);
@@ -178,7 +178,7 @@ impl Fleet {
         viewers.members.retain(|member| {
             let seen = seen_by(member);
             let own =
-                seen.map(|_| rows.iter().filter(|row| is_shown(seen, row)).cloned().collect::<Vec<_>>());
+                seen.map(|_| rows.iter().cloned().filter_map(|row| shown(seen, row)).collect::<Vec<_>>());
             if own.as_ref().is_some_and(Vec::is_empty) {
                 return true;
             }
@@ -207,9 +207,12 @@ fn seen_by(member: &Subscription) -> Option<&SeenRows> {
     }
 }
 
-/// Whether a viewer may see `row`.
-fn is_shown(seen: Option<&SeenRows>, row: &ConversationRow) -> bool {
-    seen.is_none_or(|seen| seen.has(&row.conversation))
+/// `row` as a viewer of the list may see it; nothing if it may not.
+fn shown(seen: Option<&SeenRows>, row: ConversationRow) -> Option<ConversationRow> {
+    match seen {
+        None => Some(row),
+        Some(seen) => seen.shown(row),
+    }
 }
 
 impl Viewers {

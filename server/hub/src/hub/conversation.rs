@@ -16,6 +16,7 @@ use model::limits::CONVERSATION_BYTES_MAX;
 use model::weigh::{grows, held, weigh};
 use model::{ConversationId, Envelope, Epoch, Position, RunId, Seq, View};
 use parking_lot::Mutex;
+use redact::{EventStreams, Redactor};
 use tokio::sync::Notify;
 
 use super::counted::Counted;
@@ -34,9 +35,13 @@ use super::slice::{Cursor, Slice};
 mod import;
 mod orphans;
 mod rest;
+mod withheld;
 
 pub(super) use import::Arrival;
 pub(super) use rest::Use;
+pub use withheld::WITHHELD_MS;
+pub(super) use withheld::Which;
+use withheld::Withheld;
 
 /// How much the estimate of a full conversation's memory must have grown, in bytes, before it is counted
 /// again. Counting walks the whole view.
@@ -104,6 +109,10 @@ struct State {
     /// Whether some run belongs to the hub's own agents. If not, events from outside need no check for
     /// forgery.
     has_own: bool,
+    /// What came in pieces and has not ended.
+    texts: EventStreams,
+    /// What has no numbers yet, the oldest first.
+    withheld: Vec<Withheld>,
 }
 
 impl Conversation {
@@ -167,6 +176,7 @@ impl Conversation {
         publication: &mut Publication,
         now: u64,
         log: &dyn EventLog,
+        redactor: Option<&Redactor>,
     ) -> Result<Appended, AppendError> {
         let appended = {
             let mut state = self.state.lock();
@@ -184,7 +194,7 @@ impl Conversation {
                     }
                     Verdict::Duplicate => {
                         state.attendance.is_back(publication.speaker, &claim.publisher);
-                        return Ok(self.duplicate(&state, publication.level, log));
+                        return Ok(self.duplicate(&state, publication, log));
                     }
                     Verdict::Gap { expected } => return Err(AppendError::Gap { expected }),
                     Verdict::Fenced => return Err(AppendError::Fenced),
@@ -192,7 +202,10 @@ impl Conversation {
             }
             state.refuse_forged(publication)?;
             state.refuse_more(publication)?;
-            let appended = self.take(&mut state, publication, now, log)?;
+            let appended = match redactor {
+                Some(redactor) => self.take_redacted(&mut state, publication, now, (log, redactor))?,
+                None => self.take(&mut state, publication, now, log)?,
+            };
             self.head.store(state.view.seq, Ordering::Release);
             appended
         };
@@ -201,9 +214,10 @@ impl Conversation {
     }
 
     /// The answer to a frame that was taken before.
-    fn duplicate(&self, state: &State, level: Durability, log: &dyn EventLog) -> Appended {
+    fn duplicate(&self, state: &State, publication: &Publication, log: &dyn EventLog) -> Appended {
         // The first time may have asked for a lower level.
-        let ticket = if level == Durability::Synced { log.sync().max(state.ticket) } else { state.ticket };
+        let ticket =
+            if publication.level == Durability::Synced { log.sync().max(state.ticket) } else { state.ticket };
         Appended {
             position: self.position(state.view.seq),
             events: 0,
@@ -211,6 +225,7 @@ impl Conversation {
             anomalies: 0,
             duplicate: true,
             ticket,
+            withheld: state.withheld_of(publication),
         }
     }
 
@@ -259,7 +274,8 @@ impl Conversation {
         if state.attendance.wants_look() {
             self.unattended.store(true, Ordering::Relaxed);
         }
-        let mark = publication.claim.as_ref().map(|claim| state.publishers.take(claim));
+        let mark = publication.mark.take();
+        let mark = mark.or_else(|| publication.claim.as_ref().map(|claim| state.publishers.take(claim)));
         let Gleaned { mut documents, calls } = gleaned.unwrap_or_default();
         let attachments = std::mem::take(&mut publication.attachments);
         lengthen(&mut documents, &logged, &attachments);
@@ -280,6 +296,7 @@ impl Conversation {
             anomalies: state.view.anomalies.total - anomalies,
             duplicate: false,
             ticket: state.ticket,
+            withheld: None,
         })
     }
 

@@ -101,6 +101,7 @@ impl Hub {
     /// conversation nor staged pieces.
     pub async fn import(&self, id: &ConversationId, mut history: History) -> Result<Imported, ImportError> {
         let events = history.envelopes.len() as u64;
+        self.redact_history(&mut history);
         let large = history.envelopes.iter_mut().filter_map(|it| {
             outsize::disown(&mut it.event);
             outsize::shorten(&mut it.event)

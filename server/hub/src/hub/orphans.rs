@@ -76,7 +76,7 @@ impl Orphans {
     }
 
     /// Makes the timer look at `conversation` at `at`, in milliseconds since 1970; `u64::MAX` is never.
-    fn look_at(&self, conversation: &ConversationId, at: u64) {
+    pub(super) fn look_at(&self, conversation: &ConversationId, at: u64) {
         if at == u64::MAX {
             return;
         }
@@ -173,13 +173,15 @@ impl Hub {
         // A conversation that has left memory has no running run.
         let known = self.conversations.get(id).map(|found| Arc::clone(&found));
         let Some(conversation) = known else { return false };
-        let judged = conversation.judge_orphans(&self.orphans.patience, now, self.log());
+        let went_on = self.release_overdue(&conversation, now);
+        let judged =
+            conversation.judge_orphans(&self.orphans.patience, now, self.log(), self.redactor.as_deref());
         if let Some(next) = judged.next {
             self.orphans.look_at(id, next);
         }
         self.orphans.stalled.fetch_add(judged.stalled, Ordering::Relaxed);
         self.orphans.interrupted.fetch_add(judged.interrupted, Ordering::Relaxed);
-        let said = judged.stalled + judged.interrupted > 0;
+        let said = went_on || judged.stalled + judged.interrupted > 0;
         if said {
             self.touch(&conversation);
         }

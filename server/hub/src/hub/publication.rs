@@ -1,6 +1,8 @@
 //! What is published, and the results: a receipt or an error.
 
-use event_log::{Attachment, LogError, Ticket};
+use std::sync::{Arc, OnceLock};
+
+use event_log::{Attachment, EventLog, LogError, Mark, Ticket, reached};
 use model::code::ErrorCode;
 use model::frame::Durability;
 use model::limits::{CONVERSATION_BYTES_MAX, CONVERSATIONS_MAX};
@@ -28,6 +30,8 @@ pub struct Publication {
     /// How much memory, in bytes, the state of the conversation may hold and still take more from outside.
     /// The hub fills this in.
     pub room: u64,
+    /// How far its publisher came with it, where it was withheld after that was noted. The hub says it.
+    pub mark: Option<Mark>,
 }
 
 /// Whether events come from outside or from the hub. What the hub acts on later (its own runs, what was asked
@@ -46,7 +50,16 @@ impl Publication {
     pub fn of(events: Vec<Envelope>) -> Self {
         let (level, speaker) = (Durability::Memory, Speaker::Passing);
         let room = CONVERSATION_BYTES_MAX;
-        Self { claim: None, events, level, speaker, by: By::Outside, attachments: Vec::new(), room }
+        Self {
+            claim: None,
+            events,
+            level,
+            speaker,
+            by: By::Outside,
+            attachments: Vec::new(),
+            room,
+            mark: None,
+        }
     }
 
     /// Events of the hub itself, which attends their runs for the moment.
@@ -75,7 +88,54 @@ pub struct Appended {
     pub duplicate: bool,
     /// What to wait for in the log, for a durability above `memory`.
     pub ticket: Ticket,
+    /// The same for events that are withheld for a moment, since they may end within a secret; `ticket` does not stand for them then.
+    pub withheld: Option<TicketToCome>,
 }
+
+impl Appended {
+    /// Ready when what was appended is kept at `level`; fails as soon as the log cannot write. Safe to cancel.
+    pub async fn kept(&self, log: &dyn EventLog, level: Durability) -> Result<(), LogError> {
+        let Some(withheld) = self.withheld.as_ref().filter(|_| level > Durability::Memory) else {
+            return reached(log, self.ticket, level).await;
+        };
+        let mut progress = log.progress();
+        loop {
+            // Before the look: what is appended meanwhile moves it.
+            drop(progress.borrow_and_update());
+            if let Some(ticket) = withheld.get() {
+                return reached(log, ticket, level).await;
+            }
+            if progress.changed().await.is_err() {
+                return Err(LogError::Failing(Arc::from("it has ended")));
+            }
+        }
+    }
+}
+
+/// The ticket of events that are withheld: there once the log has been given them.
+#[derive(Debug, Clone, Default)]
+pub struct TicketToCome(Arc<OnceLock<Ticket>>);
+
+impl TicketToCome {
+    /// The ticket; nothing as long as the events are withheld.
+    pub fn get(&self) -> Option<Ticket> {
+        self.0.get().copied()
+    }
+
+    /// The log was given the events.
+    pub(crate) fn came(&self, ticket: Ticket) {
+        // Nobody else sets it.
+        let _set = self.0.set(ticket).is_ok();
+    }
+}
+
+impl PartialEq for TicketToCome {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Eq for TicketToCome {}
 
 /// Why nothing was appended. Nothing of the publication is left behind then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -96,7 +156,7 @@ pub enum AppendError {
     #[error("the conversation is being imported; try again in a moment")]
     Reserved,
     /// An event from outside names a run that only the hub writes to.
-    #[error("the run {run} is one of an agent of this hub: nobody else writes into it")]
+    #[error("the run {run} belongs to an agent of this hub: others cannot write into it")]
     RunOfHub {
         /// The first such run.
         run: RunId,
@@ -111,7 +171,7 @@ pub enum AppendError {
     },
     /// All conversations in memory together hold more than they may, and this one is large.
     #[error(
-        "the hub is short of memory: this conversation holds {held} bytes, and one over {room} takes more when others have left memory; try again in a moment"
+        "the hub is short of memory: this conversation holds {held} bytes, and conversations over {room} bytes cannot grow until memory is free; try again in a moment"
     )]
     Crowded {
         /// About the memory that its state holds, in bytes.

@@ -54,6 +54,11 @@ impl Numbers {
         }
     }
 
+    /// The first number, where the publisher counts.
+    pub(crate) fn first(self) -> Option<u64> {
+        self.span().map(|(first, _)| first)
+    }
+
     /// The first and the last number, if there are any.
     fn span(self) -> Option<(u64, u64)> {
         match self {

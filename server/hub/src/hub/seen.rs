@@ -1,4 +1,4 @@
-//! Which conversations a viewer may see in lists. A viewer that may not see all of them learns of the others
+//! Which conversations a viewer may see in lists, and how. A viewer that may not see all of them learns of the others
 //! neither by a row nor by a count.
 
 use std::fmt;
@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use event_log::{ListQuery, LogError};
-use model::ConversationId;
+use model::frame::ConversationRow;
 use model::limits::FLEET_ROWS_MAX;
+use model::{ConversationId, Mask};
 
 use super::{Hub, Listed};
 
@@ -17,6 +18,7 @@ use super::{Hub, Listed};
 pub struct SeenRows {
     /// Decides for each conversation; called under locks, so it must be quick.
     is_seen: Arc<dyn Fn(&ConversationId) -> bool + Send + Sync>,
+    mask: Option<Arc<Mask>>,
     /// The highest number of rows that was found at once.
     count: Arc<AtomicU64>,
 }
@@ -30,7 +32,24 @@ impl fmt::Debug for SeenRows {
 impl SeenRows {
     /// Allows the conversations for which `is_seen` returns true.
     pub fn new(is_seen: impl Fn(&ConversationId) -> bool + Send + Sync + 'static) -> Self {
-        Self { is_seen: Arc::new(is_seen), count: Arc::default() }
+        Self { is_seen: Arc::new(is_seen), mask: None, count: Arc::default() }
+    }
+
+    /// The same, without what `mask` hides of a row.
+    #[must_use]
+    pub fn masked(self, mask: Option<Arc<Mask>>) -> Self {
+        Self { mask, ..self }
+    }
+
+    /// The row as it is shown; nothing where it is not.
+    pub(crate) fn shown(&self, row: ConversationRow) -> Option<ConversationRow> {
+        if !self.has(&row.conversation) {
+            return None;
+        }
+        Some(match &self.mask {
+            None => row,
+            Some(mask) => mask.row(row),
+        })
     }
 
     /// Whether the viewer may see this conversation.
@@ -60,7 +79,7 @@ impl Hub {
         loop {
             let page = self.list(&query)?;
             let last = page.rows.last().map(|row| (row.at, row.conversation.clone()));
-            rows.extend(page.rows.into_iter().filter(|row| seen.has(&row.conversation)));
+            rows.extend(page.rows.into_iter().filter_map(|row| seen.shown(row)));
             if rows.len() > wanted || !page.more || last.is_none() {
                 let more = rows.len() > wanted;
                 rows.truncate(wanted);

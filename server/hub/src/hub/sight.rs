@@ -1,5 +1,5 @@
-//! Sights: what all viewers of a conversation share who look through the same lens, whatever they are
-//! connected by: frames and the snapshot, each encoded once.
+//! Sights: what all viewers of a conversation share who look through the same lens and have the same role, whatever they
+//! are connected by: frames and the snapshot, each encoded once.
 
 use std::sync::{Arc, Weak};
 
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use event_log::blocking;
 use model::frame::SubscriptionId;
 use model::limits::{SNAPSHOT_BYTES_TARGET, SNAPSHOT_WHEN_BEHIND_BYTES};
-use model::{Lens, Seq, snapshot};
+use model::{Lens, Mask, Seq, View, snapshot};
 use parking_lot::Mutex;
 
 use super::conversation::Conversation;
@@ -22,31 +22,35 @@ const SNAPSHOT_AGE_BYTES: u64 = (SNAPSHOT_WHEN_BEHIND_BYTES / 4) as u64;
 /// same time.
 const FRAMES_KEPT: usize = 4;
 
-/// The sights of one conversation, one for each lens in use. Owned by the conversation.
+/// The sights of one conversation, one for each lens and mask in use. Owned by the conversation.
 #[derive(Debug, Default)]
 pub struct Sights(Mutex<Vec<Weak<Sight>>>);
 
 impl Sights {
-    /// The sight for `lens`, made if nobody uses that lens yet.
-    pub fn of(&self, lens: &Lens) -> Arc<Sight> {
+    /// The sight for `lens` and `mask`, made if nobody uses them yet.
+    pub fn of(&self, lens: &Lens, mask: Option<&Arc<Mask>>) -> Arc<Sight> {
         let mut sights = self.0.lock();
         sights.retain(|sight| sight.strong_count() > 0);
         let mut found = sights.iter().filter_map(Weak::upgrade);
-        if let Some(sight) = found.find(|sight| sight.lens == *lens) {
+        if let Some(sight) = found.find(|sight| sight.asked == *lens && sight.mask.as_ref() == mask) {
             return sight;
         }
-        let sight = Arc::new(Sight::new(lens.clone()));
+        let sight = Arc::new(Sight::new(lens.clone(), mask.cloned()));
         sights.push(Arc::downgrade(&sight));
         sight
     }
 }
 
-/// The frames and the snapshot that viewers with the same lens share. These viewers own it together, and the
+/// The frames and the snapshot that viewers with the same lens and role share. These viewers own it together, and the
 /// last one drops it; the conversation refers to it weakly.
 #[derive(Debug)]
 pub struct Sight {
+    /// What they asked for.
+    asked: Lens,
+    /// What they are given of that: less, where something is hidden.
     lens: Lens,
-    /// Whether the lens hides nothing.
+    mask: Option<Arc<Mask>>,
+    /// Whether neither hides anything.
     is_clear: bool,
     /// The newest snapshot that was encoded. Locked during the encoding.
     snapshot: Mutex<Option<Snapshot>>,
@@ -82,9 +86,15 @@ pub enum Far {
 }
 
 impl Sight {
-    fn new(lens: Lens) -> Self {
-        let is_clear = lens.is_clear();
-        Self { lens, is_clear, snapshot: Mutex::default(), frames: Mutex::default() }
+    fn new(asked: Lens, mask: Option<Arc<Mask>>) -> Self {
+        let lens = mask.as_ref().map_or_else(|| asked.clone(), |mask| mask.narrowed(&asked));
+        let is_clear = lens.is_clear() && mask.is_none();
+        Self { asked, lens, mask, is_clear, snapshot: Mutex::default(), frames: Mutex::default() }
+    }
+
+    /// What is hidden from them, where something is.
+    pub fn mask(&self) -> Option<&Arc<Mask>> {
+        self.mask.as_ref()
     }
 
     /// Whether the lens hides nothing.
@@ -99,8 +109,13 @@ impl Sight {
             return Some(slice);
         }
         conversation.look(|view| {
-            slice.events = self.lens.pass(&slice.events, &slice.marks, view)?;
             slice.ephemera.retain(|fact| self.lens.passes_ephemeral(fact, view));
+            let Some(mask) = &self.mask else {
+                slice.events = self.lens.pass(&slice.events, &slice.marks, view)?;
+                return Some(());
+            };
+            slice.events = mask.pass(&self.lens, &slice.events, &slice.marks, view)?;
+            slice.ephemera = slice.ephemera.iter().filter_map(|fact| mask.ephemeral(fact, view)).collect();
             Some(())
         })?;
         Some(slice)
@@ -134,7 +149,10 @@ impl Sight {
         }
         // Projecting copies the view, which is several times faster than encoding it; nobody can append while
         // it is borrowed.
-        let view = conversation.look(|view| self.lens.project(view));
+        let mut view = conversation.look(|view: &View| self.lens.project(view));
+        if let Some(mask) = &self.mask {
+            mask.hide_in(&mut view);
+        }
         TALLY.snapshots.one();
         let pieces = snapshot::pieces(&view, SNAPSHOT_BYTES_TARGET).into_iter().map(Bytes::from);
         let new = Snapshot { seq: view.seq, pieces: pieces.collect() };

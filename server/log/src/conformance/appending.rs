@@ -1,4 +1,4 @@
-//! Appends, conflicts and pages.
+//! Cases of appends, conflicts and pages.
 
 use std::sync::Arc;
 

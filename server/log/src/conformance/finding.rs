@@ -1,4 +1,4 @@
-//! Searches.
+//! Cases of searches.
 
 use model::limits::{DOCUMENT_BYTES_MAX, HITS_MAX};
 
@@ -285,7 +285,7 @@ fn i7_a_search_that_is_stopped_says_how_far_it_came(trial: &mut Trial<'_>) {
     stop.now();
     let came = trial.log().search(&query("emea"), &stop).expect("it ends");
     assert!(came.hits.is_empty() && came.stopped_at.is_some());
-    // Whoever goes on from there finds all, and the next search is as good as before.
+    // A search that continues there finds the rest, and the next search is not affected.
     let rest = SearchQuery { before: came.stopped_at, ..query("emea") };
     assert_eq!(items(trial.log(), &rest), ["t1", "p2", "p1"]);
     assert_eq!(items(trial.log(), &query("emea")), ["t1", "p2", "p1"]);

@@ -1,5 +1,5 @@
-//! Random sequences of everything that a log does, against a list in memory. Whatever the order and wherever it dies: what
-//! was stored is there, in order, once, and nothing else.
+//! Random sequences of all operations of a log, compared with a list in memory. Whatever their order and
+//! wherever the process dies, what was stored is there once and in order, and nothing else is.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use super::material::{checkpoint, id, mark, stored};
 use super::{LogKind, LogPlace};
 use crate::{Append, EventLog, LogError, Ticket, clock};
 
-/// Most steps of one history.
+/// The most steps of a history.
 const STEPS_MAX: usize = 50;
 
-/// Which of the two conversations.
+/// One of the two conversations.
 #[derive(Debug, Clone, Copy)]
 enum Which {
     First,
@@ -58,15 +58,15 @@ fn step(kind: LogKind) -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A conversation as whoever writes it knows it.
+/// A conversation as its writer knows it.
 struct Told {
     name: &'static str,
-    /// What is said in it, sooner or later.
+    /// All events that are appended sooner or later.
     history: Vec<Arc<Envelope>>,
     epoch: Epoch,
     head: usize,
     ticket: Ticket,
-    /// How much was certainly stored.
+    /// How many of them are certainly stored.
     stored: usize,
 }
 
@@ -106,7 +106,7 @@ impl Told {
         }
     }
 
-    /// Loads it with at least so many events, and goes on from there.
+    /// Loads the conversation, which must have at least `at_least` events, and continues from there.
     fn load(&mut self, log: &dyn EventLog, at_least: usize) {
         let Some(found) = log.load(&id(self.name)).expect("readable") else {
             assert_eq!(at_least, 0);
@@ -121,13 +121,13 @@ impl Told {
     }
 }
 
-/// A log, and what is known of it.
+/// A log, and what must be in it.
 struct Model<'a> {
     place: &'a dyn LogPlace,
     log: Option<Box<dyn EventLog>>,
     first: Told,
     second: Told,
-    /// Removals that may be lost in a crash.
+    /// Removals that a crash may undo.
     removals: Vec<Ticket>,
 }
 
@@ -179,7 +179,7 @@ impl Model<'_> {
     }
 
     fn crash(&mut self) {
-        // Only a removal that was stored stays one.
+        // Only a stored removal survives a crash.
         for removal in std::mem::take(&mut self.removals) {
             self.on(Which::First, |_, log| stored(log, removal));
         }
@@ -190,9 +190,9 @@ impl Model<'_> {
         }
     }
 
-    /// Opens the log again and loads both conversations; their epochs and heads before.
+    /// Opens the log again and loads both conversations. Returns their epochs and heads before.
     fn reopen(&mut self) -> [(Which, Epoch, usize); 2] {
-        // The old one must let go of the place first.
+        // The old handle must release the place first.
         self.log = None;
         self.log = Some(self.place.open());
         [Which::First, Which::Second].map(|which| {
@@ -205,10 +205,10 @@ impl Model<'_> {
     }
 }
 
-/// Tries so many random histories on a log of this kind, each in a new place.
+/// Tries `histories` random histories on a log of this kind, each in a new place.
 ///
 /// # Panics
-/// When one of them fails, with the steps that lead there.
+/// If one of them fails, with the steps that lead there.
 pub fn run_histories(kind: LogKind, place: &dyn Fn() -> Box<dyn LogPlace>, histories: u32) {
     let mut runner =
         TestRunner::new(Config { cases: histories, failure_persistence: None, ..Config::default() });

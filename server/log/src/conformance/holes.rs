@@ -1,4 +1,4 @@
-//! Events that the queue did not take: nobody waits for it, and a state fills the hole.
+//! Cases of events that the queue did not take: the hub does not wait, and a state fills the hole.
 
 use std::sync::Arc;
 
@@ -21,14 +21,14 @@ cases! {
         without_a_hole_there_is_no_gap;
 }
 
-/// Ten events of "c", and one that no queue holds.
+/// Appends ten events of "c", and one that does not fit into the queue.
 fn holed(trial: &Trial<'_>) {
     stored(trial.log(), append(trial.log(), "c", 0, &events(1, 10)));
     let huge = sized(11, 11, LOG_QUEUE_BYTES_MAX + 1);
     assert_eq!(append(trial.log(), "c", 10, &huge), Ticket::NEVER);
 }
 
-/// What "c" is when the event that was not taken was this one.
+/// The history of "c" up to `to`, with the event that was not taken.
 fn history(to: u64) -> Vec<Arc<Envelope>> {
     let mut history = events(1, 10);
     history.push(status(11, String::from("the one that was not taken")));
@@ -41,7 +41,7 @@ fn i7_what_does_not_fit_leaves_a_hole_and_nothing_more_is_taken(trial: &mut Tria
     assert_eq!(append(trial.log(), "c", 11, &events(12, 20)), Ticket::NEVER);
     assert_eq!((trial.log().figures().holed, trial.log().figures().left_out), (1, 2));
     assert_eq!(read(trial.log(), "c", 0), events(1, 10));
-    // Nobody else notices.
+    // Other conversations are not affected.
     stored(trial.log(), append(trial.log(), "d", 0, &events(1, 1)));
 }
 

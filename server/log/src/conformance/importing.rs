@@ -1,4 +1,4 @@
-//! Histories that are imported: there as a whole, or not at all.
+//! Cases of imported histories: an import is complete or absent.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a log has after it was opened again, and which epoch its conversations go on in (invariants I9, I10).
+//! Cases of reopened logs: what they have, and in which epoch conversations continue (invariants I9, I10).
 
 use model::event::{Kind, Message};
 use model::limits::PUBLISHERS_PER_CONVERSATION_MAX;
@@ -111,7 +111,7 @@ fn i10_marks_are_kept_the_silent_ones_first(trial: &mut Trial<'_>) {
     settle(trial.log());
     trial.crash();
     assert_eq!(load(trial, "c").marks, [mark("b", 1, 9), mark("c", 1, 1), mark("a", 1, 2)]);
-    // In a later life, too.
+    // In a later life too.
     let position = load(trial, "c").position;
     let id = id("c");
     let said = Append { mark: Some(mark("b", 1, 10)), ..Append::of(&id, &position, &[]) };
@@ -154,7 +154,7 @@ fn i10_the_marks_of_a_state_count_where_it_heals(trial: &mut Trial<'_>) {
     trial.log().keep(newer.clone());
     settle(trial.log());
     assert_eq!(load(trial, "c").marks, newer.marks);
-    // Of a state that heals nothing, what the log has is newer.
+    // If a state heals nothing, the log's own marks are newer.
     let mut same = checkpoint("c", &events(1, 5), 0);
     same.marks = vec![mark("z", 1, 1)];
     trial.log().keep(same);

@@ -1,4 +1,4 @@
-//! The list of conversations, and the figures of tools.
+//! Cases of the list of conversations and the figures of tools.
 
 use model::event::RunStatus;
 use model::limits::{ID_BYTES_MAX, TOOLS_MAX};
@@ -31,14 +31,14 @@ cases! {
         tools_have_bounded_names_and_a_bounded_number;
 }
 
-/// A conversation of one event, which came at `at`.
+/// Appends a conversation with one event at `time`.
 fn one(trial: &Trial<'_>, name: &str, time: u64) {
     let mut envelope = model::Envelope::clone(&status(1, String::from("x")));
     envelope.at = time;
     append(trial.log(), name, 0, &[envelope.into()]);
 }
 
-/// All pages of the list, of `limit` rows each.
+/// The names on all pages of the list with `limit` rows each.
 fn pages(trial: &Trial<'_>, state: Option<RunStatus>, limit: usize) -> Vec<String> {
     let mut found: Vec<(u64, model::ConversationId)> = Vec::new();
     loop {
@@ -213,7 +213,7 @@ fn call(name: &str, failed: impl Into<Option<()>>, latency_ms: Option<u64>) -> C
     Call { name: name.into(), failed: failed.into().is_some(), latency_ms }
 }
 
-/// Appends one event with `calls`.
+/// Appends an event with `calls`.
 fn calls(trial: &Trial<'_>, name: &str, after: u64, calls: Vec<Call>) {
     append_with(trial.log(), name, after, &events(after + 1, after + 1), |append| append.calls = calls);
 }

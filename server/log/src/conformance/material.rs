@@ -1,4 +1,4 @@
-//! What the cases are made of.
+//! The events and helpers of the cases.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(super) fn status(seq: Seq, text: String) -> Arc<Envelope> {
     Arc::new(Envelope { event, seq, at: BEGIN + seq, producer_at: None, publisher: None, by_hub: false })
 }
 
-/// `from` to `to`, each with a text of `bytes` bytes that does not repeat.
+/// The events `from` to `to`, each with a unique text of `bytes` bytes.
 pub(super) fn sized(from: Seq, to: Seq, bytes: usize) -> Vec<Arc<Envelope>> {
     let envelope = |seq: u64| {
         let mut text = String::new();
@@ -48,12 +48,12 @@ pub(super) fn events(from: Seq, to: Seq) -> Vec<Arc<Envelope>> {
     sized(from, to, 20)
 }
 
-/// Appends and expects it to be taken.
+/// Appends events; panics if they are refused.
 pub(super) fn append(log: &dyn EventLog, name: &str, after: Seq, envelopes: &[Arc<Envelope>]) -> Ticket {
     append_with(log, name, after, envelopes, |_| {})
 }
 
-/// Appends what `add` adds to the events.
+/// Appends events together with what `add` adds.
 pub(super) fn append_with(
     log: &dyn EventLog,
     name: &str,
@@ -67,7 +67,7 @@ pub(super) fn append_with(
     log.append(append).expect("it continues")
 }
 
-/// Appends what may not continue.
+/// Appends events that may be refused.
 pub(super) fn try_append(
     log: &dyn EventLog,
     after: Seq,
@@ -82,7 +82,7 @@ pub(super) fn wait(log: &dyn EventLog, ticket: Ticket, level: Durability) -> Res
     runtime.block_on(reached(log, ticket, level))
 }
 
-/// Waits until everything so far is kept as well as this log can, and is where lists and searches look.
+/// Waits until everything so far is kept at the log's highest level and indexed.
 pub(super) fn settle(log: &dyn EventLog) {
     let level = log.durability();
     if level == Durability::Memory {
@@ -144,25 +144,25 @@ pub(super) fn query(text: &str) -> SearchQuery {
     SearchQuery { text: text.to_owned(), limit: 50, ..SearchQuery::default() }
 }
 
-/// All that matches.
+/// All hits of a query.
 pub(super) fn found(log: &dyn EventLog, query: &SearchQuery) -> Vec<Hit> {
     let found = log.search(query, &Stop::default()).expect("the query is one");
     assert_eq!(found.stopped_at, None);
     found.hits
 }
 
-/// The items of all that matches.
+/// The items of all hits of a query.
 pub(super) fn items(log: &dyn EventLog, query: &SearchQuery) -> Vec<String> {
     found(log, query).into_iter().map(|hit| hit.item.to_string()).collect()
 }
 
-/// The names of a page of the list.
+/// The names on a page of the list.
 pub(super) fn names(log: &dyn EventLog, query: &ListQuery) -> Vec<String> {
     let rows = log.list(query).expect("it lists");
     rows.into_iter().map(|row| row.conversation.to_string()).collect()
 }
 
-/// The whole list.
+/// A query for the whole list.
 pub(super) fn everything() -> ListQuery {
     ListQuery { after: None, state: None, limit: 1_000 }
 }

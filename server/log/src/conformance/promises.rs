@@ -1,4 +1,4 @@
-//! What a log promises, and how it says so (invariant I9).
+//! Cases of promises: what a log offers, and how it reports that (invariant I9).
 
 use model::frame::Durability;
 
@@ -108,7 +108,7 @@ fn commits_are_counted(trial: &mut Trial<'_>) {
 
 fn what_is_stored_is_where_searches_look_once_it_is_indexed(trial: &mut Trial<'_>) {
     let ticket = append(trial.log(), "c", 0, &events(1, 1));
-    // Whoever reads makes it so.
+    // Reading makes it so.
     trial.log().load(&id("c")).expect("readable");
     assert!(trial.log().progress().borrow().has_indexed(ticket));
 }

@@ -1,4 +1,4 @@
-//! Conversations that go, results beside events, and retention.
+//! Cases of removed conversations, attached results, and retention.
 
 use super::material::{BEGIN, append, append_with, events, id, read, settle, sized, stored};
 use super::{Trial, cases};
@@ -58,14 +58,14 @@ fn removing_what_is_not_there_is_nothing(trial: &mut Trial<'_>) {
     assert_eq!((trial.log().count(), read(trial.log(), "c", 0)), (1, events(1, 3)));
 }
 
-/// Appends one event with a result.
+/// Appends an event with a result.
 fn attach(trial: &Trial<'_>, name: &str, after: u64, hash: &str, json: &str) {
     append_with(trial.log(), name, after, &events(after + 1, after + 1), |append| {
         append.attachments.push(Attachment { hash: hash.into(), json: json.into() });
     });
 }
 
-/// The result of that name.
+/// The result with this hash.
 fn result(trial: &Trial<'_>, name: &str, hash: &str) -> Option<String> {
     trial.log().attachment(&id(name), hash).expect("readable").map(|json| json.to_string())
 }
@@ -121,7 +121,7 @@ fn a_large_result_is_kept_over_a_restart(trial: &mut Trial<'_>) {
     assert_eq!(result(trial, "c", "00ff"), Some(json));
 }
 
-/// Ten conversations, of which `c0` was silent longest, with a text of `bytes` bytes.
+/// Appends ten conversations with texts of `bytes` bytes; `c0` has been silent for the longest time.
 fn ten(trial: &Trial<'_>, bytes: usize) {
     for n in 0..10 {
         let mut envelope = model::Envelope::clone(&super::material::status(1, "x".repeat(bytes)));
@@ -131,7 +131,7 @@ fn ten(trial: &Trial<'_>, bytes: usize) {
     settle(trial.log());
 }
 
-/// What goes by `rule`, at the time of the newest event, when `held` is held.
+/// The conversations that expire by `rule` at the time of the newest event, while `held` is in use.
 fn expired(trial: &Trial<'_>, rule: Retention, held: &str) -> Vec<String> {
     let going = trial.log().expired(&rule, BEGIN + 9, &|name| name.as_str() == held).expect("readable");
     going.into_iter().map(|name| name.to_string()).collect()

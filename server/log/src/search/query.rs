@@ -29,7 +29,7 @@ pub(crate) fn parse(text: &str) -> Result<Parsed, LogError> {
     }
     let pieces = pieces(text);
     if pieces.is_empty() {
-        return Err(LogError::BadQuery(String::from("the query holds no word")));
+        return Err(LogError::BadQuery(String::from("the query contains no word")));
     }
     if pieces.len() > TERMS_MAX {
         return Err(LogError::BadQuery(format!(

@@ -48,6 +48,27 @@ fn fold(c: char, out: &mut String) {
     }
 }
 
+/// Most bytes of a word in an index that bounds them; longer words are found by how they begin.
+const LEXEME_BYTES_MAX: usize = 255;
+
+/// `word` as it stands in an index that bounds words.
+pub(crate) fn lexeme(word: &str) -> &str {
+    word.get(..word.floor_char_boundary(LEXEME_BYTES_MAX)).unwrap_or_default()
+}
+
+/// Adds the words of `text` to `out`, each once and with a space before it, as they stand in an index that bounds words.
+pub(crate) fn lexemes(text: &str, out: &mut String) {
+    let (mut words, mut word) = (words(text), String::new());
+    let mut seen = std::collections::HashSet::new();
+    while words.next_into(&mut word).is_some() {
+        let lexeme = lexeme(&word);
+        if !lexeme.is_empty() && seen.insert(lexeme.to_owned()) {
+            out.push(' ');
+            out.push_str(lexeme);
+        }
+    }
+}
+
 /// What a query searches for: a word, or words that follow one another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Term {
@@ -66,6 +87,20 @@ impl Term {
         (!all.is_empty()).then_some(Self { words: all, is_beginning })
     }
 
+    /// Its words, and whether each is only how a word begins.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&str, bool)> {
+        let last = self.words.len().saturating_sub(1);
+        self.words
+            .iter()
+            .enumerate()
+            .map(move |(place, word)| (word.as_str(), self.is_beginning && place == last))
+    }
+
+    /// Whether an index of single, bounded words cannot tell if it matches.
+    pub(crate) fn is_more_than_a_word(&self) -> bool {
+        self.words.len() > 1 || self.words.iter().any(|word| lexeme(word).len() < word.len())
+    }
+
     /// How many words it has.
     pub(crate) fn len(&self) -> usize {
         self.words.len()
@@ -80,6 +115,23 @@ impl Term {
             None => false,
         })
     }
+}
+
+/// Whether each of `terms` matches somewhere in `text`.
+pub(crate) fn has_all(text: &str, terms: &[Term]) -> bool {
+    let longest = terms.iter().map(Term::len).max().unwrap_or(1);
+    let (mut words, mut latest) = (words(text), std::collections::VecDeque::<String>::new());
+    let mut open: Vec<&Term> = terms.iter().collect();
+    while !open.is_empty() {
+        let reused = if latest.len() < longest { None } else { latest.pop_front() };
+        let mut word = reused.unwrap_or_default();
+        if words.next_into(&mut word).is_none() {
+            return false;
+        }
+        latest.push_back(word);
+        open.retain(|term| !term.ends(|back| latest.iter().rev().nth(back).map(String::as_str)));
+    }
+    true
 }
 
 #[cfg(test)]

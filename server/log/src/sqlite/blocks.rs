@@ -31,7 +31,7 @@ pub(super) fn insert(
 }
 
 /// Writes one block; returns its bytes.
-fn put(connection: &Connection, key: i64, block: &Block) -> rusqlite::Result<i64> {
+pub(super) fn put(connection: &Connection, key: i64, block: &Block) -> rusqlite::Result<i64> {
     let insert =
         "INSERT INTO event (conversation, first, last, encoding, raw, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let mut insert = connection.prepare_cached(insert)?;

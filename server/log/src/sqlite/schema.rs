@@ -44,7 +44,9 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// The file is something else than a log of Fanlight.
-    #[error("{path} is no log of Fanlight; choose another file with --log sqlite:PATH, it was not changed")]
+    #[error(
+        "{path} is not a log of Fanlight; choose another file with --log sqlite:PATH; this one was not changed"
+    )]
     Foreign {
         /// The file.
         path: PathBuf,

@@ -79,7 +79,7 @@ impl Marker {
     pub(super) fn open(database: &Path, life: i64, at: u64) -> Self {
         let path = private::beside(database, SUFFIX);
         let file = private::open(&path).inspect_err(|error| {
-            tracing::warn!(%error, path = %path.display(), "what goes missing will not be noticed");
+            tracing::warn!(%error, path = %path.display(), "the watermark file cannot be written, so lost transactions will not be detected at the next start");
         });
         let watermark = Watermark { life, at, boot: boot(), ..Watermark::default() };
         let mut marker = Self { file: file.ok(), watermark, begun: 0 };

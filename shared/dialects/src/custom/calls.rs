@@ -1,4 +1,4 @@
-//! Calls by rules: each comes whole or in pieces, with an id, a place, both or neither.
+//! Reads calls by rules: each comes complete or in pieces, with an id, an index, both or neither.
 
 use compact_str::CompactString;
 use indexmap::IndexMap;
@@ -13,7 +13,7 @@ use crate::writer::{EventWriter, OpenCall};
 /// The calls of one run that are still being written.
 #[derive(Debug, Default)]
 pub(super) struct CustomCalls {
-    /// By place or id.
+    /// The open calls, by index or id.
     open: IndexMap<CompactString, OpenCall>,
     ids: IndexMap<CompactString, CompactString>,
 }
@@ -27,7 +27,7 @@ struct CustomCallPiece<'v> {
 }
 
 impl CustomCalls {
-    /// Takes what `rule` finds in `value`; whether that was anything.
+    /// Reads the calls that `rule` finds in `value`. False if there are none.
     pub(super) fn take(
         &mut self,
         rule: &CallRule,
@@ -57,7 +57,7 @@ impl CustomCalls {
         is_known
     }
 
-    /// Takes the results that `rule` finds in `value`; whether there were any.
+    /// Reads the results that `rule` finds in `value`. False if there are none.
     pub(super) fn results(
         &mut self,
         rule: &CallRule,
@@ -89,7 +89,7 @@ impl CustomCalls {
             (None, "") => None,
             (None, id) => Some(compact_str::format_compact!("id {id}")),
         };
-        // A piece that says nothing of whose it is belongs to the call before it, unless it begins one.
+        // A piece without an id and an index belongs to the call before it, unless it begins one.
         let key = match key {
             Some(key) => key,
             None if name.is_empty() => match self.open.last() {
@@ -121,7 +121,7 @@ impl CustomCalls {
         }
     }
 
-    /// No more pieces come. At a stream that broke off only calls with whole arguments are written.
+    /// Ends all open calls. If the stream broke off, only calls with complete arguments count as written.
     pub(super) fn written(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         for (_, mut call) in std::mem::take(&mut self.open) {
             if is_whole || call.is_whole() {
@@ -131,12 +131,12 @@ impl CustomCalls {
     }
 }
 
-/// The calls that the rule finds.
+/// The values of the calls that the rule finds.
 fn nodes<'v>(rule: &CallRule, value: &'v Value) -> Vec<&'v Value> {
     if rule.path.is_empty() { vec![value] } else { rule.path.all(value).collect() }
 }
 
-/// A string as it is, anything else as its JSON.
+/// The content of a string, or the JSON of any other value.
 fn words(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! The description of a dialect: what may stand in the file, and errors that name the line and the key.
+//! Reads the description of a dialect: the keys of the file, and errors that name the line and the key.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use serde_json_path::JsonPath;
 use super::UserDialectError;
 use model::limits::{JSON_PATH_BYTES_MAX, JSON_PATH_DEPTH_MAX};
 
-/// A description, read.
+/// A description that was read.
 #[derive(Debug)]
 pub(super) struct DialectDescription {
     pub(super) name: CompactString,
@@ -20,20 +20,20 @@ pub(super) struct DialectDescription {
     pub(super) rules: ExtractionRules,
 }
 
-/// How a stream falls into objects.
+/// How a stream is divided into objects.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum CustomFormat {
     /// The data of server-sent events.
     #[default]
     Sse,
-    /// One object a line.
+    /// One object in each line.
     Ndjson,
     /// One object, several one after the other, or an array of them.
     Json,
 }
 
-/// Where in an object things stand.
+/// The places in an object of everything that is read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ExtractionRules {
@@ -52,11 +52,11 @@ pub(super) struct ExtractionRules {
     pub(super) done: PathAlternatives,
 }
 
-/// Where calls stand, and in each of them its parts.
+/// The places of the calls, and of the fields in each.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct CallRule {
-    /// The calls; the whole object where it is left out.
+    /// The calls; the whole object if it is left out.
     pub(super) path: PathAlternatives,
     pub(super) id: PathAlternatives,
     pub(super) index: PathAlternatives,
@@ -68,7 +68,7 @@ pub(super) struct CallRule {
 }
 
 impl CallRule {
-    /// Calls at `path` with their parts under the names that most have.
+    /// A rule for calls at `path` with the usual names of their fields.
     fn usual(path: PathAlternatives) -> Result<Self, String> {
         let paths = |texts: &[&str]| {
             texts.iter().map(|text| parse_path(text)).collect::<Result<_, _>>().map(PathAlternatives)
@@ -94,12 +94,12 @@ impl PathAlternatives {
         self.0.is_empty()
     }
 
-    /// Everything that the paths find.
+    /// All values that the paths find.
     pub(super) fn all<'v>(&self, value: &'v Value) -> impl Iterator<Item = &'v Value> {
         self.0.iter().flat_map(|path| path.query(value).all())
     }
 
-    /// The first thing that the paths find and that is not `null`.
+    /// The first value that the paths find and that is not `null`.
     pub(super) fn first<'v>(&self, value: &'v Value) -> Option<&'v Value> {
         self.all(value).find(|found| !found.is_null())
     }
@@ -107,7 +107,7 @@ impl PathAlternatives {
 
 /// A path. Filters without `@` (`[?type=='tool_use']`) are common and mean the field of the item.
 fn parse_path(text: &str) -> Result<JsonPath, String> {
-    // Whoever reads a path goes one call deeper for each bracket.
+    // The parser recurses for each bracket, so the length is bounded.
     if text.len() > JSON_PATH_BYTES_MAX {
         return Err(format!("a JSONPath of {} bytes; the limit is {JSON_PATH_BYTES_MAX}", text.len()));
     }
@@ -124,7 +124,7 @@ fn parse_path(text: &str) -> Result<JsonPath, String> {
     }
     JsonPath::parse(text).or_else(|error| {
         let mended = mend_filters(text);
-        JsonPath::parse(&mended).map_err(|_as_bad| format!("{text:?} is no JSONPath: {error}"))
+        JsonPath::parse(&mended).map_err(|_as_bad| format!("{text:?} is not a JSONPath: {error}"))
     })
 }
 
@@ -208,7 +208,7 @@ struct DescriptionFile {
     stream: StreamDescription,
 }
 
-/// Who speaks the dialect. Other keys are for those who call the provider.
+/// The provider of the dialect. Its other keys are for programs that call the provider.
 #[derive(Debug, Deserialize)]
 struct ProviderName {
     #[serde(deserialize_with = "name")]
@@ -221,10 +221,10 @@ struct StreamDescription {
     #[serde(default)]
     format: CustomFormat,
     extract: ExtractionRules,
-    /// For those who call the provider.
+    /// Only for programs that call the provider.
     #[serde(default, rename = "enabled")]
     _enabled: IgnoredAny,
-    /// The same.
+    /// Only for programs that call the provider.
     #[serde(default, rename = "sinks")]
     _sinks: IgnoredAny,
 }

@@ -1,5 +1,5 @@
-//! The body of an HTTP answer that should be SSE but may be JSON: an error that came before any event, an answer that
-//! was not streamed, objects one after the other. The first byte that is no white space decides.
+//! Splits the body of an HTTP answer that should be SSE but may be JSON: an error before any event, an answer
+//! that was not streamed, objects one after the other. The first byte that is not white space decides.
 
 use super::lines::BOM;
 use super::{SseSplitter, StreamPiece, ValueSplitter};
@@ -8,13 +8,13 @@ use super::{SseSplitter, StreamPiece, ValueSplitter};
 #[derive(Debug)]
 pub struct BodyFraming {
     state: BodyFormat,
-    /// How a JSON body falls into values, from its first line on.
+    /// Makes the splitter for a JSON body that begins on the given line.
     values: fn(u64) -> ValueSplitter,
 }
 
 #[derive(Debug)]
 enum BodyFormat {
-    /// Only white space so far; how many bytes of a byte order mark and how many lines there were.
+    /// Only white space so far, with the number of bytes of a byte order mark and the number of lines.
     Undecided {
         bom: usize,
         lines: u64,
@@ -30,17 +30,18 @@ impl Default for BodyFraming {
 }
 
 impl BodyFraming {
-    /// A body whose arrays are values like any other.
+    /// A splitter that does not divide arrays into their items.
     pub fn keeping_arrays() -> Self {
         Self { values: ValueSplitter::whole, ..Self::default() }
     }
 
-    /// A body that may begin with a JSON object and go on as SSE, as messages of a WebSocket do when they are joined.
+    /// A splitter for a body that may begin with a JSON object and continue as SSE, like joined messages of a
+    /// WebSocket.
     pub fn of_objects() -> Self {
         Self { values: ValueSplitter::in_text, ..Self::default() }
     }
 
-    /// Takes the next bytes and gives each piece that is whole.
+    /// Takes the next bytes and passes each complete piece to `take`.
     pub fn feed(&mut self, bytes: &[u8], take: &mut dyn FnMut(StreamPiece<'_>)) {
         let mut bytes = bytes;
         if let BodyFormat::Undecided { bom, lines } = &mut self.state {
@@ -59,7 +60,7 @@ impl BodyFraming {
         }
     }
 
-    /// The stream is over.
+    /// Passes the rest to `take` at the end of the stream.
     pub fn end(&mut self, take: &mut dyn FnMut(StreamPiece<'_>)) {
         match &mut self.state {
             BodyFormat::Sse(sse) => sse.end(take),
@@ -69,7 +70,7 @@ impl BodyFraming {
     }
 }
 
-/// The first byte that says something, and the bytes from there on.
+/// The first byte that is not white space, and the bytes from there on.
 pub(crate) fn first_byte<'a>(bytes: &'a [u8], bom: &mut usize, lines: &mut u64) -> Option<(u8, &'a [u8])> {
     for (at, byte) in bytes.iter().enumerate() {
         if BOM.get(*bom) == Some(byte) {

@@ -1,11 +1,11 @@
-//! JSON values out of a stream of bytes that may hold several: one after the other, pretty-printed or not, with or
-//! without line ends, or as the items of one array. Only brackets and strings are looked at; whether a value is right
-//! is for its reader to say.
+//! Finds JSON values in a stream of bytes: one after the other, pretty-printed or not, with or without line
+//! ends, or as the items of one array. Only brackets and strings are examined; whether a value is valid is
+//! decided by its reader.
 
-use super::{PieceBody, StreamPiece};
+use super::{FramedItem, StreamPiece};
 use model::limits::LINE_BYTES_MAX;
 
-/// Bytes of junk between values that are kept to be shown.
+/// How many bytes between values are kept for the anomaly.
 const JUNK_BYTES_MAX: usize = 256;
 
 /// Follows the brackets of JSON text, byte by byte.
@@ -18,21 +18,21 @@ pub struct JsonNesting {
 }
 
 impl JsonNesting {
-    /// What it is after `text`.
+    /// The state after `text`.
     pub fn of(text: &str) -> Self {
         let mut nesting = Self::default();
         nesting.scan(text);
         nesting
     }
 
-    /// Goes on with `text`.
+    /// Continues with `text`.
     pub fn scan(&mut self, text: &str) {
         for byte in text.bytes() {
             self.push(byte);
         }
     }
 
-    /// Goes on with one byte.
+    /// Continues with one byte.
     pub fn push(&mut self, byte: u8) {
         if self.in_string {
             match byte {
@@ -54,22 +54,22 @@ impl JsonNesting {
         }
     }
 
-    /// A bracket or a string is open.
+    /// Whether a bracket or a string is open.
     pub fn is_open(&self) -> bool {
         self.depth > 0 || self.in_string
     }
 
-    /// A string is open.
+    /// Whether a string is open.
     pub fn is_in_string(&self) -> bool {
         self.in_string
     }
 
-    /// There was a bracket, and all are closed: an object or array is whole.
+    /// Whether an object or array is complete: there was a bracket, and all are closed.
     pub fn is_whole(&self) -> bool {
         self.deepest > 0 && !self.is_open()
     }
 
-    /// How deep the brackets went.
+    /// The deepest nesting of brackets so far.
     pub fn deepest(&self) -> u32 {
         self.deepest
     }
@@ -86,23 +86,23 @@ enum ValueState {
 #[derive(Debug)]
 pub struct ValueSplitter {
     state: ValueState,
-    /// A top-level array is not a value, its items are.
+    /// A top-level array is divided into its items.
     unwrap: bool,
-    /// What stands between objects is no concern of anybody.
+    /// Text between objects is ignored.
     in_text: bool,
-    /// Inside such an array.
+    /// The splitter is inside of a top-level array.
     in_array: bool,
     nesting: JsonNesting,
     held: Vec<u8>,
     dropped: u64,
     line: u64,
-    /// Where the value that goes on began.
+    /// The line on which the open value began.
     began: u64,
 }
 
 impl ValueSplitter {
-    /// Values that stand one after the other; an array at the top is taken apart into its items. The first byte stands
-    /// on `line`.
+    /// A splitter for values one after the other; an array at the top is divided into its items. The first
+    /// byte is on `line`.
     pub fn items(line: u64) -> Self {
         Self {
             state: ValueState::Between,
@@ -117,17 +117,17 @@ impl ValueSplitter {
         }
     }
 
-    /// Values that stand one after the other; an array is a value like any other.
+    /// A splitter for values one after the other; an array is one value.
     pub fn whole(line: u64) -> Self {
         Self { unwrap: false, ..Self::items(line) }
     }
 
-    /// Objects in text of any other kind, which is passed over.
+    /// A splitter for objects in any other text, which is ignored.
     pub fn in_text(line: u64) -> Self {
         Self { unwrap: false, in_text: true, ..Self::items(line) }
     }
 
-    /// Takes the next bytes and gives each value that is whole.
+    /// Takes the next bytes and passes each complete value to `take`.
     pub fn feed(&mut self, mut bytes: &[u8], take: &mut dyn FnMut(StreamPiece<'_>)) {
         while !bytes.is_empty() {
             let used = match self.state {
@@ -139,13 +139,13 @@ impl ValueSplitter {
         }
     }
 
-    /// The stream is over.
+    /// Passes the rest to `take` at the end of the stream.
     pub fn end(&mut self, take: &mut dyn FnMut(StreamPiece<'_>)) {
         match self.state {
-            ValueState::Inside if self.dropped == 0 => self.give(|text| PieceBody::Cut(text), take),
+            ValueState::Inside if self.dropped == 0 => self.give(|text| FramedItem::Cut(text), take),
             ValueState::Between if !self.in_array => {}
-            ValueState::Between => take(StreamPiece { line: self.line, body: PieceBody::Cut("") }),
-            ValueState::Inside | ValueState::Junk => self.give(|text| PieceBody::Stray(text), take),
+            ValueState::Between => take(StreamPiece { line: self.line, body: FramedItem::Cut("") }),
+            ValueState::Inside | ValueState::Junk => self.give(|text| FramedItem::Stray(text), take),
         }
     }
 
@@ -178,7 +178,7 @@ impl ValueSplitter {
             if self.nesting.is_whole() {
                 let used = at.saturating_add(1);
                 self.hold(bytes.get(..used).unwrap_or_default());
-                self.give(|text| PieceBody::Json(text), take);
+                self.give(|text| FramedItem::Json(text), take);
                 return used;
             }
         }
@@ -186,12 +186,13 @@ impl ValueSplitter {
         bytes.len()
     }
 
-    /// Something that is no object and no array: up to the end of its line or, in an array, of its item.
+    /// Passes over what is neither an object nor an array, up to the end of its line or, in an array, of its
+    /// item.
     fn junk(&mut self, bytes: &[u8], take: &mut dyn FnMut(StreamPiece<'_>)) -> usize {
         for (at, byte) in bytes.iter().enumerate() {
             let ends_item = self.in_array && !self.nesting.is_open() && matches!(byte, b',' | b']');
             if ends_item || *byte == b'\n' {
-                self.give(|text| PieceBody::Stray(text), take);
+                self.give(|text| FramedItem::Stray(text), take);
                 return at;
             }
             self.nesting.push(*byte);
@@ -214,11 +215,11 @@ impl ValueSplitter {
 
     fn give(
         &mut self,
-        body: impl for<'a> FnOnce(&'a str) -> PieceBody<'a>,
+        body: impl for<'a> FnOnce(&'a str) -> FramedItem<'a>,
         take: &mut dyn FnMut(StreamPiece<'_>),
     ) {
         if self.dropped > 0 {
-            take(StreamPiece { line: self.began, body: PieceBody::TooLarge(self.dropped) });
+            take(StreamPiece { line: self.began, body: FramedItem::TooLarge(self.dropped) });
         } else {
             take(StreamPiece { line: self.began, body: body(&String::from_utf8_lossy(&self.held)) });
         }

@@ -1,58 +1,59 @@
-//! Lines: bytes into lines of text, bounded. Bytes that are no UTF-8 become U+FFFD line by line, so that where the
-//! stream was cut cannot show: a line end is never part of a longer character.
+//! Splits bytes into lines of text of bounded length. Bytes that are not UTF-8 become U+FFFD line by line, so
+//! that the places where the stream was cut make no difference: a line end is never part of a longer
+//! character.
 
 use std::borrow::Cow;
 
 use model::limits::LINE_BYTES_MAX;
 
-/// Memory that an empty splitter may keep between lines, in bytes.
+/// How much memory a splitter may keep between lines, in bytes.
 pub(super) const KEPT_BYTES_MAX: usize = 64 << 10;
 
-/// The three bytes that may stand before everything else.
+/// The byte order mark that may be at the beginning of a stream.
 pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// A line without its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamLine<'a> {
-    /// Its text.
+    /// The text of the line.
     Text(Cow<'a, str>),
-    /// It was over [`LINE_BYTES_MAX`] and left out; its length in bytes.
+    /// The line was longer than [`LINE_BYTES_MAX`] and left out. The number is its length in bytes.
     TooLong(u64),
 }
 
 /// Splits a stream into lines.
 #[derive(Debug)]
 pub struct LineSplitter {
-    /// `\r` alone ends a line too (SSE).
+    /// A lone `\r` ends a line too (SSE).
     lone_cr: bool,
     /// The last byte was a `\r` that ended a line: a `\n` right after it belongs to it.
     after_cr: bool,
-    /// What is there of the line that goes on.
+    /// The received part of the open line.
     held: Vec<u8>,
-    /// Bytes of the line that goes on which were let go, because it is too long.
+    /// The number of bytes of the open line that were dropped, because it is too long.
     dropped: u64,
     number: u64,
 }
 
 impl LineSplitter {
-    /// Lines as SSE has them: `\n`, `\r\n` or a lone `\r` end them.
+    /// A splitter for SSE: `\n`, `\r\n` or a lone `\r` ends a line.
     pub fn sse() -> Self {
         Self { lone_cr: true, after_cr: false, held: Vec::new(), dropped: 0, number: 0 }
     }
 
-    /// Lines as NDJSON has them: `\n` ends them, a `\r` before it is dropped.
+    /// A splitter for NDJSON: `\n` ends a line, a `\r` before it is dropped.
     pub fn ndjson() -> Self {
         Self { lone_cr: false, ..Self::sse() }
     }
 
-    /// The same, where `lines` lines have been taken by somebody else.
+    /// The same splitter, after `lines` lines that were read before.
     #[must_use]
     pub fn after(mut self, lines: u64) -> Self {
         self.number = lines;
         self
     }
 
-    /// Takes the next bytes and gives each line that is whole, with its number from 1.
+    /// Takes the next bytes and passes each complete line to `take`, with its number from 1.
     pub fn feed(&mut self, mut bytes: &[u8], take: &mut dyn FnMut(u64, StreamLine<'_>)) {
         if std::mem::take(&mut self.after_cr) {
             match bytes.split_first() {
@@ -73,7 +74,7 @@ impl LineSplitter {
         self.hold(bytes);
     }
 
-    /// The stream is over: the last line may lack its end.
+    /// Passes the last line, which may have no line end, to `take` at the end of the stream.
     pub fn end(&mut self, take: &mut dyn FnMut(u64, StreamLine<'_>)) {
         if !self.held.is_empty() || self.dropped > 0 {
             self.complete(&[], take);

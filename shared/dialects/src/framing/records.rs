@@ -1,10 +1,10 @@
-//! Programs that print one JSON object a line: NDJSON, with what gets between the lines. Other output of the program is
-//! stray, SSE fields around the objects are taken off, an object that is printed over several lines is put together
-//! again, and a line that breaks off costs no other line.
+//! Splits the output of programs that print one JSON object a line, with what gets between the lines. Other
+//! output of the program is stray, SSE fields around the objects are removed, an object that is printed over
+//! several lines is joined, and a line that breaks off does not affect other lines.
 
 use super::body::first_byte;
 use super::lines::{KEPT_BYTES_MAX, StreamLine};
-use super::{JsonNesting, LineSplitter, PieceBody, StreamPiece, ValueSplitter};
+use super::{FramedItem, JsonNesting, LineSplitter, StreamPiece, ValueSplitter};
 use model::limits::LINE_BYTES_MAX;
 
 /// Splits the output of a program into objects.
@@ -13,13 +13,13 @@ pub struct RecordSplitter(RecordFormat);
 
 #[derive(Debug)]
 enum RecordFormat {
-    /// Only white space so far; how many bytes of a byte order mark and how many lines there were.
+    /// Only white space so far, with the number of bytes of a byte order mark and the number of lines.
     Undecided {
         bom: usize,
         lines: u64,
     },
     Lines(LineSplitter, JoinedLines),
-    /// All objects in one array, as printed at the end.
+    /// All objects in one array, as some programs print them at the end.
     Array(ValueSplitter),
 }
 
@@ -30,7 +30,7 @@ impl Default for RecordSplitter {
 }
 
 impl RecordSplitter {
-    /// Takes the next bytes and gives each piece that is whole.
+    /// Takes the next bytes and passes each complete piece to `take`.
     pub fn feed(&mut self, bytes: &[u8], take: &mut dyn FnMut(StreamPiece<'_>)) {
         let mut bytes = bytes;
         if let RecordFormat::Undecided { bom, lines } = &mut self.0 {
@@ -51,7 +51,7 @@ impl RecordSplitter {
         }
     }
 
-    /// The stream is over.
+    /// Passes the rest to `take` at the end of the stream.
     pub fn end(&mut self, take: &mut dyn FnMut(StreamPiece<'_>)) {
         match &mut self.0 {
             RecordFormat::Lines(lines, joined) => {
@@ -64,12 +64,12 @@ impl RecordSplitter {
     }
 }
 
-/// An object that was not whole at the end of its line.
+/// An object that was not complete at the end of its line.
 #[derive(Debug, Default)]
 struct JoinedLines {
     text: String,
     nesting: JsonNesting,
-    /// The line that it began on.
+    /// The line on which it began.
     began: u64,
 }
 
@@ -78,7 +78,7 @@ impl JoinedLines {
         match line {
             StreamLine::TooLong(bytes) => {
                 self.cut(take);
-                take(StreamPiece { line: number, body: PieceBody::TooLarge(bytes) });
+                take(StreamPiece { line: number, body: FramedItem::TooLarge(bytes) });
             }
             StreamLine::Text(text) => self.text(number, &text, take),
         }
@@ -97,11 +97,11 @@ impl JoinedLines {
             self.began = number;
             self.nesting = JsonNesting::of(text);
             if !self.nesting.is_open() {
-                return take(StreamPiece { line: number, body: PieceBody::Json(text) });
+                return take(StreamPiece { line: number, body: FramedItem::Json(text) });
             }
             self.text.push_str(text);
         } else if self.text.is_empty() {
-            take(StreamPiece { line: number, body: PieceBody::Stray(text) });
+            take(StreamPiece { line: number, body: FramedItem::Stray(text) });
         } else if self.text.len().saturating_add(text.len()) > LINE_BYTES_MAX {
             self.cut(take);
         } else {
@@ -110,16 +110,16 @@ impl JoinedLines {
             self.nesting.scan(text);
             self.text.push_str(text);
             if !self.nesting.is_open() {
-                take(StreamPiece { line: self.began, body: PieceBody::Json(&self.text) });
+                take(StreamPiece { line: self.began, body: FramedItem::Json(&self.text) });
                 self.clear();
             }
         }
     }
 
-    /// The object is not whole and will not be.
+    /// Passes on the object as cut: it will not be complete any more.
     fn cut(&mut self, take: &mut dyn FnMut(StreamPiece<'_>)) {
         if !self.text.is_empty() {
-            take(StreamPiece { line: self.began, body: PieceBody::Cut(&self.text) });
+            take(StreamPiece { line: self.began, body: FramedItem::Cut(&self.text) });
             self.clear();
         }
     }

@@ -1,7 +1,8 @@
-//! Server-sent events by the WHATWG rules, and what real servers do beside them: JSON in a field called `error`,
-//! pretty-printed JSON whose later lines lack `data:`, white space before a field, no blank line at the end.
+//! Splits server-sent events by the WHATWG rules, and accepts what real servers do besides: JSON in a field
+//! called `error`, pretty-printed JSON whose later lines have no `data:`, white space before a field, no
+//! blank line at the end.
 
-use super::{JsonNesting, LineSplitter, PieceBody, StreamLine, StreamPiece};
+use super::{FramedItem, JsonNesting, LineSplitter, StreamLine, StreamPiece};
 use model::limits::LINE_BYTES_MAX;
 
 /// Splits a stream into events.
@@ -11,17 +12,17 @@ pub struct SseSplitter {
     pending: PendingEvent,
 }
 
-/// The event that goes on.
+/// The event that is open.
 #[derive(Debug, Default)]
 struct PendingEvent {
     line: u64,
     name: String,
     data: String,
-    /// A `data` field was there, be it an empty one.
+    /// The event had a `data` field, possibly an empty one.
     has_data: bool,
-    /// Bytes of an event that is too large to keep.
+    /// The number of dropped bytes of an event that is too large.
     dropped: u64,
-    /// The brackets of `data`; followed only from the first line on that lacks its `data:`.
+    /// The brackets of `data`; only followed after the first line without `data:`.
     nesting: Option<JsonNesting>,
 }
 
@@ -32,19 +33,19 @@ impl Default for SseSplitter {
 }
 
 impl SseSplitter {
-    /// Events of a stream of which `lines` lines have been taken already.
+    /// A splitter for a stream of which `lines` lines were read before.
     pub fn after(lines: u64) -> Self {
         Self { lines: LineSplitter::sse().after(lines), pending: PendingEvent::default() }
     }
 
-    /// Takes the next bytes and gives each event that is whole.
+    /// Takes the next bytes and passes each complete event to `take`.
     pub fn feed(&mut self, bytes: &[u8], take: &mut dyn FnMut(StreamPiece<'_>)) {
         let Self { lines, pending } = self;
         lines.feed(bytes, &mut |number, line| pending.line(number, line, take));
     }
 
-    /// The stream is over. An event that lacks its blank line is given all the same: servers do that, and a client
-    /// that drops it would miss the end of an answer.
+    /// Passes the last event to `take` at the end of the stream, also without its blank line: some servers
+    /// omit it, and a client that drops the event would miss the end of an answer.
     pub fn end(&mut self, take: &mut dyn FnMut(StreamPiece<'_>)) {
         let Self { lines, pending } = self;
         lines.end(&mut |number, line| pending.line(number, line, take));
@@ -67,7 +68,8 @@ impl PendingEvent {
     fn field(&mut self, number: u64, line: &str, take: &mut dyn FnMut(StreamPiece<'_>)) {
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
-        // A field name with white space before it is another field by the standard, but no server means one.
+        // By the standard, a field name with white space before it is another field, but no server means
+        // that.
         match name.trim_start_matches([' ', '\t']) {
             "data" => {
                 self.begin(number);
@@ -81,10 +83,10 @@ impl PendingEvent {
             "id" | "retry" => {}
             "error" if value.starts_with(['{', '"']) => {
                 self.dispatch(take);
-                take(StreamPiece { line: number, body: PieceBody::ErrorField(value) });
+                take(StreamPiece { line: number, body: FramedItem::ErrorField(value) });
             }
             _ if self.goes_on() => self.add(line),
-            _ => take(StreamPiece { line: number, body: PieceBody::Stray(line) }),
+            _ => take(StreamPiece { line: number, body: FramedItem::Stray(line) }),
         }
     }
 
@@ -94,7 +96,8 @@ impl PendingEvent {
         }
     }
 
-    /// The data so far is JSON with open brackets: a line without a field name can only be its next line.
+    /// Whether the data so far is JSON with open brackets: then a line without a field name can only be its
+    /// next line.
     fn goes_on(&mut self) -> bool {
         if !self.data.starts_with(['{', '[']) {
             return false;
@@ -126,18 +129,18 @@ impl PendingEvent {
 
     fn dispatch(&mut self, take: &mut dyn FnMut(StreamPiece<'_>)) {
         if self.dropped > 0 {
-            take(StreamPiece { line: self.line, body: PieceBody::TooLarge(self.dropped) });
+            take(StreamPiece { line: self.line, body: FramedItem::TooLarge(self.dropped) });
         } else if self.has_data {
             take(StreamPiece {
                 line: self.line,
-                body: PieceBody::Event { name: &self.name, data: &self.data },
+                body: FramedItem::Event { name: &self.name, data: &self.data },
             });
         }
         let mut data = std::mem::take(&mut self.data);
         let mut name = std::mem::take(&mut self.name);
         data.clear();
         name.clear();
-        // The room of small events is used again, that of a huge one is given back.
+        // The memory of small events is used again, that of a huge one is freed.
         if data.capacity() > super::lines::KEPT_BYTES_MAX {
             data = String::new();
         }

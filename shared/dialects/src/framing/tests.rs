@@ -1,18 +1,18 @@
 //! The rules of each framing. That cuts do not matter is tested on whole streams, with the decoders (I11).
 
-use super::{BodyFraming, PieceBody, RecordSplitter, SseSplitter, StreamPiece, ValueSplitter, excerpt};
+use super::{BodyFraming, FramedItem, RecordSplitter, SseSplitter, StreamPiece, ValueSplitter, excerpt};
 use model::limits::LINE_BYTES_MAX;
 
 /// What a frame is, as one line.
 fn told(frame: StreamPiece<'_>) -> String {
     let StreamPiece { line, body } = frame;
     match body {
-        PieceBody::Event { name, data } => format!("{line} event {name:?} {data:?}"),
-        PieceBody::Json(text) => format!("{line} json {text}"),
-        PieceBody::ErrorField(text) => format!("{line} error {text}"),
-        PieceBody::Stray(text) => format!("{line} stray {text:?}"),
-        PieceBody::TooLarge(bytes) => format!("{line} too large {bytes}"),
-        PieceBody::Cut(text) => format!("{line} cut {text}"),
+        FramedItem::Event { name, data } => format!("{line} event {name:?} {data:?}"),
+        FramedItem::Json(text) => format!("{line} json {text}"),
+        FramedItem::ErrorField(text) => format!("{line} error {text}"),
+        FramedItem::Stray(text) => format!("{line} stray {text:?}"),
+        FramedItem::TooLarge(bytes) => format!("{line} too large {bytes}"),
+        FramedItem::Cut(text) => format!("{line} cut {text}"),
     }
 }
 

@@ -184,7 +184,7 @@ impl StreamedMessage {
         self.grow_calls(message, stage, out);
     }
 
-    /// A block that is no text, thinking or call, as a whole.
+    /// A block that is not text, thinking or call, as a whole.
     pub(super) fn block_piece(
         &mut self,
         at: u64,

@@ -10,16 +10,16 @@ use crate::framing::JsonNesting;
 /// The keys that a call may begin with.
 const KEYS: [&str; 4] = ["type", "id", "name", "input"];
 
-/// What a call says that it is.
+/// The type of a call, as JSON.
 const TYPE: &str = "\"tool_use\"";
 
-/// Longest head of a call up to the end of its first key, in bytes. A head that is longer is text.
+/// The size of the longest head of a call, up to the end of its first key, in bytes. A longer head is text.
 const HEAD_BYTES_MAX: usize = 256;
 
-/// An object or array that goes on.
+/// An object or array that is open.
 #[derive(Debug, Default)]
 pub(super) struct JsonCandidate {
-    /// Bytes that have been looked at.
+    /// The number of bytes that were examined.
     scanned: usize,
     /// The first key is one that a call has.
     has_head: bool,
@@ -40,7 +40,7 @@ struct JsonCallObject<'a> {
 }
 
 impl JsonCandidate {
-    /// Looks at what `held`, which begins with a bracket, has beyond what was looked at.
+    /// Examines what `held`, which begins with a bracket, has beyond what was examined before.
     pub(super) fn look(&mut self, held: &str) -> CandidateVerdict {
         if !self.has_head {
             match head(held) {
@@ -53,7 +53,8 @@ impl JsonCandidate {
         for (at, byte) in held.bytes().enumerate().skip(self.scanned) {
             self.scanned = at.saturating_add(1);
             if byte == b'\n' && self.nesting.is_in_string() {
-                // A string that does not end on its line is no JSON: waiting for its end would swallow what follows.
+                // A string that does not end on its line is not JSON. Waiting for its end would keep back all
+                // that follows.
                 return self.broken(held, at, "a string in the call never ends");
             }
             self.nesting.push(byte);
@@ -64,7 +65,7 @@ impl JsonCandidate {
         CandidateVerdict::Open
     }
 
-    /// What was held says that it is a call.
+    /// Whether `held` is certainly a call.
     pub(super) fn is_sure(&self, held: &str) -> bool {
         self.has_head && memchr::memmem::find(held.as_bytes(), TYPE.as_bytes()).is_some()
     }
@@ -79,7 +80,7 @@ impl JsonCandidate {
     fn whole(&self, held: &str) -> CandidateVerdict {
         let text = held.get(..self.scanned).unwrap_or_default();
         let Some(value) = ForeignField::parse(text) else {
-            return self.broken(held, self.scanned, "the call is no JSON");
+            return self.broken(held, self.scanned, "the call is not JSON");
         };
         let objects: Vec<JsonCallObject<'_>> = value.list().into_iter().map(ForeignField::object).collect();
         if !objects.iter().any(JsonCallObject::is_call) {
@@ -88,7 +89,8 @@ impl JsonCandidate {
         CandidateVerdict::Calls(self.scanned, objects.iter().map(JsonCallObject::call).collect())
     }
 
-    /// The text ended: why the call is broken, or nothing when it never was one, and up to where.
+    /// Decides at the end of the text: why the call is broken, or nothing if it was none, and up to which
+    /// byte.
     pub(super) fn at_end(&self, held: &str) -> (Option<String>, usize) {
         (self.is_sure(held).then(|| String::from("the text ended inside of a call")), held.len())
     }
@@ -114,8 +116,8 @@ impl JsonCallObject<'_> {
     }
 }
 
-/// Whether `held` begins as a call does: an object, or a list of objects, with a key that calls have. Nothing when that
-/// is still open.
+/// Whether `held` begins like a call: an object, or a list of objects, with a key that calls have. Nothing as
+/// long as that is open.
 fn head(held: &str) -> Option<bool> {
     let mut rest = held.get(..held.floor_char_boundary(HEAD_BYTES_MAX))?;
     if let Some(list) = rest.strip_prefix('[') {

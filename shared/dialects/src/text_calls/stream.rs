@@ -1,4 +1,4 @@
-//! Takes calls out of the text of any dialect: a decoder around another one, whose texts it looks through.
+//! Takes calls out of the text of any dialect: a decoder around another one, whose texts it searches.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use model::envelope::Envelope;
 use model::event::{Kind, PartKind, ToolStart};
 use model::ids::{PartId, ToolCallId};
 
-/// A decoder whose texts may hold calls.
+/// A decoder that searches the texts of another one for calls.
 #[derive(Debug)]
 pub(crate) struct WithTextCalls {
     inner: Box<dyn Decode>,
@@ -20,23 +20,23 @@ pub(crate) struct WithTextCalls {
     rules: TextRules,
     prefix: CompactString,
     texts: IndexMap<PartId, OpenTextPart>,
-    /// Ids of calls, so that those in texts can be told apart from others.
+    /// The ids of calls so far, so that calls in texts get other ones.
     ids: BTreeSet<ToolCallId>,
     minted: u64,
 }
 
-/// A text part that goes on.
+/// A text part that is open.
 #[derive(Debug)]
 struct OpenTextPart {
     calls: TextCalls,
-    /// Bytes outside of calls so far.
+    /// The number of bytes outside of calls so far.
     len: u64,
-    /// Calls that were told.
+    /// The number of calls so far.
     told: usize,
 }
 
 impl WithTextCalls {
-    /// Looks through the texts of `inner`; ids that it makes up begin with `prefix`.
+    /// Searches the texts of `inner`; the ids that it makes up begin with `prefix`.
     pub(crate) fn new(
         inner: Box<dyn Decode>,
         (form, rules): (TextForm, TextRules),
@@ -78,7 +78,7 @@ impl WithTextCalls {
         self.tell(part, found, envelope, out);
     }
 
-    /// The text is another one. Calls that were told stay; only those after them are new.
+    /// Replaces the text of a part. Calls that were found stay; only those after them are new.
     fn replace(&mut self, part: &PartId, text: &str, envelope: &Envelope, out: &mut Decoded) {
         let mut found = Vec::new();
         if let Some(open) = self.texts.get_mut(part) {
@@ -145,7 +145,7 @@ impl WithTextCalls {
             tool = ToolCallId::new(&format!("{}text-call-{}", self.prefix, self.minted));
             is_free = self.ids.insert(tool.clone());
         }
-        // Nobody executes what stands in a text, unless whoever asked does.
+        // A call in a text is executed by the caller or by nobody.
         let start =
             ToolStart { tool: tool.clone(), name: CompactString::new(&call.name), server: false, given_id };
         put(Kind::ToolStart(start), envelope, out);
@@ -153,7 +153,7 @@ impl WithTextCalls {
     }
 }
 
-/// What was found, kept.
+/// A [`TextCallToken`] that owns its text.
 enum OwnedToken {
     Text(String),
     Call(TextCall),
@@ -170,7 +170,7 @@ impl OwnedToken {
     }
 }
 
-/// A fact beside `envelope`: of the same agent, in the same run, at the same time.
+/// Appends an event of the same agent, run and time as `envelope`.
 fn put(kind: Kind, envelope: &Envelope, out: &mut Decoded) {
     let mut event = envelope.event.clone();
     event.kind = kind;

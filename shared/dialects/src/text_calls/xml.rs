@@ -1,5 +1,5 @@
-//! Calls as elements: `<tool_use id="…" name="…">{…}</tool_use>`, with the parts as attributes, as elements inside, or as
-//! one JSON object.
+//! Reads calls as elements: `<tool_use id="…" name="…">{…}</tool_use>`, with the fields as attributes, as
+//! elements inside, or as one JSON object.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,37 +11,37 @@ use crate::field::ForeignField;
 use crate::framing::{JsonNesting, excerpt};
 use crate::markup::{attribute, unescape};
 
-/// The elements that hold a call, unless another one is said.
+/// The default elements of calls.
 const ELEMENTS: [&str; 2] = ["tool_use", "tool_call"];
 
-/// Longest opening tag, in bytes: it holds an id and a name.
+/// The size of the longest opening tag, in bytes: it contains an id and a name.
 const TAG_BYTES_MAX: usize = 4 << 10;
 
-/// The elements that hold a call.
+/// The elements of calls.
 #[derive(Debug)]
 pub(super) struct CallElements(Vec<CallElement>);
 
 #[derive(Debug)]
 struct CallElement {
-    /// How it begins, up to the end of its name.
+    /// The beginning of the opening tag, up to the end of its name.
     open: String,
-    /// What closes it.
+    /// The closing tag.
     close: String,
 }
 
 impl CallElements {
-    /// The one of that name, or the usual ones.
+    /// The element with this name, or the default ones.
     pub(super) fn new(name: Option<&str>) -> Self {
         let element = |name: &str| CallElement { open: format!("<{name}"), close: format!("</{name}>") };
         Self(name.map_or_else(|| ELEMENTS.into_iter().map(element).collect(), |name| vec![element(name)]))
     }
 }
 
-/// An element that goes on.
+/// An element that is open.
 #[derive(Debug)]
 pub(super) struct XmlCall {
     elements: Arc<CallElements>,
-    /// Bytes that have been looked at.
+    /// The number of bytes that were examined.
     scanned: usize,
     tag: OpeningTag,
     body: ElementBody,
@@ -50,34 +50,34 @@ pub(super) struct XmlCall {
 /// The opening tag.
 #[derive(Debug, Default)]
 enum OpeningTag {
-    /// It is open whether there is one.
+    /// It is not known whether there is one.
     #[default]
     Unknown,
-    /// Its name is whole, its end has not come.
+    /// Its name is complete, its end is not received yet.
     Open { which: usize, quote: Option<u8>, before: u8 },
     /// It ends there.
     Whole { which: usize, len: usize },
 }
 
-/// What stands behind the opening tag.
+/// What is known of the text after the opening tag.
 #[derive(Debug, Default)]
 struct ElementBody {
     nesting: JsonNesting,
     begun: bool,
     is_json: bool,
-    /// A line end stood in a JSON string: it will not parse any more.
+    /// There was a line end in a JSON string: the text cannot be parsed any more.
     is_broken: bool,
-    /// A closing tag inside of a JSON string ends there. It may be the end of a broken call.
+    /// Where a closing tag inside of a JSON string ends. It may be the end of a broken call.
     maybe: Option<usize>,
 }
 
 impl XmlCall {
-    /// Nothing of one of these elements has been looked at.
+    /// A candidate for one of these elements, before any text.
     pub(super) fn new(elements: Arc<CallElements>) -> Self {
         Self { elements, scanned: 0, tag: OpeningTag::default(), body: ElementBody::default() }
     }
 
-    /// Looks at what `held`, which begins with `<`, has beyond what was looked at.
+    /// Examines what `held`, which begins with `<`, has beyond what was examined before.
     pub(super) fn look(&mut self, held: &str) -> CandidateVerdict {
         if matches!(self.tag, OpeningTag::Unknown) {
             match self.elements.begun(held) {
@@ -107,7 +107,7 @@ impl XmlCall {
         CandidateVerdict::Open
     }
 
-    /// Goes on with the opening tag.
+    /// Examines the opening tag.
     fn look_at_tag(&mut self, held: &str) -> Option<CandidateVerdict> {
         let OpeningTag::Open { which, quote, before } = &mut self.tag else { return None };
         for (at, byte) in held.bytes().enumerate().skip(self.scanned) {
@@ -133,14 +133,14 @@ impl XmlCall {
         None
     }
 
-    /// A closing tag came.
+    /// Decides about a closing tag.
     fn close(&mut self, held: &str, close: &str, len: usize) -> Option<CandidateVerdict> {
         let end = self.scanned;
         let tag = held.get(..len.saturating_sub(1)).unwrap_or_default();
         let body = held.get(len..end.saturating_sub(close.len())).unwrap_or_default();
         match (read(tag, body), self.body.maybe) {
             (Ok(call), _) => Some(CandidateVerdict::Calls(end, vec![Ok(call)])),
-            // Arguments may well talk about tags: only a second closing tag shows that the first one was meant.
+            // Arguments may contain tags: only a second closing tag shows that the first one was meant.
             (Err(_), None) if self.body.may_go_on() => {
                 self.body.maybe = Some(end);
                 None
@@ -149,11 +149,12 @@ impl XmlCall {
         }
     }
 
-    /// The text ended: why the call is broken, or nothing when it never was one, and up to where.
+    /// Decides at the end of the text: why the call is broken, or nothing if it was none, and up to which
+    /// byte.
     pub(super) fn at_end(&self, held: &str) -> (Option<String>, usize) {
         match (&self.tag, self.body.maybe) {
             (OpeningTag::Unknown, _) => (None, held.len()),
-            // A tag that never closed is not even the beginning of a call.
+            // A tag that is never closed is not the beginning of a call.
             (OpeningTag::Open { .. }, _) => {
                 (Some(String::from("the text ended inside of a call")), held.len())
             }
@@ -187,7 +188,7 @@ impl ElementBody {
 enum TagMatch {
     Other,
     Maybe,
-    /// It is that one; its name ends there.
+    /// It is this element; the name ends there.
     Is {
         which: usize,
         len: usize,
@@ -215,7 +216,7 @@ impl CallElements {
 /// The fields of a call that is one JSON object.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct XmlCallObject<'a> {
+struct JsonCallFields<'a> {
     #[serde(borrow)]
     id: ForeignField<'a>,
     #[serde(borrow)]
@@ -230,7 +231,7 @@ struct XmlCallObject<'a> {
     parameters: ForeignField<'a>,
 }
 
-/// The call that `tag` (without its `>`) and `body` make.
+/// Reads a call from `tag` (without its `>`) and `body`. Fails with the reason why it is none.
 fn read(tag: &str, body: &str) -> Result<TextCall, String> {
     let id = attribute(tag, "id").unwrap_or_default();
     let name = attribute(tag, "name").filter(|name| !name.trim().is_empty());
@@ -247,8 +248,8 @@ fn read(tag: &str, body: &str) -> Result<TextCall, String> {
             arguments: arguments(body)?,
         });
     }
-    let plain = json(body).ok_or("the call is no JSON object")?;
-    let object: XmlCallObject<'_> = ForeignField::parse(&plain).unwrap_or_default().object();
+    let plain = json(body).ok_or("the call is not a JSON object")?;
+    let object: JsonCallFields<'_> = ForeignField::parse(&plain).unwrap_or_default().object();
     let name = object.name.word().or_else(|| object.tool_name.word()).ok_or("the call has no name")?;
     let inputs = [object.input, object.arguments, object.parameters];
     let input = inputs.into_iter().find(|input| input.is_some()).unwrap_or_default();
@@ -257,7 +258,7 @@ fn read(tag: &str, body: &str) -> Result<TextCall, String> {
     Ok(TextCall { id: id.into_owned(), name: name.trim().to_owned(), arguments: arguments(&input)? })
 }
 
-/// A call whose parts are elements.
+/// Reads a call whose fields are elements.
 fn read_elements(id: &str, name: Option<Cow<'_, str>>, body: &str) -> Result<TextCall, String> {
     let mut call =
         TextCall { id: id.to_owned(), name: name.unwrap_or_default().into_owned(), arguments: String::new() };
@@ -303,7 +304,7 @@ fn elements(body: &str) -> Result<Vec<(&str, &str)>, String> {
     Ok(found)
 }
 
-/// The arguments that `text` holds: a JSON object, elements of a name each, or nothing.
+/// Reads arguments from `text`: a JSON object, an element for each, or nothing.
 fn arguments(text: &str) -> Result<String, String> {
     if text.is_empty() || text == "null" {
         return Ok(String::from("{}"));
@@ -324,7 +325,8 @@ fn json(text: &str) -> Option<Cow<'_, str>> {
     Some(unescape(text)).filter(|plain| is_object(plain))
 }
 
-/// An argument in an element of its own. XML knows no types: only what is plainly JSON is taken as such.
+/// The value of an argument in an element of its own. XML has no types: only what is clearly JSON is read as
+/// such.
 fn value(inside: &str) -> serde_json::Value {
     let text = unescape(inside.trim());
     let is_json = text.starts_with(['{', '[']);

@@ -1,31 +1,31 @@
-//! Sub-agents.
+//! Writes the events of sub-agents.
 
 use compact_str::format_compact;
 
 use super::{AgentId, CompactString, Decoded, EventWriter, ITEMS_PER_RUN_MAX, Kind, RunStatus, Usage};
 use model::event::{AgentEnd, AgentStart};
 
-/// What a sub-agent has used by itself. It is told with its end: the tokens of the run are told by other means, and would
-/// count twice.
+/// The usage of a sub-agent. It is written with its end; written as an update, it would count twice, since
+/// the tokens of the run are known otherwise.
 #[derive(Debug, Default)]
 pub(super) struct AgentUsage {
     usage: Option<Usage>,
     model: Option<CompactString>,
-    /// How it ended, if it did.
+    /// How the sub-agent ended, if it has.
     ended: Option<RunStatus>,
     is_told: bool,
 }
 
 impl EventWriter {
-    /// A sub-agent begins, or goes on. `id` is the dialect's own.
+    /// Begins a sub-agent, or continues it. `id` is the dialect's own.
     pub(crate) fn open_agent(&mut self, id: &str, start: AgentStart, out: &mut Decoded) -> AgentId {
         let agent = AgentId::new(id);
         self.push_by(Some(&agent), Kind::AgentStart(start), out);
         agent
     }
 
-    /// One of several answers that were asked for in one call. The first is the main agent's; each other one gets an agent
-    /// of its own, so that no text is mixed.
+    /// Begins one of several answers that were requested in one call. The first is the main agent's; each
+    /// other one gets an agent of its own, so that their texts are not mixed.
     pub(crate) fn open_choice(&mut self, index: u64, out: &mut Decoded) -> Option<AgentId> {
         if index == 0 {
             return None;
@@ -35,7 +35,7 @@ impl EventWriter {
         Some(self.open_agent(&format!("choice-{index}"), start, out))
     }
 
-    /// A sub-agent used `more` tokens, which count for the run elsewhere.
+    /// Adds tokens that a sub-agent used. For the run they are counted elsewhere.
     pub(crate) fn spend(&mut self, agent: &AgentId, more: Usage) {
         if let Some(account) = self.account(agent) {
             account.usage = Some(account.usage.unwrap_or_default().plus(more));
@@ -43,7 +43,8 @@ impl EventWriter {
         }
     }
 
-    /// All that a sub-agent has used so far, which counts for the run elsewhere, and the model that answers it.
+    /// Sets all tokens that a sub-agent has used so far, and the model that it uses. For the run they are
+    /// counted elsewhere.
     pub(crate) fn spent(&mut self, agent: &AgentId, total: Usage, model: Option<&str>) {
         let Some(account) = self.account(agent) else { return };
         account.is_told &= account.usage == Some(total);
@@ -60,7 +61,7 @@ impl EventWriter {
         Some(self.accounts.entry(agent.clone()).or_default())
     }
 
-    /// A sub-agent is done.
+    /// Ends a sub-agent.
     pub(crate) fn close_agent(&mut self, agent: &AgentId, status: RunStatus, out: &mut Decoded) {
         let mut end = AgentEnd::of(status);
         if let Some(account) = self.account(agent) {
@@ -70,8 +71,8 @@ impl EventWriter {
         self.push_by(Some(agent), Kind::AgentEnd(end), out);
     }
 
-    /// The run ends with `status`, and so do the sub-agents that it leaves open: tells what they used, and what others used
-    /// after their end.
+    /// Ends the sub-agents that a run with this `status` leaves open, with their usage, and writes the usage
+    /// that others had after their end.
     pub(super) fn settle_accounts(&mut self, status: RunStatus, out: &mut Decoded) {
         for (agent, account) in std::mem::take(&mut self.accounts) {
             if account.usage.is_some() && !account.is_told {

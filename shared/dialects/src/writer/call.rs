@@ -1,4 +1,4 @@
-//! A call that goes on.
+//! Writes the events of an open call.
 
 use compact_str::CompactString;
 
@@ -10,24 +10,24 @@ use super::{
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "none depends on another")]
 pub(crate) struct OpenCall {
-    /// The dialect's own id; empty when it gave none.
+    /// The dialect's own id; empty if it gave none.
     id: CompactString,
     tool: ToolCallId,
-    /// The name that was told at the start.
+    /// The name that was written at the start.
     told: CompactString,
-    /// The name as it is known now.
+    /// The name that is known now.
     name: CompactString,
     agent: Option<AgentId>,
     server: bool,
-    /// Bytes of arguments so far.
+    /// The number of bytes of arguments so far.
     len: u64,
-    /// The first four bytes of them.
+    /// The first four bytes of the arguments.
     head: String,
     nesting: JsonNesting,
     written: bool,
     /// The provider executes it.
     running: bool,
-    /// The arguments are JSON, not just any text.
+    /// The arguments must be JSON.
     promises_json: bool,
 }
 
@@ -50,7 +50,7 @@ impl OpenCall {
         }
     }
 
-    /// The id by which the writer knows it: the dialect's, or the one that was minted.
+    /// The id by which the writer knows the call: the dialect's, or a new one.
     pub(crate) fn id(&self) -> &str {
         if self.id.is_empty() { self.tool.as_str() } else { &self.id }
     }
@@ -68,22 +68,22 @@ impl OpenCall {
         self.name = CompactString::new(name);
     }
 
-    /// No argument text came yet.
+    /// Whether there are no arguments so far.
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The arguments so far say that there are none; some servers write `null`.
+    /// Whether the arguments so far mean that there are none; some servers write `null`.
     fn is_nothing(&self) -> bool {
         self.len == 0 || (self.len == 4 && self.head == "null")
     }
 
-    /// The arguments so far are a whole object.
+    /// Whether the arguments so far are a complete object.
     pub(crate) fn is_whole(&self) -> bool {
         self.nesting.is_whole()
     }
 
-    /// The arguments are any text.
+    /// Allows arguments that are not JSON.
     pub(crate) fn take_any_text(&mut self) {
         self.promises_json = false;
     }
@@ -92,7 +92,7 @@ impl OpenCall {
         self.written
     }
 
-    /// More of the arguments; an empty piece is nothing.
+    /// Writes more of the arguments; an empty piece is ignored.
     pub(crate) fn args(&mut self, text: &str, writer: &EventWriter, out: &mut Decoded) {
         if text.is_empty() {
             return;
@@ -108,8 +108,8 @@ impl OpenCall {
         writer.push_by(self.agent.as_ref(), kind, out);
     }
 
-    /// The call is written: `arguments` where they are not the streamed ones. What the provider executes itself runs
-    /// from now on, everything else is handed over to the caller.
+    /// Ends the arguments; `arguments` replaces the streamed ones. A call of the provider's own tools runs
+    /// from now on, any other one is handed over to the caller.
     pub(crate) fn written(&mut self, arguments: Option<String>, writer: &mut EventWriter, out: &mut Decoded) {
         if !self.tell(arguments, writer, out) {
             return;
@@ -121,7 +121,7 @@ impl OpenCall {
         }
     }
 
-    /// The call is written, and a person is asked `question` before anybody executes it.
+    /// Ends the arguments, and asks a person `question` before the call is executed.
     pub(crate) fn asks(
         &mut self,
         arguments: Option<String>,
@@ -135,7 +135,7 @@ impl OpenCall {
         }
     }
 
-    /// The provider executes the call from now on, whether or not its arguments are told already.
+    /// Notes that the provider executes the call from now on, even if its arguments are not complete.
     pub(crate) fn runs(&mut self, writer: &mut EventWriter, out: &mut Decoded) {
         if std::mem::replace(&mut self.running, true) {
             return;
@@ -146,7 +146,7 @@ impl OpenCall {
         writer.push_by(self.agent.as_ref(), Kind::ToolState(change), out);
     }
 
-    /// Tells name and arguments as they are in the end; false when they were told before.
+    /// Writes the final name and arguments. False if they were written before.
     fn tell(&mut self, arguments: Option<String>, writer: &EventWriter, out: &mut Decoded) -> bool {
         if std::mem::replace(&mut self.written, true) {
             return false;

@@ -1,4 +1,4 @@
-//! Foreign objects that are handed on as they came, but for the secrets that some servers put into them.
+//! Writes foreign objects unchanged, without the secrets that some servers put into them.
 
 use compact_str::CompactString;
 use serde_json::Value;
@@ -7,10 +7,10 @@ use super::{AgentId, Decoded, EventWriter, Kind};
 use crate::field::{ForeignField, json_within_depth};
 use model::json::Json;
 
-/// What stands in the place of a secret.
+/// The text that replaces a secret.
 const REDACTED: &str = "[redacted]";
 
-/// Names of fields that hold a secret, in small letters and without what joins their words.
+/// The names of fields that contain a secret, in lower case and without separators.
 const SECRET_NAMES: [&str; 8] = [
     "authorization",
     "proxyauthorization",
@@ -22,17 +22,17 @@ const SECRET_NAMES: [&str; 8] = [
     "password",
 ];
 
-/// How the names of keys end that come with the name of a vendor before them.
+/// The end of the names of keys that begin with the name of a vendor.
 const SECRET_NAME_END: &str = "apikey";
 
 impl EventWriter {
-    /// A foreign object that the decoder has no other name for.
+    /// Writes a foreign object that the decoder has no event for.
     pub(crate) fn raw(&self, value: ForeignField<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
         let kind = Kind::Raw { name: self.dialect.clone(), value: without_secrets(value) };
         self.push_by(agent, kind, out);
     }
 
-    /// A foreign object that readers know by `name`.
+    /// Writes a foreign object as a custom event with this `name`.
     pub(crate) fn custom(
         &self,
         name: &str,
@@ -45,20 +45,20 @@ impl EventWriter {
     }
 }
 
-/// `value` with nothing in the place of its secrets; as it came when it has none.
+/// `value` with its secrets replaced; unchanged if it has none.
 fn without_secrets(value: ForeignField<'_>) -> Json {
     let text = value.as_json_text();
     if !may_hold_secrets(text) {
         return value.json();
     }
-    // What nests too deep for the parser is not worth the risk.
+    // An object that the parser refuses, because it nests too deep, is left out for safety.
     let mut tree: Value = serde_json::from_str(text).unwrap_or_default();
     redact(&mut tree);
     let clean = tree.to_string();
     json_within_depth(&clean).unwrap_or_else(|| Json::of(&()))
 }
 
-/// A look at the text alone, which is enough for nearly all objects.
+/// Whether the text may contain a secret. This quick check is enough for nearly all objects.
 fn may_hold_secrets(text: &str) -> bool {
     let plain = plain(text);
     plain.contains("bearer ")
@@ -66,12 +66,12 @@ fn may_hold_secrets(text: &str) -> bool {
         || SECRET_NAMES.iter().any(|name| plain.contains(name))
 }
 
-/// In small letters, without what joins the words of names.
+/// A name in lower case and without separators.
 fn plain(text: &str) -> String {
     text.chars().filter(|c| !matches!(c, '-' | '_')).map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// As deep as the parser goes, so no deeper than the stack.
+/// Replaces the secrets in `value`. The parser limits the depth of the recursion.
 fn redact(value: &mut Value) {
     match value {
         Value::String(text) if text.to_ascii_lowercase().starts_with("bearer ") => {
@@ -83,7 +83,7 @@ fn redact(value: &mut Value) {
                 let name = plain(name);
                 let is_secret = SECRET_NAMES.contains(&name.as_str()) || name.ends_with(SECRET_NAME_END);
                 match value {
-                    // Where a schema tells what a password may be, there is none.
+                    // A schema that describes a password contains none.
                     Value::Null | Value::Bool(_) => {}
                     Value::String(text) if is_secret && text.is_empty() => {}
                     Value::Object(_) if name == "password" => redact(value),

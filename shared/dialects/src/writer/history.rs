@@ -1,4 +1,4 @@
-//! Messages of the history: what users, systems and earlier turns said.
+//! Writes messages of the history: what users, systems and earlier turns said.
 
 use compact_str::CompactString;
 
@@ -7,7 +7,8 @@ use model::event::Message;
 use model::ids::MessageId;
 
 impl EventWriter {
-    /// A whole message. It belongs to the run that goes on; between runs it belongs to the conversation alone.
+    /// Writes a complete message. It belongs to the open run; between runs it belongs to the conversation
+    /// only.
     pub(crate) fn message(&mut self, role: &str, text: &str, out: &mut Decoded) {
         self.messages = self.messages.saturating_add(1);
         let (prefix, run) = (&self.options.part_prefix, &self.options.run);
@@ -15,7 +16,7 @@ impl EventWriter {
         self.message_as(&id, role, text, out);
     }
 
-    /// The same, with an id of the dialect: a message that comes again replaces itself.
+    /// Writes a message with an id of the dialect: a message with the same id replaces the earlier one.
     pub(crate) fn message_as(&mut self, id: &str, role: &str, text: &str, out: &mut Decoded) {
         let message = MessageId::new(id);
         let kind = Kind::Message(Message { message, role: CompactString::new(role), text: text.to_owned() });

@@ -1,4 +1,4 @@
-//! What becomes of calls after they are written: they run, print, and give something back.
+//! Writes what becomes of calls after their arguments: they run, print, and return something.
 
 use compact_str::CompactString;
 
@@ -9,41 +9,41 @@ use super::{
 use model::event::{ToolProgress, ToolResult};
 use model::json::Json;
 
-/// What a call gave back.
+/// The outcome of a call.
 #[derive(Debug)]
 pub(crate) struct CallOutcome {
     pub(crate) output: Json,
     pub(crate) is_error: bool,
-    /// How long it was executed, in milliseconds, as the stream says it.
+    /// How long the call was executed, in milliseconds, as the stream says.
     pub(crate) exec_ms: Option<u64>,
     pub(crate) files: Option<Json>,
     pub(crate) embeds: Option<Json>,
 }
 
 impl CallOutcome {
-    /// It gave back `output`.
+    /// The outcome of a call that returned `output`.
     pub(crate) fn of(output: Json) -> Self {
         Self { output, is_error: false, exec_ms: None, files: None, embeds: None }
     }
 
-    /// It failed with `output`.
+    /// The outcome of a call that failed with `output`.
     pub(crate) fn error(output: Json) -> Self {
         Self { is_error: true, ..Self::of(output) }
     }
 
-    /// It was executed for so long.
+    /// Sets how long the call was executed, in milliseconds.
     pub(crate) fn took(self, exec_ms: Option<u64>) -> Self {
         Self { exec_ms, ..self }
     }
 }
 
 impl EventWriter {
-    /// What follows happened at `time`, in milliseconds since 1970 by the stream's own clock.
+    /// Sets the time of the next events, in milliseconds since 1970 by the stream's own clock.
     pub(crate) fn set_time(&mut self, time: Option<u64>) {
         self.time = time.or(self.time);
     }
 
-    /// A call that comes as a whole, by an agent that executes its calls itself: written and not yet running.
+    /// Writes a complete call of an agent that executes its calls itself; it does not run yet.
     pub(crate) fn whole_call(
         &mut self,
         id: &str,
@@ -57,12 +57,12 @@ impl EventWriter {
         call
     }
 
-    /// Whether a call of the run that goes on has the dialect's `id`.
+    /// Whether a call of the open run has the dialect's `id`.
     pub(crate) fn knows_call(&self, id: &str) -> bool {
         self.calls.get(ToolCallId::new(id).as_str()).is_some_and(|named| named.run == self.run)
     }
 
-    /// The call that the dialect means by `id`, and its run.
+    /// The call to which the dialect's `id` refers, and its run.
     fn named(&self, id: &str) -> (RunId, ToolCallId) {
         let tool = ToolCallId::new(id);
         match self.calls.get(tool.as_str()) {
@@ -71,12 +71,12 @@ impl EventWriter {
         }
     }
 
-    /// The call that the dialect means by `id`, as the events name it.
+    /// The id in the events of the call to which the dialect's `id` refers.
     pub(crate) fn tool_id(&self, id: &str) -> ToolCallId {
         self.named(id).1
     }
 
-    /// The dialect calls the call `known`, which began without an id, `id` from now on.
+    /// Notes that the dialect uses `id` from now on for the call `known`, which began without an id.
     pub(crate) fn name_call(&mut self, known: &str, id: &str) {
         let (run, tool) = self.named(known);
         if !self.knows_call(id) {
@@ -85,14 +85,14 @@ impl EventWriter {
         }
     }
 
-    /// The call stands so now.
+    /// Writes the state of a call.
     pub(crate) fn state(&mut self, id: &str, state: ToolState, agent: Option<&AgentId>, out: &mut Decoded) {
         let (run, tool) = self.named(id);
         let change = ToolStateChange { tool, state, queued_ms: None, exec_ms: None };
         self.put(Event::new(&run, Kind::ToolState(change)).by(agent.cloned()), out);
     }
 
-    /// The call printed more.
+    /// Writes more output of a call.
     pub(crate) fn output(&mut self, id: &str, text: &str, agent: Option<&AgentId>, out: &mut Decoded) {
         if text.is_empty() {
             return;
@@ -102,14 +102,14 @@ impl EventWriter {
         self.put(Event::new(&run, kind).by(agent.cloned()), out);
     }
 
-    /// The call says how far it is.
+    /// Writes the progress of a call as a text.
     pub(crate) fn progress(&mut self, id: &str, text: &str, agent: Option<&AgentId>, out: &mut Decoded) {
         let text = Some(text.to_owned()).filter(|text| !text.is_empty());
         let progress = ToolProgress { text, ..ToolProgress::new(self.tool_id(id)) };
         self.report(id, progress, None, agent, out);
     }
 
-    /// The call reports `progress`, at `time` in milliseconds since 1970 where the report says when.
+    /// Writes the progress of a call, at `time` in milliseconds since 1970 if the stream says when.
     pub(crate) fn report(
         &mut self,
         id: &str,
@@ -123,8 +123,8 @@ impl EventWriter {
         out.event_at(Event::new(&run, kind).by(agent.cloned()), time.or(self.time));
     }
 
-    /// What the call gave back that the dialect means by `id`. It may be one of a run before this one. An id that no
-    /// call had (gateways rewrite them) means the oldest call that the provider still executes.
+    /// Writes the result of the call to which the dialect's `id` refers, which may belong to an earlier run.
+    /// An unknown id (gateways rewrite them) refers to the oldest call that the provider still executes.
     pub(crate) fn result(
         &mut self,
         id: &str,

@@ -1,4 +1,4 @@
-//! A part that goes on.
+//! Writes the events of an open part.
 
 use compact_str::CompactString;
 
@@ -11,9 +11,9 @@ pub(crate) struct OpenPart {
     pub(super) id: PartId,
     kind: PartKind,
     pub(super) agent: Option<AgentId>,
-    /// Bytes so far.
+    /// The number of bytes so far.
     len: u64,
-    /// The provider's mark on it.
+    /// The provider's signature.
     signature: Option<String>,
 }
 
@@ -22,7 +22,8 @@ impl OpenPart {
         Self { id, kind, agent, len: 0, signature: None }
     }
 
-    /// More text of a kind: goes on with the part in `open`, or ends it and begins another. An empty piece is nothing.
+    /// Writes text of a kind: continues the part in `open`, or ends it and begins another. An empty piece is
+    /// ignored.
     pub(crate) fn go_on(
         open: &mut Option<Self>,
         kind: PartKind,
@@ -53,7 +54,7 @@ impl OpenPart {
         self.len == 0
     }
 
-    /// More text; an empty piece is nothing.
+    /// Writes more text; an empty piece is ignored.
     pub(crate) fn delta(&mut self, text: &str, writer: &EventWriter, out: &mut Decoded) {
         if text.is_empty() {
             return;
@@ -64,23 +65,23 @@ impl OpenPart {
         writer.push_by(self.agent.as_ref(), kind, out);
     }
 
-    /// The text so far was wrong.
+    /// Replaces the text so far.
     pub(crate) fn replace(&mut self, text: &str, writer: &EventWriter, out: &mut Decoded) {
         self.len = u64::try_from(text.len()).unwrap_or(u64::MAX);
         let kind = Kind::PartReplace { part: self.id.clone(), text: text.to_owned() };
         writer.push_by(self.agent.as_ref(), kind, out);
     }
 
-    /// The provider's mark on it, in one piece or several.
+    /// Adds to the provider's signature, which comes in one piece or several.
     pub(crate) fn sign(&mut self, piece: &str) {
         let signature = self.signature.get_or_insert_default();
-        // Once it is too long it stays so.
+        // A signature over the limit keeps its length, so that the end of the part can recognize and drop it.
         if signature.len() <= SIGNATURE_BYTES_MAX {
             signature.push_str(piece);
         }
     }
 
-    /// It is whole.
+    /// Ends the part.
     pub(crate) fn end(self, hidden: bool, writer: &EventWriter, out: &mut Decoded) {
         let signature = self.signature.filter(|it| !it.is_empty() && it.len() <= SIGNATURE_BYTES_MAX);
         let end = PartEnd { part: self.id, len: None, hash: None, duration_ms: None, hidden, signature };

@@ -1,5 +1,5 @@
-//! Dialects that tell the whole text so far again and again: what is new in it goes out as a delta, what changed
-//! replaces the rest. Only length and hash of what was told are kept, not the text.
+//! Writes texts of dialects that send the whole text so far again and again: what is new becomes a delta,
+//! what changed replaces the rest. Only the length and the hash of what was written are kept, not the text.
 
 use std::hash::Hasher as _;
 
@@ -7,7 +7,7 @@ use fnv::FnvHasher;
 
 use super::{AgentId, Decoded, EventWriter, Kind, OpenCall, OpenPart, PartId, RunId};
 
-/// What was told of a text.
+/// Length and hash of a text that was written.
 #[derive(Debug, Clone)]
 pub(crate) struct TextDigest {
     len: usize,
@@ -21,7 +21,7 @@ impl Default for TextDigest {
 }
 
 impl TextDigest {
-    /// More of it.
+    /// Adds text to the digest.
     pub(crate) fn add(&mut self, text: &str) {
         self.len = self.len.saturating_add(text.len());
         let mut hash = FnvHasher::with_key(self.hash);
@@ -29,7 +29,7 @@ impl TextDigest {
         self.hash = hash.finish();
     }
 
-    /// What `whole` has beyond what was told; nothing when it does not begin with that.
+    /// What `whole` has beyond the text so far; nothing if it does not begin with that.
     pub(crate) fn rest<'a>(&self, whole: &'a str) -> Option<&'a str> {
         let (head, rest) = whole.split_at_checked(self.len)?;
         let mut hash = FnvHasher::default();
@@ -37,13 +37,13 @@ impl TextDigest {
         (hash.finish() == self.hash).then_some(rest)
     }
 
-    /// It was exactly `whole`.
+    /// Whether the text is exactly `whole`.
     pub(crate) fn is(&self, whole: &str) -> bool {
         self.rest(whole).is_some_and(str::is_empty)
     }
 }
 
-/// A part of which the stream tells the whole text so far, deltas, or both.
+/// A part of which the stream sends the whole text so far, deltas, or both.
 #[derive(Debug)]
 pub(crate) struct WholePart {
     part: OpenPart,
@@ -55,13 +55,13 @@ impl WholePart {
         Self { part, told: TextDigest::default() }
     }
 
-    /// Appends a delta to what was told.
+    /// Writes a delta.
     pub(crate) fn delta(&mut self, text: &str, writer: &EventWriter, out: &mut Decoded) {
         self.told.add(text);
         self.part.delta(text, writer, out);
     }
 
-    /// The text is `whole` now.
+    /// Makes `whole` the text: writes what is new, or replaces the text.
     pub(crate) fn set(&mut self, whole: &str, writer: &EventWriter, out: &mut Decoded) {
         if let Some(rest) = self.told.rest(whole) {
             return self.delta(rest, writer, out);
@@ -71,7 +71,7 @@ impl WholePart {
         self.part.replace(whole, writer, out);
     }
 
-    /// The text is exactly `whole` now.
+    /// Whether the text is exactly `whole`.
     pub(crate) fn is(&self, whole: &str) -> bool {
         self.told.is(whole)
     }
@@ -85,7 +85,7 @@ impl WholePart {
         self.part.sign(piece);
     }
 
-    /// It is whole. What comes back stands for it, should the stream think better of it.
+    /// Ends the part. The result allows changing it afterwards, if the stream corrects it.
     pub(crate) fn end(self, hidden: bool, writer: &EventWriter, out: &mut Decoded) -> EndedPart {
         let Self { part, told } = self;
         let (id, agent, run) = (part.id.clone(), part.agent.clone(), writer.run.clone());
@@ -94,7 +94,7 @@ impl WholePart {
     }
 }
 
-/// A part that has ended. Some streams tell its text once more, changed, or take it back.
+/// A part that has ended. Some streams repeat its text, changed, or take it back.
 #[derive(Debug)]
 pub(crate) struct EndedPart {
     id: PartId,
@@ -104,7 +104,7 @@ pub(crate) struct EndedPart {
 }
 
 impl EndedPart {
-    /// The text is `whole` after all. Parts of a run that is over stay as they are.
+    /// Makes `whole` the text. Parts of a run that is over stay unchanged.
     pub(crate) fn set(&mut self, whole: &str, writer: &EventWriter, out: &mut Decoded) {
         if self.told.is(whole) || !writer.is_running || self.run != writer.run {
             return;
@@ -116,18 +116,18 @@ impl EndedPart {
     }
 }
 
-/// What a call prints, of which the stream tells all so far.
+/// The output of a call of which the stream sends all so far.
 #[derive(Debug, Default)]
 pub(crate) struct WholeOutput(TextDigest);
 
 impl WholeOutput {
-    /// Nothing was printed.
+    /// Whether there is no output so far.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.len == 0
     }
 
-    /// The call `id` has printed `whole` by now. What was printed cannot be taken back: a text that does not begin with
-    /// that is left to the result.
+    /// Writes what is new in `whole`, all output of the call `id` so far. Output cannot be taken back: a text
+    /// that does not begin with the output so far is left to the result.
     pub(crate) fn set(
         &mut self,
         id: &str,
@@ -143,12 +143,12 @@ impl WholeOutput {
     }
 }
 
-/// A call of which the stream tells the whole arguments so far, deltas, or both.
+/// A call of which the stream sends the whole arguments so far, deltas, or both.
 #[derive(Debug)]
 pub(crate) struct WholeCall {
     call: OpenCall,
     told: TextDigest,
-    /// Arguments that came and are not what was told before them.
+    /// Arguments that do not begin with what was written before.
     instead: Option<String>,
 }
 
@@ -157,7 +157,7 @@ impl WholeCall {
         Self { call, told: TextDigest::default(), instead: None }
     }
 
-    /// More of the arguments.
+    /// Writes more of the arguments.
     pub(crate) fn args(&mut self, text: &str, writer: &EventWriter, out: &mut Decoded) {
         if let Some(instead) = &mut self.instead {
             instead.push_str(text);
@@ -167,7 +167,7 @@ impl WholeCall {
         }
     }
 
-    /// The arguments are `whole` now.
+    /// Makes `whole` the arguments.
     pub(crate) fn set_args(&mut self, whole: &str, writer: &EventWriter, out: &mut Decoded) {
         match self.told.rest(whole) {
             Some(rest) => {
@@ -175,12 +175,12 @@ impl WholeCall {
                 self.told.add(rest);
                 self.call.args(rest, writer, out);
             }
-            // Arguments cannot be taken back while they stream: the final ones stand in `tool.call`.
+            // Streamed arguments cannot be taken back: the final ones are in `tool.call`.
             None => self.instead = Some(whole.to_owned()),
         }
     }
 
-    /// The arguments are exactly `whole` now.
+    /// Whether the arguments are exactly `whole`.
     pub(crate) fn is(&self, whole: &str) -> bool {
         self.instead.as_deref().map_or_else(|| self.told.is(whole), |instead| instead == whole)
     }
@@ -189,7 +189,7 @@ impl WholeCall {
         &mut self.call
     }
 
-    /// The call is written.
+    /// Ends the arguments.
     pub(crate) fn written(&mut self, writer: &mut EventWriter, out: &mut Decoded) {
         self.call.written(self.instead.take(), writer, out);
     }

@@ -1,4 +1,5 @@
-//! Calls: what is written of them, what they give back, and what the protocol has only custom events for.
+//! Encodes tool calls: arguments, results, and custom events for what the protocol has no events for
+//! (consent, progress, output).
 
 use super::{AgUiEncoder, custom, event};
 use crate::{FactContext, ToolStep, data_event};
@@ -7,6 +8,7 @@ use model::ids::ToolCallId;
 use model::view::ToolView;
 
 impl AgUiEncoder {
+    /// Writes one step of a call.
     pub(super) fn call(
         &mut self,
         scene: &FactContext<'_>,
@@ -56,6 +58,7 @@ impl AgUiEncoder {
         }
     }
 
+    /// Writes the result of a call, now or when the next run begins.
     pub(super) fn result(
         &mut self,
         scene: &FactContext<'_>,
@@ -69,7 +72,7 @@ impl AgUiEncoder {
         data_event(&mut events, |event| {
             event.put("type", "TOOL_CALL_RESULT").put("messageId", &format!("{id}-result"));
             event.put("toolCallId", &id).put("content", &result.to_text()).put("role", "tool");
-            // Another run's sub-agents are not known any more.
+            // After the end of a run, the client no longer knows its sub-agents.
             event.put_some("subagentRunId", scene.agent.filter(|_| self.is_open));
         });
         self.tell_in_run(events, out);

@@ -1,4 +1,4 @@
-//! Calls. They are dynamic parts: a watcher has no types for the tools of others.
+//! Encodes tool calls as dynamic parts: a viewer has no types for the tools of an agent.
 
 use super::{AiSdkEncoder, event};
 use crate::{FactContext, ObjectWriter, ToolStep};
@@ -20,7 +20,7 @@ impl AiSdkEncoder {
         let elsewhere =
             tool.server || self.caller.as_ref().is_some_and(|caller| !caller.tools.contains(&tool.name));
         match step {
-            // What the caller gives back to a call that was left to it has a place after the end, too.
+            // The result of a call that was left to the caller may come after the end of the run.
             ToolStep::Result { again: false } => result(&id, tool, elsewhere, out),
             _ if !self.is_open => {}
             ToolStep::Start => event(out, "tool-input-start", |event| {
@@ -66,11 +66,13 @@ impl AiSdkEncoder {
     }
 }
 
+/// Writes the id and the name of a call.
 fn named(event: &mut ObjectWriter<'_>, id: &str, tool: &ToolView, elsewhere: bool) {
     event.put("toolCallId", id).put("toolName", tool.name.as_str());
     event.put_some("providerExecuted", elsewhere.then_some(true)).put("dynamic", &true);
 }
 
+/// Writes the arguments of a call, as an error if they are not JSON.
 fn input(id: &str, tool: &ToolView, elsewhere: bool, out: &mut Vec<u8>) {
     let text = &tool.arguments.text;
     let is_json = text.trim().is_empty() || Json::parse(text).is_some();
@@ -96,6 +98,7 @@ fn result(id: &str, tool: &ToolView, elsewhere: bool, out: &mut Vec<u8>) {
     });
 }
 
+/// Writes that the call was executed elsewhere, if that is so.
 fn ran(event: &mut ObjectWriter<'_>, tool: &ToolView, elsewhere: bool) {
     event.put_some("providerExecuted", (elsewhere && !tool.server).then_some(true)).put("dynamic", &true);
 }

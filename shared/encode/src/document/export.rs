@@ -1,4 +1,4 @@
-//! The documents that a view can be exported as, by name.
+//! The formats of documents that a view can be exported as, by name.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,38 +7,38 @@ use super::{StepsLayout, html, markdown};
 use crate::reconstruct::{UnfinishedCalls, anthropic, openai};
 use model::view::View;
 
-/// What can be chosen about a document. Each format looks at what concerns it.
+/// The options of a document. Each format uses those that concern it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DocumentOptions {
-    /// How steps are shown: `md` and `html`.
+    /// How steps are shown, for `md` and `html`.
     pub steps: StepsLayout,
-    /// Where results stand: `open-webui` and `open-webui-chat`.
+    /// Where results are shown, for `open-webui` and `open-webui-chat`.
     pub form: ResultForm,
-    /// What becomes of calls without a result: `openai` and `anthropic`.
+    /// What becomes of calls without a result, for `openai` and `anthropic`.
     pub unfinished: UnfinishedCalls,
 }
 
-/// A kind of document.
+/// A format of documents.
 #[derive(Debug)]
 pub struct DocumentFormat {
-    /// Its name.
+    /// The name by which it is requested.
     pub name: &'static str,
-    /// Its media type.
+    /// The media type.
     pub content_type: &'static str,
-    /// How names of such files end.
+    /// The extension of file names, without the dot.
     pub extension: &'static str,
     make: fn(&View, &str, DocumentOptions) -> String,
 }
 
 impl DocumentFormat {
-    /// `view` as such a document. `name` is the conversation's.
+    /// `view` as a document of this format. `name` is the name of the conversation.
     pub fn document(&self, view: &View, name: &str, choice: DocumentOptions) -> String {
         (self.make)(view, name, choice)
     }
 }
 
-/// Every kind of document that can be made, in the order in which they are offered.
+/// All formats, in the order in which they are offered.
 pub const FORMATS: &[DocumentFormat] = &[
     DocumentFormat {
         name: "md",
@@ -78,7 +78,7 @@ pub const FORMATS: &[DocumentFormat] = &[
     },
 ];
 
-/// The format `name`, or nothing when there is none of that name.
+/// The format `name`; nothing if there is none.
 pub fn format(name: &str) -> Option<&'static DocumentFormat> {
     FORMATS.iter().find(|format| format.name == name)
 }
@@ -87,7 +87,8 @@ fn options(choice: DocumentOptions) -> OpenWebUiOptions {
     OpenWebUiOptions { form: choice.form, ..OpenWebUiOptions::default() }
 }
 
-/// Names, texts and JSON that was parsed before: all of it can be written.
+/// `value` as JSON text with indentation. The values consist of names, texts and parsed JSON, so writing
+/// cannot fail.
 fn json<T: Serialize>(value: &T) -> String {
     let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
     text.push('\n');

@@ -1,5 +1,5 @@
-//! What documents say about runs, calls and agents, in words: the same ones in each format. Texts of the view are in
-//! them as they are; whoever writes them escapes them.
+//! The words with which documents describe runs, calls and agents, the same in each format. Texts of the view
+//! are in them unchanged; the writers escape them.
 
 use model::event::{ErrorFact, RunStatus, ToolState, Usage};
 use model::flow::{CallCounts, Flow};
@@ -7,7 +7,7 @@ use model::format;
 use model::preview::{self, PreviewOutput};
 use model::view::{AgentView, PartView, RunView, ToolView, View};
 
-/// What the document is called.
+/// The title of a document.
 pub(super) fn title(view: &View, name: &str) -> String {
     view.title
         .as_deref()
@@ -16,7 +16,7 @@ pub(super) fn title(view: &View, name: &str) -> String {
         .unwrap_or_else(|| name.to_owned())
 }
 
-/// How a run stands, with which model, how long it took, what it cost.
+/// Name, model, status, duration and usage of a run.
 pub(super) fn run(run: &RunView) -> Vec<String> {
     let mut facts: Vec<String> =
         [&run.name, &run.model].into_iter().flatten().map(|it| preview::one_line(it)).collect();
@@ -34,19 +34,19 @@ fn tokens(usage: Usage) -> [String; 2] {
     ]
 }
 
-/// The line that stands for all steps of a run.
+/// The head of the block with all steps of a run.
 pub(super) fn steps(flow: &Flow) -> String {
     format!("Execution steps ({})", format::counted(flow.tools, "tool"))
 }
 
-/// What is to be said about the steps as a whole.
+/// The number of failed calls and of sub-agents, and the duration of a run.
 pub(super) fn steps_more(flow: &Flow, run: &RunView) -> String {
     let failed = (flow.failed > 0).then(|| format!("{} failed", flow.failed));
     let agents = (flow.agents > 0).then(|| format::counted(flow.agents, "sub-agent"));
     failed.into_iter().chain(agents).chain(run_took(run)).collect::<Vec<_>>().join(" · ")
 }
 
-/// How a run ended, when not well.
+/// How a run ended, if it is not complete.
 pub(super) fn end(run: &RunView) -> Option<&'static str> {
     match run.status {
         RunStatus::Cancelled => Some("Cancelled"),
@@ -57,7 +57,7 @@ pub(super) fn end(run: &RunView) -> Option<&'static str> {
     }
 }
 
-/// A failure of the run that no note tells of.
+/// The failure of a run, if no note of the run has it.
 pub(super) fn untold_error(run: &RunView) -> Option<&ErrorFact> {
     let is_told = |error: &&ErrorFact| {
         let tells = |note: &model::view::Note| matches!(&note.body, model::view::NoteBody::Error(told) if told == *error);
@@ -66,7 +66,7 @@ pub(super) fn untold_error(run: &RunView) -> Option<&ErrorFact> {
     run.error.as_ref().filter(|error| !is_told(error))
 }
 
-/// Whether trying again may help; empty where nobody said.
+/// Whether trying again may help; empty if that is unknown.
 pub(super) fn retry(error: &ErrorFact) -> String {
     match (error.retryable, error.retry_after_ms) {
         (Some(true), Some(ms)) => format!("Can be retried, after {}", format::duration(ms)),
@@ -76,7 +76,7 @@ pub(super) fn retry(error: &ErrorFact) -> String {
     }
 }
 
-/// The word for a status.
+/// The name of a status.
 pub(super) fn status(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Running => "running",
@@ -87,7 +87,7 @@ pub(super) fn status(status: RunStatus) -> &'static str {
     }
 }
 
-/// The head of a piece of reasoning.
+/// The head of a piece of thinking.
 pub(super) fn thought(part: &PartView) -> String {
     let measured = part.ended_at.map(|end| end.saturating_sub(part.started_at));
     match part.duration_ms.or(measured).filter(|ms| *ms > 0) {
@@ -98,19 +98,19 @@ pub(super) fn thought(part: &PartView) -> String {
     }
 }
 
-/// The name of a tool.
+/// The name of the tool of a call.
 pub(super) fn tool_name(tool: &ToolView) -> String {
     let name = preview::one_line(&tool.name);
     if name.is_empty() { "tool".to_owned() } else { name }
 }
 
-/// The arguments in one line.
+/// The arguments of a call in one line.
 pub(super) fn arguments(tool: &ToolView) -> String {
     let text = &tool.arguments.text;
     if tool.state == ToolState::Writing { preview::tail(text) } else { preview::arguments(text) }
 }
 
-/// The result, where there is one that says something.
+/// The result of a call, or else its output; nothing if both are empty.
 pub(super) fn output(tool: &ToolView) -> Option<PreviewOutput> {
     let text = &tool.output.text;
     let printed =
@@ -118,7 +118,7 @@ pub(super) fn output(tool: &ToolView) -> Option<PreviewOutput> {
     tool.result.as_ref().map(PreviewOutput::of).filter(|output| !output.is_empty()).or_else(printed)
 }
 
-/// The state of a call; for a result its kind and size.
+/// The state of a call, or the kind and size of its result.
 pub(super) fn state(tool: &ToolView, output: Option<&PreviewOutput>) -> String {
     match (tool.state, output) {
         (ToolState::Complete, Some(output)) => output.summary(),
@@ -127,7 +127,7 @@ pub(super) fn state(tool: &ToolView, output: Option<&PreviewOutput>) -> String {
     }
 }
 
-/// How long a call took; for one that was interrupted, how long at least.
+/// The duration of a call; for one that was interrupted, at least how long it took.
 pub(super) fn latency(tool: &ToolView) -> Option<String> {
     if tool.state == ToolState::Interrupted {
         let from = tool.executing_at.or(tool.pending_at)?;
@@ -137,7 +137,7 @@ pub(super) fn latency(tool: &ToolView) -> Option<String> {
     tool.latency_ms().map(format::duration)
 }
 
-/// Where the time of a call went.
+/// How long a call waited and ran, and how much of its result was left out.
 pub(super) fn timing(tool: &ToolView) -> Vec<String> {
     let waited = tool.executing_at.zip(tool.pending_at).map(|(to, from)| to.saturating_sub(from));
     let queued =
@@ -154,7 +154,7 @@ pub(super) fn agent_name(id: &str, agent: &AgentView) -> String {
     if name.is_empty() { preview::one_line(id) } else { name }
 }
 
-/// How a sub-agent stands, what its calls came to, how long it took, what it used.
+/// Status, number of calls, failures, duration and usage of a sub-agent.
 pub(super) fn agent(agent: &AgentView, counts: CallCounts) -> Vec<String> {
     let mut facts = vec![status(agent.status).to_owned()];
     let calls = counts.done.saturating_add(counts.failed).saturating_add(counts.open);
@@ -169,7 +169,7 @@ pub(super) fn agent(agent: &AgentView, counts: CallCounts) -> Vec<String> {
     facts
 }
 
-/// A sign for a state, for texts without pictures.
+/// A character for a state, for texts without icons.
 pub(super) fn sign(state: ToolState) -> &'static str {
     match state {
         ToolState::Writing => "…",
@@ -183,7 +183,8 @@ pub(super) fn sign(state: ToolState) -> &'static str {
     }
 }
 
-/// How long a run took; nothing where a call took longer: then it was recorded, and sent at once.
+/// The duration of a run; nothing if one of its calls took longer. The run was recorded and published at once
+/// then, so its times say nothing.
 fn run_took(run: &RunView) -> Option<String> {
     let longest = run.tools.values().filter_map(ToolView::latency_ms).max().unwrap_or(0);
     let is_measured = run.ended_at.is_some_and(|end| end.saturating_sub(run.started_at) >= longest);

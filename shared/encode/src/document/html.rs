@@ -1,5 +1,6 @@
-//! A conversation as one HTML file: no script, nothing loaded, a policy that would forbid both, and every text escaped.
-//! Looks like the page, with `<details>` where the page has buttons.
+//! Writes a conversation as one HTML file: without scripts, without anything that is loaded, with a policy
+//! that would forbid both, and with every text escaped. It looks like the web interface, with `<details>`
+//! where that has buttons.
 
 use super::outline::{AgentBlock, OutlineBlock, OutlineRun, OutlineSection, outline};
 use super::{StepsLayout, facts};
@@ -14,10 +15,11 @@ mod prose;
 
 use escape::{label, text};
 
-/// The look. It stands in the file between `<style>` and `</style>`, byte for byte.
+/// The style sheet. It is copied into the file without any change, since its hash is in the policy.
 const STYLE: &str = include_str!("html/style.css");
 
-/// SHA-256 of [`STYLE`] in Base64: the only style that the file's policy lets in. A test says what it has to be.
+/// The SHA-256 of [`STYLE`] in Base64: the policy of the file allows only this style. A test prints the
+/// expected value when the style changes.
 const STYLE_HASH: &str = "fAB28jewkG3QHVfax848Fa5JK8BihvsYLTWazIvtdtA=";
 
 /// The icons of a document, as one SVG sprite.
@@ -61,7 +63,7 @@ pub(super) fn document(view: &View, name: &str, steps: StepsLayout) -> String {
     out
 }
 
-/// When it began, and how much there is.
+/// When the conversation began, and how many runs and calls it has.
 fn about(view: &View) -> String {
     let first =
         view.runs.values().map(|run| run.started_at).chain(view.messages.values().map(|message| message.at));
@@ -181,7 +183,8 @@ fn put_thinking(part: &PartView, out: &mut String) {
     out.push_str("</div></details>\n");
 }
 
-/// An image whose bytes are in its URL is shown; anything else is a link, if it may be followed.
+/// Writes a file: an image whose bytes are in its URL is shown, anything else is a link if its scheme is
+/// safe.
 fn put_file(url: &str, out: &mut String) {
     let url = url.trim();
     if is_picture(url) {
@@ -196,7 +199,7 @@ fn put_file(url: &str, out: &mut String) {
     }
 }
 
-/// Whether `url` is nothing but a picture in Base64, of a kind that cannot hold a script.
+/// Whether `url` consists of an image in Base64, of a type that cannot contain a script.
 pub(super) fn is_picture(url: &str) -> bool {
     let kinds = [
         "data:image/png;base64,",
@@ -232,7 +235,7 @@ fn put_error(error: &ErrorFact, out: &mut String) {
     out.push_str("</div></div>\n");
 }
 
-/// An element with nothing but text in it; nothing at all without text, but for cells of a card.
+/// Writes an element that contains only text.
 fn element(name: &str, class: &str, content: &str, out: &mut String) {
     let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
     out.push_str(&["<", name, &class, ">"].concat());
@@ -240,12 +243,12 @@ fn element(name: &str, class: &str, content: &str, out: &mut String) {
     out.push_str(&["</", name, ">"].concat());
 }
 
-/// An icon of the sprite. Names and classes are ours.
+/// An icon of the sprite. Names and classes are not escaped: they must come from this crate.
 fn icon(name: &str, class: &str) -> String {
     format!("<svg class=\"{class}\" aria-hidden=\"true\"><use href=\"#{name}\"/></svg>")
 }
 
-/// The icon of a state, and its class.
+/// The name and the class of the icon for a state.
 fn tool_icon(state: ToolState) -> (&'static str, &'static str) {
     match state {
         ToolState::Writing => ("dots", "pend"),

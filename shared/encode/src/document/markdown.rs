@@ -1,4 +1,5 @@
-//! A conversation as Markdown: each step where it happened, or all of them in one block with one line for each.
+//! Writes a conversation as Markdown: each step where it happened, or all of them in one block with one line
+//! for each.
 
 use super::outline::{AgentBlock, OutlineBlock, OutlineRun, OutlineSection, outline};
 use super::{StepsLayout, facts};
@@ -95,7 +96,7 @@ fn put_part(part: &PartView, out: &mut String) {
     }
 }
 
-/// A file by its place; one that is all in its URL is only named.
+/// A link to a file; a file whose content is in its URL is only named.
 fn file(url: &str) -> String {
     if let Some(url) = preview::safe_link(url) {
         return format!("[File](<{}>)", url.replace(['<', '>', '\\'], ""));
@@ -156,7 +157,7 @@ fn put_error(error: &ErrorFact, out: &mut String) {
     paragraph(&quoted(&format!("**{code}** {message}{retry}")), out);
 }
 
-/// A block that is closed at first. The head is HTML, so Markdown in it is only text.
+/// Writes a block that is closed at first. The head is HTML, so that Markdown in it is only text.
 fn details(head: &str, inner: &str, out: &mut String) {
     out.push_str("\n<details>\n<summary>");
     out.push_str(&super::html::escape::label(head));
@@ -165,7 +166,7 @@ fn details(head: &str, inner: &str, out: &mut String) {
     out.push_str("\n</details>\n");
 }
 
-/// A paragraph, or whatever blocks `markdown` is, apart from what stands around it.
+/// Writes `markdown` as blocks of their own, separated from what is around them.
 fn paragraph(markdown: &str, out: &mut String) {
     let markdown = markdown.trim_end();
     if markdown.trim().is_empty() {
@@ -181,7 +182,7 @@ fn quoted(markdown: &str) -> String {
     lines.flat_map(|line| ["> ", line, "\n"]).collect()
 }
 
-/// `text` as the text of one line, with nothing in it that Markdown would act on.
+/// `text` as one line, with everything escaped that has a meaning in Markdown.
 fn inline(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in plain(text).chars() {
@@ -215,7 +216,7 @@ fn laid_out(json: &Json) -> String {
     format!("\n{}", code("json", &laid_out))
 }
 
-/// The beginning of a text in one line, as a preview.
+/// The beginning of a text in one line, as a preview, escaped.
 fn beginning(text: &str) -> String {
     let line = one_paragraph(text.get(..PREVIEW_CHARS.saturating_mul(8)).unwrap_or(text));
     match cut(&line, PREVIEW_CHARS) {

@@ -1,4 +1,4 @@
-//! A part of a conversation as a view of its own: one turn, or one run.
+//! Reduces a view to a part of its conversation: one turn, or one run.
 
 use std::collections::HashSet;
 
@@ -9,25 +9,26 @@ use model::event::{Event, Kind};
 use model::ids::{MessageId, RunId};
 use model::view::{TopItem, View};
 
-/// What is wanted of a conversation; all of it where nothing is said. Where both are, the run is left out of account.
+/// The part of a conversation that is exported; all of it if neither field is set. If both are set, only
+/// `message` counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct DocumentScope {
-    /// The turn that begins with this message: all up to the next one of the user. Of a message that was said inside a run,
-    /// that run.
+pub struct ExportSelection {
+    /// The turn that begins with this message: all items before the next message of the user. For a message
+    /// that was said inside a run, that run.
     pub message: Option<MessageId>,
-    /// This run, with what was said inside it.
+    /// This run, with the messages that were said inside it.
     pub run: Option<RunId>,
 }
 
-impl DocumentScope {
-    /// What names the part; nothing where all is wanted.
+impl ExportSelection {
+    /// The id that names the part; nothing for all of the conversation.
     pub fn name(&self) -> Option<&str> {
         let run = || self.run.as_ref().map(RunId::as_str);
         self.message.as_ref().map(MessageId::as_str).or_else(run)
     }
 
-    /// Takes all else out of `view`. False where it has no such part; then it stays as it was.
+    /// Removes all else from `view`. False if it has no such part; it is unchanged then.
     pub fn reduce(&self, view: &mut View) -> bool {
         let items = match (&self.message, &self.run) {
             (None, None) => return true,
@@ -48,14 +49,14 @@ impl DocumentScope {
         view.items.retain(|item| items.contains(item));
         view.messages.retain(|id, _| items.contains(&TopItem::Message(id.clone())));
         view.runs.retain(|id, _| items.contains(&TopItem::Run(id.clone())));
-        // What was odd is not known by turn.
+        // Anomalies are not known by turn.
         view.anomalies = Anomalies::default();
         true
     }
 }
 
-/// What belongs to the turn that begins with `message`, in its order: all up to the next message of the user, and what was said
-/// inside its runs. Of a message that was said inside a run, that run too.
+/// The items of the turn that begins with `message`, in order: all before the next message of the user, and
+/// what was said inside its runs. For a message that was said inside a run, that run too.
 pub fn turn<'a>(view: &'a View, message: &MessageId) -> Vec<&'a TopItem> {
     let within = |id: &MessageId| Some(&view.messages.get(id)?.within.as_ref()?.run);
     let (own, mut is_on, mut items) = (within(message), false, Vec::new());
@@ -82,7 +83,7 @@ pub fn turn<'a>(view: &'a View, message: &MessageId) -> Vec<&'a TopItem> {
     items
 }
 
-/// Whether `event` tells of something that `view` has.
+/// Whether `event` is about a message or a run of `view`.
 pub fn is_of(view: &View, event: &Event) -> bool {
     match &event.kind {
         Kind::Message(message) => view.messages.contains_key(&message.message),
@@ -112,7 +113,7 @@ mod tests {
         LINES.iter().map(|line| Envelope::parse(line).unwrap()).collect()
     }
 
-    fn part(only: &DocumentScope) -> Option<(Vec<String>, Vec<u64>)> {
+    fn part(only: &ExportSelection) -> Option<(Vec<String>, Vec<u64>)> {
         let mut view = View::default();
         for event in events() {
             fold(&mut view, &event, &mut |_| {});
@@ -128,8 +129,8 @@ mod tests {
         Some((items.collect(), seqs.collect()))
     }
 
-    fn of(message: &str) -> DocumentScope {
-        DocumentScope { message: Some(MessageId::new(message)), run: None }
+    fn of(message: &str) -> ExportSelection {
+        ExportSelection { message: Some(MessageId::new(message)), run: None }
     }
 
     fn names(names: &[&str]) -> Vec<String> {
@@ -146,7 +147,7 @@ mod tests {
     #[test]
     fn what_was_said_inside_a_run_belongs_to_it() {
         assert_eq!(part(&of("b")), Some((names(&["r", "b"]), vec![2, 3, 4, 5])));
-        let run = |run: &str| DocumentScope { message: None, run: Some(RunId::new(run)) };
+        let run = |run: &str| ExportSelection { message: None, run: Some(RunId::new(run)) };
         assert_eq!(part(&run("r")), Some((names(&["r", "b"]), vec![2, 3, 4, 5])));
         assert_eq!(part(&run("s")), Some((names(&["s"]), vec![8])));
         assert_eq!(part(&run("z")), None);
@@ -154,7 +155,7 @@ mod tests {
 
     #[test]
     fn all_is_wanted_where_nothing_is_said() {
-        assert_eq!(part(&DocumentScope::default()).map(|(items, _)| items.len()), Some(6));
-        assert_eq!((DocumentScope::default().name(), of("a").name()), (None, Some("a")));
+        assert_eq!(part(&ExportSelection::default()).map(|(items, _)| items.len()), Some(6));
+        assert_eq!((ExportSelection::default().name(), of("a").name()), (None, Some("a")));
     }
 }

@@ -25,23 +25,23 @@ pub use chat::chat;
 pub use live::OpenWebUiStream;
 pub(crate) use live::encoder;
 
-/// Where a result stands.
+/// Where the result of a call is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResultForm {
-    /// In the attribute `result`, as up to Open WebUI 0.8.
+    /// In the attribute `result`, for Open WebUI up to 0.8.
     Attributes,
-    /// In the block, as from 0.9 on.
+    /// In the body of the block, for Open WebUI from 0.9 on.
     #[default]
     Body,
 }
 
-/// How content is made.
+/// The options of the content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenWebUiOptions {
-    /// Where results stand.
+    /// Where results are written.
     pub form: ResultForm,
-    /// Longest result and longest arguments that are shown whole, in bytes.
+    /// The size up to which results and arguments are shown completely, in bytes. Longer ones are cut.
     pub bytes_max: usize,
 }
 
@@ -51,12 +51,12 @@ impl Default for OpenWebUiOptions {
     }
 }
 
-/// The content of the message that `run` is.
+/// The content of the message that `run` becomes.
 pub fn content(run: &RunView, options: OpenWebUiOptions) -> String {
     stretch(run, &run.items, options)
 }
 
-/// All that was answered in `view` as one content. What people said in between is quoted.
+/// All answers of `view` as one content. The messages of users after the first answer are quoted.
 pub fn transcript(view: &View, options: OpenWebUiOptions) -> String {
     let mut out = String::new();
     let mut has_begun = false;
@@ -86,7 +86,7 @@ pub fn transcript(view: &View, options: OpenWebUiOptions) -> String {
 /// The content of some items of `run`.
 fn stretch(run: &RunView, items: &[Item], options: OpenWebUiOptions) -> String {
     let mut out = String::new();
-    // Deltas of one answer may have come as several parts: they are one text until a block comes in between.
+    // One answer may consist of several parts: they are one text until a block comes in between.
     let mut text = String::new();
     for item in items {
         let block = match item {
@@ -127,15 +127,16 @@ fn put_text(text: &str, out: &mut String) {
     }
 }
 
-/// Begins a line of its own, apart from what stands before.
+/// Begins a new paragraph, unless the content is empty.
 fn line(out: &mut String) {
     if !out.is_empty() {
         out.push_str(if out.ends_with('\n') { "\n" } else { "\n\n" });
     }
 }
 
+/// The block of a call. Calls of sub-agents have the name of the agent in front.
 fn call(id: &str, tool: &ToolView, run: &RunView, options: OpenWebUiOptions) -> String {
-    // What waits for others when the run is over is not being executed.
+    // A call that is not final when the run is over is not executed any more.
     let is_done = tool.state.is_final() || !run.is_running();
     let name = facts::tool_name(tool);
     let agent = tool.agent.as_ref().and_then(|id| run.agents.get(id).map(|agent| (id, agent)));
@@ -169,7 +170,7 @@ fn call(id: &str, tool: &ToolView, run: &RunView, options: OpenWebUiOptions) -> 
     format!("{tag}>\n<summary>{summary}</summary>\n{body}</details>\n")
 }
 
-/// The result as JSON: a text is a JSON string, which Open WebUI reads as the text that it is.
+/// The result of a call as JSON. A text becomes a JSON string, which Open WebUI shows as text.
 fn result(tool: &ToolView, bytes_max: usize) -> String {
     let said = |text: &str| Json::string(text).as_str().to_owned();
     let Some(output) = facts::output(tool) else {
@@ -190,12 +191,12 @@ fn result(tool: &ToolView, bytes_max: usize) -> String {
     }
 }
 
-/// A failure as pipes write it; some tools do so themselves.
+/// A failure in the form of Open WebUI's pipes; some tools already use that form.
 fn failed(text: &str) -> String {
     if text.starts_with("Error: ") { text.to_owned() } else { format!("Error: {text}") }
 }
 
-/// The beginning of a long text, with a word about the rest.
+/// The beginning of a long text, with the size of the rest.
 fn shortened(text: &str, bytes_max: usize) -> String {
     if text.len() <= bytes_max {
         return text.to_owned();
@@ -208,14 +209,15 @@ fn shortened(text: &str, bytes_max: usize) -> String {
     format!("{}… ({} more)", text.get(..end).unwrap_or_default(), format::bytes(rest))
 }
 
+/// The block of a piece of thinking, with its duration once it is over.
 fn reasoning(part: &PartView, run: &RunView, form: ResultForm) -> String {
     let lines = tame(&part.body.text);
     let mut body = String::with_capacity(lines.len());
     for line in lines.trim_end().lines() {
         match form {
-            // Read as Markdown as it stands there.
+            // Open WebUI reads it as Markdown without unescaping it.
             ResultForm::Attributes => body.push_str(&["> ", &line.replace('<', "&lt;"), "\n"].concat()),
-            // Unescaped first, then read as Markdown.
+            // Open WebUI unescapes it first, then reads it as Markdown.
             ResultForm::Body => body.push_str(&["&gt; ", &escaped(line), "\n"].concat()),
         }
     }
@@ -234,7 +236,7 @@ fn reasoning(part: &PartView, run: &RunView, form: ResultForm) -> String {
     )
 }
 
-/// A picture that is all in its URL is shown, anything else is a link.
+/// An image whose content is in its URL is shown, anything else is a link; nothing if the link is not safe.
 fn file(url: &str) -> String {
     let url = url.trim();
     if super::html::is_picture(url) {
@@ -254,7 +256,7 @@ fn put_attribute(name: &str, value: &str, tag: &mut String) {
     tag.push('"');
 }
 
-/// `text` without a character that ends an attribute, a tag or a line, and without any that is none.
+/// `text` with every character escaped that ends an attribute, a tag or a line.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len().saturating_add(text.len() / 8));
     for c in text.chars() {

@@ -1,5 +1,5 @@
-//! A view as a document is laid out: messages and runs in order, each run as steps and answer, sub-agents nested. Borrows
-//! from the view; nothing is escaped yet.
+//! The outline of a document: messages and runs in order, each run as steps and answer, sub-agents nested. It
+//! borrows from the view; nothing is escaped yet.
 
 use std::collections::VecDeque;
 
@@ -9,57 +9,57 @@ use model::ids::{AgentId, ToolCallId};
 use model::json::Json;
 use model::view::{AgentView, Item, MessageView, NoteBody, PartView, RunView, ToolView, View};
 
-/// Agents that are nested deeper stand beside those of this depth: a document that nests thousands of levels is one that
-/// no reader can open.
+/// The deepest nesting of agents. Deeper ones are put beside those of this depth: readers cannot open a
+/// document with thousands of levels.
 const DEPTH_MAX: usize = 12;
 
-/// A message, or what a run did.
+/// A section of the outline.
 pub(super) enum OutlineSection<'a> {
     /// A message of the history.
     Message(&'a MessageView),
-    /// A run, or a stretch of it.
+    /// A run, or a section of it between two messages.
     Run(OutlineRun<'a>),
 }
 
-/// See [`OutlineSection::Run`].
+/// A run, or a section of it.
 pub(super) struct OutlineRun<'a> {
     /// The run.
     pub(super) run: &'a RunView,
-    /// What led to the answer.
+    /// The steps that led to the answer.
     pub(super) steps: Vec<OutlineBlock<'a>>,
-    /// The answer, and what came behind the last step.
+    /// The answer, and what came after the last step.
     pub(super) answer: Vec<OutlineBlock<'a>>,
-    /// How many calls failed and so on.
+    /// The numbers of calls, failures and agents.
     pub(super) flow: Flow,
-    /// Whether this is the end of the run.
+    /// Whether this is the last section of the run.
     pub(super) is_last: bool,
 }
 
-/// One thing that happened.
+/// A block of the outline.
 pub(super) enum OutlineBlock<'a> {
     /// A text, a refusal or a file.
     Part(&'a PartView),
-    /// Reasoning.
+    /// A piece of thinking.
     Thinking(&'a PartView),
-    /// A call, and what it stands beside.
+    /// A tool call, and the group of calls that ran at the same time.
     Call(&'a ToolCallId, &'a ToolView, Option<OverlapGroup>),
-    /// A sub-agent with all it did.
+    /// A sub-agent with all that it did.
     Agent(AgentBlock<'a>),
     /// A failure.
     Error(&'a ErrorFact),
-    /// An event of the agent's own, or a foreign one.
+    /// An event with a name of the agent's own, or a foreign one.
     Event(&'a str, &'a Json),
 }
 
-/// See [`OutlineBlock::Agent`].
+/// A sub-agent with all that it did.
 pub(super) struct AgentBlock<'a> {
-    /// Its id.
+    /// The id of the agent.
     pub(super) id: &'a AgentId,
-    /// What is known of it.
+    /// The agent in the view.
     pub(super) known: &'a AgentView,
-    /// Its calls.
+    /// The numbers of its calls.
     pub(super) counts: CallCounts,
-    /// What it did.
+    /// The blocks of what it did.
     pub(super) blocks: Vec<OutlineBlock<'a>>,
 }
 
@@ -85,7 +85,8 @@ fn run_section<'a>(stretch: &RunSection<'a>) -> OutlineRun<'a> {
     let (mut steps, mut answer) = (Vec::new(), Vec::new());
     for (at, row) in rows.iter().enumerate() {
         let is_behind = last_step.is_none_or(|last| at > last);
-        // The agent's own events stand with the steps wherever they came: an answer is not taken apart by them.
+        // Events with a name of the agent's own belong to the steps wherever they came: they must not divide
+        // the answer.
         let is_answer = row.rank == RowRank::Kept && (is_behind || matches!(row.item, Item::Part(_)));
         let place = if is_answer { &mut answer } else { &mut steps };
         put(run, &flow, row, 1, &mut VecDeque::new(), place);

@@ -1,4 +1,4 @@
-//! One answer of the model, and what of it is told in which shape.
+//! An answer of the model, and its forms in the modes of the stream.
 
 use compact_str::CompactString;
 use indexmap::IndexMap;
@@ -8,14 +8,14 @@ use crate::FactContext;
 use model::ids::ToolCallId;
 use model::view::ToolView;
 
-/// An answer that goes on.
+/// An answer that is open.
 #[derive(Debug, Default)]
 pub(super) struct OpenAnswer {
     pub(super) id: String,
     pub(super) text: String,
     pub(super) thinking: String,
     calls: IndexMap<ToolCallId, OpenAnswerCall>,
-    /// It is over once its calls are written: one of them is being executed.
+    /// It ends as soon as its calls are written: one of them is being executed.
     pub(super) is_due: bool,
 }
 
@@ -31,44 +31,44 @@ impl OpenAnswer {
         Self { id, ..Self::default() }
     }
 
-    /// A call is written from now on; its place.
+    /// Begins a call and returns its index.
     pub(super) fn begin_call(&mut self, id: &ToolCallId, name: &str) -> usize {
         let call = OpenAnswerCall { name: name.into(), arguments: String::new(), is_written: false };
         self.calls.insert_full(id.clone(), call).0
     }
 
-    /// More of the arguments; the place of the call.
+    /// Adds arguments and returns the index of the call; nothing for an unknown call.
     pub(super) fn add(&mut self, id: &ToolCallId, text: &str) -> Option<usize> {
         let (index, _, call) = self.calls.get_full_mut(id)?;
         call.arguments.push_str(text);
         Some(index)
     }
 
-    /// What is called.
+    /// The name of the tool of a call.
     pub(super) fn name_of(&self, id: &ToolCallId) -> Option<&str> {
         self.calls.get(id).map(|call| call.name.as_str())
     }
 
-    /// The call is written, with these arguments.
+    /// Marks a call as written, with its final arguments.
     pub(super) fn written(&mut self, id: &ToolCallId, arguments: &str) {
         if let Some(call) = self.calls.get_mut(id) {
             (call.is_written, call.arguments) = (true, arguments.to_owned());
         }
     }
 
-    /// Whether all of its calls are.
+    /// Whether all calls of the answer are written.
     pub(super) fn is_written(&self) -> bool {
         self.calls.values().all(|call| call.is_written)
     }
 
-    /// What is said of an answer at its end.
+    /// The metadata at the end of an answer.
     pub(super) fn about_end(&self, scene: &FactContext<'_>) -> Value {
         let own = scene.run.finish_reason.as_deref().filter(|_| !scene.run.is_running());
         let reason = own.unwrap_or(if self.calls.is_empty() { "stop" } else { "tool_calls" });
         json!({"finish_reason": reason, "model_name": scene.run.model})
     }
 
-    /// All of it so far, as a message.
+    /// All of the answer so far, as a message.
     pub(super) fn whole(&self, about: &Value, usage: Option<&Value>) -> Value {
         let (mut calls, mut invalid) = (Vec::new(), Vec::new());
         for (id, call) in &self.calls {
@@ -87,7 +87,7 @@ impl OpenAnswer {
             "id": self.id, "tool_calls": calls, "invalid_tool_calls": invalid, "usage_metadata": usage})
     }
 
-    /// All of it so far, as the growing message that clients of the old mode read.
+    /// All of the answer so far, as the growing message that clients of the old mode read.
     pub(super) fn growing(&self) -> Value {
         let mut message = self.whole(&json!({}), None);
         let chunks = self.calls.iter().enumerate().map(|(index, (id, call))| {
@@ -104,7 +104,7 @@ impl OpenAnswer {
     }
 }
 
-/// A piece of the answer `id` with these fields.
+/// A chunk of the answer `id` with these fields.
 pub(super) fn piece(id: &str, fields: &Value) -> Value {
     let mut piece = json!({"content": "", "additional_kwargs": {}, "response_metadata": {}, "type": "AIMessageChunk",
         "name": null, "id": id, "tool_calls": [], "invalid_tool_calls": [], "usage_metadata": null,
@@ -115,7 +115,7 @@ pub(super) fn piece(id: &str, fields: &Value) -> Value {
     piece
 }
 
-/// What a call gave back, as a message.
+/// The result of a call as a message.
 pub(super) fn tool_message(scene: &FactContext<'_>, id: &ToolCallId, tool: &ToolView, text: &str) -> Value {
     let status = if tool.is_error { "error" } else { "success" };
     json!({"content": text, "additional_kwargs": {}, "response_metadata": {}, "type": "tool", "name": tool.name,

@@ -1,4 +1,4 @@
-//! The modes of a stream, and what is told in each.
+//! The modes of a stream, and what is written in each.
 
 use compact_str::CompactString;
 use serde_json::{Value, json};
@@ -8,28 +8,28 @@ use crate::FactContext;
 use model::format;
 use model::ids::ToolCallId;
 
-/// What a client wants to be told.
+/// A mode that a client can request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamMode {
-    /// Pieces of messages, each with what the graph says beside it.
+    /// Chunks of messages, each with the graph's metadata.
     Tuples,
-    /// The same in the older way: all of a message so far.
+    /// The older form of the same: all of a message so far.
     Messages,
     /// What each step changed.
     Updates,
     /// The whole state after each step.
     Values,
-    /// What tools and agents say on their own.
+    /// Events of tools and agents that are no messages.
     Custom,
-    /// When each node begins and ends.
+    /// The beginning and the end of each node.
     Tasks,
-    /// The same with the steps.
+    /// The same with the numbers of the steps.
     Debug,
-    /// Nothing is told, and the messages are kept.
+    /// Nothing is written; the messages are kept.
     Kept,
 }
 
-/// The modes that were asked for.
+/// The modes that were requested.
 #[derive(Debug, Default)]
 pub(super) struct StreamModes(Vec<StreamMode>);
 
@@ -38,7 +38,8 @@ impl StreamModes {
     pub(super) const NAMES: &[&str] =
         &["messages-tuple", "messages", "updates", "values", "custom", "tasks", "debug"];
 
-    /// Those of the names that there are; what agents of chats use where none was asked for.
+    /// The modes with these names. Unknown names are ignored; without any known one, the default of chat
+    /// clients is used.
     pub(super) fn new(names: &[CompactString]) -> Self {
         let modes = names.iter().filter_map(|name| match name.as_str() {
             "messages-tuple" => Some(StreamMode::Tuples),
@@ -58,7 +59,7 @@ impl StreamModes {
         })
     }
 
-    /// Nothing is told, and the messages are kept.
+    /// The mode in which nothing is written and the messages are kept.
     pub(super) fn kept() -> Self {
         Self(vec![StreamMode::Kept])
     }
@@ -69,7 +70,7 @@ impl StreamModes {
 }
 
 impl LangGraphEncoder {
-    /// What the graph says beside a message.
+    /// The graph's metadata for a message.
     pub(super) fn about(&self, scene: &FactContext<'_>, node: &str) -> Value {
         let mut about = json!({"langgraph_node": node, "langgraph_step": self.step,
             "langgraph_path": ["__pregel_pull", node], "langgraph_checkpoint_ns": format!("{node}:{}", scene.run_id),
@@ -81,7 +82,7 @@ impl LangGraphEncoder {
         about
     }
 
-    /// A piece of the answer that goes on.
+    /// Writes a chunk of the open answer.
     pub(super) fn tell_piece(&self, scene: &FactContext<'_>, fields: &Value, out: &mut Vec<u8>) {
         let Some(open) = &self.open else { return };
         if self.modes.wants(StreamMode::Tuples) {
@@ -92,7 +93,8 @@ impl LangGraphEncoder {
         }
     }
 
-    /// A piece of a call: in the message, and beside it as clients of Bernard's graph read it.
+    /// Writes a chunk of a call: in the message, and beside it in the form that clients of Bernard's graph
+    /// read.
     pub(super) fn tell_call(
         &self,
         scene: &FactContext<'_>,
@@ -126,14 +128,14 @@ impl LangGraphEncoder {
         }
     }
 
-    /// The whole state.
+    /// Writes the whole state.
     pub(super) fn values(&self, out: &mut Vec<u8>) {
         if self.modes.wants(StreamMode::Values) {
             event(out, "values", &json!({"messages": self.state}));
         }
     }
 
-    /// A node begins.
+    /// Writes that a node begins.
     pub(super) fn task(
         &self,
         scene: &FactContext<'_>,
@@ -146,7 +148,7 @@ impl LangGraphEncoder {
         self.tell_task(scene, "task", &payload, out);
     }
 
-    /// A node is done.
+    /// Writes that a node has ended.
     pub(super) fn task_result(
         &self,
         scene: &FactContext<'_>,

@@ -1,4 +1,4 @@
-//! How a graph stops: with a question, at its end, or in the middle.
+//! Encodes how a graph stops: with a question, at its end, or in the middle.
 
 use indexmap::IndexMap;
 use serde_json::{Value, json};
@@ -10,13 +10,13 @@ use model::event::RunStatus;
 use model::ids::ToolCallId;
 use model::view::ToolView;
 
-/// What is asked of a person about a call.
+/// The request for consent to a call.
 pub(super) fn request(tool: &ToolView) -> Value {
     json!({"name": tool.name, "args": arguments(tool), "description": tool.question})
 }
 
-/// One interrupt for all calls that wait, with the id of the first: in the words of the library's middleware, and for a
-/// single call in those of the agent inbox as well.
+/// One interrupt for all calls that wait, with the id of the first: in the form of the library's middleware,
+/// and for a single call also in that of the agent inbox.
 pub(super) fn interrupt_of(asks: &IndexMap<ToolCallId, Value>) -> Option<Value> {
     let (id, first) = asks.first()?;
     let of = |ask: &Value, name: &str| ask.get(name).cloned().unwrap_or_default();
@@ -40,7 +40,7 @@ pub(super) fn interrupt_of(asks: &IndexMap<ToolCallId, Value>) -> Option<Value> 
 }
 
 impl LangGraphEncoder {
-    /// A call waits for a person: the graph stops with a question.
+    /// Stops the graph with a question, since a call waits for a person.
     pub(super) fn ask(
         &mut self,
         scene: &FactContext<'_>,
@@ -68,7 +68,7 @@ impl LangGraphEncoder {
         }
     }
 
-    /// The run is over, well or not.
+    /// Ends a run, complete or not.
     pub(super) fn end_run(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) {
         let run = scene.run;
         match run.status {
@@ -77,7 +77,7 @@ impl LangGraphEncoder {
                     json!({"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens,
                         "total_tokens": usage.input_tokens.saturating_add(usage.output_tokens)})
                 });
-                // What only waits has said all that it says for now.
+                // A run that waits has said all that it says for now.
                 let waits = self.asks.as_ref().is_some_and(|asks| !asks.is_empty());
                 if !waits && (usage.is_some() || (self.answers == 0 && self.late.is_empty())) {
                     self.answer(scene, out);

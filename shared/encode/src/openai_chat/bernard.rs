@@ -1,4 +1,5 @@
-//! Bernard's form of chat completions: calls come whole, and the stream also has progress objects and the results.
+//! Encodes Bernard's form of chat completions: calls come complete, and the stream also has progress objects
+//! and the results.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,17 +22,17 @@ pub(crate) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
 /// The phase of a tool that failed.
 const FAILURE: &str = "error";
 
-/// What has been said so far.
+/// The state of one stream.
 #[derive(Debug, Default)]
 struct BernardEncoder {
-    /// A run goes on.
+    /// A run is open.
     is_open: bool,
     /// A run broke off, so that the stream as a whole is not done.
     is_broken: bool,
-    /// The place of each call in the message. Bernard itself counts none, but OpenAI's own helpers need it.
+    /// The index of each call in the message. Bernard itself sends none, but OpenAI's helpers need it.
     calls: HashMap<ToolCallId, usize>,
     caller: Option<Caller>,
-    /// Calls whose tools said themselves that they failed.
+    /// Calls whose tools reported themselves that they failed.
     failed: HashSet<ToolCallId>,
 }
 

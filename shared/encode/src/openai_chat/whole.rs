@@ -1,4 +1,4 @@
-//! A chat completion in one piece, for callers that do not stream.
+//! Writes a chat completion in one piece, for callers that do not stream.
 
 use super::{Caller, MODEL, fill_usage, finish_reason};
 use crate::ObjectWriter;
@@ -7,7 +7,7 @@ use model::event::PartKind;
 use model::ids::{RunId, ToolCallId};
 use model::view::{Item, RunView, ToolView};
 
-/// The run as the answer to one request. Only the calls that are the caller's to execute are in it.
+/// A run as the answer to one request. It contains only the calls that the caller has to execute.
 pub fn completion(id: &RunId, run: &RunView, caller: &Caller) -> Vec<u8> {
     let mut out = Vec::new();
     let calls: Vec<(&ToolCallId, &ToolView)> = run
@@ -46,7 +46,7 @@ fn fill_message(message: &mut ObjectWriter<'_>, run: &RunView, calls: &[(&ToolCa
     }
 }
 
-/// What the main agent said, texts set apart as in a stream.
+/// The main agent's texts of one kind, with separators as in a stream.
 fn said(run: &RunView, kind: PartKind) -> String {
     let mut said = String::new();
     for item in &run.items {

@@ -1,5 +1,5 @@
-//! The shape of Anthropic's Messages API: user and assistant take turns, the first is the user, results are the first
-//! blocks of the user's turn behind the calls, the system's text stands apart.
+//! Writes the history for Anthropic's Messages API: user and assistant take turns, the first turn is the
+//! user's, results are the first blocks of the user's turn after the calls, the system prompt is separate.
 
 use serde::Serialize;
 
@@ -8,21 +8,21 @@ use super::{PartialResponse, names};
 use model::json::Json;
 use model::view::View;
 
-/// Stands first where a conversation begins with the assistant.
+/// The first message of a conversation that begins with the assistant.
 const BEGINNING: &str = "[The conversation begins with the assistant.]";
 
-/// What a request needs of the conversation.
+/// The fields of a request that come from the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AnthropicRequest {
     /// The model that answered last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What the operator says, all of it.
+    /// The system prompt, with all system messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
     /// The messages.
     pub messages: Vec<AnthropicMessage>,
-    /// Where the newest response is only a part of one. No field of the API: take it out before sending.
+    /// Set if the newest response broke off. This is not a field of the API: remove it before sending.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partial: Option<PartialResponse>,
 }
@@ -30,60 +30,60 @@ pub struct AnthropicRequest {
 /// One message of the request's `messages`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AnthropicMessage {
-    /// Who speaks.
+    /// The role of the message.
     pub role: AnthropicRole,
-    /// What, never nothing.
+    /// The content; never empty.
     pub content: Vec<ContentBlock>,
 }
 
-/// Whose message it is; results of tools belong to the user.
+/// The role of a message; results of tools belong to the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AnthropicRole {
-    /// A person, and the results of calls.
+    /// A person's words, and the results of calls.
     User,
     /// The model.
     Assistant,
 }
 
-/// A piece of a message.
+/// A block of content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentBlock {
-    /// Thinking, as the provider signed it.
+    /// Thinking with the provider's signature.
     Thinking {
-        /// Its text.
+        /// The text; empty if the provider hides it.
         thinking: String,
-        /// The provider's mark.
+        /// The signature, unchanged.
         signature: String,
     },
     /// A text that is not blank.
     Text {
-        /// It.
+        /// The text.
         text: String,
     },
-    /// A call.
+    /// A tool call.
     ToolUse {
-        /// Its id.
+        /// The id of the call.
         id: String,
         /// The tool.
         name: String,
         /// The arguments, an object.
         input: Json,
     },
-    /// What a call gave back.
+    /// The result of a tool call.
     ToolResult {
-        /// The call.
+        /// The id of the call.
         tool_use_id: String,
         /// The text.
         content: String,
-        /// Whether it failed.
+        /// Whether the call failed.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
     },
 }
 
-/// The messages of `view`.
+/// The request for the conversation of `view`.
 pub fn request(view: &View, unfinished: UnfinishedCalls) -> AnthropicRequest {
     let (said, partial) = history(view, unfinished);
     let mut turns = AnthropicTurns::default();
@@ -117,7 +117,7 @@ struct AnthropicTurns {
 }
 
 impl AnthropicTurns {
-    /// Adds a block to the turn of `role`, which begins where the other one spoke last.
+    /// Adds a block to the turn of `role`; begins a turn if the other side spoke last.
     fn put(&mut self, role: AnthropicRole, block: ContentBlock) {
         if self.messages.is_empty() && role == AnthropicRole::Assistant {
             self.put(AnthropicRole::User, ContentBlock::Text { text: BEGINNING.to_owned() });
@@ -151,8 +151,8 @@ impl AnthropicTurns {
         }
     }
 
-    /// The messages. An assistant's text at the end is taken as the beginning of the next answer and must not end with
-    /// white space.
+    /// The messages. The API takes an assistant's text at the end as the beginning of the next answer; it
+    /// must not end with white space.
     fn whole(mut self) -> Vec<AnthropicMessage> {
         if let Some(AnthropicMessage { role: AnthropicRole::Assistant, content }) = self.messages.last_mut()
             && let Some(ContentBlock::Text { text }) = content.last_mut()

@@ -1,4 +1,5 @@
-//! A view as a sequence of steps, before any API's rules: what was said, and what each model answer called.
+//! Divides a view into steps, before the rules of any API: what was said, and what each answer of the model
+//! called.
 
 use std::collections::BTreeSet;
 
@@ -13,17 +14,17 @@ use model::ids::ToolCallId;
 use model::json::Json;
 use model::view::{Item, NoteBody, PartView, RunView, ToolView, View};
 
-/// The dialect of runs that the hub itself does.
+/// The dialect of runs of the hub's own agents.
 const RUNNER: &str = "runner";
 
-/// What becomes of a call that has no result.
+/// What becomes of a tool call without a result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnfinishedCalls {
     /// It is left out.
     #[default]
     LeaveOut,
-    /// It is answered with what is known of it.
+    /// It is answered with what is known of it: interrupted, cancelled, or not executed.
     Answer,
 }
 
@@ -38,63 +39,63 @@ pub enum HistoryPiece {
     BrokeOff(PartialResponse),
 }
 
-/// One answer of a model: a text, calls, or both.
+/// One answer of a model: a text, tool calls, or both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HistoryStep {
-    /// The thinking that the provider signed: only that is taken back.
+    /// The thinking with a signature: APIs accept no other.
     pub thinking: Vec<SignedThinking>,
-    /// The text; blank where there is none.
+    /// The text; blank if there is none.
     pub text: String,
     /// The calls, each with its result.
     pub calls: Vec<HistoryCall>,
 }
 
 impl HistoryStep {
-    /// A text that stood behind a call comes to stand beside what was said before it.
+    /// Puts a paragraph between the text so far and a text that came after a call.
     fn part_texts(&mut self) {
         if !self.calls.is_empty() && !self.text.is_empty() && !self.text.ends_with('\n') {
             self.text.push_str("\n\n");
         }
     }
 
-    /// Whether anything of it can be told.
+    /// Whether the step has any content.
     fn is_there(&self) -> bool {
         !self.calls.is_empty() || !self.text.trim().is_empty()
     }
 }
 
-/// Reasoning with the provider's signature, which the next request has to repeat unchanged.
+/// Thinking with the provider's signature, which the next request has to repeat unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedThinking {
-    /// The text; empty where the provider keeps it to itself.
+    /// The text; empty if the provider hides it.
     pub text: String,
-    /// The provider's mark on it.
+    /// The signature.
     pub signature: String,
 }
 
-/// A call with its result.
+/// A tool call with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryCall {
-    /// Its id, unlike any other call's in the conversation.
+    /// The id of the call, unique in the conversation.
     pub id: ToolCallId,
     /// The tool.
     pub name: CompactString,
     /// The arguments, always a JSON object.
     pub arguments: Json,
-    /// What it gave back, never blank.
+    /// The result; never blank.
     pub result: String,
-    /// Whether it failed.
+    /// Whether the call failed.
     pub is_error: bool,
 }
 
-/// What was said in `view`, in order, and whether the newest response is only a part of one.
+/// The history of `view`, in order, and whether the newest response broke off.
 pub fn history(view: &View, unfinished: UnfinishedCalls) -> (Vec<HistoryPiece>, Option<PartialResponse>) {
     let mut writer = HistoryWriter { unfinished, said: Vec::new(), ids: BTreeSet::new() };
     let mut partial = None;
     for turn in turns(view) {
         match turn {
             ConversationSection::Message(_, message) => {
-                // A tool's message has no call to stand behind: results stand in the runs.
+                // A message of a tool belongs to no call: results are in the runs.
                 let is_result = matches!(message.role.as_str(), "tool" | "function");
                 if !is_result && !message.text.trim().is_empty() {
                     writer.said.push(HistoryPiece::Message(message.role.clone(), message.text.to_string()));
@@ -109,20 +110,21 @@ pub fn history(view: &View, unfinished: UnfinishedCalls) -> (Vec<HistoryPiece>, 
 struct HistoryWriter {
     unfinished: UnfinishedCalls,
     said: Vec<HistoryPiece>,
-    /// Ids of calls so far.
+    /// The ids of the calls so far.
     ids: BTreeSet<ToolCallId>,
 }
 
 impl HistoryWriter {
-    /// What the main agent did in a stretch. Says whether the run's last response is only a part of one.
+    /// Adds what the main agent did in a section of a run. The result says whether the run's last response
+    /// broke off.
     fn stretch(&mut self, stretch: &RunSection<'_>) -> Option<PartialResponse> {
         let run = stretch.run;
-        // Whose own notes say where its answers end.
+        // The hub's own agents record where their answers end.
         let is_told = run.own && run.dialect.as_deref() == Some(RUNNER);
         let mut step = HistoryStep::default();
-        // When the first call of the step was over; nothing while none is.
+        // When the first call of the step was over; nothing as long as none is.
         let mut first_end: Option<u64> = None;
-        // A failure after which the run went on: known once it does.
+        // Set after a failure, until the run goes on.
         let mut failed = false;
         let before = self.said.len();
         for item in run.items.iter().skip(stretch.items.start).take(stretch.items.len()) {
@@ -131,7 +133,7 @@ impl HistoryWriter {
                     let Some(part) = run.parts.get(id).filter(|part| part.agent.is_none()) else { continue };
                     self.go_on(&mut failed, &mut step);
                     if !step.calls.is_empty() && !is_told {
-                        // The model goes on after its calls: to an API that is its next answer.
+                        // The model went on after its calls: for an API this is the next answer.
                         self.put(std::mem::take(&mut step));
                         first_end = None;
                     }
@@ -147,7 +149,7 @@ impl HistoryWriter {
                     let Some((result, is_error)) = answer(run, tool, self.unfinished) else { continue };
                     self.go_on(&mut failed, &mut step);
                     if !is_told && first_end.is_some_and(|end| tool.started_at > end) {
-                        // Written when a result was there: an answer of its own, not a call beside it.
+                        // The call was written when a result was known: it belongs to the next answer.
                         self.put(std::mem::take(&mut step));
                         first_end = None;
                     }
@@ -194,7 +196,7 @@ impl HistoryWriter {
         }
     }
 
-    /// The run goes on; where it had failed, behind what broke off then.
+    /// Notes that the run goes on. If it had failed, what came before is marked as broken off.
     fn go_on(&mut self, failed: &mut bool, step: &mut HistoryStep) {
         if std::mem::take(failed) {
             self.put(std::mem::take(step));
@@ -202,14 +204,14 @@ impl HistoryWriter {
         }
     }
 
-    /// Says that what was said last broke off, unless that was said.
+    /// Marks the last answer as broken off, unless it is marked already.
     fn broke_off(&mut self, partial: PartialResponse) {
         if !matches!(self.said.last(), Some(HistoryPiece::BrokeOff(_))) {
             self.said.push(HistoryPiece::BrokeOff(partial));
         }
     }
 
-    /// `id`, or another one where a call of an earlier run had it.
+    /// `id`, or another one if a call of an earlier run has it.
     fn unique(&mut self, run: &str, id: &ToolCallId) -> ToolCallId {
         let mut unique = id.clone();
         let mut more = 1_u64;
@@ -221,14 +223,14 @@ impl HistoryWriter {
     }
 }
 
-/// What the note of an answer that broke off says.
+/// Reads the note of an answer that broke off.
 fn told(value: &Json) -> PartialResponse {
     let percent = value.to_value().get("completion_percentage").and_then(serde_json::Value::as_u64);
     let completion_percentage = percent.and_then(|percent| u8::try_from(percent).ok());
     PartialResponse { is_partial: true, completion_percentage }
 }
 
-/// Whether the last response of `run` is only a part of one.
+/// Whether the last response of `run` broke off.
 fn partial(run: &RunView) -> Option<PartialResponse> {
     let is_open = |item: &Item| {
         let Item::Part(id) = item else { return false };
@@ -242,7 +244,7 @@ fn partial(run: &RunView) -> Option<PartialResponse> {
     is_partial.then(|| PartialResponse { is_partial: true, completion_percentage: percentage(run) })
 }
 
-/// How much of the response there is, as the agent itself said it last.
+/// How much of the response there is, in percent, as the agent itself said last.
 fn percentage(run: &RunView) -> Option<u8> {
     run.notes.iter().rev().filter(|note| note.agent.is_none()).find_map(|note| {
         let (NoteBody::Custom { value, .. } | NoteBody::Raw { value, .. }) = &note.body else { return None };
@@ -257,7 +259,7 @@ fn percentage(run: &RunView) -> Option<u8> {
     })
 }
 
-/// The part as the provider takes it back: signed, and whole.
+/// The part as the API accepts it: with a signature, and complete.
 fn thinking(part: &PartView) -> Option<SignedThinking> {
     let is_whole = part.ended_at.is_some() && part.body.cut == 0 && part.body.missing == 0;
     let signature = part.signature.clone().filter(|_| is_whole)?;
@@ -266,7 +268,7 @@ fn thinking(part: &PartView) -> Option<SignedThinking> {
 
 fn add_text(text: &mut String, part: &PartView) {
     if part.kind == PartKind::File {
-        // Neither API takes files from an assistant; where it is, the model may know.
+        // Neither API accepts files of an assistant; the model gets its address instead.
         let place = part.body.text.trim();
         if place.starts_with("http://") || place.starts_with("https://") {
             text.push_str("\n[file: ");
@@ -278,7 +280,7 @@ fn add_text(text: &mut String, part: &PartView) {
     text.push_str(&part.body.text);
 }
 
-/// What stands behind the call as its result, and whether it failed; nothing for a call that is left out.
+/// The result of a call and whether it failed; nothing for a call that is left out.
 fn answer(run: &RunView, tool: &ToolView, unfinished: UnfinishedCalls) -> Option<(String, bool)> {
     if tool.name.trim().is_empty() {
         return None;
@@ -288,10 +290,10 @@ fn answer(run: &RunView, tool: &ToolView, unfinished: UnfinishedCalls) -> Option
         return Some((result(tool), tool.is_error));
     }
     if tool.rejected {
-        // What was asked and why it was not done belongs to the conversation, whoever is told of it next.
+        // A rejected call belongs to the conversation: a later model must know why it was not executed.
         return Some(("The call was rejected and not executed.".to_owned(), true));
     }
-    // Arguments that stop in the middle are no definition.
+    // Arguments that broke off are not a definition.
     let is_whole = tool.pending_at.is_some() && tool.state != ToolState::Writing;
     if unfinished == UnfinishedCalls::LeaveOut || !is_whole {
         return None;
@@ -307,7 +309,7 @@ fn answer(run: &RunView, tool: &ToolView, unfinished: UnfinishedCalls) -> Option
     Some((known.to_owned(), true))
 }
 
-/// What a finished call gave back, as text.
+/// The result of a finished call as text.
 fn result(tool: &ToolView) -> String {
     let mut text = match &tool.result {
         Some(json) => texts(json).unwrap_or_else(|| json.to_text().into_owned()),
@@ -323,7 +325,7 @@ fn result(tool: &ToolView) -> String {
     text
 }
 
-/// The text of a result that is a list of text blocks, as tools of the Model Context Protocol give it back.
+/// The text of a result that is a list of text blocks, the form of tools of the Model Context Protocol.
 fn texts(json: &Json) -> Option<String> {
     if !json.as_str().contains("\"text\"") {
         return None;
@@ -337,7 +339,7 @@ fn texts(json: &Json) -> Option<String> {
     texts.map(|texts| texts.join("\n"))
 }
 
-/// `text` as a JSON object: itself, the object inside a string, or wrapped where it is anything else.
+/// `text` as a JSON object: itself, the object inside a string, or an object around any other value.
 fn arguments(text: &str) -> Json {
     let empty = || Json::of(&serde_json::Map::new());
     let is_object = |json: &Json| json.as_str().trim_start().starts_with('{');

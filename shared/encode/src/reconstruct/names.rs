@@ -1,12 +1,12 @@
-//! Ids and names of calls, as APIs take them.
+//! Makes ids and names of calls that the APIs accept.
 
 use model::ids::ToolCallId;
 use model::print::Fingerprint;
 
-/// Longest id of a call that the Chat Completions API takes, in bytes.
+/// The length of the longest id of a call that the Chat Completions API accepts, in bytes.
 pub(super) const ID_BYTES_MAX: usize = 40;
 
-/// Longest name of a tool that both APIs take, in bytes.
+/// The length of the longest name of a tool that both APIs accept, in bytes.
 const NAME_BYTES_MAX: usize = 64;
 
 /// An id that is made from `text`.
@@ -14,18 +14,20 @@ pub(super) fn other_id(text: &str, number: u64) -> ToolCallId {
     ToolCallId::new(&format!("call_{:016x}", Fingerprint::of(&[text, &number.to_string()])))
 }
 
-/// The id where the Chat Completions API takes it, else another one that only this id becomes.
+/// The id if the Chat Completions API accepts it, else another one that is made from it and that no other id
+/// becomes.
 pub(super) fn short_id(id: &ToolCallId) -> ToolCallId {
     let is_fine = id.as_str().len() <= ID_BYTES_MAX && !id.as_str().contains(char::is_control);
     if is_fine { id.clone() } else { other_id(id.as_str(), 0) }
 }
 
-/// The id where the Messages API takes it (letters, digits, `_` and `-`), else another one that only this id becomes.
+/// The id if the Messages API accepts it (letters, digits, `_` and `-`), else another one that is made from
+/// it and that no other id becomes.
 pub(super) fn plain_id(id: &ToolCallId) -> ToolCallId {
     if is_plain(id.as_str()) { id.clone() } else { other_id(id.as_str(), 0) }
 }
 
-/// The name of a tool in the letters that both APIs take.
+/// The name of a tool in the characters that both APIs accept.
 pub fn tool_name(name: &str) -> String {
     name.chars().map(|c| if is_plain_char(c) { c } else { '_' }).take(NAME_BYTES_MAX).collect()
 }

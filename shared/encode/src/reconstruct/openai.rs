@@ -1,5 +1,5 @@
-//! The shape of OpenAI's Chat Completions API: an assistant's message names its calls, one `tool` message for each
-//! follows at once, in the same order.
+//! Writes the history for OpenAI's Chat Completions API: an assistant's message names its calls, and one
+//! `tool` message for each call follows immediately, in the same order.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use super::history::{HistoryCall, HistoryPiece, HistoryStep, UnfinishedCalls, hi
 use super::{PartialResponse, names};
 use model::view::View;
 
-/// What a request needs of the conversation.
+/// The fields of a request that come from the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OpenAiRequest {
     /// The model that answered last.
@@ -15,7 +15,7 @@ pub struct OpenAiRequest {
     pub model: Option<String>,
     /// The messages.
     pub messages: Vec<OpenAiMessage>,
-    /// Where the newest response is only a part of one. No field of the API: take it out before sending.
+    /// Set if the newest response broke off. This is not a field of the API: remove it before sending.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partial: Option<PartialResponse>,
 }
@@ -24,12 +24,12 @@ pub struct OpenAiRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
 pub enum OpenAiMessage {
-    /// What the operator says.
+    /// Instructions of the operator.
     System {
         /// The text.
         content: String,
     },
-    /// The same, for models that know the word.
+    /// Instructions of the operator, for models that know this role.
     Developer {
         /// The text.
         content: String,
@@ -39,46 +39,46 @@ pub enum OpenAiMessage {
         /// The text.
         content: String,
     },
-    /// What the model says, and what it calls.
+    /// What the model said and called.
     Assistant {
-        /// The text; nothing when it only calls.
+        /// The text; nothing if the message only has calls.
         #[serde(skip_serializing_if = "Option::is_none")]
         content: Option<String>,
         /// The calls.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<OpenAiToolCall>,
     },
-    /// What a call gave back.
+    /// The result of a tool call.
     Tool {
-        /// The call.
+        /// The id of the call.
         tool_call_id: String,
         /// The text.
         content: String,
     },
 }
 
-/// A call in an assistant's message.
+/// A tool call in an assistant's message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OpenAiToolCall {
-    /// Its id.
+    /// The id of the call.
     pub id: String,
     /// Always `function`.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// What is called.
+    /// The tool and its arguments.
     pub function: FunctionCall,
 }
 
-/// See [`OpenAiToolCall`].
+/// The tool and the arguments of an [`OpenAiToolCall`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FunctionCall {
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
     /// The arguments: a JSON object as text.
     pub arguments: String,
 }
 
-/// The messages of `view`.
+/// The request for the conversation of `view`.
 pub fn request(view: &View, unfinished: UnfinishedCalls) -> OpenAiRequest {
     let (said, partial) = history(view, unfinished);
     let mut messages = Vec::with_capacity(said.len());
@@ -121,7 +121,7 @@ fn tool_call(call: &HistoryCall) -> OpenAiToolCall {
     OpenAiToolCall { id: names::short_id(&call.id).to_string(), kind: "function", function }
 }
 
-/// This API has no place for a failure but the text.
+/// The text of a result. A failure is marked in the text, since this API has no field for it.
 fn result(is_error: bool, text: String) -> String {
     let says_so = text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
     if is_error && !says_so { format!("Error: {text}") } else { text }

@@ -1,4 +1,4 @@
-//! What the model said and which calls it left to its caller, overheard from the events of its answer.
+//! What the model said and which calls it left to its caller, collected from the events of its answer.
 
 use std::collections::BTreeSet;
 
@@ -10,20 +10,21 @@ use model::event::{Kind, PartKind, ToolState};
 use model::ids::{PartId, ToolCallId};
 use model::limits::{ITEMS_PER_RUN_MAX, TEXT_CALL_BYTES_MAX};
 
-/// Listens to the events of one answer, and tells apart calls whose ids the run has had before.
+/// Collects the words and calls of one answer from its events, and gives new ids to calls whose ids the run
+/// has used before.
 #[derive(Debug)]
 pub(super) struct AnswerListener {
-    /// With what ids begin that the decoder made up.
+    /// The beginning of the ids that the decoder made up.
     prefix: CompactString,
     words: ComparedWords,
-    /// Parts that are text of the answer.
+    /// The parts that are text of the answer. Their number is bounded by [`ITEMS_PER_RUN_MAX`].
     texts: BTreeSet<PartId>,
     /// The calls of the answer, by the decoder's ids.
     calls: IndexMap<ToolCallId, AnswerCall>,
     used: BTreeSet<ToolCallId>,
 }
 
-/// A call of the answer.
+/// A tool call of the answer.
 #[derive(Debug)]
 struct AnswerCall {
     tool: ToolCallId,
@@ -34,28 +35,28 @@ struct AnswerCall {
     stage: AnswerCallStage,
 }
 
-/// How a call stands for the caller.
+/// What the caller has to do with a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AnswerCallStage {
-    /// Being written.
+    /// The model is still writing it.
     Writing,
-    /// The caller's to carry out.
+    /// The caller has to carry it out.
     HandedOver,
-    /// A person's to decide.
+    /// A person has to decide about it.
     Asks,
-    /// The provider carries it out, or it is over.
+    /// The provider carries it out, or it is over. A call stays in this stage.
     NotOurs,
 }
 
 /// A call that the caller has to carry out, or that waits for a person's consent.
 #[derive(Debug, Clone)]
 pub(crate) struct HandedOverCall {
-    /// Its id in the events.
+    /// The id of the call in the events.
     pub(crate) tool: ToolCallId,
     /// The vendor's id; empty where the vendor gave none.
     pub(crate) given: CompactString,
     pub(crate) name: CompactString,
-    /// A person has to consent before anything happens.
+    /// A person has to consent before the call is carried out.
     pub(crate) asks: bool,
 }
 
@@ -64,7 +65,8 @@ impl AnswerListener {
         Self { prefix, words, texts: BTreeSet::new(), calls: IndexMap::new(), used }
     }
 
-    /// Listens to `kind` and gives it back with ids that the run has not had before.
+    /// Takes one event and returns it with ids that the run has not had before. `is_main` is false for events
+    /// of an agent inside the answer.
     pub(super) fn hear(&mut self, kind: Kind, is_main: bool) -> Kind {
         match kind {
             Kind::PartStart { part, kind } => {
@@ -92,6 +94,7 @@ impl AnswerListener {
         }
     }
 
+    /// Takes an event about a call: replaces the id and advances the stage of the call.
     fn hear_of_call(&mut self, mut kind: Kind) -> Kind {
         let id = match &mut kind {
             Kind::ToolArgs { tool, .. }
@@ -132,11 +135,13 @@ impl AnswerListener {
         kind
     }
 
+    /// Whether another part of text may be remembered.
     fn has_room(&self) -> bool {
         self.texts.len() < ITEMS_PER_RUN_MAX
     }
 
-    /// The id of a new call in the run.
+    /// Remembers a new call and returns its id in the run, which differs from `id` if the run has used that
+    /// before.
     fn open(
         &mut self,
         id: ToolCallId,
@@ -160,7 +165,7 @@ impl AnswerListener {
         tool
     }
 
-    /// What the model said, the calls that it left to its caller, and all ids of its calls.
+    /// What the model said, the calls that it left to its caller, and the ids of all its calls.
     pub(super) fn heard(&self) -> (ComparedWords, Vec<HandedOverCall>, Vec<ToolCallId>) {
         let mut words = self.words.clone();
         let mut handed_over = Vec::new();
@@ -184,12 +189,14 @@ impl AnswerListener {
 }
 
 impl AnswerCall {
+    /// Appends arguments, as long as they fit into [`TEXT_CALL_BYTES_MAX`].
     fn add(&mut self, text: &str) {
         if self.arguments.len().saturating_add(text.len()) <= TEXT_CALL_BYTES_MAX {
             self.arguments.push_str(text);
         }
     }
 
+    /// Moves the call to `stage`, unless it is [`AnswerCallStage::NotOurs`] already.
     fn advance(&mut self, stage: AnswerCallStage) {
         if self.stage != AnswerCallStage::NotOurs {
             self.stage = stage;

@@ -1,12 +1,12 @@
-//! The id of an answer of the responses API, which its events do not need and the next request names.
+//! Reads the id of an answer of the responses API. The events do not need it; the next request names it.
 
 use compact_str::CompactString;
 use serde::Deserialize;
 
 use dialects::field::ForeignField;
-use dialects::framing::{BodyFraming, PieceBody};
+use dialects::framing::{BodyFraming, FramedItem};
 
-/// Looks for the id, and looks no further once it is found.
+/// Looks for the id in the body, and stops reading once it is found.
 #[derive(Debug, Default)]
 pub(super) struct ResponseIdReader {
     body: Option<BodyFraming>,
@@ -33,7 +33,7 @@ impl ResponseIdReader {
         }
         let (id, is_done) = (&mut self.id, &mut self.is_done);
         self.body.get_or_insert_default().feed(bytes, &mut |frame| {
-            let (PieceBody::Event { data: text, .. } | PieceBody::Json(text)) = frame.body else { return };
+            let (FramedItem::Event { data: text, .. } | FramedItem::Json(text)) = frame.body else { return };
             let outer: ResponseWrapper<'_> = ForeignField::parse(text).unwrap_or_default().object();
             let inner: ResponseWrapper<'_> = outer.response.object();
             let is_whole = outer.object.text().is_some_and(|object| object == "response");

@@ -1,25 +1,25 @@
-//! Whether what a history has as an answer is what a run said: all of it, the beginning that was shown before it broke off,
-//! or the words of its failure as the door told them.
+//! Whether the answer in a history is what a run said: all of it, the beginning that was shown before it
+//! broke off, or the words with which the door reported its failure.
 
 use model::event::RunStatus;
 use model::view::RunView;
 
 use super::sides::plain;
 
-/// What clients write in front of a failure that they show as an answer.
+/// The word that clients write in front of a failure that they show as an answer.
 const PREFIX: &str = "Error:";
 
-/// How much of the answer to a run its caller has.
+/// How much of the answer of a run its caller received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
-    /// It was there until the end.
+    /// The caller was connected until the end.
     All,
-    /// It hung up before.
+    /// The caller hung up before the end.
     Part,
 }
 
-/// Whether the caller of `run` shows `words` as its answer, where its door tells failures so. Where that breaks off, only the client
-/// knows what it shows.
+/// Whether the caller of `run` may have `words` as the answer in its history, given how its door reports
+/// failures. Where the door only breaks the answer off, only the client knows what it shows.
 pub(super) fn is_answer(run: &RunView, words: &str, heard: Heard, telling: &Telling<'_>) -> bool {
     let answer = plain(&run.answer());
     if answer == words {
@@ -43,27 +43,27 @@ pub(super) fn is_answer(run: &RunView, words: &str, heard: Heard, telling: &Tell
     is_failure || is_of_client()
 }
 
-/// Whether its caller may have less than all of the answer.
+/// Whether the caller of a run may have less than all of the answer.
 pub(super) fn is_partial(run: &RunView, heard: Heard) -> bool {
     heard == Heard::Part
         || matches!(run.status, RunStatus::Error | RunStatus::Interrupted | RunStatus::Cancelled)
 }
 
-/// How the door of a caller tells failures.
+/// How the door of a caller reports failures.
 #[derive(Debug, Clone, Copy)]
 pub struct Telling<'a> {
-    /// Whether in words at all.
+    /// Whether it reports them in words at all.
     pub breaks: Breaks,
-    /// The words for failures that are not the run's own.
+    /// The words for failures that are not in the run itself.
     pub failures: &'a [&'a str],
 }
 
-/// Whether a door tells a failure.
+/// What a door does when a run fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Breaks {
-    /// In words.
+    /// It reports the failure in words.
     Never,
-    /// It breaks the answer off.
+    /// It breaks the answer off without words.
     Off,
 }
 

@@ -1,11 +1,11 @@
-//! Who calls: what tells one caller of a door from others who say the same.
+//! The caller of a door: what distinguishes it from others who say the same.
 
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 
-/// A caller who names no conversation. What it sends is not kept: of those who begin a run a salted hash is, by which a hub
-/// that comes back tells them apart.
+/// A caller who names no conversation. What it sends is not stored; a salted hash of it is, for each run that
+/// it begins, by which a restarted hub recognizes it.
 #[derive(Clone)]
 pub struct Caller {
     door: &'static str,
@@ -13,17 +13,17 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Somebody who calls at `door`.
+    /// A caller at `door` that has sent nothing yet.
     pub fn new(door: &'static str) -> Self {
         Self { door, marks: door.as_bytes().to_vec() }
     }
 
-    /// The door that it calls at.
+    /// The door at which it calls.
     pub fn door(&self) -> &'static str {
         self.door
     }
 
-    /// It sends this, which others may not send.
+    /// Adds something that the caller sends and that distinguishes it from others.
     pub fn mark(&mut self, name: &str, value: &[u8]) {
         self.marks.push(0xff);
         self.marks.extend_from_slice(name.as_bytes());
@@ -31,7 +31,7 @@ impl Caller {
         self.marks.extend_from_slice(value);
     }
 
-    /// What tells it from others without telling what it sent.
+    /// A salted hash that distinguishes the caller without revealing what it sent.
     pub(super) fn sealed(&self, salt: u64) -> u64 {
         let mut hasher = Sha256::new();
         hasher.update(salt.to_be_bytes());

@@ -1,5 +1,5 @@
-//! What of a history is new. Callers who keep the history send all of it each time; the conversation has most of it. What
-//! the persons said is compared, in order: answers come back from clients in many forms.
+//! What part of a history is new. Callers who keep the history send all of it each time, and the conversation
+//! has most of it already. Only what persons said is compared, in order: clients change the form of answers.
 
 use model::View;
 use model::event::RunStatus;
@@ -7,27 +7,27 @@ use model::view::{MessageView, TopItem};
 
 use crate::spoken::Spoken;
 
-/// How much of what was said a request has.
+/// How much of the history a request contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// All of it: what is not there any more was taken back.
+    /// All of it: the caller has withdrawn what is missing.
     All,
-    /// All of it, unless it has nothing but a question.
+    /// All of it, unless the request contains only a question.
     Perhaps,
 }
 
-/// Where what a caller sends belongs.
+/// Where the messages of a request belong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Placing {
-    /// The conversation goes on, with the messages from this one on.
+    /// The conversation goes on. The messages from this index on are new.
     Rest(usize),
-    /// The history went another way from this item on: the messages from this one on belong into a fork that begins before
-    /// the item.
+    /// The history differs from the conversation from this item on: the messages from this index on belong
+    /// into a fork that begins before the item.
     Before(TopItem, usize),
 }
 
-/// Where `messages` belong in the conversation `view`, which are that much of what was said. `takes` where they brought
-/// results that its newest run was left for.
+/// Where `messages` belong in the conversation `view`. `extent` says how much of the history they are,
+/// `takes` whether they brought results that the newest run of the conversation waited for.
 pub fn place(view: &View, messages: &[Spoken], (extent, takes): (Extent, bool)) -> Placing {
     let known: Vec<(usize, &MessageView)> =
         view.items.iter().enumerate().filter_map(|item| said(view, item)).collect();
@@ -57,7 +57,7 @@ pub fn place(view: &View, messages: &[Spoken], (extent, takes): (Extent, bool)) 
     }
 }
 
-/// A message of a person.
+/// The message that `item` is, with its index, if a person wrote it.
 fn said<'a>(view: &'a View, (at, item): (usize, &TopItem)) -> Option<(usize, &'a MessageView)> {
     let TopItem::Message(id) = item else { return None };
     view.messages.get(id).filter(|message| message.role == "user").map(|message| (at, message))
@@ -67,7 +67,7 @@ fn is_user(messages: &[Spoken], at: usize) -> bool {
     messages.get(at).is_some_and(|spoken| spoken.role == "user")
 }
 
-/// Whether nothing of this answers: then the same may be asked once more.
+/// Whether `items` contain no answer, only runs that failed: then the same question may be asked once more.
 fn have_failed(view: &View, items: &[TopItem]) -> bool {
     items.iter().all(|item| match item {
         TopItem::Message(_) => false,
@@ -77,6 +77,7 @@ fn have_failed(view: &View, items: &[TopItem]) -> bool {
     })
 }
 
+/// The place before the item `at`; without such an item the conversation goes on.
 fn before(view: &View, at: usize, from: usize) -> Placing {
     view.items.get(at).cloned().map_or(Placing::Rest(from), |item| Placing::Before(item, from))
 }

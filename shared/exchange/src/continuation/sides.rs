@@ -1,5 +1,5 @@
-//! A history as two sides that speak in turn. Only words are compared, without white space: clients join and cut texts, and
-//! leave thinking and calls out.
+//! A history as two sides that speak in turn. Only words are compared, without white space: clients join and
+//! cut texts, and leave out thinking and calls.
 
 use std::hash::Hasher as _;
 
@@ -7,10 +7,10 @@ use model::print::Fingerprint;
 
 use crate::spoken::Spoken;
 
-/// Most questions at the end of a history that may have stayed without an answer.
+/// The most questions at the end of a history that may have stayed without an answer.
 const UNANSWERED_MAX: usize = 16;
 
-/// What one side said until the other spoke.
+/// What one side said before the other spoke again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Side {
     is_answer: bool,
@@ -20,29 +20,30 @@ struct Side {
 /// A place in a history at which the hub may have been asked before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clue {
-    /// Stands for the agent and all that was said up to there.
+    /// The hash of the agent and of all that was said up to the place.
     pub asked: u64,
-    /// The answer that the history has to that; nothing where it has none.
+    /// The answer that the history has there; nothing where it has none.
     pub answer: Option<String>,
 }
 
-/// What is remembered of a run that answers `messages`: what stands for all that was asked, and the words that the answer
-/// began with before it, where calls of the caller's own came between.
+/// What is remembered of a run that answers `messages`: the hash of all that was asked, and the words of the
+/// answer before this run, where the caller's own calls came in between.
 pub(super) fn asked(agent: &str, messages: &[Spoken]) -> (u64, String) {
     let mut sides = sides(messages);
     let before = sides.pop_if(|side| side.is_answer).map_or_else(String::new, |begun| begun.words);
     (key(agent, &sides), before)
 }
 
-/// The places at which the hub was asked before, if `messages` continue something that it answered. The newest first: a
-/// question that failed and is asked again, questions that stayed without an answer, the last answer.
+/// The places at which the hub was asked before, if `messages` continue something that it answered. The order
+/// is: a question that failed and is asked again, questions that stayed without an answer (the newest first),
+/// the last answer.
 pub fn clues(agent: &str, messages: &[Spoken]) -> Vec<Clue> {
     let spoken: Vec<&Spoken> = messages.iter().filter(|spoken| spoken.role != "system").collect();
     let open = spoken.iter().rev().take_while(|spoken| spoken.role != "assistant").count();
     let answered = spoken.len().saturating_sub(open);
     let is_first = answered == 0;
     let up_to = |end: usize| sides(spoken.iter().take(end).copied());
-    // Who only begins anew what failed has no history by which it could be told from others.
+    // A first question that is asked again has no history by which it could be distinguished from others.
     let asked_again = (!is_first && open > 0).then_some(spoken.len());
     let unanswered = (1..open).rev().take(UNANSWERED_MAX).map(|count| answered + count);
     let mut clues: Vec<Clue> = asked_again
@@ -57,16 +58,17 @@ pub fn clues(agent: &str, messages: &[Spoken]) -> Vec<Clue> {
     clues
 }
 
-/// The words of a text.
+/// The words of a text without white space.
 pub(super) fn plain(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
-/// What stands for the words of an answer.
+/// The hash of the words of an answer.
 pub(super) fn hash(words: &str) -> u64 {
     Fingerprint::of(&[words])
 }
 
+/// The hash of an agent and of what was said to it and by it.
 fn key(agent: &str, sides: &[Side]) -> u64 {
     let mut hasher = Fingerprint::default();
     hasher.write(agent.as_bytes());
@@ -79,7 +81,7 @@ fn key(agent: &str, sides: &[Side]) -> u64 {
     hasher.finish()
 }
 
-/// What was said, side by side. Instructions are left out: clients change them as they like.
+/// The sides of a history, in order. Instructions are left out: clients change them as they like.
 fn sides<'a>(messages: impl IntoIterator<Item = &'a Spoken>) -> Vec<Side> {
     let mut sides: Vec<Side> = Vec::new();
     for spoken in messages {

@@ -1,4 +1,4 @@
-//! What of a caller stands in the runs that it began, so that a hub that comes back knows it again.
+//! What a run records of the caller that began it, so that a restarted hub recognizes the caller.
 
 use model::event::Kind;
 use model::view::{NoteBody, RunView};
@@ -10,62 +10,65 @@ use super::caller::Caller;
 use super::sides;
 use crate::spoken::Spoken;
 
-/// The agent's own event that says how the caller of a run is known again.
+/// The name of the custom event that records how the caller of a run is recognized.
 const CALLER: &str = "remote_caller";
 
-/// That which says that this caller hung up, and that the run went on.
+/// The name of the custom event that records that this caller hung up and that the run went on.
 const LEFT: &str = "remote_caller_left";
 
 /// What is remembered of a run that a caller began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
-    /// Where it was begun: a fork that somebody else makes of that has this too, and is not meant.
+    /// The conversation in which the run was begun. A fork that somebody makes of it contains the trace too;
+    /// the trace does not apply there.
     pub(super) conversation: ConversationId,
     #[serde(flatten)]
     pub(super) meant: Meant,
 }
 
-/// By what a conversation is known again.
+/// By what a conversation is recognized.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Meant {
-    /// Its caller calls it so, and it is a fork of what was called so.
+    /// The name that the caller uses. The conversation is a fork of the one that has this name.
     Thread(ConversationId),
+    /// The history that the caller sends, and what distinguishes the caller.
     History(History),
 }
 
-/// What a caller has said who names no conversation.
+/// The history that was sent by a caller who names no conversation. Numbers are in hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct History {
-    /// Stands for the agent and all that was said before the answer.
+    /// The hash of the agent and of all that was said before the answer.
     pub(super) asked: String,
-    /// What the answer began with before the run: calls of the caller's own came between.
+    /// The words of the answer before this run, where the caller's own calls came in between.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) before: String,
-    /// Makes the same keys look different each time.
+    /// A random number, so that the same caller has another hash in each run.
     pub(super) salt: String,
+    /// The salted hash of what the caller sends (`Caller::sealed`).
     pub(super) caller: String,
 }
 
 impl Trace {
-    /// Where it was begun.
+    /// The conversation in which the run was begun.
     pub fn conversation(&self) -> &ConversationId {
         &self.conversation
     }
 
-    /// Of a run in `there`, for a caller who calls that `named`; nothing where that is its name.
+    /// The trace of a run in `there`, for a caller who names the conversation `named`. Nothing where that is
+    /// its name, since nothing has to be remembered then.
     pub fn of_thread(named: ConversationId, there: &ConversationId) -> Option<Self> {
         (named != *there).then(|| Self { conversation: there.clone(), meant: Meant::Thread(named) })
     }
 
-    /// Of a run in `there`, where that goes on which its caller calls `named`.
+    /// The trace of a run in `there`, the conversation in which the one that its caller names `named` goes
+    /// on.
     pub fn goes_on_in(named: &ConversationId, there: &ConversationId) -> Self {
         Self { conversation: there.clone(), meant: Meant::Thread(named.clone()) }
     }
 
-    /// Of a run in `there` that answers `messages`.
-    ///
-    /// `salt` is any random number.
+    /// The trace of a run in `there` that answers `messages`. `salt` is any random number.
     pub fn of_history(
         (agent, caller): (&str, &Caller),
         messages: &[Spoken],
@@ -78,33 +81,33 @@ impl Trace {
         Self { conversation: there.clone(), meant: Meant::History(history) }
     }
 
-    /// As it stands in the run.
+    /// The event that records the trace in the run.
     pub fn note(&self) -> Kind {
         Kind::Custom { name: CALLER.into(), value: Json::of(self) }
     }
 
-    /// What stands in a run that goes on when this caller of it has hung up; nothing where the caller names its
-    /// conversation.
+    /// The event that records that this caller hung up and that the run goes on. Nothing where the caller
+    /// names its conversation.
     pub fn left(&self) -> Option<Kind> {
         let Meant::History(history) = &self.meant else { return None };
         Some(Kind::Custom { name: LEFT.into(), value: Json::of(&history.salt) })
     }
 }
 
-/// What a caller had begun.
+/// A run that a caller had begun, read back from its conversation.
 #[derive(Debug)]
 pub struct Found {
-    /// How the caller is known again.
+    /// How the caller is recognized.
     pub trace: Trace,
-    /// What it began.
+    /// The run that it began.
     pub(super) run: RunId,
-    /// When, in milliseconds since 1970.
+    /// When it began the run, in milliseconds since 1970.
     pub at: u64,
     pub(super) heard: Heard,
 }
 
-/// The callers of a run. One that hung up has a part of the answer, and so has each whose connection ended with the hub, which `stopped`
-/// is the code of.
+/// The callers that began a run, from the traces in it. A caller that hung up has received a part of the
+/// answer, and so has each whose connection ended with the hub; `stopped` is the error code of that.
 pub fn begun(id: &RunId, run: &RunView, stopped: &str) -> Vec<Found> {
     let is_cut = |body: &NoteBody| matches!(body, NoteBody::Error(error) if error.code == stopped);
     let was_cut = run.is_running() || run.notes.iter().any(|note| is_cut(&note.body));
@@ -127,12 +130,12 @@ pub fn begun(id: &RunId, run: &RunView, stopped: &str) -> Vec<Found> {
     found.collect()
 }
 
-/// A number as it stands in a trace.
+/// A number as 16 hexadecimal digits, as a trace has it.
 pub(super) fn hex(number: u64) -> String {
     format!("{number:016x}")
 }
 
-/// A number from a trace; 0 where it is none.
+/// A number from a trace; 0 where the text is no hexadecimal number.
 pub(super) fn of_hex(text: &str) -> u64 {
     u64::from_str_radix(text, 16).unwrap_or_default()
 }

@@ -10,26 +10,26 @@ use crate::request::{MessagePiece, ModelRequest};
 use crate::turns::{ComparedTurn, ComparedWords, TurnSide, after, turns};
 use model::print::Fingerprint;
 
-/// What a request says, as far as it helps to find where it belongs. To make it takes as long as its history is; to place
-/// it does not.
+/// What a request says, as far as it helps to find where the request belongs. Making it takes time
+/// proportional to the history; placing it does not.
 #[derive(Debug)]
 pub struct RequestDigest {
     pub(super) turns: Vec<ComparedTurn>,
-    /// What was said before each turn, and with the last.
+    /// The hashes of what was said before each turn, and, last, of everything.
     prefixes: Vec<u64>,
     pub(super) prints: Vec<u64>,
     pub(super) system: u64,
     pub(super) tools: u64,
-    /// The body, to the byte; nothing when it was not read.
+    /// The hash of the bytes of the body; nothing if the body could not be read.
     pub(super) body: Option<u64>,
-    /// How many turns were said before those of the request.
+    /// How many turns came before those of the request.
     base_turns: usize,
-    /// The first turn after the model's last.
+    /// The index of the first turn after the model's last.
     pub(super) news: usize,
 }
 
 impl RequestDigest {
-    /// `request`, as if nothing was said before it.
+    /// The digest of `request`, as if nothing was said before it.
     pub fn of(request: &ModelRequest) -> Self {
         let turns = turns(&request.messages);
         let prints: Vec<u64> = turns.iter().map(|turn| turn.words.print(turn.side)).collect();
@@ -53,8 +53,8 @@ impl RequestDigest {
         asked
     }
 
-    /// The tools whose results the history has, with no word of the user right behind them: with one, a result may stand
-    /// there for the sake of the form alone.
+    /// The tools whose results the history has and that no word of the user follows. Where one follows, a
+    /// result may be there only because the API requires it.
     pub(super) fn executed(&self) -> impl Iterator<Item = &CompactString> {
         let is_executed = |at: usize| {
             let side = |at: usize| self.turns.get(at).map(|turn| turn.side);
@@ -65,7 +65,7 @@ impl RequestDigest {
         turns.flat_map(|(_, turn)| turn.words.calls.iter().map(|call| &call.name))
     }
 
-    /// Before it `base` was said, in `base_turns` turns.
+    /// Sets what was said before the request: its hash `base`, and the number of its turns.
     pub(super) fn go_on_from(&mut self, base: u64, base_turns: usize) {
         self.base_turns = base_turns;
         self.prefixes = vec![base];
@@ -76,7 +76,8 @@ impl RequestDigest {
         }
     }
 
-    /// What is to be remembered of it while it is answered; the turns from `from` on are told with it.
+    /// What is to be remembered of the request while it is answered. The turns from `from` on are published
+    /// with it.
     pub(super) fn to_remember(&self, request: &ModelRequest, from: usize) -> LatestRequest {
         let prefilled = usize::from(self.turns.last().is_some_and(|last| last.side == TurnSide::Assistant));
         LatestRequest {
@@ -91,17 +92,18 @@ impl RequestDigest {
         }
     }
 
-    /// What was said up to the turn `at`.
+    /// The hash of what was said before the turn `at`.
     pub(super) fn prefix(&self, at: usize) -> Option<u64> {
         self.prefixes.get(at).copied()
     }
 
-    /// What all of it says.
+    /// The hash of all that the request says.
     pub(super) fn whole(&self) -> u64 {
         self.prefixes.last().copied().unwrap_or_default()
     }
 
-    /// What the answer comes after, and the words that the request puts into the model's mouth.
+    /// The hash of what was said before the answer, and the beginning of the answer that the request
+    /// prescribes.
     pub(super) fn before_answer(&self) -> (u64, ComparedWords) {
         match self.turns.last() {
             Some(last) if last.side == TurnSide::Assistant => {
@@ -112,18 +114,18 @@ impl RequestDigest {
         }
     }
 
-    /// The print of the turn that is answered.
+    /// The print of the turn that the model answers.
     fn last_asked(&self) -> u64 {
         let last = self.turns.iter().rposition(|turn| turn.side != TurnSide::Assistant);
         last.and_then(|at| self.prints.get(at)).copied().unwrap_or_default()
     }
 
-    /// Whether the model has spoken before.
+    /// Whether the request contains a turn of the model.
     pub(super) fn has_answer(&self) -> bool {
         self.turns.iter().any(|turn| turn.side == TurnSide::Assistant)
     }
 
-    /// The results from the turn `from` on: vendor's ids and names of the tools.
+    /// The results in the turns from `from` on, with the vendor's ids and the names of the tools.
     pub(super) fn results<'a>(
         &'a self,
         request: &'a ModelRequest,
@@ -133,7 +135,7 @@ impl RequestDigest {
         turns.flat_map(|turn| &turn.pieces).filter_map(|place| piece(request, *place))
     }
 
-    /// The ids of the results after the model's last turn, in one number.
+    /// A hash of the ids of the results after the model's last turn.
     pub(super) fn result_ids(&self, request: &ModelRequest) -> u64 {
         let mut hasher = Fingerprint::default();
         for piece in self.results(request, self.news) {
@@ -146,12 +148,12 @@ impl RequestDigest {
     }
 }
 
-/// The piece at `place`.
+/// The piece of `request` at a place: the index of its message, and its index in the message.
 pub(super) fn piece(request: &ModelRequest, (message, at): (usize, usize)) -> Option<&MessagePiece> {
     request.messages.get(message)?.pieces.get(at)
 }
 
-/// The print of `text`.
+/// The hash of `text`.
 pub(super) fn hash(text: &str) -> u64 {
     Fingerprint::of(&[text])
 }

@@ -1,4 +1,4 @@
-//! Where a request belongs. The rules are in docs/integrations/proxy.md, in this order.
+//! Finds where a request belongs. The rules are in docs/integrations/proxy.md, in the order of this file.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,16 +9,17 @@ use super::{CallContext, PlacementReason};
 use crate::request::{MessagePiece, ModelRequest};
 use crate::turns::{TurnSide, after, is_telling};
 
-/// Where a request belongs.
+/// The result of a search: where a request belongs.
 #[derive(Debug)]
 pub(super) enum LoopMatch {
-    /// To this loop; the turns from there on are new to it.
+    /// The request continues the loop `id`; its turns from `from` on are new.
     Join { id: u64, from: usize, why: PlacementReason },
-    /// It is the last request of this loop once more.
+    /// The request is the last one of the loop `id` again.
     Retry { id: u64 },
-    /// It branches off from this loop at a point that it went past; the turns from there on are new.
+    /// The request branches off from the loop `id` at a point after which the loop went on differently; its
+    /// turns from `from` on are new.
     Fork { id: u64, point: LoopPoint, from: usize },
-    /// To nothing that is known.
+    /// The request belongs to no loop that is known.
     Nothing,
 }
 
@@ -27,11 +28,11 @@ pub(super) enum LoopMatch {
 pub(super) struct NamedAnswer {
     pub(super) id: u64,
     pub(super) point: LoopPoint,
-    /// The loop still stands there.
+    /// Nothing was said in the loop after the answer.
     is_head: bool,
 }
 
-/// A question to the memory.
+/// A search of the memory for one request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LoopSearch<'a> {
     pub(super) memory: &'a LoopMemory,
@@ -40,19 +41,20 @@ pub(super) struct LoopSearch<'a> {
     pub(super) request: &'a ModelRequest,
 }
 
-/// What speaks for a loop.
+/// What indicates that a request belongs to a loop.
 #[derive(Debug, Default, Clone, Copy)]
 struct LoopEvidence {
-    /// Results of calls that it waits for, by ids that nobody else has.
+    /// The number of results that the loop waits for, with ids that are unique.
     telling: usize,
-    /// The same by ids that others may have.
+    /// The number of results that the loop waits for, with ids that other loops may use too.
     plain: usize,
-    /// What was said up to its last answer is the beginning of this, up to there.
+    /// The history of the request begins with all that the loop said up to its last answer: the index of the
+    /// first turn after that.
     from: Option<usize>,
 }
 
 impl LoopSearch<'_> {
-    /// The answer that the request names as the one it continues.
+    /// The answer that the request names as the one that it continues.
     pub(super) fn named(self) -> Option<NamedAnswer> {
         let id = hash(self.request.previous.as_deref()?);
         let is_there = |head: Option<u64>| head == Some(id);
@@ -86,7 +88,7 @@ impl LoopSearch<'_> {
         if self.request.previous.is_some() {
             return LoopMatch::Nothing;
         }
-        // Of two that said the same until one of them failed, this is the other that goes on.
+        // Of two loops that said the same until one of them failed, the one that did not fail goes on.
         self.joined(asked, |state| state != LoopState::Failed)
             .or_else(|| self.in_flight(asked).map(again))
             .or_else(|| self.joined(asked, |state| state == LoopState::Failed))
@@ -95,8 +97,9 @@ impl LoopSearch<'_> {
             .unwrap_or(LoopMatch::Nothing)
     }
 
-    /// The loop whose request is still being answered, or was, and is sent again as the client itself says: it gave up
-    /// and the hub has not noticed yet. Of several nobody can say which it is.
+    /// The loop whose request is still being answered, or was, and is sent again according to the client's
+    /// own count: the client gave up, and the hub has not noticed yet. Nothing where several loops match,
+    /// since they cannot be distinguished.
     fn in_flight(self, asked: &RequestDigest) -> Option<u64> {
         if self.call.attempts_before.unwrap_or_default() == 0 {
             return None;
@@ -108,10 +111,10 @@ impl LoopSearch<'_> {
         }
     }
 
-    /// The loop whose last request failed, and was this.
+    /// The loop whose last request was this one and failed.
     fn retry(self, asked: &RequestDigest) -> Option<u64> {
-        // Whoever counts attempts and says that this is the first means a call of its own; in the middle of a
-        // conversation the history says whose.
+        // A client that counts attempts and says that this is the first makes a new call. In the middle of a
+        // conversation, the history says whose call it is.
         let has_answer = asked.has_answer() || self.request.previous.is_some();
         if !has_answer && self.call.attempts_before == Some(0) {
             return None;
@@ -129,7 +132,8 @@ impl LoopSearch<'_> {
         failed.find(|(_, known)| known.ask.ids == ids).map(|(id, _)| id)
     }
 
-    /// The loop that waits for these results, or whose history this continues.
+    /// The loop that waits for these results, or whose history this request continues. Only loops in a state
+    /// that `fits` are considered.
     fn joined(self, asked: &RequestDigest, fits: impl Fn(LoopState) -> bool) -> Option<LoopMatch> {
         let mut found: BTreeMap<u64, LoopEvidence> = BTreeMap::new();
         let from = if self.request.continues { 0 } else { asked.news };
@@ -165,6 +169,7 @@ impl LoopSearch<'_> {
         Some(LoopMatch::Join { id, from: evidence.from.unwrap_or(asked.news), why })
     }
 
+    /// Adds to `found` the loops whose history the request continues, and sets where it goes on.
     fn add_history(self, asked: &RequestDigest, found: &mut BTreeMap<u64, LoopEvidence>) {
         for (id, evidence) in found.iter_mut() {
             let head = self.memory.get(*id).and_then(|known| known.head);
@@ -172,7 +177,7 @@ impl LoopSearch<'_> {
                 |head: &LoopHead| head.turns >= asked.news && asked.prefix(head.turns) == Some(head.full);
             evidence.from = head.filter(is_there).map(|head| head.turns);
         }
-        // A loop that has not heard all that the model said is another one, which only began alike.
+        // A loop that has not received all that the model said is another one, which only began alike.
         for at in (asked.news.max(1)..=asked.turns.len()).rev() {
             let Some(prefix) = asked.prefix(at) else { continue };
             let mut any = false;
@@ -188,15 +193,17 @@ impl LoopSearch<'_> {
         }
     }
 
+    /// The loop with the strongest evidence; nothing if no evidence is unique.
     fn best(self, asked: &RequestDigest, found: BTreeMap<u64, LoopEvidence>) -> Option<(u64, LoopEvidence)> {
-        // An id that others may have speaks for nobody by itself.
+        // An id that others may use too indicates nothing by itself.
         let counts = |evidence: &LoopEvidence| evidence.telling > 0 || evidence.from.is_some();
         let known = found.into_iter().filter(|(_, evidence)| counts(evidence));
         let known = known.filter_map(|(id, evidence)| Some((id, evidence, self.memory.get(id)?)));
         known
             .max_by_key(|(id, evidence, known)| {
                 let is_alike = (known.system == Some(asked.system), known.tools == asked.tools);
-                // What was there first, so that two that cannot be told apart each keep one.
+                // The older loop is taken first, so that two loops that cannot be distinguished each keep a
+                // run.
                 let age = if self.request.continues {
                     (0, known.touched)
                 } else {
@@ -207,8 +214,8 @@ impl LoopSearch<'_> {
             .map(|(id, evidence, _)| (id, evidence))
     }
 
-    /// The loop whose last answer is the end of this history, of which the beginning was changed, or whose answer comes
-    /// back in other words.
+    /// The loop whose last answer is the end of this history, although the beginning of the history was
+    /// changed or the answer comes back in other words.
     fn tail(self, asked: &RequestDigest) -> Option<LoopMatch> {
         let answer = asked.news.checked_sub(1)?;
         let print = *asked.prints.get(answer)?;
@@ -226,13 +233,13 @@ impl LoopSearch<'_> {
             };
             self.alone(asked, LoopKey::Answered(prefix), calls_the_same)
         };
-        // The caller kept what it got of an answer that broke off.
+        // The caller kept the part that it received of an answer that broke off.
         let broken = || self.alone(asked, LoopKey::Failed(asked.prefix(answer)?), |_| true);
         let id = tail.or_else(said).or_else(answered).or_else(broken)?;
         Some(LoopMatch::Join { id, from: asked.news, why: PlacementReason::Tail })
     }
 
-    /// The one loop that `mark` finds; of several the one with the same instructions.
+    /// The only loop that `mark` finds, or the only one of several that has the same instructions.
     fn alone(self, asked: &RequestDigest, mark: LoopKey, fits: impl Fn(&AgentLoop) -> bool) -> Option<u64> {
         let is_ours = |known: &AgentLoop| fits(known) && !contradicts(known, asked, asked.news);
         let found = || self.memory.find(self.scope, mark).filter(|(_, known)| is_ours(known));
@@ -250,7 +257,8 @@ impl LoopSearch<'_> {
         }
     }
 
-    /// The loop that went past a point up to which this says the same.
+    /// The loop that went on differently after a point up to which this request says the same; the latest
+    /// such point.
     fn fork(self, asked: &RequestDigest) -> Option<LoopMatch> {
         let first_answer = asked.turns.iter().position(|turn| turn.side == TurnSide::Assistant)?;
         for at in (first_answer.saturating_add(1)..=asked.turns.len()).rev() {
@@ -264,7 +272,7 @@ impl LoopSearch<'_> {
     }
 }
 
-/// The ids of the calls say that the history is another loop's that said the same.
+/// Whether the ids of tool calls show that the history is that of another loop, which said the same.
 fn contradicts(known: &AgentLoop, asked: &RequestDigest, at: usize) -> bool {
     let Some(answer) = at.checked_sub(1).and_then(|last| asked.turns.get(last)) else { return false };
     let ours = || known.awaited.iter().map(|awaited| &awaited.call.given).filter(|given| is_telling(given));

@@ -1,4 +1,5 @@
-//! What a conversation has already of what a request says: it may be there from a time that the joiner does not remember.
+//! Removes from a placement what the conversation has already: the conversation may be older than what the
+//! joiner remembers.
 
 use super::Placement;
 use model::envelope::Envelope;
@@ -6,9 +7,9 @@ use model::event::{Kind, Message};
 use model::view::View;
 
 impl Placement {
-    /// Leaves out what the conversation, which is `view`, has already: its history, its title, and the system prompt where
-    /// that is the same as before. An empty conversation has nothing. Call it for a conversation that the joiner knew
-    /// nothing of, before the events are appended.
+    /// Removes the events that the conversation with this `view` has already: its history, its title, and the
+    /// system prompt if that is unchanged. Nothing is removed for an empty conversation. Call it for a
+    /// conversation that the joiner knew nothing of, before the events are appended.
     pub fn leave_out(&mut self, view: &View) {
         if view.messages.is_empty() && view.runs.is_empty() {
             return;
@@ -33,7 +34,7 @@ impl Placement {
     }
 }
 
-/// The system prompt, when that is what is said.
+/// The system prompt, if the event is that.
 fn prompt(envelope: &Envelope) -> Option<&str> {
     match &envelope.event.kind {
         Kind::Message(Message { message, role, text })
@@ -45,6 +46,7 @@ fn prompt(envelope: &Envelope) -> Option<&str> {
     }
 }
 
+/// Whether the conversation has a system message with this text.
 fn has_prompt(view: &View, text: &str) -> bool {
     view.messages.values().any(|message| message.role == "system" && message.text == text)
 }

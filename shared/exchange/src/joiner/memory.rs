@@ -1,4 +1,5 @@
-//! What is remembered of agent loops, and by what they are found again.
+//! The memory of the joiner: what is known of agent loops, and the keys by which they are found again. All
+//! hashes are of what was said, never the text itself.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -11,140 +12,148 @@ use model::ids::{ConversationId, RunId, ToolCallId};
 use model::limits::{CALLS_AWAITED_MAX, FORK_POINTS_MAX, OFFERED_TOOLS_MAX};
 use model::view::{RunView, ToolView};
 
-/// Something by which a loop is found, inside its scope.
+/// A key by which a loop is found inside its scope. Numbers are hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum LoopKey {
-    /// It is one.
+    /// Every loop of the scope has this key.
     Member,
-    /// What was said up to and with its last answer.
+    /// What was said, including the last answer of the loop.
     Full(u64),
-    /// What was said up to its last answer, and was answered.
+    /// What was said before the last answer of the loop, if that did not fail.
     Answered(u64),
-    /// Its last answer and the turn before.
+    /// The last answer of the loop and the turn before it.
     Tail(u64),
-    /// Its last answer, where nobody else is likely to say the same.
+    /// The last answer of the loop, if it is so specific that no other loop is likely to say the same.
     Said(u64),
-    /// The vendor's id of a call whose result it waits for.
+    /// The vendor's id of a tool call whose result the loop waits for.
     Awaited(u64),
-    /// The vendor's id of its last answer.
+    /// The vendor's id of the last answer of the loop.
     Response(u64),
-    /// The body of its last request.
+    /// The body of the last request of the loop.
     Body(u64),
-    /// What its last request said, which failed.
+    /// What the last request of the loop said, if that failed.
     Failed(u64),
-    /// What was said up to and with an earlier answer.
+    /// What was said, including an earlier answer of the loop.
     Passed(u64),
     /// The vendor's id of an earlier answer.
     PassedResponse(u64),
 }
 
-/// How a loop stands.
+/// The state of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LoopState {
-    /// A call is on its way.
+    /// A model call is being answered.
     Asking,
-    /// Its caller carries out calls, since then.
+    /// The caller carries out tool calls, since this time in milliseconds since 1970.
     Waiting(u64),
-    /// The last answer asked for nothing.
+    /// The last answer left no tool call to the caller.
     Done,
-    /// The last call failed.
+    /// The last model call failed.
     Failed,
     /// The results did not come in time.
     GivenUp,
 }
 
-/// A call whose result is waited for.
+/// A tool call whose result a loop waits for.
 #[derive(Debug, Clone)]
 pub(super) struct AwaitedCall {
     pub(super) call: HandedOverCall,
-    /// Since when, in milliseconds since 1970.
+    /// Since when the loop waits, in milliseconds since 1970.
     pub(super) since: u64,
 }
 
-/// The point after an answer.
+/// The point in a loop after an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LoopHead {
-    /// What was said up to here.
+    /// The hash of what was said up to here.
     pub(super) full: u64,
-    /// The same without the answer.
+    /// The hash of what was said before the answer.
     pub(super) asked: u64,
-    /// How many turns that was.
+    /// The number of turns up to here.
     pub(super) turns: usize,
+    /// The hash of the answer and the turn before it.
     pub(super) tail: u64,
+    /// The print of the answer, if it is so specific that it identifies the loop.
     pub(super) said: Option<u64>,
+    /// The hash of the vendor's id of the answer.
     pub(super) response: Option<u64>,
 }
 
-/// A point that the loop went past.
+/// A point after which the loop went on: another loop may branch off there.
 #[derive(Debug, Clone)]
 pub(super) struct LoopPoint {
     pub(super) head: LoopHead,
     pub(super) run: RunId,
 }
 
-/// The request that is being answered, or was last.
+/// The request that is being answered, or was answered last.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LatestRequest {
-    /// What was said before the answer.
+    /// The hash of what was said before the answer.
     pub(super) before: u64,
-    /// All that it said.
+    /// The hash of all that the request said.
     pub(super) whole: u64,
     pub(super) turns: usize,
+    /// The print of the turn that is answered.
     pub(super) last: u64,
+    /// The hash of the body; nothing if it could not be read.
     pub(super) body: Option<u64>,
+    /// A hash of the ids of the results that the request brings.
     pub(super) ids: u64,
-    /// How its loop can end.
+    /// What the request says about the end of its loop.
     pub(super) outputs: OutputContract,
-    /// The turns that were told with it.
+    /// The prints of the turns that were published with the request.
     pub(super) told: Vec<u64>,
 }
 
-/// One agent loop.
+/// An agent loop: the model calls that one task of an agent needs, and the run that they belong to now.
 #[derive(Debug)]
 pub(super) struct AgentLoop {
     pub(super) scope: u64,
     pub(super) conversation: ConversationId,
-    /// The session that it names, hashed.
+    /// The hash of the session that its requests name.
     pub(super) session: Option<u64>,
-    /// What the ids of its messages begin with.
+    /// The beginning of the ids of its messages.
     pub(super) name: CompactString,
     pub(super) messages: u64,
     pub(super) run: RunId,
     pub(super) is_open: bool,
-    /// It was found in its conversation, and no call has joined it yet: its run may be somebody else's.
+    /// The loop was read back from its conversation, and no call has joined it yet: its run may belong to
+    /// another publisher.
     pub(super) is_recalled: bool,
     pub(super) state: LoopState,
-    /// The number of its last call.
+    /// The number of the last model call.
     pub(super) call: u64,
     pub(super) attempt: u32,
     pub(super) head: Option<LoopHead>,
     pub(super) ask: LatestRequest,
     pub(super) awaited: Vec<AwaitedCall>,
-    /// Its last answer may have been its end, though it calls a tool.
+    /// The last answer may have been the end, although it calls a tool.
     pub(super) may_be_over: bool,
-    /// Tools whose calls were followed by their results, and these by another answer: what they give back is awaited.
+    /// Tools whose calls were followed by results and another answer: their results are awaited.
     pub(super) executed: BTreeSet<CompactString>,
-    /// Ids of calls of the run.
+    /// The ids of the tool calls of the run.
     pub(super) used: BTreeSet<ToolCallId>,
-    /// The system prompt; nothing for a loop that was recalled, whose prompt was told before.
+    /// The hash of the system prompt; nothing for a loop that was recalled, whose prompt was published
+    /// before.
     pub(super) system: Option<u64>,
     pub(super) tools: u64,
     pub(super) model: Option<CompactString>,
     pub(super) touched: u64,
     pub(super) points: VecDeque<LoopPoint>,
-    /// By what it is found now.
+    /// The keys by which the loop is found now.
     marks: Vec<LoopKey>,
 }
 
 impl AgentLoop {
-    /// These `tools` are executed by the caller.
+    /// Notes that the caller executes these `tools`.
     pub(super) fn note_executed<'a>(&mut self, tools: impl Iterator<Item = &'a CompactString>) {
         let room = OFFERED_TOOLS_MAX.saturating_sub(self.executed.len());
         let new: Vec<_> = tools.filter(|tool| !self.executed.contains(*tool)).take(room).cloned().collect();
         self.executed.extend(new);
     }
 
-    /// A loop that has not called yet.
+    /// A loop without any call.
     pub(super) fn new(scope: u64, conversation: ConversationId, name: &str) -> Self {
         Self {
             scope,
@@ -173,7 +182,7 @@ impl AgentLoop {
         }
     }
 
-    /// A loop of which only its run is left, with the calls that have no results.
+    /// A loop of which only the run is known, with the tool calls that have no results.
     pub(super) fn recalled(scope: u64, conversation: &ConversationId, (id, run): (&RunId, &RunView)) -> Self {
         let is_open = |tool: &ToolView| !tool.server && tool.result.is_none() && tool.pending_at.is_some();
         let open = run.tools.iter().filter(|(_, tool)| is_open(tool));
@@ -198,7 +207,7 @@ impl AgentLoop {
         }
     }
 
-    /// The point at which it stands is one that it goes past.
+    /// Remembers the present point as one after which the loop goes on. The oldest points are forgotten.
     pub(super) fn pass(&mut self) {
         let Some(head) = self.head else { return };
         if self.points.back().is_some_and(|last| last.head == head) {
@@ -210,6 +219,7 @@ impl AgentLoop {
         self.points.push_back(LoopPoint { head, run: self.run.clone() });
     }
 
+    /// The keys by which the loop is to be found in its present state.
     fn wanted(&self) -> Vec<LoopKey> {
         let mut marks = vec![LoopKey::Member];
         marks.extend(self.ask.body.map(LoopKey::Body));
@@ -244,7 +254,7 @@ impl AgentLoop {
 pub(super) struct LoopMemory {
     loops: BTreeMap<u64, AgentLoop>,
     found_by: BTreeMap<(u64, LoopKey), Vec<u64>>,
-    /// By when they were last heard of.
+    /// The loops by the time of their last change, in milliseconds since 1970.
     by_age: BTreeSet<(u64, u64)>,
     next: u64,
 }
@@ -258,7 +268,7 @@ impl LoopMemory {
         self.loops.get(&id)
     }
 
-    /// Adds a loop.
+    /// Adds a loop and returns its number. It is found by no key before [`LoopMemory::change`].
     pub(super) fn add(&mut self, new: AgentLoop) -> u64 {
         self.next = self.next.saturating_add(1);
         self.by_age.insert((new.touched, self.next));
@@ -266,7 +276,7 @@ impl LoopMemory {
         self.next
     }
 
-    /// Changes a loop at `at`, and by what it is found.
+    /// Changes a loop at the time `at`, and updates its keys. Nothing if the loop is unknown.
     pub(super) fn change<T>(
         &mut self,
         id: u64,
@@ -289,7 +299,7 @@ impl LoopMemory {
         Some(back)
     }
 
-    /// Forgets a loop.
+    /// Forgets a loop and returns it.
     pub(super) fn remove(&mut self, id: u64) -> Option<AgentLoop> {
         let mut gone = self.loops.remove(&id)?;
         self.by_age.remove(&(gone.touched, id));
@@ -299,6 +309,7 @@ impl LoopMemory {
         Some(gone)
     }
 
+    /// Removes a key of the loop `id`.
     fn unmark(&mut self, scope: u64, mark: LoopKey, id: u64) {
         if let Some(found) = self.found_by.get_mut(&(scope, mark)) {
             found.retain(|other| *other != id);
@@ -308,7 +319,7 @@ impl LoopMemory {
         }
     }
 
-    /// The loops that `mark` finds.
+    /// The loops of `scope` with the key `mark`, with their numbers.
     pub(super) fn find(&self, scope: u64, mark: LoopKey) -> impl Iterator<Item = (u64, &AgentLoop)> {
         let ids = self.found_by.get(&(scope, mark)).map(Vec::as_slice).unwrap_or_default();
         ids.iter().filter_map(|id| self.loops.get(id).map(|known| (*id, known)))
@@ -319,7 +330,8 @@ impl LoopMemory {
         self.loops.iter().map(|(id, known)| (*id, known))
     }
 
-    /// The loop that has been silent longest among those that no call is on its way of, and when it was heard of.
+    /// The loop whose last change is longest ago, among those without a call that is being answered: the time
+    /// of the change, and the number of the loop.
     pub(super) fn oldest(&self) -> Option<(u64, u64)> {
         let at_rest = |id: &u64| self.loops.get(id).is_some_and(|known| known.state != LoopState::Asking);
         self.by_age.iter().find(|(_, id)| at_rest(id)).copied()

@@ -1,23 +1,25 @@
-//! Calls that are the answer itself: frameworks offer the form of their result as a tool, and stop when the model calls it.
-//! No request follows that would bring a result, so the end of the run is told from what the request asked for.
+//! Recognizes tool calls that are the answer itself: frameworks offer the form of their result as a tool, and
+//! stop when the model calls it. No later request brings a result, so the end of the run is derived from what
+//! the request offers and requires.
 
 use compact_str::CompactString;
 
 use crate::answer::HandedOverCall;
 use crate::request::{ModelRequest, OfferedTool};
 
-/// What frameworks call such tools, alone or with an underscore and a type behind it: Pydantic AI, smolagents, Google's ADK.
+/// The names that frameworks give to such tools, alone or with an underscore and a type after it: Pydantic
+/// AI, smolagents, Google's ADK.
 const NAMES: [&str; 3] = ["final_result", "final_answer", "set_model_response"];
 
-/// What Pydantic AI says of them, whatever their names are.
+/// The description that Pydantic AI gives to them, whatever their names are.
 const DESCRIPTION: &str = "The final response which ends this conversation";
 
 /// What a request says about how its loop can end.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OutputContract {
-    /// The one tool that it asks for.
+    /// The tool that the request forces the model to call.
     forced: Option<CompactString>,
-    /// The tools that end the loop, by their names or descriptions.
+    /// The tools that end the loop, recognized by their names or descriptions.
     named: Vec<CompactString>,
     /// The model must call a tool, so that the loop can end with a call alone.
     is_required: bool,
@@ -26,13 +28,14 @@ pub(super) struct OutputContract {
 /// Whether the calls of an answer are the answer itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputVerdict {
-    /// They are not.
+    /// They are not: the caller executes them.
     No,
-    /// The request asked for just this call.
+    /// They are: the request forced the model to call this tool.
     Forced,
-    /// Among them is one that ends the loop.
+    /// They are: one of them calls a tool that ends the loop.
     Ends,
-    /// They may be: nothing else could be the end, and the tool was never seen to be executed.
+    /// They may be: the model had to call a tool, so nothing else could be the end, and the tool was never
+    /// seen to be executed.
     Perhaps,
 }
 
@@ -47,7 +50,7 @@ impl OutputContract {
         }
     }
 
-    /// What `calls` are, in a loop that `has_executed` some tools before.
+    /// Decides whether `calls` are the answer itself, in a loop that `has_executed` some tools before.
     pub(super) fn judge(
         &self,
         calls: &[HandedOverCall],
@@ -79,6 +82,7 @@ impl OutputContract {
     }
 }
 
+/// Whether a tool ends the loop, by its name or description.
 fn is_output(tool: &OfferedTool) -> bool {
     let is_name = |name: &str| {
         tool.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))

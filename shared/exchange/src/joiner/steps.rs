@@ -1,4 +1,4 @@
-//! What a placement does to a loop: it opens one, goes on with one, tries again, or branches off.
+//! The steps of a placement: it opens a loop, continues one, repeats a request, or branches off.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use dialects::Decoded;
 use model::event::RunStatus;
 use model::ids::{ConversationId, RunId};
 
-/// A call that is being placed.
+/// A call that is being placed, with all that is needed to place it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PlacementStep<'a> {
     pub(super) call: &'a CallContext<'a>,
@@ -25,8 +25,8 @@ pub(super) struct PlacementStep<'a> {
     pub(super) number: u64,
 }
 
-/// What is known of a placement besides the loop.
-struct PlacementDetails {
+/// What a [`Placement`] has besides its loop.
+struct PlacementFields {
     why: PlacementReason,
     is_new: bool,
     fork_of: Option<ForkPoint>,
@@ -40,7 +40,8 @@ impl<'a> PlacementStep<'a> {
         RequestRecorder::new(self.request, self.asked)
     }
 
-    /// A new loop, in `conversation` or one of its own. The turns before `from` are known from elsewhere.
+    /// Opens a new loop, in `conversation` or in a new one. The turns before `from` are known from the loop
+    /// that it branches off from.
     pub(super) fn open(
         self,
         memory: &mut LoopMemory,
@@ -81,11 +82,11 @@ impl<'a> PlacementStep<'a> {
         self.placement(
             memory,
             id,
-            PlacementDetails { why, is_new, fork_of, events: teller.out, history, ended: None },
+            PlacementFields { why, is_new, fork_of, events: teller.out, history, ended: None },
         )
     }
 
-    /// A new loop that branches off from another at a point that this went past.
+    /// Opens a new loop that branches off from the loop `id` at `point`.
     pub(super) fn branch(
         self,
         memory: &mut LoopMemory,
@@ -101,7 +102,7 @@ impl<'a> PlacementStep<'a> {
         self.open(memory, conversation, fork_of, from)
     }
 
-    /// The loop goes on; the turns from `from` on are new.
+    /// Continues a loop; the turns from `from` on are new.
     pub(super) fn join(
         self,
         memory: &mut LoopMemory,
@@ -118,10 +119,11 @@ impl<'a> PlacementStep<'a> {
         self.placement(
             memory,
             id,
-            PlacementDetails { why, is_new: false, fork_of: None, events, history: 0..0, ended },
+            PlacementFields { why, is_new: false, fork_of: None, events, history: 0..0, ended },
         )
     }
 
+    /// Appends the results and news of the request to a loop, and ends its run if a new one begins.
     fn go_on(self, known: &mut AgentLoop, from: usize) -> Decoded {
         known.pass();
         known.attempt = 1;
@@ -160,8 +162,8 @@ impl<'a> PlacementStep<'a> {
         teller.out
     }
 
-    /// Whether the user has the word again. What stands in one message with results, or brings a file after them, is
-    /// said to the model by the loop itself.
+    /// Whether the request begins a new run, because the user has said something. What is in the same message
+    /// as results, or brings a file after them, was said by the loop itself.
     fn begins_run(self, known: &AgentLoop, from: usize, answered: usize) -> bool {
         let news = || self.asked.turns.iter().zip(&self.asked.prints).skip(from);
         let mut said =
@@ -183,7 +185,7 @@ impl<'a> PlacementStep<'a> {
         turn.pieces.iter().any(|place| matches!(piece(self.request, *place), Some(MessagePiece::File(_))))
     }
 
-    /// The last request of the loop once more.
+    /// Repeats the last request of a loop.
     pub(super) fn again(self, memory: &mut LoopMemory, id: u64) -> Placement {
         let events = memory.change(id, self.call.at, |known| {
             known.attempt = known.attempt.saturating_add(1);
@@ -207,7 +209,7 @@ impl<'a> PlacementStep<'a> {
         self.placement(
             memory,
             id,
-            PlacementDetails {
+            PlacementFields {
                 why: PlacementReason::Retry,
                 is_new: false,
                 fork_of: None,
@@ -218,8 +220,9 @@ impl<'a> PlacementStep<'a> {
         )
     }
 
-    fn placement(self, memory: &mut LoopMemory, id: u64, outcome: PlacementDetails) -> Placement {
-        let PlacementDetails { why, is_new, fork_of, events, history, ended } = outcome;
+    /// Marks the loop as asking and makes the placement with the reader of the answer.
+    fn placement(self, memory: &mut LoopMemory, id: u64, outcome: PlacementFields) -> Placement {
+        let PlacementFields { why, is_new, fork_of, events, history, ended } = outcome;
         let (_, words) = self.asked.before_answer();
         let opened = memory.change(id, self.call.at, |known| {
             (known.state, known.call, known.is_recalled) = (LoopState::Asking, self.number, false);
@@ -241,7 +244,7 @@ impl<'a> PlacementStep<'a> {
         Placement { conversation, run, why, is_new, fork_of, attempt, events, history, ended, answer }
     }
 
-    /// What the conversation is about: the beginning of what the user said first.
+    /// The title of the conversation: the beginning of what the user said first.
     fn title(self) -> Option<String> {
         let turn = self.asked.turns.iter().find(|turn| turn.side == TurnSide::User)?;
         title(turn.pieces.iter().filter_map(|place| match piece(self.request, *place) {

@@ -20,7 +20,7 @@ use model::ids::{MessageId, RunId, ToolCallId};
 use model::json::Json;
 use model::limits::{HISTORY_MESSAGES_MAX, NOTE_BYTES_MAX};
 
-/// Tells what a request adds.
+/// Collects in `out` the events of what a request adds.
 #[derive(Debug)]
 pub(super) struct RequestRecorder<'a> {
     pub(super) request: &'a ModelRequest,
@@ -48,7 +48,7 @@ struct ForkNote<'a> {
     messages: u64,
 }
 
-/// An offered tool, as it is told.
+/// An offered tool in the custom event `tools`.
 #[derive(Serialize)]
 struct ToolNote<'a> {
     name: &'a str,
@@ -63,7 +63,7 @@ impl<'a> RequestRecorder<'a> {
         Self { request, asked, out: Decoded::default() }
     }
 
-    /// The system prompt, when it is new. One that changes replaces itself.
+    /// Appends the system prompt if it is new. A changed prompt has the same id and replaces the old one.
     pub(super) fn system(&mut self, known: &mut AgentLoop) {
         if known.system.replace(self.asked.system).is_none_or(|told| told == self.asked.system) {
             return;
@@ -74,13 +74,14 @@ impl<'a> RequestRecorder<'a> {
         }
     }
 
-    /// The turns in `range`, whoever's they are.
+    /// Appends the turns in `range` of all roles, as messages outside of runs.
     pub(super) fn history(&mut self, known: &mut AgentLoop, range: Range<usize>) {
         let turns = self.asked.turns.get(range).unwrap_or_default();
         self.messages(known, self.spoken(turns.iter()), &RunId::none());
     }
 
-    /// What is said in the turns from `from` on besides results, as far as it was not told with a request that failed.
+    /// Appends what is said in the turns from `from` on, without results and without what was published with
+    /// a request that failed.
     pub(super) fn news(&mut self, known: &mut AgentLoop, from: usize, run: &RunId) {
         let turns = self.asked.turns.iter().zip(&self.asked.prints).skip(from);
         let is_news = |(turn, print): &(&ComparedTurn, &u64)| {
@@ -90,6 +91,8 @@ impl<'a> RequestRecorder<'a> {
         self.messages(known, spoken, run);
     }
 
+    /// Appends messages. The oldest are left out where there are more than [`HISTORY_MESSAGES_MAX`], with an
+    /// anomaly.
     fn messages(&mut self, known: &mut AgentLoop, spoken: Vec<SpokenTurns<'a>>, run: &RunId) {
         let left_out = spoken.len().saturating_sub(HISTORY_MESSAGES_MAX);
         if left_out > 0 {
@@ -107,6 +110,7 @@ impl<'a> RequestRecorder<'a> {
         }
     }
 
+    /// The messages of the request that the turns belong to, each with its pieces in these turns.
     fn spoken<'t>(&self, turns: impl Iterator<Item = &'t ComparedTurn>) -> Vec<SpokenTurns<'a>> {
         let mut spoken: Vec<(usize, SpokenTurns<'a>)> = Vec::new();
         for place in turns.flat_map(|turn| &turn.pieces) {
@@ -128,7 +132,8 @@ impl<'a> RequestRecorder<'a> {
         self.out.push(run, Kind::Message(Message { message, role, text }));
     }
 
-    /// What calls gave back, to those that wait for it; the calls that are answered. Those that are not are closed.
+    /// Appends the results of the tool calls that the loop waits for, and returns how many calls got one.
+    /// Calls without a result become interrupted.
     pub(super) fn results(&mut self, known: &mut AgentLoop, from: usize, at: u64) -> usize {
         let mut open = std::mem::take(&mut known.awaited);
         let before = open.len();
@@ -160,8 +165,8 @@ impl<'a> RequestRecorder<'a> {
         answered
     }
 
-    /// The ids by which the client calls the calls, where it gave them other ids: the calls of the model's last turn, in
-    /// their order.
+    /// The ids that the client uses for the awaited calls, if it gave them other ids. They are taken from the
+    /// model's last turn, whose calls must have the same names in the same order.
     fn renamed(&self, open: &[AwaitedCall], from: usize) -> Vec<(CompactString, ToolCallId)> {
         let mut before = self.asked.turns.iter().take(from.max(self.asked.news));
         let Some(answer) = before.rfind(|turn| turn.side == TurnSide::Assistant) else {
@@ -174,7 +179,7 @@ impl<'a> RequestRecorder<'a> {
         calls.iter().zip(open).map(|(call, awaited)| (call.id.clone(), awaited.call.tool.clone())).collect()
     }
 
-    /// A run begins, or goes on that had ended.
+    /// Appends the start of a run, which may have ended before.
     pub(super) fn start(&mut self, known: &mut AgentLoop, title: Option<String>) {
         known.is_open = true;
         known.model.clone_from(&self.request.model);
@@ -187,7 +192,7 @@ impl<'a> RequestRecorder<'a> {
         self.out.push(&known.run, Kind::RunStart(start));
     }
 
-    /// The run goes on: told where it had ended, or where another model is asked.
+    /// Appends that the run goes on, if it had ended or another model is asked.
     pub(super) fn go_on(&mut self, known: &mut AgentLoop) {
         if !known.is_open {
             self.start(known, None);
@@ -198,7 +203,8 @@ impl<'a> RequestRecorder<'a> {
         }
     }
 
-    /// The tools that are offered, when they are others than before.
+    /// Appends the tools that are offered, if they have changed; without their schemas if they would be
+    /// larger than [`NOTE_BYTES_MAX`].
     pub(super) fn tools(&mut self, known: &mut AgentLoop) {
         let is_new = std::mem::replace(&mut known.tools, self.asked.tools) != self.asked.tools;
         if is_new && !self.request.tools.is_empty() {
@@ -209,12 +215,12 @@ impl<'a> RequestRecorder<'a> {
         }
     }
 
-    /// The same request comes once more.
+    /// Appends that the same request came again.
     pub(super) fn retry(&mut self, run: &RunId, attempt: u32) {
         self.note(run, "retry", Json::of(&AttemptNote { attempt }));
     }
 
-    /// Where the conversation branched off.
+    /// Appends where the conversation branched off.
     pub(super) fn fork(&mut self, run: &RunId, fork: &ForkPoint) {
         let note = ForkNote {
             conversation: fork.conversation.as_str(),
@@ -224,7 +230,7 @@ impl<'a> RequestRecorder<'a> {
         self.note(run, "fork", Json::of(&note));
     }
 
-    /// Who started the agent, as its call says.
+    /// Appends what started the agent, as its call says.
     pub(super) fn parent(&mut self, run: &RunId, parent: &str) {
         self.note(run, "parent", Json::string(parent));
     }
@@ -234,7 +240,7 @@ impl<'a> RequestRecorder<'a> {
         self.out.push(run, Kind::Custom { name, value });
     }
 
-    /// What was odd about the request.
+    /// Appends the anomalies of the request.
     pub(super) fn anomalies(&mut self, run: &RunId) {
         for odd in &self.request.anomalies {
             self.out.push(run, Kind::Anomaly(odd.clone()));
@@ -242,8 +248,8 @@ impl<'a> RequestRecorder<'a> {
     }
 }
 
-/// The call that a result belongs to: by its id, by the id that the client gave it, by its name, and without either the
-/// oldest.
+/// Takes the call that a result belongs to out of `open`. It is found by the vendor's id, by the id that the
+/// client gave it, or by the name of the tool; a result with neither belongs to the oldest call.
 fn take(
     open: &mut Vec<AwaitedCall>,
     id: &str,
@@ -261,6 +267,7 @@ fn take(
     Some(open.remove(at))
 }
 
+/// The value of the custom event `tools`.
 fn tools_note(tools: &[OfferedTool], with_schemas: bool) -> Json {
     let notes = tools.iter().map(|OfferedTool { name, description, schema }| ToolNote {
         name,
@@ -271,13 +278,14 @@ fn tools_note(tools: &[OfferedTool], with_schemas: bool) -> Json {
 }
 
 impl SpokenTurns<'_> {
+    /// The pieces as one text, a line for each.
     fn text(&self) -> String {
         let texts: Vec<String> = self.pieces.iter().map(|piece| in_words(piece)).collect();
         texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
     }
 }
 
-/// A piece of a message as a reader sees it where it is only history.
+/// A piece of a message as text, for a message that is only history.
 fn in_words(piece: &MessagePiece) -> String {
     match piece {
         MessagePiece::Text(text) => text.clone(),
@@ -293,18 +301,18 @@ fn in_words(piece: &MessagePiece) -> String {
     }
 }
 
-/// A call stands so now.
+/// Appends a change of the state of a call.
 pub(super) fn state(run: &RunId, tool: ToolCallId, state: ToolState, out: &mut Decoded) {
     let change = ToolStateChange { tool, state, queued_ms: None, exec_ms: None };
     out.push(run, Kind::ToolState(change));
 }
 
-/// Writes the event that ends `run` with `status`.
+/// Appends the event that ends `run` with `status`.
 pub(super) fn end(run: &RunId, status: RunStatus, out: &mut Decoded) {
     out.push(run, Kind::RunEnd(RunEnd { status, ..RunEnd::default() }));
 }
 
-/// Names why `run` is given up, and ends it.
+/// Appends why `run` is given up (no results within `awaited_ms` milliseconds), and ends it as interrupted.
 pub(super) fn give_up(run: &RunId, awaited_ms: u64, out: &mut Decoded) {
     let fact = ErrorFact {
         code: CompactString::const_new("no_result"),

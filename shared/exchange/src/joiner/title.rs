@@ -1,9 +1,10 @@
-//! What a conversation is about, in one line.
+//! The title of a conversation: one line of what the user said first.
 
 use dialects::framing::excerpt;
 
-/// A title made of what the user said first, in pieces. Coding agents put what they know of the machine in front of it, in elements
-/// (`<system-reminder>…`): that is not what the user said, unless there is nothing else.
+/// A title made of the pieces of what the user said first. Coding agents put what they know of the machine in
+/// front of it, in elements (`<system-reminder>…`). These are left out, unless there is nothing else. Nothing
+/// for empty pieces.
 pub(super) fn title<'a>(pieces: impl Iterator<Item = &'a str> + Clone) -> Option<String> {
     let line = |pieces: &mut dyn Iterator<Item = &str>| {
         let words: Vec<&str> = pieces.flat_map(str::split_whitespace).collect();
@@ -12,7 +13,7 @@ pub(super) fn title<'a>(pieces: impl Iterator<Item = &'a str> + Clone) -> Option
     line(&mut pieces.clone().map(without_elements)).or_else(|| line(&mut pieces.into_iter()))
 }
 
-/// `text` behind the elements that it begins with.
+/// The part of `text` after the elements that it begins with.
 fn without_elements(text: &str) -> &str {
     let mut rest = text.trim_start();
     while let Some(behind) = behind_element(rest) {
@@ -21,7 +22,8 @@ fn without_elements(text: &str) -> &str {
     rest
 }
 
-/// What follows the element that `text` begins with; nothing where it does not begin with a whole one.
+/// The part of `text` after the element that it begins with; nothing if it does not begin with a complete
+/// element.
 fn behind_element(text: &str) -> Option<&str> {
     let inside = text.strip_prefix('<')?;
     let name = inside.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_')).next()?;

@@ -1,5 +1,5 @@
-//! Anthropic's messages. What tools of the provider did stands among the words of the assistant, and is left out here as
-//! it is where answers are listened to: nobody has to carry it out.
+//! Reads Anthropic's messages. Calls of the provider's own tools are in the messages of the assistant; they
+//! are left out here, as in answers, since no caller has to carry them out.
 
 use super::{
     ForeignField, ForeignFields, MessagePiece, ModelRequest, RequestRole, call, instruct, part, result, say,
@@ -31,6 +31,7 @@ pub(super) fn read(fields: &ForeignFields<'_>, request: &mut ModelRequest) {
     }
 }
 
+/// Reads one block of content. Nothing for blocks of the provider's own tools.
 fn read_block(block: ForeignField<'_>, request: &mut ModelRequest) -> Option<MessagePiece> {
     let fields = block.fields();
     let kind = fields.get("type").text().unwrap_or_default();

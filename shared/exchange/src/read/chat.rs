@@ -1,4 +1,5 @@
-//! Chat completions of OpenAI and whoever copies them, Ollama's chat, Cohere's chat: one list of messages with roles.
+//! Reads APIs with one list of messages with roles: OpenAI's chat completions, which other vendors offer too,
+//! Ollama's chat, Cohere's chat.
 
 use super::{
     ForeignField, ForeignFields, MessagePiece, ModelRequest, RequestRole, call, file, part, result, say,
@@ -46,6 +47,7 @@ fn read_message(fields: &ForeignFields<'_>, request: &mut ModelRequest) {
     }
 }
 
+/// Reads a tool call; its fields are in an inner object (OpenAI) or in the call itself.
 fn tool_call(field: ForeignField<'_>) -> MessagePiece {
     let outer = field.fields();
     let inner = outer.any(&["function", "custom"]);

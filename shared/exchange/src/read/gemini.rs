@@ -1,4 +1,4 @@
-//! Gemini's contents. Calls mostly have no id: results name the tool and stand in the order of the calls.
+//! Reads Gemini's contents. Most calls have no id: results name the tool and come in the order of the calls.
 
 use super::{
     ForeignField, ForeignFields, MessagePiece, ModelRequest, RequestRole, call, file, instruct, offer,
@@ -37,6 +37,7 @@ pub(super) fn read(fields: &ForeignFields<'_>, request: &mut ModelRequest) {
     }
 }
 
+/// Adds a declared function to the offered tools.
 fn declare(declared: ForeignField<'_>, request: &mut ModelRequest) {
     let fields = declared.fields();
     let name = fields.get("name").word().unwrap_or_default();
@@ -44,6 +45,7 @@ fn declare(declared: ForeignField<'_>, request: &mut ModelRequest) {
     offer(request, &name, fields.get("description"), schema);
 }
 
+/// The piece for a field that is a text; empty for other types.
 fn text(field: ForeignField<'_>) -> Vec<MessagePiece> {
     field.word().map(|text| MessagePiece::Text(text.into_owned())).into_iter().collect()
 }
@@ -53,6 +55,7 @@ fn pieces(content: ForeignField<'_>, request: &mut ModelRequest) -> Vec<MessageP
     parts.into_iter().filter_map(|part| piece(&part.fields(), request)).collect()
 }
 
+/// Reads one part. Nothing for thinking, empty text and unknown parts; the last are anomalies.
 fn piece(fields: &ForeignFields<'_>, request: &mut ModelRequest) -> Option<MessagePiece> {
     if fields.get("thought").is_true() {
         return None;
@@ -68,7 +71,7 @@ fn piece(fields: &ForeignFields<'_>, request: &mut ModelRequest) -> Option<Messa
     if back.is_object() {
         let inner = back.fields();
         let response = inner.get("response");
-        // The API's word for a failed call; some tools give back both a result and an empty error.
+        // The API marks a failed call by `error`; some tools return both a result and an empty error.
         let said = response.fields();
         let is_error = said.get("error").is_truthy() && !said.any(&["output", "result"]).is_some();
         return Some(result(inner.get("id"), inner.get("name"), response, is_error));
@@ -84,7 +87,7 @@ fn piece(fields: &ForeignFields<'_>, request: &mut ModelRequest) -> Option<Messa
         };
         return Some(MessagePiece::File(file(class, &name, &inner.get("data").text().unwrap_or_default())));
     }
-    // Of the provider's own tools, and marks of its thinking.
+    // Parts of the provider's own tools, and signatures of its thinking, are left out.
     let known = ["executableCode", "codeExecutionResult", "thoughtSignature", "toolCall", "toolResponse"];
     if !fields.any(&known).is_some() {
         unknown(request, "a part", "");

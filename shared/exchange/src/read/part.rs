@@ -1,4 +1,5 @@
-//! The parts of a message's content, as OpenAI, Anthropic, Cohere and those who copy them write them.
+//! Reads the parts of a message's content in the form of OpenAI, Anthropic and Cohere, which other vendors
+//! use too.
 
 use std::borrow::Cow;
 
@@ -13,7 +14,7 @@ pub(super) fn pieces(content: ForeignField<'_>, request: &mut ModelRequest) -> V
     parts.into_iter().filter_map(|part| piece(part, request)).collect()
 }
 
-/// One part; nothing for what is not shown and for what nobody knows.
+/// Reads one part. Nothing for thinking, empty text and unknown parts; the last are anomalies.
 pub(super) fn piece(part: ForeignField<'_>, request: &mut ModelRequest) -> Option<MessagePiece> {
     if let Some(text) = part.word() {
         return Some(MessagePiece::Text(text.into_owned()));
@@ -33,7 +34,7 @@ pub(super) fn piece(part: ForeignField<'_>, request: &mut ModelRequest) -> Optio
     found.map(MessagePiece::File)
 }
 
-/// A part of what a call gave back, as text; nothing for one that only JSON can tell.
+/// A part of a tool result as text; nothing for one that cannot be written as text.
 pub(super) fn of_result(part: ForeignField<'_>) -> Option<String> {
     if let Some(text) = part.text() {
         return Some(text.into_owned());
@@ -43,7 +44,7 @@ pub(super) fn of_result(part: ForeignField<'_>) -> Option<String> {
     words(&kind, &fields).or_else(|| known_file(&kind, &fields).map(|file| file.placeholder()))
 }
 
-/// Parts that are no words of anybody: thinking, and what belongs to the provider.
+/// Whether a part is left out: thinking, and what belongs to the provider.
 fn is_silent(kind: &str) -> bool {
     matches!(
         kind,
@@ -56,6 +57,7 @@ fn is_silent(kind: &str) -> bool {
     )
 }
 
+/// The text of a part that consists of text.
 fn words(kind: &str, fields: &ForeignFields<'_>) -> Option<String> {
     match kind {
         "text" | "input_text" | "output_text" | "summary_text" | "" => {
@@ -67,6 +69,7 @@ fn words(kind: &str, fields: &ForeignFields<'_>) -> Option<String> {
     }
 }
 
+/// The file of a part; nothing if its kind is unknown.
 fn known_file(kind: &str, fields: &ForeignFields<'_>) -> Option<super::OmittedFile> {
     let kind = kind.trim_start_matches("input_").trim_end_matches("_url");
     match kind {

@@ -1,4 +1,4 @@
-//! APIs without messages: OpenAI's legacy completions and Ollama's generate.
+//! Reads APIs without messages: OpenAI's legacy completions and Ollama's generate.
 
 use super::{ForeignFields, MessagePiece, ModelRequest, RequestRole, file, instruct, say};
 
@@ -8,7 +8,7 @@ pub(super) fn read(fields: &ForeignFields<'_>, request: &mut ModelRequest) {
     let prompt = fields.get("prompt");
     let texts = match prompt.word() {
         Some(text) => vec![text.into_owned()],
-        // Tokens instead of words say nothing to a reader.
+        // A prompt in tokens instead of text is left out: nobody could read it.
         None => prompt.list_of_texts(),
     };
     let mut pieces: Vec<MessagePiece> = texts.into_iter().map(MessagePiece::Text).collect();

@@ -1,5 +1,5 @@
-//! OpenAI's responses. The input is a list of items; it may be all of the history, or only what is new after the answer
-//! or the conversation that the server keeps.
+//! Reads requests of OpenAI's responses API. The input is a list of items: all of the history, or only what
+//! is new after an answer or a conversation that the server stores.
 
 use std::borrow::Cow;
 
@@ -34,11 +34,12 @@ pub(super) fn read(fields: &ForeignFields<'_>, request: &mut ModelRequest) {
     }
 }
 
+/// Reads one item of the input. An item of an unknown kind is an anomaly.
 fn read_item(fields: &ForeignFields<'_>, request: &mut ModelRequest) {
     let kind = fields.get("type").text().unwrap_or_default();
     match &*kind {
         "message" | "" => read_message(fields, request),
-        // The server's own work, its thinking, and references to what it keeps.
+        // The server's own tool calls, its thinking, and references to what it stores are left out.
         "reasoning"
         | "item_reference"
         | "compaction"

@@ -1,13 +1,14 @@
-//! What is known of a span: names and values, and the three ways in which instrumentations put trees into them.
+//! The attributes of a span: names and values, and the three ways in which instrumentations write trees into
+//! them (JSON, JSON in a text, names with dots).
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// Deepest tree that is written as names with dots between.
+/// The most levels of a tree that is written as names with dots; deeper names are not split.
 const SEGMENTS_MAX: usize = 16;
 
-/// Names and values.
+/// Attributes by name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Attributes(BTreeMap<String, Value>);
 
@@ -18,53 +19,53 @@ impl FromIterator<(String, Value)> for Attributes {
 }
 
 impl Attributes {
-    /// How many there are.
+    /// The number of attributes.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no attributes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// All of them, by name.
+    /// All attributes, sorted by name.
     #[cfg(test)]
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&String, &Value)> {
         self.0.iter()
     }
 
-    /// About how many bytes they take.
+    /// Approximately how many bytes of memory the attributes take.
     pub fn weight(&self) -> usize {
         self.0.iter().map(|(name, value)| name.len().saturating_add(weight(value))).sum()
     }
 
-    /// The value of `name`, as it came.
+    /// The value of `name`; nothing for null.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
-    /// A text that is not empty.
+    /// The value of `name` if it is a text that is not empty.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.get(name)?.as_str().filter(|text| !text.is_empty())
     }
 
-    /// The first of `names` that has a text.
+    /// The first text among the values of `names` that is not empty.
     pub(crate) fn first_text(&self, names: &[&str]) -> Option<&str> {
         names.iter().find_map(|name| self.text(name))
     }
 
-    /// The first of `names` that has a count, written as a number or as a text.
+    /// The first count among the values of `names`, written as a number or as a text.
     pub(crate) fn first_count(&self, names: &[&str]) -> Option<u64> {
         names.iter().find_map(|name| count(self.get(name)?))
     }
 
-    /// The first of `names` that is there, as a tree: JSON that stands in a text is read.
+    /// The first value among those of `names`, as a tree: a text that contains JSON is parsed.
     pub(crate) fn first_tree(&self, names: &[&str]) -> Option<Value> {
         names.iter().find_map(|name| Some(tree_of(self.get(name)?)))
     }
 
-    /// The tree that is written as `prefix.0.name`, `prefix.1.name`, or that stands under `prefix` as JSON.
+    /// The tree that is written as `prefix.0.name`, `prefix.1.name`, or as the value of `prefix`.
     pub(crate) fn tree(&self, prefix: &str) -> Option<Value> {
         if let Some(value) = self.get(prefix) {
             return Some(tree_of(value));
@@ -83,7 +84,7 @@ impl Attributes {
         self.0.range(prefix.to_owned()..).next().is_some_and(|(name, _)| name.starts_with(prefix))
     }
 
-    /// Adds what `other` has and these have not.
+    /// Adds the attributes of `other` whose names are missing here.
     pub(crate) fn join(&mut self, other: &Self) {
         for (name, value) in &other.0 {
             self.0.entry(name.clone()).or_insert_with(|| value.clone());
@@ -91,6 +92,7 @@ impl Attributes {
     }
 }
 
+/// Approximately how many bytes of memory a value takes.
 fn weight(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len().saturating_add(24),
@@ -102,7 +104,7 @@ fn weight(value: &Value) -> usize {
     }
 }
 
-/// A count that is a number, or a text with a number in it.
+/// A count from a number, or from a text that is a number. Negative numbers give nothing.
 pub(crate) fn count(value: &Value) -> Option<u64> {
     match value {
         Value::Number(number) => number.as_u64().or_else(|| {
@@ -115,7 +117,7 @@ pub(crate) fn count(value: &Value) -> Option<u64> {
     }
 }
 
-/// `value`, or the JSON object or list that it holds as text.
+/// The JSON object or list that `value` contains as text; else `value` itself.
 pub(crate) fn tree_of(value: &Value) -> Value {
     if let Value::String(text) = value
         && text.trim_start().starts_with(['[', '{'])
@@ -126,7 +128,7 @@ pub(crate) fn tree_of(value: &Value) -> Value {
     value.clone()
 }
 
-/// A tree on its way from names to a value.
+/// A node of the tree that names with dots are collected into.
 #[derive(Debug, Default)]
 struct AttributeNode {
     value: Option<Value>,
@@ -134,6 +136,7 @@ struct AttributeNode {
 }
 
 impl AttributeNode {
+    /// Puts a value at `path`, which is split at dots into at most `segments` levels.
     fn put(&mut self, path: &str, value: &Value, segments: usize) {
         match path.split_once('.').filter(|_| segments > 0) {
             Some((first, rest)) => {
@@ -144,6 +147,7 @@ impl AttributeNode {
         }
     }
 
+    /// The node as JSON: a list if all names of its children are numbers, else an object.
     fn into_value(self) -> Value {
         if self.children.is_empty() {
             return self.value.unwrap_or_default();

@@ -32,66 +32,70 @@ mod trace;
 
 use trace::SpanTrace;
 
-/// Events for one conversation.
+/// The events that spans add to one conversation.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ConversationEvents {
     /// The conversation.
     pub conversation: ConversationId,
-    /// The events, in order; seq and time are still 0.
+    /// The events, in order. Their seq and time are 0 until they are appended.
     pub envelopes: Vec<Envelope>,
 }
 
-/// What came of spans.
+/// The result of taking spans.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct JoinedSpans {
-    /// What is told.
+    /// The events to append.
     pub told: Vec<ConversationEvents>,
     /// Spans that were not taken, because their trace has too many.
     pub rejected: u64,
 }
 
-/// The traces that are remembered.
+/// Joins spans into runs. It remembers traces up to the limits of `model::limits`, and holds spans whose
+/// place in their trace is not known yet.
+///
+/// It does no input or output: its owner appends the events that it returns.
 #[derive(Debug, Default)]
 pub struct SpanJoiner {
-    /// The one that was heard of longest ago is not always first; there are few enough to look.
+    /// The traces by their ids. The one that was silent longest is searched for: there are few enough.
     traces: IndexMap<TraceId, SpanTrace>,
-    /// Messages that each conversation was told: requests repeat the whole history.
+    /// The hashes of the messages that each conversation has: requests repeat the whole history.
     messages: IndexMap<ConversationId, BTreeSet<u64>>,
-    /// Spans of all traces.
+    /// The number of spans of all traces.
     spans: usize,
 }
 
-/// A span that waits for its place.
+/// A span that is held until its place in its trace is known.
 #[derive(Debug)]
 struct HeldSpan {
     id: SpanId,
     start_ms: u64,
     end_ms: u64,
     meaning: SpanMeaning,
-    /// When it came, by the clock of the caller.
+    /// When it was taken, in milliseconds since 1970 by the hub's clock.
     since: u64,
     weight: usize,
 }
 
-/// Where a span stands in its trace.
+/// A span as a node of the tree of its trace.
 #[derive(Debug)]
 struct SpanNode {
     parent: Option<SpanId>,
-    /// Its parent is in another process.
+    /// The parent is in another process.
     is_remote: bool,
     role: SpanRole,
     name: String,
-    /// The id of its call, for a tool that was told.
+    /// The id of the tool call, for the span of a tool that was published.
     call: Option<String>,
-    /// What it was asked, for an agent.
+    /// What the agent was asked, for the span of an agent.
     task: Option<String>,
     failed: bool,
-    /// It told already what it has: of nested calls of a model only one is told.
+    /// What it says is published already: of nested spans of one model call only one is published.
     is_covered: bool,
 }
 
 impl SpanJoiner {
-    /// Takes spans that came at `now`.
+    /// Takes spans that were received at `now` (milliseconds since 1970). Spans that are known already are
+    /// ignored.
     pub fn take(&mut self, spans: Vec<FinishedSpan>, now: u64) -> JoinedSpans {
         let mut taken = JoinedSpans::default();
         let mut touched = BTreeSet::new();
@@ -115,7 +119,8 @@ impl SpanJoiner {
         taken
     }
 
-    /// Time has passed: what was held long enough is told, runs that are over end.
+    /// Returns the events of spans that were held long enough and the ends of runs that are over, and forgets
+    /// old traces. Call it about once a second.
     pub fn tick(&mut self, now: u64) -> Vec<ConversationEvents> {
         let mut told = Vec::new();
         let due: Vec<_> = self.traces.iter().filter(|(_, it)| it.is_due(now)).map(|(id, _)| *id).collect();
@@ -132,7 +137,7 @@ impl SpanJoiner {
         told
     }
 
-    /// Tells all that is held: the hub stops.
+    /// Returns the events of all spans that are held, for a hub that stops.
     pub fn flush(&mut self, now: u64) -> Vec<ConversationEvents> {
         let mut told = Vec::new();
         let all: Vec<_> = self.traces.keys().copied().collect();
@@ -142,6 +147,8 @@ impl SpanJoiner {
         told
     }
 
+    /// Adds to `told` the events of a trace that can be published at `now`; with `force` those of all its
+    /// spans.
     fn advance(&mut self, id: TraceId, now: u64, force: bool, told: &mut Vec<ConversationEvents>) {
         let Some(trace) = self.traces.get_mut(&id) else { return };
         let Some(conversation) = trace.conversation(now, force) else { return };
@@ -155,7 +162,8 @@ impl SpanJoiner {
         }
     }
 
-    /// Keeps to the limits: what is held is told before its time, the trace that was silent longest is forgotten.
+    /// Enforces the limits: if the held spans are too large, they are published early; the traces that were
+    /// silent longest are forgotten.
     fn bound(&mut self, now: u64, told: &mut Vec<ConversationEvents>) {
         let held: usize = self.traces.values().map(SpanTrace::held_bytes).sum();
         if held > SPANS_HELD_BYTES_MAX {
@@ -174,7 +182,8 @@ impl SpanJoiner {
     }
 }
 
-/// Conversations whose messages are remembered; of another one they are told again, and replace themselves.
+/// The most conversations whose messages are remembered. In others, messages are published again; they have
+/// the same ids and replace themselves.
 const CONVERSATIONS_REMEMBERED_MAX: usize = 1_000;
 
 const _: () = assert!(SPAN_HELD_MS < TRACE_REMEMBERED_MS);

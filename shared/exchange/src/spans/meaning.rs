@@ -1,5 +1,6 @@
-//! What a span means, read from the conventions of OpenTelemetry (GenAI), OpenInference, OpenLLMetry (Traceloop),
-//! Logfire and the AI SDK. They mix: a span is asked for all of them, and the first that knows an answer counts.
+//! Reads what a span means from the conventions of OpenTelemetry (GenAI), OpenInference, OpenLLMetry
+//! (Traceloop), Logfire and the AI SDK. Programs mix them: every span is checked for all of them, and the
+//! first that has an answer counts.
 
 use serde_json::Value;
 
@@ -14,26 +15,26 @@ mod tool;
 
 pub(super) use said::{SpanMessage, SpanPiece};
 
-/// What a span is.
+/// The kind of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SpanRole {
-    /// A call of a model.
+    /// A model call.
     Model,
-    /// A tool at work.
+    /// The execution of a tool.
     Tool,
-    /// An agent at work.
+    /// The work of an agent.
     Agent,
     /// Anything else: a node of a graph, a request over HTTP.
     Step,
 }
 
-/// What a span tells.
+/// What a span says in terms of this project.
 #[derive(Debug)]
 pub(super) struct SpanMeaning {
     pub(super) role: SpanRole,
-    /// Of an agent, a tool or a step.
+    /// The name of the agent, the tool or the step.
     pub(super) name: String,
-    /// The name of the conversation, where the span has one.
+    /// The name of the conversation, if the span has one.
     pub(super) conversation: Option<String>,
     pub(super) model: Option<String>,
     /// What was said before, system prompt first.
@@ -42,14 +43,15 @@ pub(super) struct SpanMeaning {
     pub(super) output: Vec<SpanMessage>,
     pub(super) usage: Option<Usage>,
     pub(super) finish_reason: Option<String>,
-    /// The id of a call, for a tool.
+    /// The id of the call, for a tool.
     pub(super) call: Option<String>,
     pub(super) arguments: Option<String>,
     pub(super) result: Option<Json>,
     pub(super) error: Option<ErrorFact>,
 }
 
-/// Places of the name of a conversation. `thread.id` is none of them: it is a thread of the operating system.
+/// The attributes that name a conversation. `thread.id` is not among them: it is a thread of the operating
+/// system.
 const CONVERSATION: [&str; 15] = [
     "gen_ai.conversation.id",
     "session.id",
@@ -68,15 +70,15 @@ const CONVERSATION: [&str; 15] = [
     "gen_ai.thread.id",
 ];
 
-/// The same inside of OpenInference's `metadata`.
+/// The fields of OpenInference's `metadata` that name a conversation.
 const IN_METADATA: [&str; 4] = ["conversation_id", "session_id", "thread_id", "chat_id"];
 
-/// Events of a span whose attributes are meant as the span's own.
+/// The events of a span whose attributes are attributes of the span itself.
 const DETAILS: [&str; 2] =
     ["gen_ai.client.inference.operation.details", "gen_ai.invoke_agent.operation.details"];
 
 impl SpanMeaning {
-    /// What `span` tells.
+    /// Reads the meaning of `span`.
     pub(super) fn of(span: &FinishedSpan) -> Self {
         let mut facts = span.attributes.clone();
         for event in span.events.iter().filter(|event| DETAILS.contains(&event.name.as_str())) {
@@ -100,7 +102,7 @@ impl SpanMeaning {
         match role {
             SpanRole::Model | SpanRole::Agent => model::read(span, &facts, &mut meaning),
             SpanRole::Tool => tool::read(span, &facts, &mut meaning),
-            // Of the root alone, in case that nothing below it has a text.
+            // Only for the root, in case no span below it has a text.
             SpanRole::Step if span.parent.is_none() => model::read_plain(&facts, &mut meaning),
             SpanRole::Step => {}
         }
@@ -108,6 +110,7 @@ impl SpanMeaning {
     }
 }
 
+/// The role of a span. A pending span of Logfire is a step, since the finished one follows.
 fn role(span: &FinishedSpan, facts: &Attributes) -> SpanRole {
     if facts.text("logfire.span_type") == Some("pending_span") {
         return SpanRole::Step;
@@ -155,7 +158,7 @@ fn by_ai_sdk(facts: &Attributes) -> Option<SpanRole> {
     })
 }
 
-/// For instrumentations that do not say what a span is.
+/// The role by the attributes that are there, for instrumentations that do not name it.
 fn by_form(span: &FinishedSpan, facts: &Attributes) -> SpanRole {
     let asks_model = facts.text("llm.request.type").is_some_and(|kind| matches!(kind, "chat" | "completion"));
     if asks_model || facts.has_prefix("gen_ai.prompt.0.") || facts.has_prefix("llm.input_messages.0.") {
@@ -176,6 +179,7 @@ fn by_form(span: &FinishedSpan, facts: &Attributes) -> SpanRole {
     if is_asked && !span.name.contains("mbedding") { SpanRole::Model } else { SpanRole::Step }
 }
 
+/// The name of an agent or tool, or that of the span.
 fn name(role: SpanRole, span: &FinishedSpan, facts: &Attributes) -> String {
     let told = match role {
         SpanRole::Tool => {
@@ -210,7 +214,7 @@ fn failure(span: &FinishedSpan, facts: &Attributes) -> ErrorFact {
     ErrorFact { code: code.into(), message: message.to_owned(), retryable: None, retry_after_ms: None }
 }
 
-/// `value` as the text of JSON: a string that holds JSON is that JSON.
+/// `value` as JSON text; a string that contains JSON is that JSON.
 fn json(value: &Value) -> Json {
     Json::of(&tree_of(value))
 }

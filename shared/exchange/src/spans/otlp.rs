@@ -1,6 +1,8 @@
-//! OTLP: the body of an export (`ExportTraceServiceRequest`) in its two encodings, and the answer to it.
+//! OTLP: reads the body of an export (`ExportTraceServiceRequest`) in its two encodings, and writes the
+//! answer to it.
 //!
-//! Both readers are total: a body that is none is refused as a whole, a span that is none is rejected alone and counted.
+//! Both readers accept any bytes: a body that is no export is refused as a whole, a damaged span is rejected
+//! alone and counted.
 
 use serde_json::json;
 
@@ -10,7 +12,7 @@ use model::limits::{NAME_BYTES_MAX, SPAN_ATTRIBUTES_MAX, SPANS_PER_EXPORT_MAX};
 mod json_form;
 mod protobuf;
 
-/// How a body is written.
+/// The encoding of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OtlpEncoding {
     /// `application/x-protobuf`.
@@ -19,23 +21,23 @@ pub enum OtlpEncoding {
     Json,
 }
 
-/// What a body holds.
+/// The content of a body.
 #[derive(Debug, Default, PartialEq)]
 pub struct OtlpExport {
     /// The spans.
     pub spans: Vec<FinishedSpan>,
-    /// Spans that were not taken.
+    /// The number of spans that were rejected.
     pub rejected: u64,
-    /// Why not, or what else was odd; empty when all is well.
+    /// The reason for the first rejection; empty if there is none.
     pub message: String,
 }
 
-/// A body that is no export.
+/// The body is not an export.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the body is no ExportTraceServiceRequest: {0}")]
 pub struct OtlpError(String);
 
-/// What `body` holds.
+/// Reads `body`. Fails if it is not an export; damaged spans are only counted.
 pub fn read(encoding: OtlpEncoding, body: &[u8]) -> Result<OtlpExport, OtlpError> {
     match encoding {
         OtlpEncoding::Protobuf => protobuf::read(body),
@@ -43,7 +45,8 @@ pub fn read(encoding: OtlpEncoding, body: &[u8]) -> Result<OtlpExport, OtlpError
     }
 }
 
-/// The answer (`ExportTraceServiceResponse`) to an export of which `rejected` spans were not taken.
+/// The answer (`ExportTraceServiceResponse`) to an export of which `rejected` spans were not taken, in the
+/// encoding of the export.
 pub fn answer(encoding: OtlpEncoding, rejected: u64, message: &str) -> Vec<u8> {
     match encoding {
         OtlpEncoding::Protobuf => protobuf::answer(rejected, message),
@@ -57,7 +60,7 @@ pub fn answer(encoding: OtlpEncoding, rejected: u64, message: &str) -> Vec<u8> {
 }
 
 impl OtlpExport {
-    /// Adds a span that was read, if it is one and there is room.
+    /// Adds a span, unless it is damaged or over a limit: then it is rejected.
     fn add(&mut self, span: Result<FinishedSpan, &'static str>) {
         match span {
             Err(why) => self.reject(why),
@@ -75,7 +78,7 @@ impl OtlpExport {
         }
     }
 
-    /// One more span is not taken; the first reason is told.
+    /// Counts a rejected span. The first reason is kept.
     fn reject(&mut self, why: &str) {
         self.rejected = self.rejected.saturating_add(1);
         if self.message.is_empty() {
@@ -84,13 +87,13 @@ impl OtlpExport {
     }
 }
 
-/// The name of a program or of an instrumentation, which each of its spans is given: the rest of a long one is cut, so that a
-/// body does not become as many copies of it as it has spans.
+/// The name of a program or of an instrumentation, cut if it is long. Each span gets a copy of it, so that a
+/// body with a long name and many spans would take much memory.
 fn name(text: &str) -> &str {
     text.get(..text.floor_char_boundary(NAME_BYTES_MAX)).unwrap_or_default()
 }
 
-/// An id of `N` bytes; all zero when it has another length.
+/// An id of `N` bytes; all zero if the length differs.
 fn id<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.try_into().unwrap_or([0; N])
 }

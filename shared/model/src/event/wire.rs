@@ -20,8 +20,8 @@ use crate::limits::NUMBER_MAX;
 /// Why a piece of JSON is no event.
 #[derive(Debug, thiserror::Error)]
 pub enum EventError {
-    /// It is no JSON object, or a field has the wrong type.
-    #[error("no event: {0}")]
+    /// It is not a JSON object, or a field has the wrong type.
+    #[error("not a valid event: {0}")]
     Json(#[from] serde_json::Error),
     /// The kind cannot do without a field.
     #[error("a {kind} event needs the field {field:?}")]

@@ -23,8 +23,8 @@ use crate::position::{Epoch, Position, Seq};
 /// Why a text is no frame of a client.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientFrameError {
-    /// It is no JSON object, or a field has the wrong type.
-    #[error("no frame: {0}")]
+    /// It is not a JSON object, or a field has the wrong type.
+    #[error("not a valid frame: {0}")]
     Json(#[from] serde_json::Error),
     /// Its type is not one of the protocol's.
     #[error("no frame has the type {0:?}")]
@@ -280,8 +280,8 @@ fn id_of(raw: &str) -> CompactString {
 /// Why a text is no frame of a hub.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerFrameError {
-    /// It is no JSON object, or a field has the wrong type.
-    #[error("no frame: {0}")]
+    /// It is not a JSON object, or a field has the wrong type.
+    #[error("not a valid frame: {0}")]
     Json(#[from] serde_json::Error),
     /// A field is missing.
     #[error("the frame lacks the field {0:?}")]

@@ -68,6 +68,22 @@ impl Kinds {
             .chain(WORDS.into_iter().filter(move |(_, family)| self.has(*family)).map(|(word, _)| word))
     }
 
+    /// The choice of every kind that can be chosen.
+    pub(crate) fn all() -> Self {
+        Self(WORDS.iter().fold(0, |bits, (_, family)| bits | bit(*family)))
+    }
+
+    /// This choice without what `words` name.
+    pub(crate) fn without(self, words: &[&str]) -> Self {
+        let named = WORDS.iter().filter(|(word, _)| words.contains(word));
+        Self(named.fold(self.0, |bits, (_, family)| bits & !bit(*family)))
+    }
+
+    /// What both choices have.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
     pub(super) fn has(self, family: KindFamily) -> bool {
         self.0 & bit(family) != 0
     }

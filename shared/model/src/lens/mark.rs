@@ -9,17 +9,17 @@ use crate::view::{Item, RunView, ToolView, View};
 /// It makes its run.
 pub(super) const RUN: u8 = 1;
 /// It makes its agent.
-pub(super) const AGENT: u8 = 1 << 1;
+pub(crate) const AGENT: u8 = 1 << 1;
 /// A piece of text makes its part or call, or tells that its call is executed.
 pub(super) const THING: u8 = 1 << 2;
 /// It changes a text that was whole already.
-pub(super) const LATE: u8 = 1 << 3;
+pub(crate) const LATE: u8 = 1 << 3;
 /// The arguments of its call are whole with it, and it is not what usually says so.
 pub(super) const WRITTEN: u8 = 1 << 4;
 /// It moves its agent below another one.
 pub(super) const MOVES: u8 = 1 << 5;
 /// Its run is stalled no more.
-pub(super) const HEARD: u8 = 1 << 6;
+pub(crate) const HEARD: u8 = 1 << 6;
 /// It takes back the loss of its run, and with that what the loss had closed.
 pub(super) const REOPENS: u8 = 1 << 7;
 
@@ -33,7 +33,7 @@ pub struct EventEffects {
 }
 
 impl EventEffects {
-    pub(super) fn has(&self, flag: u8) -> bool {
+    pub(crate) fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 }

@@ -8,6 +8,7 @@ use super::{Lens, Level};
 use crate::envelope::Envelope;
 use crate::event::{AgentStart, Event, Kind, RunUpdate};
 use crate::ids::{PartId, ToolCallId};
+use crate::mask::Mask;
 use crate::position::Seq;
 use crate::view::{Item, RunView, View};
 
@@ -30,7 +31,19 @@ impl Lens {
         marks: &[(Seq, EventEffects)],
         now: &View,
     ) -> Option<Vec<Arc<Envelope>>> {
-        let mut passing = LensFilter { lens: self, out: Vec::new() };
+        self.pass_below(None, events, marks, now)
+    }
+
+    /// The same below a mask, which takes contents out of what passes. It is asked here, since whether a text is told once it is
+    /// whole must not depend on what a hidden one holds.
+    pub(crate) fn pass_below(
+        &self,
+        mask: Option<&Mask>,
+        events: &[Arc<Envelope>],
+        marks: &[(Seq, EventEffects)],
+        now: &View,
+    ) -> Option<Vec<Arc<Envelope>>> {
+        let mut passing = LensFilter { lens: self, mask, out: Vec::new() };
         let mut marks = marks.iter().peekable();
         let plain = EventEffects::default();
         for envelope in events {
@@ -91,6 +104,7 @@ impl Lens {
 
 struct LensFilter<'a> {
     lens: &'a Lens,
+    mask: Option<&'a Mask>,
     out: Vec<Arc<Envelope>>,
 }
 
@@ -194,7 +208,9 @@ impl LensFilter<'_> {
 
     /// The text of a part as it stands now.
     fn part(&mut self, envelope: &Envelope, run: Option<&RunView>, id: &PartId, even_empty: bool) {
-        let text = run.and_then(|run| run.parts.get(id)).map(|part| part.body.text.as_str());
+        let part = run.and_then(|run| run.parts.get(id));
+        let is_hidden = self.mask.is_some_and(|mask| mask.hides_part(part));
+        let text = part.map(|part| if is_hidden { "" } else { part.body.text.as_str() });
         if let Some(text) = text.filter(|text| even_empty || !text.is_empty()) {
             self.add(envelope, Kind::PartReplace { part: id.clone(), text: text.to_owned() });
         }

@@ -27,7 +27,7 @@ pub enum TokenKind {
 /// would make sixty-six bytes of each two.
 const LEVELS_MAX: usize = 8;
 
-/// `json` laid out with two spaces for each level, up to `LEVELS_MAX`. Any text goes in; what is no JSON comes out with odd line breaks,
+/// `json` laid out with two spaces for each level, up to `LEVELS_MAX`. Any text goes in; what is not JSON comes out with odd line breaks,
 /// but whole.
 pub fn pretty(json: &str) -> Vec<JsonToken> {
     let mut printer = JsonPrinter::default();

@@ -15,7 +15,7 @@ use crate::websocket::{Socket, TEXT, write_frame};
 
 const HELLO: &[u8] = br#"{"t":"hello","versions":["1"],"client":"bench"}"#;
 
-/// See the head of this file. Which log it has.
+/// The hub, by the log that it has.
 #[derive(Debug)]
 pub(crate) enum Fanlight {
     /// The one that everybody gets: on disk.

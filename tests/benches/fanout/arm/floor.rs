@@ -10,7 +10,7 @@ use crate::event::Event;
 use crate::process::ServerProcess;
 use crate::websocket::Socket;
 
-/// See the head of this file.
+/// The bare server that writes to sockets and does nothing else.
 #[derive(Debug)]
 pub(crate) struct Floor {
     /// Whether all events of 5 ms go out in one write.

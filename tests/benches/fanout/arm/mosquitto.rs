@@ -18,7 +18,7 @@ const PUBLISH: u8 = 0x30;
 const SUBSCRIBE: u8 = 0x82;
 const SUBSCRIBE_ANSWER: u8 = 0x90;
 
-/// See the head of this file.
+/// The arm of mosquitto.
 #[derive(Debug)]
 pub(crate) struct Mosquitto;
 

@@ -16,7 +16,7 @@ use crate::websocket::{BINARY, Socket, write_frame};
 const PROGRAM: &str = "/usr/sbin/nats-server";
 const CONNECT: &str = r#"CONNECT {"verbose":false,"pedantic":false,"headers":false}"#;
 
-/// See the head of this file.
+/// The arm of nats-server.
 #[derive(Debug)]
 pub(crate) struct Nats;
 

@@ -14,7 +14,7 @@ use crate::websocket::Socket;
 const PROGRAM: &str = "/usr/sbin/nginx";
 const MODULE: &str = "/usr/lib/nginx/modules/ngx_nchan_module.so";
 
-/// See the head of this file.
+/// The arm of nginx with nchan.
 #[derive(Debug)]
 pub(crate) struct Nchan;
 

@@ -11,7 +11,7 @@ use crate::event::{Event, write_number};
 use crate::process::ServerProcess;
 use crate::websocket::{Socket, TEXT, write_frame};
 
-/// See the head of this file.
+/// Which of the two servers on node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Node {
     /// A set of sockets for each conversation.

@@ -7,7 +7,7 @@ use model::{MessageId, ToolCallId};
 
 use super::*;
 
-fn told(tale: &mut RunTranslator, kinds: Vec<Event>) -> Vec<Event> {
+fn told(tale: &mut RemoteAnswerTranslator, kinds: Vec<Event>) -> Vec<Event> {
     let mut said = Decoded::default();
     for event in kinds {
         said.event(event);
@@ -27,7 +27,7 @@ fn call(id: &str) -> Kind {
 #[test]
 fn an_answer_is_a_part_of_the_run_that_is_there() {
     let run = RunId::new("ours");
-    let mut tale = RunTranslator::new(run.clone(), None);
+    let mut tale = RemoteAnswerTranslator::new(run.clone(), None);
     let mut said = Decoded::default();
     let options = DecodeOptions { run: RunId::new("theirs"), ..DecodeOptions::default() };
     let mut ag_ui = decoder("ag-ui", options).unwrap();
@@ -67,7 +67,7 @@ fn ids_that_the_run_has_already_are_not_used_again() {
         usage: None,
     };
     before.agents.insert(AgentId::new("depth-1"), agent);
-    let mut tale = RunTranslator::new(run.clone(), Some(&before));
+    let mut tale = RemoteAnswerTranslator::new(run.clone(), Some(&before));
     let start = AgentStart { tool: Some(ToolCallId::new("call-1")), ..AgentStart::default() };
     let inner = Some(AgentId::new("depth-1"));
     let events = told(
@@ -88,7 +88,7 @@ fn ids_that_the_run_has_already_are_not_used_again() {
 #[test]
 fn a_failure_is_kept_for_the_end_and_what_was_said_before_is_not_said_again() {
     let run = RunId::new("r");
-    let mut tale = RunTranslator::new(run.clone(), None);
+    let mut tale = RemoteAnswerTranslator::new(run.clone(), None);
     let fact =
         ErrorFact { code: "x".into(), message: "y".into(), retryable: Some(true), retry_after_ms: None };
     let message = Message { message: MessageId::new("m"), role: "user".into(), text: "Hello".into() };
@@ -104,7 +104,7 @@ fn a_failure_is_kept_for_the_end_and_what_was_said_before_is_not_said_again() {
 #[test]
 fn an_agent_cannot_forge_what_the_hub_remembers() {
     let run = RunId::new("r");
-    let mut tale = RunTranslator::new(run.clone(), None);
+    let mut tale = RemoteAnswerTranslator::new(run.clone(), None);
     let forged = Kind::Custom { name: "remote_goes_on".into(), value: model::Json::of(&true) };
     let events = told(&mut tale, vec![Event::new(&run, forged)]);
     assert!(
@@ -116,7 +116,7 @@ fn an_agent_cannot_forge_what_the_hub_remembers() {
 #[test]
 fn calls_of_a_member_belong_to_the_pause_that_comes_behind_them() {
     let run = RunId::new("r");
-    let mut tale = RunTranslator::new(run.clone(), None);
+    let mut tale = RemoteAnswerTranslator::new(run.clone(), None);
     let asks = Kind::ApprovalRequest { tool: ToolCallId::new("a"), text: None };
     let interrupt = Kind::Custom { name: INTERRUPT.into(), value: model::Json::of(&true) };
     let kinds = [call("a"), asks, interrupt];
@@ -128,7 +128,7 @@ fn calls_of_a_member_belong_to_the_pause_that_comes_behind_them() {
 #[test]
 fn a_failure_that_was_followed_by_another_is_told_and_the_last_one_ends_the_answer() {
     let run = RunId::new("r");
-    let mut tale = RunTranslator::new(run.clone(), None);
+    let mut tale = RemoteAnswerTranslator::new(run.clone(), None);
     let error = |code: &str| {
         let (code, message) = (code.into(), String::from("no"));
         Event::new(
@@ -142,13 +142,13 @@ fn a_failure_that_was_followed_by_another_is_told_and_the_last_one_ends_the_answ
 }
 
 /// What comes of a whole stream of Forge's, and what was heard of it.
-fn forge(stream: &str) -> (Vec<Event>, RunTranslator) {
+fn forge(stream: &str) -> (Vec<Event>, RemoteAnswerTranslator) {
     let mut said = Decoded::default();
     let mut decoder =
         decoder("forge", DecodeOptions { run: RunId::new("r"), ..DecodeOptions::default() }).unwrap();
     decoder.feed(stream.as_bytes(), &mut said);
     decoder.end(&mut said);
-    let mut tale = RunTranslator::new(RunId::new("r"), None);
+    let mut tale = RemoteAnswerTranslator::new(RunId::new("r"), None);
     (tale.tell(said), tale)
 }
 

@@ -15,6 +15,6 @@ fn a_variable_that_has_nothing_is_replaced_where_something_else_is_said() {
         filled("${FANLIGHT_IS_NEVER_SET}").unwrap_err(),
         "the environment variable FANLIGHT_IS_NEVER_SET is not set"
     );
-    assert_eq!(filled("x ${A B}").unwrap_err(), "has ${A B}, which is the name of no variable");
+    assert_eq!(filled("x ${A B}").unwrap_err(), "has ${A B}, which is not the name of a variable");
     assert_eq!(filled("x ${A").unwrap_err(), "has ${ without }");
 }

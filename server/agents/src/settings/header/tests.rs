@@ -19,10 +19,10 @@ fn variables_are_filled_in_when_it_is_sent() {
 #[test]
 fn what_cannot_be_sent_is_said_when_it_is_read() {
     for (name, value, why) in [
-        ("a b", "x", "the header \"a b\" has a name that none has"),
+        ("a b", "x", "the header \"a b\" has an invalid name"),
         ("Mcp-Session-Id", "x", "the header \"Mcp-Session-Id\" is set by the protocol"),
         ("a", "x ${KEY", "the header \"a\" has ${ without }"),
-        ("a", "${}", "the header \"a\" has ${}, which is the name of no variable"),
+        ("a", "${}", "the header \"a\" has ${}, which is not the name of a variable"),
         ("a", "x\ny", "the header \"a\" has a value that cannot be sent"),
     ] {
         assert_eq!(FilledHeader::new(name, value).unwrap_err(), why);

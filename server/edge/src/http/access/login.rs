@@ -2,18 +2,21 @@
 //! cookie.
 
 use std::fmt::Write as _;
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
+use access::audit::{Audited, Deed};
 use access::{Denial, cookie};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use base64::Engine as _;
+use event_log::blocking;
 use percent_encoding::percent_decode_str;
 use sha2::{Digest as _, Sha256};
 
-use super::channel;
+use super::{Peer, channel};
 use crate::http::body;
 use crate::http::problem::Problem;
 use crate::state::Shared;
@@ -92,6 +95,21 @@ pub(super) fn ask(parts: &Parts, denial: Denial) -> Response {
     page(StatusCode::UNAUTHORIZED, next, why.as_deref())
 }
 
+/// The address that a request came from.
+pub(super) fn peer(parts: &Parts) -> IpAddr {
+    parts.extensions.get::<Peer>().copied().unwrap_or_default().address
+}
+
+/// The word for a denial in the audit log.
+pub(super) fn word(denial: Denial) -> &'static str {
+    match denial {
+        Denial::Expired => "expired",
+        Denial::Missing | Denial::Malformed => "malformed",
+        Denial::Unknown | Denial::UnknownRole => "unknown",
+        Denial::Forbidden | Denial::Hidden => "forbidden",
+    }
+}
+
 /// `GET /login`: the form.
 pub(crate) async fn form() -> Response {
     page(StatusCode::OK, "/", None)
@@ -112,7 +130,17 @@ pub(crate) async fn log_in(State(shared): State<Arc<Shared>>, request: Request) 
     let field =
         |name: &str| said.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.as_str());
     let next = if is_path(field("next")) { field("next") } else { "/" };
-    match shared.gate.log_in(field("token").trim()) {
+    let came = shared.gate.log_in(field("token").trim());
+    let who = came.as_ref().map_or("", |(_, admission)| admission.principal.name());
+    let told = Audited::new(Deed::LogIn, who).at(&peer(&parts).to_string());
+    blocking(|| {
+        shared.gate.audit(match &came {
+            Ok(_) => told,
+            // Whoever guesses is refused, and bounded as such.
+            Err(denial) => Audited { deed: Deed::Refused, ..told.with("POST /login").failed(word(*denial)) },
+        });
+    });
+    match came {
         Ok((session, _)) => to(next, Some(cookie::set(&session, channel, access::SESSION_MS / 1000))),
         Err(denial) => page(StatusCode::UNAUTHORIZED, next, Some(&denial.to_string())),
     }
@@ -123,8 +151,10 @@ pub(crate) async fn log_out(State(shared): State<Arc<Shared>>, request: Request)
     let (parts, _) = request.into_parts();
     let channel = channel(&shared, &parts);
     let cookies = parts.headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    if let Ok(Some(session)) = cookie::session(cookies, channel) {
-        shared.gate.log_out(&session);
+    if let Ok(Some(session)) = cookie::session(cookies, channel)
+        && let Some(who) = shared.gate.log_out(&session)
+    {
+        blocking(|| shared.gate.audit(Audited::new(Deed::LogOut, &who).at(&peer(&parts).to_string())));
     }
     to("/login", Some(cookie::clear(channel)))
 }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use access::audit::{Audited, Deed};
 use access::{Right, Share, cookie};
 use axum::Json;
 use axum::extract::{Request, State};
@@ -15,7 +16,7 @@ use model::code::ErrorCode;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
-use super::login::{problem, to};
+use super::login::{peer, problem, to, word};
 use super::{Caller, channel};
 use crate::access::ShareFault;
 use crate::http::body;
@@ -63,6 +64,8 @@ pub(crate) struct Row {
     conversation: ConversationId,
     /// The name of whoever made it.
     by: CompactString,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<CompactString>,
     /// When it expires, in milliseconds since 1970.
     expires: u64,
     /// How often it may still be opened; absent if unbounded.
@@ -93,6 +96,24 @@ fn is_of(caller: &Caller, share: &Share) -> bool {
     share.by == caller.0.name() || caller.0.may_everywhere(Right::Admin)
 }
 
+/// The role of a new link: the one that is wanted, which there must be. Whoever has a role themselves shares no more than they see.
+fn role_of(
+    shared: &Shared,
+    caller: &Caller,
+    wanted: Option<CompactString>,
+) -> Result<Option<CompactString>, Problem> {
+    let own = caller.0.role();
+    if own.is_some() && wanted.as_deref().is_some_and(|wanted| Some(wanted) != own) {
+        return Err(Problem::bad_request("role: whoever has a role shares with that one alone"));
+    }
+    let role = wanted.or_else(|| own.map(CompactString::from));
+    if let Some(name) = role.as_deref().filter(|name| !shared.gate.has_role(name)) {
+        let name: String = name.chars().take(40).collect();
+        return Err(Problem::bad_request(format!("role: this hub has no role {name:?}")));
+    }
+    Ok(role)
+}
+
 /// `POST /v1/shares`: makes a link. A caller that came by a link cannot make further ones.
 pub(crate) async fn share(
     State(shared): State<Arc<Shared>>,
@@ -101,31 +122,28 @@ pub(crate) async fn share(
 ) -> Result<(StatusCode, Json<Made>), Problem> {
     let bytes = body::whole(request.into_body(), WANTED_BYTES_MAX).await?;
     let wanted: Wanted = serde_json::from_slice(&bytes)
-        .map_err(|error| Problem::bad_request(format!("the body is no wish for a link: {error}")))?;
+        .map_err(|error| Problem::bad_request(format!("the body does not describe a link: {error}")))?;
     caller.may(Right::View, wanted.conversation.as_str())?;
     caller.may(Right::Export, wanted.conversation.as_str())?;
-    if wanted.role.is_some() || caller.0.role().is_some() {
-        return Err(Problem::bad_request("role: this hub has no roles that hide anything"));
-    }
+    let role = role_of(&shared, &caller, wanted.role)?;
     let now = clock::now_ms();
     let expires = now.saturating_add(wanted.expires_s.unwrap_or(LIVES_S).saturating_mul(1000));
     let secret = blocking(|| {
         shared.gate.share(|hash| Share {
             hash,
             conversation: wanted.conversation.clone(),
-            role: None,
+            role: role.clone(),
             by: caller.0.name().into(),
             created: now,
             expires,
             views_left: wanted.views,
         })
     })?;
-    let made = Made {
-        id: secret.hash().short(),
-        url: format!("/s/{}", secret.reveal()),
-        conversation: wanted.conversation,
-        expires,
-    };
+    let id = secret.hash().short();
+    let told = Audited::new(Deed::Share, caller.0.name()).about(wanted.conversation.as_str());
+    blocking(|| shared.gate.audit(told.with(format!("link {id}"))));
+    let made =
+        Made { id, url: format!("/s/{}", secret.reveal()), conversation: wanted.conversation, expires };
     Ok((StatusCode::CREATED, Json(made)))
 }
 
@@ -136,6 +154,7 @@ pub(crate) async fn shares(State(shared): State<Arc<Shared>>, caller: Caller) ->
         id: share.id(),
         conversation: share.conversation,
         by: share.by,
+        role: share.role,
         expires: share.expires,
         views_left: share.views_left,
     });
@@ -150,6 +169,8 @@ pub(crate) async fn unshare(
 ) -> Result<StatusCode, Problem> {
     let was_there = blocking(|| shared.gate.unshare(&id, |share| is_of(&caller, share)))?;
     if was_there {
+        let told = Audited::new(Deed::Unshare, caller.0.name()).with(format!("link {id}"));
+        blocking(|| shared.gate.audit(told));
         shared.sockets.wake_due(true);
         return Ok(StatusCode::NO_CONTENT);
     }
@@ -169,7 +190,16 @@ pub(crate) async fn follow(
     }
     let (parts, _) = request.into_parts();
     let channel = channel(&shared, &parts);
-    match blocking(|| shared.gate.follow(&secret)) {
+    let followed = blocking(|| {
+        let followed = shared.gate.follow(&secret);
+        let told = Audited::new(Deed::Follow, "").at(&peer(&parts).to_string());
+        shared.gate.audit(match &followed {
+            Ok((_, share)) => told.about(share.conversation.as_str()).with(format!("link {}", share.id())),
+            Err(denial) => Audited { deed: Deed::Refused, ..told.with("a link").failed(word(*denial)) },
+        });
+        followed
+    });
+    match followed {
         Err(denial) => problem(denial),
         Ok((session, share)) => {
             let name = utf8_percent_encode(share.conversation.as_str(), NON_ALPHANUMERIC);

@@ -75,7 +75,7 @@ fn note(shared: &Arc<Shared>, place: &RunAddress, left: Kind) {
         let mut said = Decoded::default();
         said.push(run, left);
         if let Err(error) = shared.fanout.publish(conversation, Publication::beside(said.envelopes)) {
-            tracing::warn!(%conversation, %run, %error, "that a caller has hung up is not kept");
+            tracing::warn!(%conversation, %run, %error, "could not record that a caller hung up");
         }
     });
 }

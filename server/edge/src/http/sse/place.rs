@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use model::frame::{ServerFrame, SubscriptionId};
 use model::limits::BATCH_BYTES_TARGET;
-use model::{Lens, Position, Seq};
+use model::{Lens, Mask, Position, Seq};
 
 use crate::http::conversations::Seat;
 use hub::wire;
@@ -46,8 +46,13 @@ pub(super) struct StreamPosition {
 impl StreamPosition {
     /// Begins after the client's position, if the conversation can be continued from it, otherwise with the
     /// snapshot.
-    pub(super) fn new(seat: Seat, sub: SubscriptionId, lens: &Lens, after: Option<&Position>) -> Self {
-        let sight = seat.conversation.sights.of(lens);
+    pub(super) fn new(
+        seat: Seat,
+        sub: SubscriptionId,
+        (lens, mask): (&Lens, Option<&Arc<Mask>>),
+        after: Option<&Position>,
+    ) -> Self {
+        let sight = seat.conversation.sights.of(lens, mask);
         let known = after.filter(|after| after.epoch == *seat.conversation.epoch());
         let known = known.filter(|after| after.seq <= seat.conversation.head());
         let cursor = known.map(|after| Cursor { seq: after.seq, tick: 0 });

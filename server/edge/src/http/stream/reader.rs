@@ -11,14 +11,19 @@ use model::conflate::conflate;
 use model::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, ToolState};
 use model::limits::BATCH_BYTES_TARGET;
 use model::unfold::unfold;
-use model::{Envelope, RunId, Seq, View};
+use model::{Envelope, Mask, RunId, Seq, View};
 use tokio::sync::watch;
 
-use crate::http::conversations::Seat;
+use crate::http::conversations::{Seat, masked};
 use crate::work::Task;
 use agents::Started;
 use event_log::clock;
 use hub::Cursor;
+
+mod places;
+
+pub(in crate::http) use places::StartAt;
+use places::number;
 
 use crate::failures::{FELL_BEHIND, HUB_STOPS, INTERRUPTED, STOPPED};
 
@@ -47,32 +52,6 @@ pub(super) enum Wanted {
     Run(RunId),
 }
 
-/// Where the stream of a run begins for the caller who asked for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::http) enum StartAt {
-    /// At the beginning of the run.
-    Beginning,
-    /// After everything up to the point where it began to wait for a person.
-    GoesOn,
-    /// At its newest event.
-    Now,
-    /// After the `told`-th item that was made of the event `seq`.
-    Behind {
-        /// The event.
-        seq: Seq,
-        /// How many items of it the client has.
-        told: usize,
-    },
-}
-
-impl StartAt {
-    /// The place that the id of an item names, see [`Reader::with_places`]. `None` if it is malformed.
-    pub(in crate::http) fn place(id: &str) -> Option<Self> {
-        let (seq, told) = id.split_once('-')?;
-        Some(Self::Behind { seq: seq.parse().ok()?, told: told.parse().ok()? })
-    }
-}
-
 /// The reader of one conversation in one dialect. Owned by its connection; dropping it leaves the
 /// conversation as a viewer.
 #[derive(Debug)]
@@ -94,6 +73,8 @@ pub(in crate::http) struct Reader {
     answering: Option<Answering>,
     /// Encoded right after the beginning of the run.
     prologue: Option<Kind>,
+    /// What is hidden from whoever reads.
+    mask: Option<Arc<Mask>>,
     /// If items get ids: the seq of an event, and how many of its items to skip.
     places: Option<(Seq, usize)>,
 }
@@ -120,7 +101,21 @@ impl Reader {
             ping,
             answering: None,
             prologue: None,
+            mask: None,
             places: None,
+        }
+    }
+
+    /// Leaves out what `mask` hides.
+    pub(super) fn with_mask(self, mask: Option<Arc<Mask>>) -> Self {
+        Self { mask, ..self }
+    }
+
+    /// What is told of `envelopes`.
+    fn told(&self, envelopes: Vec<Arc<Envelope>>) -> Vec<Arc<Envelope>> {
+        match &self.mask {
+            None => envelopes,
+            Some(mask) => self.seat.conversation.look(|view| mask.read(&envelopes, view)),
         }
     }
 
@@ -213,7 +208,7 @@ impl Reader {
             let Ok(page) = shared.hub.read(&conversation, after, EVENTS_AT_ONCE).await else { break };
             let Some(last) = page.envelopes.last() else { break };
             after = last.seq;
-            for envelope in page.envelopes.iter().filter(|envelope| envelope.seq <= until) {
+            for envelope in self.told(page.envelopes).iter().filter(|envelope| envelope.seq <= until) {
                 if self.wants(envelope) {
                     self.tell(envelope, told);
                 }
@@ -300,8 +295,8 @@ impl Reader {
             return false;
         }
         self.cursor = Some(slice.cursor);
-        self.take_all(&slice.events, out);
-        for envelope in &slice.ephemera {
+        self.take_all(slice.events, out);
+        for envelope in &self.told(slice.ephemera) {
             self.take(envelope, out);
         }
         true
@@ -317,7 +312,7 @@ impl Reader {
             Ok(page) if !page.envelopes.is_empty() => {
                 let seq = page.envelopes.last().map_or(cursor.seq, |envelope| envelope.seq);
                 self.cursor = Some(Cursor { seq, ..cursor });
-                self.take_all(&page.envelopes, out);
+                self.take_all(page.envelopes, out);
             }
             _ => self.fell_behind(out),
         }
@@ -363,7 +358,7 @@ impl Reader {
     /// Writes a short form of everything so far, before all else.
     pub(super) fn join(&mut self, told: &mut impl Write) -> io::Result<()> {
         let out = &mut Vec::new();
-        let view = self.seat.conversation.view();
+        let view = masked(self.mask.as_deref(), self.seat.conversation.view());
         self.cursor = Some(Cursor { seq: view.seq, tick: 0 });
         if self.wanted == Wanted::Latest
             && let Some((id, _)) = view.runs.last()
@@ -396,14 +391,15 @@ impl Reader {
     }
 
     /// Encodes `envelopes` with joined deltas, unless items get ids.
-    fn take_all(&mut self, envelopes: &[Arc<Envelope>], out: &mut Vec<u8>) {
+    fn take_all(&mut self, envelopes: Vec<Arc<Envelope>>, out: &mut Vec<u8>) {
+        let envelopes = self.told(envelopes);
         if self.places.is_some() {
-            for envelope in envelopes {
+            for envelope in &envelopes {
                 self.take(envelope, out);
             }
             return;
         }
-        for envelope in &conflate(envelopes) {
+        for envelope in &conflate(&envelopes) {
             self.take(envelope, out);
         }
     }
@@ -458,19 +454,6 @@ impl Reader {
     fn end(&mut self, out: &mut Vec<u8>) {
         self.is_over = true;
         self.encoder.end(out);
-    }
-}
-
-/// Appends the items of the event `seq` to `out`, each with its id, without the first `skipped`.
-fn number(events: &[u8], seq: Seq, skipped: usize, out: &mut Vec<u8>) {
-    let (mut rest, mut number) = (events, 0_usize);
-    while let Some(end) = rest.windows(2).position(|two| two == b"\n\n") {
-        let (event, after) = rest.split_at_checked(end.saturating_add(2)).unwrap_or((rest, &[]));
-        (rest, number) = (after, number.saturating_add(1));
-        if number > skipped {
-            out.extend_from_slice(format!("id: {seq}-{number}\n").as_bytes());
-            out.extend_from_slice(event);
-        }
     }
 }
 

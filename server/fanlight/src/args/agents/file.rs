@@ -1,4 +1,4 @@
-//! Providers that a YAML file describes: where they are, and how their streams are to be read.
+//! Providers described by a YAML file: where they are, and how their streams are read.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ mod sinks;
 
 use sinks::{FileSink, FileSinkSettings};
 
-/// What of the file is for those who call the provider.
+/// The part of the file that concerns calls of the provider.
 #[derive(Debug, Deserialize)]
 struct ProviderFile {
     provider: ProviderEntry,
@@ -31,19 +31,19 @@ struct ProviderStream {
     enabled: Option<bool>,
     #[serde(default)]
     sinks: Vec<FileSinkSettings>,
-    /// How the stream is read; [`UserDialect`] knows it.
+    /// How the stream is read; [`UserDialect`] parses it.
     extract: Option<IgnoredAny>,
 }
 
-/// What such a file says.
+/// What the file describes.
 pub(super) struct ReadProviderFile {
     /// The provider.
     pub(super) provider: Provider,
-    /// Its dialect, where it has one of its own.
+    /// Its dialect, if it is not a known one.
     pub(super) dialect: Option<UserDialect>,
-    /// Where its raw events go besides.
+    /// Further targets of its raw events.
     pub(super) sinks: Vec<StreamSink>,
-    /// How many pieces of an answer may wait for the agent, where it is said.
+    /// How many pieces of an answer may wait for the agent, if set.
     pub(super) notes_max: Option<usize>,
 }
 
@@ -53,7 +53,7 @@ pub(super) fn is_one(provider: &str) -> bool {
     end.is_some_and(|end| end.eq_ignore_ascii_case("yaml") || end.eq_ignore_ascii_case("yml"))
 }
 
-/// What the file says; else what is wrong with it, and where.
+/// Reads the file. The error says what is wrong, and where.
 pub(super) fn read(
     path: &str,
     key_env: Option<&str>,
@@ -82,7 +82,7 @@ pub(super) fn read(
     }
     let described = || UserDialect::parse(&yaml).map_err(|error| wrong(error.to_string()));
     let is_known = Upstream::is_known(&name);
-    // The words of a known provider are read with all that they say, so what is to be taken out of them need only be right.
+    // A known provider's dialect is complete, so what the file extracts must only be valid.
     let dialect = if is_known && extract.is_none() { None } else { Some(described()?) };
     Ok(ReadProviderFile { provider, dialect: dialect.filter(|_| !is_known), sinks: elsewhere, notes_max })
 }

@@ -10,24 +10,25 @@ use upstream::{Api, Upstream};
 
 use super::is_plain;
 
-/// How long a server with tools may take to start, in seconds, unless it is said. Programs may be fetched first.
+/// How long a tool server may take to start, in seconds, unless set. Programs may have to be downloaded
+/// first.
 const START_SECONDS: u64 = 60;
 
-/// One server with tools: either a command or a URL.
+/// A tool server: either a command or a URL.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct McpSettings {
     /// A program and its arguments.
     command: Vec<String>,
-    /// Variables of its environment.
+    /// Environment variables of the program.
     env: BTreeMap<String, String>,
-    /// Where it is started.
+    /// The directory in which it is started.
     directory: Option<PathBuf>,
     /// The URL of a server that speaks streamable HTTP.
     url: Option<String>,
-    /// The environment variable with the key that it wants.
+    /// The environment variable with the server's key.
     key_env: Option<String>,
-    /// More headers of each request to it; `${NAME}` in one stands for what is in that variable of the environment.
+    /// Further headers of each request; `${NAME}` is replaced by that environment variable.
     headers: BTreeMap<String, String>,
     /// A file with certificates that are trusted for it.
     ca: Option<PathBuf>,
@@ -36,7 +37,7 @@ pub(crate) struct McpSettings {
 }
 
 impl McpSettings {
-    /// As the hub wants it; else what is wrong.
+    /// Converts the table; the error says what is wrong.
     pub(crate) fn server(&self, name: &str) -> Result<ToolServer, String> {
         let of = |what: &str| format!("the tools {name:?}: {what}");
         if !is_plain(name) || name.contains("__") {
@@ -66,7 +67,7 @@ impl McpSettings {
         Ok(ToolServer { name: name.into(), reach, patience })
     }
 
-    /// What is reached over HTTP.
+    /// Converts a server that is reached over HTTP.
     fn http(&self, name: &str, url: &str) -> Result<Reach, String> {
         let mut upstream = Upstream::new(name, url, Api::OpenAi).map_err(|error| error.to_string())?;
         if let Some(file) = &self.ca {

@@ -1,24 +1,26 @@
-//! How an agent takes the answers of its model while they stream: batches of calls, buffers, and how calls are written in
-//! texts. In a file of YAML, below `streaming_config`, or as a table of the agent with the same keys.
+//! How an agent takes the answers of its model while they stream: batches of calls, buffers, and the form of
+//! calls in texts.
+//!
+//! The settings are in a YAML file, below `streaming_config`, or in a table of the agent with the same keys.
 
 use agents::Plan;
 use dialects::text_calls::TextRules;
 use model::limits::PART_BYTES_MAX;
 use serde_json::{Map, Value};
 
-/// Most calls of a batch that may be said.
+/// The largest batch that may be set.
 const BATCH_CALLS_MAX: u64 = 256;
 
-/// Longest delay that may be said, in seconds.
+/// The longest delay that may be set, in seconds.
 const BATCH_SECONDS_MAX: f64 = 60.0;
 
-/// Longest name of an element, in bytes.
+/// The longest name of an element, in bytes.
 const ELEMENT_BYTES_MAX: usize = 64;
 
-/// What a call may have as attributes of its element.
+/// The attributes that the element of a call may have.
 const ATTRIBUTES: [&str; 2] = ["id", "name"];
 
-/// What a call has as JSON, and of which type it is.
+/// The fields of a call in JSON, with their types.
 const FIELDS: [(&str, &str, &str); 4] = [
     ("type", "const", "tool_use"),
     ("id", "type", "string"),
@@ -26,7 +28,7 @@ const FIELDS: [(&str, &str, &str); 4] = [
     ("input", "type", "object"),
 ];
 
-/// What was said; what is absent stays as it is.
+/// The settings; what is absent keeps its default.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct StreamingSettings {
     batch_calls: Option<usize>,
@@ -35,7 +37,7 @@ pub(super) struct StreamingSettings {
     pub(super) text_rules: TextRules,
 }
 
-/// A place in the settings, for what is said of it.
+/// A place in the settings, for messages about it.
 #[derive(Clone, Copy)]
 struct SettingPlace<'a> {
     file: &'a str,
@@ -43,13 +45,13 @@ struct SettingPlace<'a> {
 }
 
 impl SettingPlace<'_> {
-    /// The value there is none of those that are allowed.
+    /// The message that the value is not among the allowed ones.
     fn wrong(self, value: &Value, allowed: &str) -> String {
         let Self { file, key } = self;
         format!("{file}, at {key:?}: {value} does not fit; allowed is {allowed}")
     }
 
-    /// The fields of an object, each of them one of `known`.
+    /// The fields of an object, each of which must be one of `known`.
     fn object<'v>(self, value: &'v Value, known: &[&str]) -> Result<&'v Map<String, Value>, String> {
         let known = known.join(", ");
         let object = value.as_object().ok_or_else(|| self.wrong(value, &format!("a table with {known}")))?;
@@ -69,7 +71,7 @@ impl SettingPlace<'_> {
 }
 
 impl StreamingSettings {
-    /// What `said` says: the name of a file, or the settings themselves. Else what is wrong, and where.
+    /// Reads the name of a file or the settings themselves. The error says what is wrong, and where.
     pub(super) fn of(said: &Value) -> Result<Self, String> {
         let Value::String(path) = said else {
             return Self::read(SettingPlace { file: "[agents.NAME]", key: "streaming" }, said);
@@ -122,7 +124,7 @@ impl StreamingSettings {
         Ok(streaming)
     }
 
-    /// `plan` as it was set.
+    /// Applies the settings to `plan`.
     pub(super) fn plan(&self, plan: Plan) -> Plan {
         Plan {
             batch_calls: self.batch_calls.unwrap_or(plan.batch_calls),
@@ -133,7 +135,7 @@ impl StreamingSettings {
     }
 }
 
-/// The element that holds a call, where one is said. JSON is read in one form alone, which may be said too.
+/// The element of a call, if set. The JSON form is fixed, and the settings may only repeat it.
 fn formats(at: SettingPlace<'_>, said: &Value) -> Result<Option<String>, String> {
     let formats = at.object(said, &["xml", "json"])?;
     if let Some(json) = formats.get("json") {
@@ -177,7 +179,7 @@ fn is_element(name: &str) -> bool {
         && name.chars().all(is_plain)
 }
 
-/// Whether a schema is that of the calls that are found.
+/// Checks that a schema is that of a call.
 fn is_ours(at: SettingPlace<'_>, said: &Value) -> Result<(), String> {
     let names = FIELDS.map(|(name, ..)| name);
     for (key, value) in at.object(said, &["type", "required", "properties"])? {

@@ -139,7 +139,7 @@ fn what_the_agent_itself_hears_has_the_room_that_is_set() {
     for size in ["0", "1048577", "18446744073709551615"] {
         let error = of(&format!("    - type: return\n      buffer_size: {size}\n")).unwrap_err();
         let why =
-            format!("line 7, at \"buffer_size\": {size} is no size of a buffer; allowed are 1 to 1048576");
+            format!("line 7, at \"buffer_size\": {size} is not a size of a buffer; allowed are 1 to 1048576");
         assert!(error.ends_with(&why), "{error}");
     }
 }

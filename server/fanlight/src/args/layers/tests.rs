@@ -51,7 +51,7 @@ fn what_does_not_fit_is_said_with_its_key_and_its_file() {
             "for key \"sinks[0]\" in FILE",
         ),
         ("trace_format = 'xml'", "unknown variant: found `xml`", "for key \"trace_format\" in FILE"),
-        ("retain_age = 'soon'", "\"soon\" is no length of time", "for key \"retain_age\" in FILE"),
+        ("retain_age = 'soon'", "\"soon\" is not a length of time", "for key \"retain_age\" in FILE"),
         ("log_max_bytes = -1", "invalid value", "for key \"log_max_bytes\" in FILE"),
         ("idle_after = 1979-05-27", "invalid type: found map", "for key \"idle_after\" in FILE"),
         ("log = 'memory'\na = [1", "FILE: TOML parse error at line 2", ""),

@@ -1,10 +1,10 @@
-//! What is set in the environment of an agent that would be started from here.
+//! Checks of the environment variables that an agent started from here would have.
 
 use std::collections::BTreeMap;
 
 use super::CheckResult;
 
-/// Where agents look for the address of their model.
+/// The variables in which agents find the URL of their model, each with the path below `/proxy/`.
 const BASE_URLS: [(&str, &str); 4] = [
     ("OPENAI_BASE_URL", "openai/v1"),
     ("OPENAI_API_BASE", "openai/v1"),
@@ -12,46 +12,47 @@ const BASE_URLS: [(&str, &str); 4] = [
     ("GOOGLE_GEMINI_BASE_URL", "gemini"),
 ];
 
-/// Where exporters of spans look for theirs.
+/// The variables in which exporters of spans find their endpoint.
 const EXPORTERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 
-/// Proxies of the system.
+/// The variables with proxies of the system.
 const PROXIES: [&str; 4] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 
-/// What stands at an address of this machine that a base URL names.
+/// What answers at an address of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum There {
-    /// Nobody answers, for this reason.
+    /// Nothing answers, for this reason.
     Nobody(String),
     /// A hub.
     Hub,
-    /// Something else.
+    /// Another program.
     Other,
 }
 
 /// What the hub and this machine say about the addresses in the variables.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// The upstreams of the hub; none where it did not say.
+    /// The upstreams of the hub; empty if it did not list them.
     pub(super) upstreams: Vec<String>,
-    /// What stands at other addresses of this machine, by scheme, host and port.
+    /// What answers at other addresses of this machine, by scheme, host and port.
     pub(super) there: BTreeMap<String, There>,
 }
 
-/// Scheme, host and port of `url`.
+/// The scheme, host and port of `url`.
 fn origin(url: &str) -> &str {
     let from = url.find("://").map_or(0, |at| at.saturating_add(3));
     let end = url.get(from..).and_then(|rest| rest.find(['/', '?'])).map(|at| from.saturating_add(at));
     end.and_then(|end| url.get(..end)).unwrap_or(url)
 }
 
-/// Whether `origin` is of this machine.
+/// Whether `origin` is on this machine.
 fn is_local(origin: &str) -> bool {
     let host = origin.split("://").nth(1).unwrap_or_default();
     ["127.", "localhost", "[::1]", "0.0.0.0"].iter().any(|local| host.starts_with(local))
 }
 
-/// The addresses of this machine in the variables that are not those of the hub at `base`: who knows what is there has to be asked.
+/// The addresses of this machine in the variables, except for that of the hub at `base`. The caller asks what
+/// answers there.
 pub(super) fn to_ask(base: &str, variables: &BTreeMap<String, String>) -> Vec<String> {
     let values = BASE_URLS.iter().filter_map(|(name, _)| variables.get(*name));
     let mut origins: Vec<String> = values.map(|value| origin(value).to_owned()).collect();
@@ -61,7 +62,7 @@ pub(super) fn to_ask(base: &str, variables: &BTreeMap<String, String>) -> Vec<St
     origins
 }
 
-/// Looks at the variables; `base` is the hub.
+/// Checks the variables. `base` is the URL of the hub.
 pub(super) fn look(base: &str, variables: &BTreeMap<String, String>, known: &Known) -> Vec<CheckResult> {
     let mut findings = Vec::new();
     for (name, place) in BASE_URLS {
@@ -96,7 +97,7 @@ pub(super) fn look(base: &str, variables: &BTreeMap<String, String>, known: &Kno
     findings
 }
 
-/// An address of a model.
+/// Checks a variable with the URL of a model.
 fn base_url(name: &str, value: &str, base: &str, place: &str, known: &Known) -> CheckResult {
     let right = format!("set {name}={base}/proxy/{place}");
     let Some(rest) = value.strip_prefix(base).filter(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
@@ -131,7 +132,7 @@ fn base_url(name: &str, value: &str, base: &str, place: &str, known: &Known) -> 
     CheckResult::well("base url", format!("{name} leads through the proxy"))
 }
 
-/// What is wrong with a base URL of the hub whose path is `rest`, and the right one.
+/// What is wrong with a base URL of the hub whose path is `rest`, and the right URL; `None` if it is right.
 pub(super) fn misplaced(value: &str, rest: &str, base: &str, place: &str) -> Option<(String, String)> {
     let right = format!("{base}/proxy/{place}");
     let rest = rest.trim_end_matches('/');
@@ -150,6 +151,7 @@ pub(super) fn misplaced(value: &str, rest: &str, base: &str, place: &str) -> Opt
     None
 }
 
+/// Checks a variable with an endpoint for spans.
 fn exporter(name: &str, value: &str, base: &str) -> CheckResult {
     let right = if name.contains("TRACES") { format!("{base}/v1/traces") } else { base.to_owned() };
     match value.trim_end_matches('/') {
@@ -161,7 +163,7 @@ fn exporter(name: &str, value: &str, base: &str) -> CheckResult {
     }
 }
 
-/// A proxy of the system that would get what is meant for this machine.
+/// Checks that no proxy of the system gets requests to this machine.
 fn system_proxy(base: &str, variables: &BTreeMap<String, String>) -> Option<CheckResult> {
     let is_set = |name: &&&str| variables.get(**name).is_some_and(|value| !value.is_empty());
     let name = PROXIES.iter().find(is_set)?;

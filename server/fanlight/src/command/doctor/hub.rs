@@ -1,4 +1,4 @@
-//! Is there a hub, and does it take, keep and show things?
+//! Checks of the hub: whether it is there, and whether it accepts, stores and shows events.
 
 use reqwest::Client;
 use reqwest::header::{
@@ -8,7 +8,7 @@ use reqwest::header::{
 use super::environment::There;
 use super::{CheckResult, HttpAnswer, ask};
 
-/// What sockets of a hub speak.
+/// The WebSocket subprotocol of hubs.
 const SUBPROTOCOL: &str = "fanlight.v1";
 
 /// All checks of the hub at `base`. The first says whether there is one; without it the others are left out.
@@ -33,7 +33,7 @@ pub(super) async fn look(http: &Client, base: &str, token: Option<&str>) -> Vec<
         .header(SEC_WEBSOCKET_KEY, "ZmFubGlnaHQgZG9jdG9yIQ==")
         .header(SEC_WEBSOCKET_PROTOCOL, SUBPROTOCOL);
     findings.push(socket(ask(key).await));
-    // An event that is none: a body is refused as a whole, so this asks the door without leaving a trace.
+    // An invalid event: a body is refused as a whole, so the check leaves no trace.
     let probe = http.post(format!("{base}/v1/conversations/fanlight-doctor/events")).body(r#"[{"k":1}]"#);
     let probe = if let Some(token) = token { probe.bearer_auth(token) } else { probe };
     findings.push(door(ask(probe).await));
@@ -41,7 +41,7 @@ pub(super) async fn look(http: &Client, base: &str, token: Option<&str>) -> Vec<
     findings
 }
 
-/// What stands where somebody was asked for the figures of a hub.
+/// What answers where the metrics of a hub were requested.
 pub(super) fn there(answer: Result<HttpAnswer, String>) -> There {
     match answer {
         Err(why) => There::Nobody(why),
@@ -50,10 +50,12 @@ pub(super) fn there(answer: Result<HttpAnswer, String>) -> There {
     }
 }
 
+/// Whether this is the answer of a hub.
 fn is_hub(answer: &HttpAnswer) -> bool {
     answer.status == 200 && answer.body.contains("fanlight_")
 }
 
+/// Checks that a hub answers.
 fn identity(base: &str, answer: Result<HttpAnswer, String>) -> CheckResult {
     match answer {
         Err(why) => CheckResult::wrong(
@@ -64,7 +66,7 @@ fn identity(base: &str, answer: Result<HttpAnswer, String>) -> CheckResult {
         Ok(answer) if is_hub(&answer) => CheckResult::well("hub", format!("a Fanlight answers at {base}")),
         Ok(answer) if answer.body.contains("\"unauthenticated\"") => CheckResult::wrong(
             "hub",
-            format!("the hub at {base} wants to know who calls, and this token says it not or not any more"),
+            format!("the hub at {base} requires a token, and this one is unknown or expired"),
             "set FANLIGHT_TOKEN to a token that `fanlight token create` made on the hub's machine",
         ),
         Ok(answer) if answer.body.contains("\"forbidden\"") => CheckResult::wrong(
@@ -80,6 +82,7 @@ fn identity(base: &str, answer: Result<HttpAnswer, String>) -> CheckResult {
     }
 }
 
+/// Checks that the log is ready.
 fn log(answer: Result<HttpAnswer, String>) -> CheckResult {
     match answer {
         Ok(answer) if answer.status == 200 => CheckResult::well("log", "it takes events and keeps them"),
@@ -99,8 +102,9 @@ fn log(answer: Result<HttpAnswer, String>) -> CheckResult {
     }
 }
 
+/// Checks that sockets are upgraded.
 fn socket(answer: Result<HttpAnswer, String>) -> CheckResult {
-    let mend = "something between here and the hub eats the upgrade: let it pass on `Upgrade` and `Connection` (nginx: proxy_http_version 1.1 and both headers), or use the hub's own address";
+    let mend = "something between here and the hub drops the upgrade: let it pass on `Upgrade` and `Connection` (nginx: proxy_http_version 1.1 and both headers), or use the hub's own address";
     match answer {
         Ok(answer)
             if answer.status == 101
@@ -122,6 +126,7 @@ fn socket(answer: Result<HttpAnswer, String>) -> CheckResult {
     }
 }
 
+/// Checks that events are read.
 fn door(answer: Result<HttpAnswer, String>) -> CheckResult {
     match answer {
         Ok(answer) if answer.status == 400 && answer.body.contains("bad_event") => {
@@ -143,6 +148,7 @@ fn door(answer: Result<HttpAnswer, String>) -> CheckResult {
     }
 }
 
+/// Checks that the hub serves its page.
 fn page(answer: Result<HttpAnswer, String>) -> CheckResult {
     match answer {
         Ok(answer) if answer.status == 200 && answer.body.contains("built without its page") => {
@@ -168,7 +174,7 @@ fn page(answer: Result<HttpAnswer, String>) -> CheckResult {
     }
 }
 
-/// What a problem says of itself, else the beginning of the body.
+/// The detail of a problem document, otherwise the beginning of the body.
 pub(super) fn detail(answer: &HttpAnswer) -> String {
     let problem: Option<serde_json::Value> = serde_json::from_str(&answer.body).ok();
     let said = problem.as_ref().and_then(|problem| {

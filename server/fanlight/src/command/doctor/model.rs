@@ -1,17 +1,17 @@
-//! How an upstream is asked: each API has paths, headers and words of its own.
+//! Requests to the APIs of upstreams, each with its own paths, headers and bodies.
 
 use reqwest::{Client, RequestBuilder, Url};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use upstream::Api;
 
-/// What an answer is asked for with.
+/// The prompt of the test request.
 const QUESTION: &str = "Count from one to twenty in words.";
 
-/// Most tokens of the answer.
+/// The most tokens of the answer.
 const TOKENS: u32 = 60;
 
-/// The upstreams, as the hub tells of them.
+/// The upstreams, from the hub's answer.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct UpstreamList {
     upstreams: Vec<UpstreamRow>,
@@ -24,21 +24,21 @@ struct UpstreamRow {
     url: String,
 }
 
-/// How one is asked.
+/// The API of an upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ModelEndpoint {
     pub(super) api: Api,
-    /// It is on this machine, so that it may be without keys.
+    /// Whether it is on this machine, so that it may need no key.
     pub(super) is_near: bool,
 }
 
 impl UpstreamList {
-    /// Of the answer of the hub; a hub that does not tell knows those that are known everywhere.
+    /// Reads the hub's answer. If it cannot be read, only the known upstreams are known.
     pub(super) fn of(body: &str) -> Self {
         serde_json::from_str(body).unwrap_or_default()
     }
 
-    /// How the upstream `name` is asked.
+    /// The API of the upstream `name`.
     pub(super) fn model(&self, name: &str) -> ModelEndpoint {
         let row = self.upstreams.iter().find(|row| row.name == name);
         let api = row.and_then(|row| Api::of_name(&row.api)).unwrap_or_else(|| Api::of_upstream(name));
@@ -47,6 +47,7 @@ impl UpstreamList {
     }
 }
 
+/// Whether `url` is on this machine.
 fn is_near(url: &str) -> bool {
     let url = Url::parse(url).ok();
     let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
@@ -55,12 +56,12 @@ fn is_near(url: &str) -> bool {
 }
 
 impl ModelEndpoint {
-    /// What stands behind `/proxy/` in the base URL of its clients.
+    /// The path after `/proxy/` in the base URL of its clients.
     pub(super) fn place(self, name: &str) -> String {
         if self.api == Api::OpenAi { format!("{name}/v1") } else { name.to_owned() }
     }
 
-    /// The same model, where the base URL `given` is that of a client of OpenAI: some vendors have a place for those.
+    /// The API for the base URL `given`: some vendors have a path for clients of OpenAI.
     pub(super) fn through(self, given: &str) -> Self {
         let is_open_ai = match self.api {
             Api::Ollama => given.ends_with("/v1"),
@@ -70,7 +71,7 @@ impl ModelEndpoint {
         if is_open_ai { Self { api: Api::OpenAi, ..self } } else { self }
     }
 
-    /// Asks at `given` for the models that there are.
+    /// A request for the list of models at `given`.
     pub(super) fn list(self, http: &Client, given: &str) -> RequestBuilder {
         http.get(match self.api {
             Api::OpenAi => format!("{given}/models"),
@@ -80,7 +81,7 @@ impl ModelEndpoint {
         })
     }
 
-    /// Asks at `given` for an answer of `model`, as a stream.
+    /// A request at `given` for a streamed answer of `model`.
     pub(super) fn answer(self, http: &Client, given: &str, model: &str) -> RequestBuilder {
         let messages = json!([{"role": "user", "content": QUESTION}]);
         let (url, body): (_, Value) = match self.api {
@@ -105,7 +106,7 @@ impl ModelEndpoint {
         http.post(url).header("content-type", "application/json").body(body.to_string())
     }
 
-    /// `request` with its key, where there is one.
+    /// Adds the key to `request`, if there is one.
     pub(super) fn with_key(self, request: RequestBuilder, key: Option<&str>) -> RequestBuilder {
         let request = match self.api {
             Api::Anthropic => request.header("anthropic-version", "2023-06-01"),
@@ -119,9 +120,9 @@ impl ModelEndpoint {
         }
     }
 
-    /// How many events there are in a piece of a stream.
+    /// The number of events in a piece of a stream.
     pub(super) fn events(self, piece: &str) -> usize {
-        // Ollama's are lines.
+        // Ollama sends lines.
         piece.matches(if self.api == Api::Ollama { "\n" } else { "data:" }).count()
     }
 }

@@ -1,4 +1,4 @@
-//! An upstream of the proxy, asked through the hub as an agent would ask it.
+//! Checks of an upstream of the proxy, through the hub, as an agent would call it.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -10,18 +10,18 @@ use super::hub::detail;
 use super::model::{ModelEndpoint, UpstreamList};
 use super::{CheckResult, HttpAnswer, ask, reason};
 
-/// What is to be looked at.
+/// What to check.
 #[derive(Debug)]
-pub(super) struct UpstreamCheck<'a> {
+pub(super) struct UpstreamProbe<'a> {
     /// The upstream.
     pub(super) name: &'a str,
-    /// Where an agent would ask it.
+    /// The base URL that an agent has, if not the default.
     pub(super) base_url: Option<&'a str>,
     /// The model that may be asked for an answer.
     pub(super) model: Option<&'a str>,
 }
 
-/// Where keys are, by upstream.
+/// The variables that may contain the key of an upstream.
 fn key_names(name: &str) -> Vec<String> {
     match name {
         "gemini" => vec![String::from("GEMINI_API_KEY"), String::from("GOOGLE_API_KEY")],
@@ -29,7 +29,7 @@ fn key_names(name: &str) -> Vec<String> {
     }
 }
 
-/// The names of the upstreams of the hub at `base`; none where it does not say.
+/// The names of the upstreams of the hub at `base`; empty if it does not list them.
 pub(super) async fn names(http: &Client, base: &str, token: Option<&str>) -> Vec<String> {
     let list = http.get(format!("{base}/v1/upstreams"));
     let answer = ask(if let Some(token) = token { list.bearer_auth(token) } else { list }).await;
@@ -39,11 +39,11 @@ pub(super) async fn names(http: &Client, base: &str, token: Option<&str>) -> Vec
     rows.filter_map(|row| Some(row.get("name")?.as_str()?.to_owned())).collect()
 }
 
-/// All checks of an upstream, through the hub at `base`, which lets in who has `token`.
+/// All checks of an upstream through the hub at `base`, with the hub's `token`.
 pub(super) async fn look(
     http: &Client,
     (base, token): (&str, Option<&str>),
-    asked: &UpstreamCheck<'_>,
+    asked: &UpstreamProbe<'_>,
     variables: &BTreeMap<String, String>,
 ) -> Vec<CheckResult> {
     let name = asked.name;
@@ -53,7 +53,7 @@ pub(super) async fn look(
     let right = format!("{base}/proxy/{}", model.place(name));
     let given = asked.base_url.unwrap_or(&right).trim_end_matches('/');
     let as_asked = model.through(given);
-    // At a vendor's place for clients of another it is well wherever it is.
+    // A vendor's path for clients of another API is right at any place.
     let place = if as_asked == model { Some(model.place(name)) } else { None };
     let mut findings = Vec::new();
     if let Some(rest) = given.strip_prefix(base)
@@ -77,7 +77,7 @@ pub(super) async fn look(
     findings
 }
 
-/// The key of an upstream, and whether one is missing.
+/// The key of an upstream, and the check of it.
 fn key<'a>(
     name: &str,
     model: ModelEndpoint,
@@ -102,6 +102,7 @@ fn key<'a>(
     (None, CheckResult::wrong("key", seen, mend))
 }
 
+/// Checks that the upstream answers.
 fn reached(name: &str, answer: Result<HttpAnswer, String>, has_key: bool) -> CheckResult {
     let check = "upstream";
     let answer = match answer {
@@ -144,7 +145,7 @@ fn reached(name: &str, answer: Result<HttpAnswer, String>, has_key: bool) -> Che
     }
 }
 
-/// Asks for a short answer and looks at how it comes.
+/// Requests a short answer and checks that it is streamed.
 async fn streams(request: RequestBuilder, model: ModelEndpoint) -> CheckResult {
     let check = "streaming";
     let mut response = match request.send().await {

@@ -1,28 +1,29 @@
-//! When the pieces of a recording are due. Recordings of foreign dialects carry no arrival times, so each framed event
-//! (a line of NDJSON, a block of SSE) takes [`EVENT_PAUSE`]; native ones say when each event was.
+//! The pace of a recording. Native events have times. Recordings in other dialects have none, so that each
+//! framed event (a line of NDJSON, a block of SSE) takes [`EVENT_PAUSE`].
 
 use std::time::Duration;
 
 use serde::Deserialize;
 
-/// Before each event of a recording without times: about the rate at which a model writes.
+/// The pause before each event of a recording without times: about the rate at which a model writes.
 pub(super) const EVENT_PAUSE: Duration = Duration::from_millis(30);
 
 /// Takes a recording line by line, and says where a piece ends and how long to wait before it.
 #[derive(Debug, Default)]
 pub(super) struct RecordingPacer {
     framing: Option<RecordingFraming>,
-    /// Whether something other than line ends has come since the last piece.
+    /// Whether a non-empty line has arrived since the last piece.
     begun: bool,
-    /// When the last native event was, in milliseconds.
+    /// The time of the last native event, in milliseconds since 1970.
     at: Option<u64>,
 }
 
+/// How events are separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RecordingFraming {
-    /// An event is a line.
+    /// Each line is an event.
     Lines,
-    /// An event ends with an empty line.
+    /// An empty line ends an event.
     Blocks,
 }
 
@@ -34,7 +35,8 @@ struct NativeTimes {
 }
 
 impl RecordingPacer {
-    /// Takes the next line, with its end. Says how long to wait before the piece that it completes, if it does.
+    /// Takes the next line, with its end. Returns how long to wait before the piece that it completes; `None`
+    /// if it completes none.
     pub(super) fn take(&mut self, line: &[u8]) -> Option<Duration> {
         let text = line.trim_ascii();
         if text.is_empty() {
@@ -52,10 +54,12 @@ impl RecordingPacer {
         Some(self.since_the_last(text))
     }
 
+    /// The time between the last native event and this one.
     fn since_the_last(&mut self, line: &[u8]) -> Duration {
         let times: Option<NativeTimes> = serde_json::from_slice(line).ok();
         let Some(now) = times.and_then(|times| times.producer_at.or(times.at)) else { return EVENT_PAUSE };
-        // Events are kept in the order in which the hub took them; by their publishers' clocks they may go back a bit.
+        // Events are in the order in which the hub accepted them; by their publishers' clocks they may go
+        // back.
         let last = *self.at.get_or_insert(now);
         self.at = Some(last.max(now));
         Duration::from_millis(now.saturating_sub(last))

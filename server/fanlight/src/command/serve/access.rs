@@ -1,32 +1,49 @@
-//! What `fanlight serve` makes of the settings of access control and TLS.
+//! The settings of access control and TLS for `fanlight serve`.
 
-use ::access::{NewToken, Tokens};
+use ::access::{NewToken, Roles, Tokens};
 use edge::TlsFiles;
 use edge::access::{AccessConfig, random};
 use event_log::clock;
+use model::Mask;
 
-use crate::args::ServeSettings;
+use crate::args::{AccessSettings, ServeSettings};
 use crate::command::CommandError;
 
-/// The patterns of the demo's conversations.
+/// The grant of the demo.
 const DEMO_GRANT: &str = "publish:*";
 
-/// How access control is set.
+/// The configuration of access control; `None` if it is off.
 pub(super) fn wanted(settings: &ServeSettings) -> Result<Option<AccessConfig>, CommandError> {
     let Some(access) = &settings.access else { return Ok(None) };
     if let Some(any) = access.proxies.iter().find(|address| address.is_unspecified()) {
         return Err(CommandError::Usage {
-            what: format!("{any} is no address of a proxy"),
+            what: format!("{any} is not the address of a proxy"),
             mend: String::from(
                 "name each proxy in front of the hub by its own address: proxies = [\"10.0.0.2\"]",
             ),
         });
     }
     let (folder, proxies) = (settings.data_dir.clone(), access.proxies.clone());
-    Ok(Some(AccessConfig { folder, own: Tokens::default(), proxies }))
+    Ok(Some(AccessConfig { folder, own: Tokens::default(), roles: roles(access)?, proxies }))
 }
 
-/// The files for TLS.
+/// What roles hide.
+fn roles(settings: &AccessSettings) -> Result<Roles, CommandError> {
+    let wrong = |name: &str, error: String| CommandError::Usage {
+        what: format!("[access.roles.{name}] of the settings is no role: {error}"),
+        mend: String::from("write for example hide = [\"thinking\", \"costs\"] or hide_tools = [\"read_*\"]"),
+    };
+    let mut roles = Roles::default();
+    for (name, role) in &settings.roles {
+        let words = role.hide.iter().map(String::as_str);
+        let mask = Mask::new(name, words, role.hide_tools.iter().map(String::as_str));
+        let mask = mask.map_err(|error| wrong(name, error.to_string()))?;
+        roles.add(mask).map_err(|error| wrong(name, error.to_string()))?;
+    }
+    Ok(roles)
+}
+
+/// The files for TLS, if set.
 pub(super) fn tls(settings: &ServeSettings) -> Result<Option<TlsFiles>, CommandError> {
     match (&settings.tls_cert, &settings.tls_key) {
         (None, None) => Ok(None),
@@ -38,7 +55,7 @@ pub(super) fn tls(settings: &ServeSettings) -> Result<Option<TlsFiles>, CommandE
     }
 }
 
-/// Why a hub is not started that others could reach, and the line with which it is.
+/// The error for a hub that others could reach without protection, with the command that is right.
 pub(super) fn reached(settings: &ServeSettings) -> CommandError {
     let listen = settings.listen;
     let (why, mend) = if settings.access.is_none() {
@@ -61,7 +78,7 @@ pub(super) fn reached(settings: &ServeSettings) -> CommandError {
     CommandError::Usage { what: format!("{listen} can be reached from other machines, and {why}"), mend }
 }
 
-/// A token for the publishers of the demo, which ends with this process.
+/// Makes a token for the demo, which exists only in this process.
 pub(super) fn demo_token(access: &mut AccessConfig) -> Result<String, CommandError> {
     let secret = ::access::Secret::mint(::access::SecretKind::Token, &random());
     let wrong = |error: String| CommandError::new(error, "leave --demo out");

@@ -1,25 +1,25 @@
-//! Colours of a terminal, or none; and text that cannot do anything to a terminal.
+//! Colours for a terminal, or none, and text without control characters.
 
 use crate::command::terminal::harmless;
 
-/// What a piece of text stands for.
+/// The style of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextStyle {
-    /// As it is.
+    /// Plain text.
     Plain,
-    /// Who speaks.
+    /// The name of a speaker.
     Strong,
-    /// Thinking and marginal notes.
+    /// Thinking and notes.
     Dim,
-    /// Waits to be executed.
+    /// A call that waits to be executed.
     Pending,
-    /// Is executed.
+    /// A call that is being executed.
     Running,
-    /// Is done.
+    /// Something successful.
     Good,
-    /// Has failed.
+    /// Something that failed.
     Bad,
-    /// Waits for a person.
+    /// Something that waits for a person.
     Question,
 }
 
@@ -39,7 +39,7 @@ impl TextStyle {
     }
 }
 
-/// Whether there are colours.
+/// Whether to use colours.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Palette {
     colours: bool,
@@ -50,7 +50,7 @@ impl Palette {
         Self { colours }
     }
 
-    /// Adds `text` in `ink` to `out`.
+    /// Appends `text` in the style `ink` to `out`. Control characters are replaced.
     pub(super) fn add(self, out: &mut String, ink: TextStyle, text: &str) {
         let coloured = self.colours && ink != TextStyle::Plain;
         if coloured {

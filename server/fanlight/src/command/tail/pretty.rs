@@ -1,8 +1,10 @@
-//! A conversation for a person at a terminal: text as it streams, one line for each step of a call. Lines that are
-//! written stay; nothing moves the cursor, so it can be piped and scrolled.
+//! A conversation for people at a terminal: text as it streams, and one line per step of a call. Written
+//! lines stay and the cursor is never moved, so that the output can be piped and scrolled.
 //!
-//! Each line of a text stands behind [`RULE`], and no line of a step begins with it: so nothing that a model, a tool or a person
-//! writes can look like a step.
+//! Each line of a text begins with [`RULE`], and no line of a step does: nothing that a model, a tool or a
+//! person writes can look like a step.
+//!
+//! `words` shortens numbers and texts.
 
 use std::collections::BTreeSet;
 
@@ -18,29 +20,29 @@ mod words;
 
 use words::{duration, preview};
 
-/// Stands before each line of a text.
+/// The prefix of each line of a text.
 const RULE: &str = "│ ";
 
-/// What is said of a run whose publisher is gone.
+/// The line for a run whose publisher is gone.
 const STALLED: &str = "… stalled: no word from its publisher";
 
-/// What stands on the line that is still open.
+/// The text on the line that is still open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum OpenLine {
     Part(RunId, PartId),
     Output(RunId, ToolCallId),
 }
 
-/// Writes events as lines.
+/// Formats events as lines.
 #[derive(Debug)]
 pub(super) struct PrettyPrinter {
     paint: Palette,
     open: Option<OpenLine>,
-    /// Whether the open line has anything on it yet.
+    /// Whether the open line is still empty.
     at_start: bool,
     /// The run whose head was written last.
     headed: Option<RunId>,
-    /// Sub-agents of runs that go on whose end was written.
+    /// Sub-agents of active runs whose end was written.
     ended: BTreeSet<(RunId, AgentId)>,
 }
 
@@ -57,7 +59,7 @@ impl PrettyPrinter {
         self.at_start = true;
     }
 
-    /// Writes one event, which is in `view` already.
+    /// Appends an event that `view` contains already.
     pub(super) fn event(&mut self, envelope: &Envelope, view: &View, out: &mut String) {
         let event = &envelope.event;
         let (run_id, agent) = (&event.run, event.agent.as_ref());
@@ -99,14 +101,14 @@ impl PrettyPrinter {
                 self.ended.retain(|(run, _)| run != run_id);
                 self.end(run, end, out);
             }
-            // Who only learns later what a sub-agent used says once more that it ended.
+            // A publisher that learns later what a sub-agent used repeats its end.
             Kind::AgentEnd(_) if agent.is_some_and(|id| !self.ended.insert((run_id.clone(), id.clone()))) => {
             }
             kind => self.rare(kind, run, agent, depth, out),
         }
     }
 
-    /// Events of which there are few.
+    /// Appends an event of a rare kind.
     fn rare(&mut self, kind: &Kind, run: &RunView, agent: Option<&AgentId>, depth: usize, out: &mut String) {
         match kind {
             Kind::AgentStart(_) => {
@@ -140,7 +142,7 @@ impl PrettyPrinter {
         }
     }
 
-    /// Writes what there is when a viewer comes. The first time all of it, later only the newest run.
+    /// Formats a snapshot: all of it the first time, later only the newest run.
     pub(super) fn snapshot(&mut self, view: &View) -> String {
         let mut out = String::new();
         self.break_line(&mut out);
@@ -160,6 +162,7 @@ impl PrettyPrinter {
         out
     }
 
+    /// Appends a section of a run.
     fn run(&mut self, stretch: &RunSection<'_>, view: &View, out: &mut String) {
         let (id, run) = (stretch.id, stretch.run);
         self.head(id, run, view, out);
@@ -201,7 +204,7 @@ impl PrettyPrinter {
         }
     }
 
-    /// Adds to the text `open`, on the open line if it stands there.
+    /// Appends to the text `open`, on the open line if that belongs to it.
     fn stream(&mut self, open: OpenLine, depth: usize, ink: TextStyle, text: &str, out: &mut String) {
         if self.open.as_ref() != Some(&open) {
             self.break_line(out);
@@ -224,6 +227,7 @@ impl PrettyPrinter {
         }
     }
 
+    /// Appends a line of a step.
     fn line(&mut self, depth: usize, ink: TextStyle, text: &str, out: &mut String) {
         self.break_line(out);
         indent(depth, out);
@@ -231,6 +235,7 @@ impl PrettyPrinter {
         out.push('\n');
     }
 
+    /// Appends a message.
     fn message(&mut self, role: &str, text: &str, out: &mut String) {
         self.break_line(out);
         out.push('\n');
@@ -247,6 +252,7 @@ impl PrettyPrinter {
         out.push('\n');
     }
 
+    /// Appends the head of a run, unless it was the last.
     fn head(&mut self, id: &RunId, run: &RunView, view: &View, out: &mut String) {
         if self.headed.as_ref() == Some(id) {
             return;
@@ -259,6 +265,7 @@ impl PrettyPrinter {
         self.line(0, TextStyle::Dim, &format!("┌─ {title}{model}"), out);
     }
 
+    /// Appends the end of a run.
     fn end(&mut self, run: &RunView, end: &RunEnd, out: &mut String) {
         let mut words = vec![format!("└─ {}", status_word(end.status))];
         words.extend(run.ended_at.map(|ended_at| duration(ended_at.saturating_sub(run.started_at))));
@@ -274,12 +281,13 @@ impl PrettyPrinter {
         self.line(0, status_ink(end.status), &words.join(" · "), out);
     }
 
+    /// Appends a step of a call.
     fn call(&mut self, run: &RunView, id: &ToolCallId, state: ToolState, out: &mut String) {
         let Some(call) = run.tools.get(id) else { return };
         let depth = depth(run, call.agent.as_ref());
         let (ink, mark) = call_mark(state);
         let text = match state {
-            // Approval has a line of its own, writing is seen when it is done.
+            // Consent has a line of its own; writing is shown when it is done.
             ToolState::Writing | ToolState::Approval => return,
             ToolState::Pending => format!("{mark} {} {}", call.name, preview(&call.arguments.text)),
             ToolState::Executing => format!("{mark} {} executing", call.name),
@@ -288,6 +296,7 @@ impl PrettyPrinter {
         self.line(depth, ink, text.trim_end(), out);
     }
 
+    /// Appends the beginning of a sub-agent.
     fn agent(&mut self, run: &RunView, agent: Option<&AgentId>, out: &mut String) {
         let name = agent_name(run, agent);
         let task = agent.and_then(|id| run.agents.get(id)).and_then(|agent| agent.task.as_deref());
@@ -295,6 +304,7 @@ impl PrettyPrinter {
         self.line(depth(run, agent), TextStyle::Strong, &format!("⤷ {name}{task}"), out);
     }
 
+    /// Appends a failure.
     fn error(&mut self, depth: usize, error: &ErrorFact, out: &mut String) {
         let retry = match (error.retryable, error.retry_after_ms) {
             (Some(true), Some(wait)) => format!(" (try again in {})", duration(wait)),
@@ -310,7 +320,7 @@ fn indent(depth: usize, out: &mut String) {
     out.extend(std::iter::repeat_n("  ", depth.min(8)));
 }
 
-/// How deep the agent stands; 0 for the main one.
+/// The depth of the agent; 0 for the main agent.
 fn depth(run: &RunView, agent: Option<&AgentId>) -> usize {
     let agent = agent.and_then(|id| run.agents.get(id));
     agent.map_or(0, |agent| usize::try_from(agent.depth).unwrap_or(usize::MAX))

@@ -1,4 +1,4 @@
-//! Reading scripts.
+//! Parsing of scripts.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,9 +11,9 @@ use super::{
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub(in crate::demo) struct ScriptError {
-    /// Where, from 1.
+    /// The line, counted from 1.
     line: usize,
-    /// What.
+    /// The message.
     what: String,
 }
 
@@ -31,7 +31,7 @@ impl ScriptDirective<'_> {
         ScriptError { line: self.line, what: what.into() }
     }
 
-    /// The word at `place` that is no `key=value`.
+    /// The word at the index `place` that is not of the form `key=value`.
     fn word(&self, place: usize) -> Result<String, ScriptError> {
         let word = self.words.iter().filter(|word| !word.contains('=')).nth(place);
         word.map(|word| (*word).to_owned())
@@ -57,16 +57,16 @@ impl ScriptDirective<'_> {
     }
 }
 
-/// How long a call waits and runs where the script does not say.
+/// How long a call waits and is executed unless set, in milliseconds.
 const AFTER_MS: u64 = 40;
 const TAKES_MS: u64 = 600;
 const WAIT_MS: u64 = 4_000;
 
-/// Most levels of sub-agents in a script.
+/// The most levels of sub-agents in a script.
 const LEVELS_MAX: usize = 4;
 
 impl DemoScript {
-    /// The play that `text` holds.
+    /// Parses a script.
     pub(in crate::demo) fn parse(text: &str) -> Result<Self, ScriptError> {
         let mut reader = ScriptReader { directions: directions(text) };
         let head = reader.need(1, "play")?;
@@ -94,6 +94,7 @@ impl DemoScript {
     }
 }
 
+/// The directions of a script, each with its body.
 fn directions(text: &str) -> VecDeque<ScriptDirective<'_>> {
     let mut directions: VecDeque<ScriptDirective<'_>> = VecDeque::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -115,17 +116,19 @@ fn directions(text: &str) -> VecDeque<ScriptDirective<'_>> {
     directions
 }
 
+/// Reads directions in order.
 struct ScriptReader<'a> {
     directions: VecDeque<ScriptDirective<'a>>,
 }
 
 impl<'a> ScriptReader<'a> {
-    /// The next direction, if it is this one.
+    /// Takes the next direction if it has this level and one of these verbs.
     fn next(&mut self, level: usize, verbs: &[&str]) -> Option<ScriptDirective<'a>> {
         let front = self.directions.front()?;
         if front.level == level && verbs.contains(&front.verb) { self.directions.pop_front() } else { None }
     }
 
+    /// Takes the next direction, which must have this level and verb.
     fn need(&mut self, level: usize, verb: &str) -> Result<ScriptDirective<'a>, ScriptError> {
         let found =
             self.directions.front().map(|front| front.error(format!("@{verb} is missing before this")));

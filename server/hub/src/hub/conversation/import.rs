@@ -121,7 +121,7 @@ impl Conversation {
         if state.retired {
             return Err(AppendError::Retired);
         }
-        let is_free = state.view.seq == 0 && !state.reserved;
+        let is_free = state.view.seq == 0 && state.withheld.is_empty() && !state.reserved;
         state.reserved |= is_free;
         Ok(is_free)
     }

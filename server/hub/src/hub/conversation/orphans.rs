@@ -7,7 +7,7 @@ use event_log::EventLog;
 use model::event::{Kind, RunStart};
 use model::{Envelope, Event};
 
-use super::{Conversation, State};
+use super::{Conversation, Redactor, State};
 use crate::hub::Publication;
 use crate::hub::orphans::attendance::Verdict;
 use crate::hub::orphans::{Patience, Speaker};
@@ -31,7 +31,13 @@ impl Conversation {
 
     /// Appends what is due at `now` about runs that nobody attends: that they are stalled, or that they are
     /// lost. The verdict counts both and says when to look again.
-    pub(in crate::hub) fn judge_orphans(&self, patience: &Patience, now: u64, log: &dyn EventLog) -> Verdict {
+    pub(in crate::hub) fn judge_orphans(
+        &self,
+        patience: &Patience,
+        now: u64,
+        log: &dyn EventLog,
+        redactor: Option<&Redactor>,
+    ) -> Verdict {
         let verdict = {
             let mut state = self.state.lock();
             if state.retired {
@@ -45,6 +51,11 @@ impl Conversation {
             }
             let events = std::mem::take(&mut verdict.events).into_iter().map(bare).collect();
             let mut publication = Publication::beside(events);
+            if let Some(redactor) = redactor {
+                // An end may come of it, behind which nothing is said.
+                self.release_withheld(&mut state, now, log, redactor);
+                state.texts.take(redactor, &mut publication.events);
+            }
             if let Err(error) = self.take(&mut state, &mut publication, now, log) {
                 tracing::error!(%error, conversation = self.id.as_str(), "what the hub said of a run is not kept");
             }

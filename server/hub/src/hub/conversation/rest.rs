@@ -24,7 +24,8 @@ impl Conversation {
     /// How it is used now.
     pub(in crate::hub) fn usage(&self) -> Use {
         let state = self.state.lock();
-        let is_busy = self.viewers.load(Ordering::Relaxed) > 0 || state.is_running();
+        let is_busy =
+            self.viewers.load(Ordering::Relaxed) > 0 || state.is_running() || !state.withheld.is_empty();
         Use {
             at: state.at,
             is_busy,
@@ -43,7 +44,8 @@ impl Conversation {
             epoch: self.epoch.clone(),
             view: state.view.clone(),
             at: state.at,
-            marks: state.publishers.marks(),
+            // Of what is withheld nothing is in the state, and nobody may be told that it was taken.
+            marks: state.marks_without_withheld(),
             newest: state.ring.page(state.ring.begins_after(), usize::MAX),
         });
         state.since_kept = 0;
@@ -60,7 +62,8 @@ impl Conversation {
     /// more. True if it did.
     pub(in crate::hub) fn retire_if_unused(&self) -> bool {
         let mut state = self.state.lock();
-        let unused = state.view.seq == 0 && !state.reserved && self.viewers.load(Ordering::Relaxed) == 0;
+        let is_empty = state.view.seq == 0 && state.withheld.is_empty();
+        let unused = is_empty && !state.reserved && self.viewers.load(Ordering::Relaxed) == 0;
         state.retired |= unused;
         unused
     }
@@ -70,7 +73,8 @@ impl Conversation {
     pub(in crate::hub) fn retire_if_kept(&self, progress: &Progress) -> bool {
         let mut state = self.state.lock();
         let kept = state.since_kept == 0 && progress.has_indexed(state.ticket);
-        let idle = self.viewers.load(Ordering::Relaxed) == 0 && !state.is_running();
+        let idle =
+            self.viewers.load(Ordering::Relaxed) == 0 && !state.is_running() && state.withheld.is_empty();
         state.retired |= kept && idle;
         kept && idle
     }

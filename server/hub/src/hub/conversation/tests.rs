@@ -29,7 +29,7 @@ fn said(number: u64, bytes: usize) -> Event {
 #[test]
 fn i7_a_full_conversation_takes_only_what_ends_something() {
     let (conversation, log) = (conversation(), MemoryLog::default());
-    let append = |events| conversation.append(&mut publication(events), 1, &log).map(|it| it.events);
+    let append = |events| conversation.append(&mut publication(events), 1, &log, None).map(|it| it.events);
     let run = RunId::new("r");
     let ends = |status| RunEnd { status, finish_reason: None, usage: None, lost: false };
     append(vec![Event::new(&run, Kind::RunStart(RunStart::default()))]).unwrap();
@@ -45,11 +45,11 @@ fn i7_a_full_conversation_takes_only_what_ends_something() {
     append(vec![Event::new(&run, Kind::RunEnd(ends(RunStatus::Complete)))]).unwrap();
     assert_eq!(conversation.head(), head + 1);
     let mut own = Publication::of_hub(vec![bare(said(8, 1))]);
-    conversation.append(&mut own, 1, &log).unwrap();
+    conversation.append(&mut own, 1, &log, None).unwrap();
     // What replaces is not more: the estimate is counted again.
     for _ in 0..2 {
         let mut smaller = Publication::of_hub(vec![bare(said(0, 1)), bare(said(1, 1 << 20))]);
-        conversation.append(&mut smaller, 1, &log).unwrap();
+        conversation.append(&mut smaller, 1, &log, None).unwrap();
     }
     append(vec![said(9, 1)]).unwrap();
 }
@@ -62,14 +62,14 @@ fn i9_what_the_log_refuses_leaves_nothing_behind_and_its_repetition_is_refused_t
         claim: Some(Claim { publisher: PublisherId::new("p"), epoch: 1, numbers: Numbers::Frame(number) }),
         ..publication(vec![said(number, 10)])
     };
-    conversation.append(&mut numbered(1), 1, &log).unwrap();
+    conversation.append(&mut numbered(1), 1, &log, None).unwrap();
     // Somebody else wrote to the log, and the hub does not know.
     let behind = conversation.position(1);
     let other = Arc::new(Envelope { seq: 2, ..bare(said(7, 1)) });
     log.append(Append::of(&conversation.id, &behind, &[other])).unwrap();
     let before = (conversation.head(), conversation.view(), conversation.usage());
     for _ in 0..2 {
-        let refused = conversation.append(&mut numbered(2), 2, &log);
+        let refused = conversation.append(&mut numbered(2), 2, &log, None);
         assert!(matches!(refused, Err(AppendError::Log(_))), "{refused:?}");
         assert_eq!((conversation.head(), conversation.view(), conversation.usage()), before);
     }
@@ -113,7 +113,7 @@ proptest! {
                         }
                     }
                     let count = events.len() as u64;
-                    let appended = conversation.append(&mut publication(events), 7, &log).unwrap();
+                    let appended = conversation.append(&mut publication(events), 7, &log, None).unwrap();
                     prop_assert_eq!(appended.events, count);
                     prop_assert_eq!(appended.position.seq, model.len() as u64);
                     prop_assert_eq!(conversation.head(), model.len() as u64);
@@ -187,10 +187,10 @@ fn i10_a_refused_frame_changes_nothing() {
         let both = Publication::of(vec![bare(status("a")), bare(status("b"))]);
         Publication { claim: Some(claim(seq)), ..both }
     };
-    assert!(!conversation.append(&mut frame(1), 1, &log).unwrap().duplicate);
-    let again = conversation.append(&mut frame(1), 1, &log).unwrap();
+    assert!(!conversation.append(&mut frame(1), 1, &log, None).unwrap().duplicate);
+    let again = conversation.append(&mut frame(1), 1, &log, None).unwrap();
     assert!(again.duplicate && again.events == 0 && again.position.seq == 2);
-    assert_eq!(conversation.append(&mut frame(3), 1, &log), Err(AppendError::Gap { expected: 2 }));
+    assert_eq!(conversation.append(&mut frame(3), 1, &log, None), Err(AppendError::Gap { expected: 2 }));
     assert_eq!(conversation.head(), 2);
 }
 
@@ -204,8 +204,8 @@ fn i10_of_a_frame_that_overlaps_only_the_rest_is_taken() {
         let said = texts.iter().map(|text| bare(status(text))).collect();
         Publication { claim: Some(claim), ..Publication::of(said) }
     };
-    conversation.append(&mut frame(1, &["a", "b"]), 1, &log).unwrap();
-    let appended = conversation.append(&mut frame(2, &["b", "c", "d"]), 1, &log).unwrap();
+    conversation.append(&mut frame(1, &["a", "b"]), 1, &log, None).unwrap();
+    let appended = conversation.append(&mut frame(2, &["b", "c", "d"]), 1, &log, None).unwrap();
     assert_eq!((appended.events, appended.position.seq, appended.duplicate), (2, 4, false));
     let slice = conversation.next(Cursor::default(), 10_000).unwrap();
     let texts = slice.events.iter().map(|envelope| envelope.event.clone());
@@ -223,14 +223,14 @@ fn of_ephemeral_facts_only_the_newest_of_a_key_is_left_and_none_after_the_run() 
             Kind::ToolProgress(ToolProgress { current: Some(current), ..ToolProgress::new(tool) }),
         )
     };
-    conversation.append(&mut publication(vec![progress(1), progress(2)]), 1, &log).unwrap();
+    conversation.append(&mut publication(vec![progress(1), progress(2)]), 1, &log, None).unwrap();
     let slice = conversation.next(Cursor::default(), 1_000).unwrap();
     assert_eq!((slice.from, slice.to, slice.ephemera.len()), (1, 0, 1));
     assert_eq!(slice.ephemera[0].event, progress(2));
     assert!(conversation.next(slice.cursor, 1_000).unwrap().is_empty());
     let end = RunEnd { status: RunStatus::Complete, ..RunEnd::default() };
     conversation
-        .append(&mut publication(vec![progress(3), Event::new(&run, Kind::RunEnd(end))]), 1, &log)
+        .append(&mut publication(vec![progress(3), Event::new(&run, Kind::RunEnd(end))]), 1, &log, None)
         .unwrap();
     let slice = conversation.next(slice.cursor, 1_000).unwrap();
     assert_eq!((slice.from, slice.to, slice.ephemera.len()), (1, 1, 0));
@@ -244,5 +244,8 @@ fn an_unused_conversation_can_be_dropped_and_nobody_gets_in_afterwards() {
     conversation.leave();
     assert!(conversation.retire_if_unused());
     assert_eq!(conversation.enter(), Err(AppendError::Retired));
-    assert_eq!(conversation.append(&mut publication(vec![status("")]), 1, &log), Err(AppendError::Retired));
+    assert_eq!(
+        conversation.append(&mut publication(vec![status("")]), 1, &log, None),
+        Err(AppendError::Retired)
+    );
 }

@@ -226,7 +226,9 @@ fn loss(run: &RunId, silent_ms: u64) -> [Event; 2] {
     let seconds = silent_ms / 1000;
     let error = ErrorFact {
         code: PUBLISHER_LOST.into(),
-        message: format!("its publisher is gone: no word for {seconds} s, and no connection"),
+        message: format!(
+            "its publisher is gone: nothing was heard from it for {seconds} s, and it is not connected"
+        ),
         retryable: Some(true),
         retry_after_ms: None,
     };

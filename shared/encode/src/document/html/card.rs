@@ -1,4 +1,4 @@
-//! A tool call as a card: one line with its state, and its content inside.
+//! Writes a tool call as a card: one line with its state, and the content inside.
 
 use super::escape::text;
 use super::{element, icon, tool_icon};
@@ -11,10 +11,11 @@ use model::json::Json;
 use model::preview::{self, TokenKind, pretty};
 use model::view::ToolView;
 
-/// Longest JSON that is painted, in bytes: each token is an element.
+/// The largest JSON that is coloured, in bytes: each token becomes an element.
 const PAINTED_BYTES_MAX: usize = 64 << 10;
 
-/// The card of a call, and what it stands beside.
+/// Writes the card of a call. The calls of a group that ran in parallel are enclosed together, with the time
+/// that they took.
 pub(super) fn put_call(id: &ToolCallId, tool: &ToolView, bracket: Option<OverlapGroup>, out: &mut String) {
     if let Some(bracket) = bracket.filter(|bracket| bracket.is_first) {
         let times = bracket.took.map(|(wall, sum)| {
@@ -71,7 +72,7 @@ fn put_card(id: &ToolCallId, tool: &ToolView, out: &mut String) {
     out.push_str("</div></div></details>\n");
 }
 
-/// An event that there is no better form for.
+/// Writes an event that has no form of its own.
 pub(super) fn put_event(name: &str, value: &Json, out: &mut String) {
     out.push_str("<details class=\"card event\"><summary>");
     out.push_str(&icon("dot", "gone"));
@@ -94,12 +95,12 @@ fn put_block(word: &str, content: &str, out: &mut String) {
     put_pre(content, out);
 }
 
-/// A text as it is; JSON laid out and painted.
+/// Writes a text unchanged; JSON is indented and coloured.
 fn put_pre(content: &str, out: &mut String) {
     out.push_str("<pre class=\"pre\">");
     let is_json = content.trim_start().starts_with(['{', '[']) && Json::parse(content).is_some();
     if !is_json || content.len() > PAINTED_BYTES_MAX {
-        // The first line end of a `pre` would be taken as none.
+        // HTML drops a line end at the beginning of a `pre`, so it is written twice.
         out.push_str(if content.starts_with('\n') { "\n" } else { "" });
         text(content, out);
     } else {

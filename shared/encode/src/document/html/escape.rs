@@ -1,6 +1,6 @@
-//! Text as text in HTML, between tags and in attributes alike.
+//! Escapes text for HTML, for content and for attributes.
 
-/// Adds `text` so that a browser shows it and acts on nothing in it.
+/// Appends `text`, escaped. Control characters are replaced.
 pub(in crate::document) fn text(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
@@ -10,7 +10,7 @@ pub(in crate::document) fn text(text: &str, out: &mut String) {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(c),
-            // A carriage return with its line feed is one line end, alone it is one too.
+            // A carriage return is left out: with its line feed it is one line end.
             '\r' => {}
             c if c.is_control() || is_noncharacter(c) => out.push(char::REPLACEMENT_CHARACTER),
             c => out.push(c),
@@ -18,7 +18,8 @@ pub(in crate::document) fn text(text: &str, out: &mut String) {
     }
 }
 
-/// `text` for a line of its own: no line ends, and nothing that turns the direction of what follows.
+/// `label` as one line, escaped: without line ends and without characters that change the direction of the
+/// text after it.
 pub(in crate::document) fn label(label: &str) -> String {
     let one = |c: char| match c {
         '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => ' ',
@@ -31,7 +32,7 @@ pub(in crate::document) fn label(label: &str) -> String {
     out
 }
 
-/// Numbers that are no characters and that a document must not hold.
+/// Whether a code point is not a character and must not be in a document.
 fn is_noncharacter(c: char) -> bool {
     matches!(c, '\u{fdd0}'..='\u{fdef}') || u32::from(c) & 0xfffe == 0xfffe
 }

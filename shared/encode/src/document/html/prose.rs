@@ -1,5 +1,6 @@
-//! Markdown of an answer as HTML, from the parser's events: a closed list of elements, text escaped, HTML in the text shown
-//! as the text that it is, links only where they may be followed, images never loaded.
+//! Writes the Markdown of an answer as HTML, from the parser's events: only known elements, with text
+//! escaped. HTML in the text is shown as text, links are made only for safe addresses, images are never
+//! loaded.
 
 use pulldown_cmark::{Alignment, CodeBlockKind, CowStr, Event, Parser, Tag, TagEnd};
 
@@ -8,7 +9,7 @@ use crate::document::markdown::tame::{OPTIONS, is_break};
 use model::limits::MARKDOWN_DEPTH_MAX;
 use model::preview::safe_link;
 
-/// Adds `markdown` as HTML.
+/// Appends `markdown` as HTML. All elements that it opens are closed.
 pub(super) fn put(markdown: &str, out: &mut String) {
     let mut writer = ProseWriter { out, open: Vec::new(), columns: Vec::new(), column: 0, in_head: false };
     let mut events = Parser::new_ext(markdown, OPTIONS).peekable();
@@ -24,16 +25,18 @@ pub(super) fn put(markdown: &str, out: &mut String) {
     }
 }
 
-/// The start of a link to a place that is safe.
+/// Writes the start of a link. `url` must be safe; it is escaped here.
 pub(super) fn open_link(url: &str, out: &mut String) {
     out.push_str("<a rel=\"noopener noreferrer nofollow\" href=\"");
     text(url, out);
     out.push_str("\">");
 }
 
+/// Writes HTML for the events of the parser. Elements nested deeper than [`MARKDOWN_DEPTH_MAX`] are left out,
+/// but not their text.
 struct ProseWriter<'a> {
     out: &'a mut String,
-    /// How the elements that are open are closed.
+    /// The end tags of the elements that are open, the innermost last.
     open: Vec<&'static str>,
     columns: Vec<Alignment>,
     column: usize,
@@ -50,7 +53,7 @@ impl ProseWriter<'_> {
                 text(&content, self.out);
             }
             Event::Code(content) => self.code(&content),
-            // Neither is asked for; should they come, they are the text that they were.
+            // The parser's options do not enable these; if they come nevertheless, they are written as text.
             Event::InlineMath(content) | Event::DisplayMath(content) | Event::FootnoteReference(content) => {
                 text(&content, self.out);
             }
@@ -103,13 +106,13 @@ impl ProseWriter<'_> {
                 ("<tr>", "</tr>")
             }
             Tag::TableCell => return self.cell(),
-            // Everything else is switched off in the parser's options.
+            // The parser's options do not enable any other tag.
             _ => ("<p>", "</p>"),
         };
         self.put(start, close);
     }
 
-    /// An item whose box stands where others have their bullet.
+    /// Begins an item of a list whose bullet is a check box.
     fn start_task(&mut self) {
         if self.open.len() >= MARKDOWN_DEPTH_MAX {
             self.open.push("");
@@ -167,7 +170,8 @@ impl ProseWriter<'_> {
         }
     }
 
-    /// Its description, and a link to where it is: an image that is loaded tells its server who reads.
+    /// Writes the description of an image with a link to it. Loading it would tell its server who reads the
+    /// document.
     fn image(&mut self, url: &str) {
         self.out.push_str("<span class=\"image\">");
         match safe_link(url) {

@@ -1,5 +1,5 @@
-//! All steps of a run in one block that is closed once the run is over, one line for each: what a chat shows that has
-//! room for the answer alone.
+//! Writes all steps of a run in one block that is closed once the run is over, one line for each, for a chat
+//! that has room for the answer only.
 
 use super::super::facts;
 use super::super::outline::{OutlineBlock, OutlineRun};
@@ -8,7 +8,7 @@ use model::event::{PartKind, ToolState};
 use model::preview;
 use model::view::ToolView;
 
-/// The block of the steps.
+/// Writes the block with the steps.
 pub(super) fn put_steps(section: &OutlineRun<'_>, out: &mut String) {
     let open = if section.run.is_running() { " open" } else { "" };
     let tools = model::format::counted(section.flow.tools, "tool");
@@ -17,7 +17,7 @@ pub(super) fn put_steps(section: &OutlineRun<'_>, out: &mut String) {
     out.push_str("\n</details>\n");
 }
 
-/// `mark` stands before each line: how deep the agent stands.
+/// Writes a line for each block. `mark` is put before each line and shows how deep the agent is.
 fn put_lines(blocks: &[OutlineBlock<'_>], mark: &str, out: &mut String) {
     for block in blocks {
         match block {
@@ -25,7 +25,8 @@ fn put_lines(blocks: &[OutlineBlock<'_>], mark: &str, out: &mut String) {
             OutlineBlock::Part(part) => {
                 let text = part.body.text.trim();
                 if !text.is_empty() {
-                    // Made tame as it stands here: what begins a block alone does not behind other words.
+                    // The whole line is made safe at once: text that begins a block by itself does not do so
+                    // after other words.
                     paragraph(&tame(&format!("{mark}**🤖 AI:** {text}")), out);
                 }
             }
@@ -54,7 +55,7 @@ fn put_lines(blocks: &[OutlineBlock<'_>], mark: &str, out: &mut String) {
     }
 }
 
-/// The beginning of the result, or the state.
+/// The beginning of the result of a call, or its state.
 fn outcome(tool: &ToolView) -> String {
     let output = facts::output(tool).filter(|output| !output.is_command());
     match (tool.state, output.map(|output| beginning(&output.text))) {

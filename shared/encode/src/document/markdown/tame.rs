@@ -1,5 +1,5 @@
-//! Foreign Markdown that cannot reach out of the place where it is put: no HTML, no links that run something, no fence
-//! that is left open, no control characters.
+//! Makes foreign Markdown safe for the place where it is put: no HTML, no links that run something, no code
+//! fence that is left open, no control characters.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,10 +8,11 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use model::preview::safe_link;
 
-/// Escaping may uncover more (a fence that a comment had swallowed); after this many rounds everything is escaped.
+/// The most rounds of escaping. One round may uncover more (for example a fence that was inside of a
+/// comment); after this many rounds everything is escaped.
 const ROUNDS_MAX: usize = 8;
 
-/// The Markdown that is understood.
+/// The extensions of Markdown that the parser reads.
 pub(in crate::document) const OPTIONS: Options =
     Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
 
@@ -30,7 +31,7 @@ pub(in crate::document) fn plain(text: &str) -> Cow<'_, str> {
     text.chars().map(one).collect::<String>().into()
 }
 
-/// `text` as Markdown that stays what it is and where it is.
+/// `text` as safe Markdown that does not change what is around it.
 pub(in crate::document) fn tame(text: &str) -> String {
     let mut text = plain(text).into_owned();
     for _ in 0..ROUNDS_MAX {
@@ -43,13 +44,13 @@ pub(in crate::document) fn tame(text: &str) -> String {
     closed(text.replace('<', "&lt;").replace('[', "&#91;"))
 }
 
-/// Where `text` has HTML, and where links begin that must not be followed.
+/// The ranges of `text` with HTML, and those where links begin that must not be followed.
 fn places(text: &str) -> Vec<Range<usize>> {
     if !text.contains('<') && !text.contains(':') {
         return Vec::new();
     }
     let parser = Parser::new_ext(text, OPTIONS);
-    // Links may be defined in one text and used in another one of the same document.
+    // A link may be defined in one text and used in another one of the same document.
     let defined = parser.reference_definitions().iter().filter(|(_, link)| !may_stay(&link.dest));
     let mut places: Vec<Range<usize>> =
         defined.map(|(_, link)| link.span.start..link.span.start.saturating_add(1)).collect();
@@ -59,20 +60,20 @@ fn places(text: &str) -> Vec<Range<usize>> {
             text.get(range.clone()).is_some_and(|html| html.contains('<')).then_some(range)
         }
         Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) if !may_stay(&dest_url) => {
-            // The bracket alone: without it there is no link.
+            // Only the bracket: without it there is no link.
             Some(range.start..range.start.saturating_add(2))
         }
         _ => None,
     });
     places.extend(found);
     places.extend(openings(text));
-    // A link starts before what is in it, so only definitions stand out of order.
+    // A link starts before its content, so only definitions are out of order.
     places.sort_by_key(|place| place.start);
     places
 }
 
-/// Each `<` outside of code that could open something: with what stands around the text (the mark of a quote on its next
-/// line) some readers take for HTML what is none by itself.
+/// The places of each `<` outside of code that could begin HTML. Together with what is around the text (such
+/// as the mark of a quote on its next line), some readers take it for HTML although it is none by itself.
 fn openings(text: &str) -> Vec<Range<usize>> {
     let mut in_code = false;
     let mut found = Vec::new();
@@ -91,24 +92,25 @@ fn openings(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether what follows the sign at `at` could be the beginning of HTML.
+/// Whether the character after the `<` at `at` could be the beginning of HTML.
 fn opens(text: &str, at: usize) -> bool {
     let next = text.get(at.saturating_add(1)..).and_then(|rest| rest.chars().next());
     next.is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '!' | '?' | '/'))
 }
 
-/// Whether this is a line break: the one piece of HTML that models need (in cells of tables) and that cannot stay open.
+/// Whether `html` is a line break: the only HTML that is allowed. Models need it in cells of tables, and it
+/// cannot stay open.
 pub(in crate::document) fn is_break(html: &str) -> bool {
     matches!(html, "<br>" | "<br/>" | "<br />")
 }
 
-/// Whether a link may stay: one that is safe, or one without a scheme, which leads nowhere out of a document.
+/// Whether a link may stay: its scheme is safe, or it has none and leads to a place in the document.
 fn may_stay(url: &str) -> bool {
     let head: String = url.chars().take_while(|c| !matches!(c, '/' | '?' | '#')).collect();
     safe_link(url).is_some() || !head.contains([':', '&', '%']) && !url.starts_with("//")
 }
 
-/// `text` with each `<` and `[` of the places as a character.
+/// `text` with each `<` and `[` in the ranges escaped.
 fn escaped(text: &str, places: &[Range<usize>]) -> String {
     let mut out = String::with_capacity(text.len().saturating_add(text.len() / 8));
     let mut places = places.iter().peekable();
@@ -126,7 +128,7 @@ fn escaped(text: &str, places: &[Range<usize>]) -> String {
     out
 }
 
-/// Ends a block of code that is left open at the end, which would swallow what stands behind the text.
+/// Closes a block of code that is open at the end: it would include what comes after the text.
 fn closed(mut text: String) -> String {
     let mut depth = 0_usize;
     let mut fence = None;
@@ -157,7 +159,7 @@ fn closed(mut text: String) -> String {
     text
 }
 
-/// A block of code with a fence that nothing in it can close.
+/// `text` as a block of code, with a fence that is longer than any in it.
 pub(in crate::document) fn code(language: &str, text: &str) -> String {
     let text = plain(text);
     let mut longest = 0_usize;

@@ -1,4 +1,4 @@
-//! A conversation as a chat that Open WebUI imports: its settings, Chats, Import.
+//! Writes a conversation as a chat that Open WebUI imports (in its settings under Chats, Import).
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,8 @@ use crate::document::facts;
 use model::flow::{ConversationSection, turns};
 use model::view::View;
 
-/// `view` as the content of a file to import. `name` is the conversation's, for one that says no title.
+/// `view` as the content of a file to import. `name` is the name of the conversation, for one without a
+/// title.
 pub fn chat(view: &View, name: &str, options: OpenWebUiOptions) -> Value {
     let mut chain = MessageChain::default();
     let mut system: Vec<&str> = Vec::new();
@@ -48,13 +49,15 @@ pub fn chat(view: &View, name: &str, options: OpenWebUiOptions) -> Value {
     }}])
 }
 
-/// Messages, each the child of the one before.
+/// A list of messages, each the child of the one before.
 #[derive(Default)]
 struct MessageChain {
     list: Vec<Value>,
 }
 
 impl MessageChain {
+    /// Appends a message, with the fields of `more`. `at` is in milliseconds since 1970. Blank messages are
+    /// left out.
     fn put(&mut self, role: &str, content: &str, at: u64, more: Value) {
         if content.trim().is_empty() {
             return;

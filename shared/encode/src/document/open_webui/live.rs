@@ -18,22 +18,24 @@ use model::ids::RunId;
 use model::preview;
 use model::view::{ToolView, View};
 
-/// Longest result in a content that is sent again and again, in bytes; the whole is in the export.
+/// The size of the longest result in a content, in bytes. The content is sent again and again; the export has
+/// the whole result.
 const BYTES_MAX: usize = 16 << 10;
 
-/// Longest result in the document of a source, in characters; its metadata has up to [`BYTES_MAX`] of it.
+/// The length of the longest result in the document of a source, in characters; its metadata has up to
+/// [`BYTES_MAX`] bytes of it.
 const DOCUMENT_CHARS_MAX: usize = 500;
 
-/// Shortest time between two contents of a text that grows, in milliseconds.
+/// The shortest time between two contents while a text grows, in milliseconds.
 const PAUSE_MS: u64 = 100;
 
-/// Longest content that is sent at once when a state changes, in bytes; longer ones wait for their pause.
+/// The size of the longest content that is sent immediately when a state changes, in bytes; longer ones wait.
 const BYTES_AT_ONCE_MAX: usize = 256 << 10;
 
-/// A content of so many bytes may come once a millisecond: 1 MB a second, however long it is.
+/// How many bytes of content may be sent in a millisecond: 1 MB a second, whatever the size of the content.
 const BYTES_EACH_MS: u64 = 1_000;
 
-/// The stream of these events, for a function that reads it line by line.
+/// An encoder for a function that reads these events as a stream, line by line.
 pub(crate) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
     Box::new(OpenWebUiEncoder::default())
 }
@@ -65,7 +67,7 @@ fn put(told: &[Value], out: &mut Vec<u8>) {
     }
 }
 
-/// Turns events into events for Open WebUI.
+/// Turns events of a conversation into events for Open WebUI.
 #[derive(Debug, Default)]
 pub struct OpenWebUiStream {
     form: ResultForm,
@@ -74,17 +76,17 @@ pub struct OpenWebUiStream {
     /// The content that was sent last.
     sent: String,
     sent_at: u64,
-    /// Whether something came since.
+    /// The run has changed since `sent`.
     is_stale: bool,
 }
 
 impl OpenWebUiStream {
-    /// For content of that form.
+    /// A stream whose content has this form.
     pub fn new(form: ResultForm) -> Self {
         Self { form, ..Self::default() }
     }
 
-    /// Takes the next event; adds what Open WebUI is to be told.
+    /// Takes the next event and adds the events for Open WebUI to `out`.
     pub fn event(&mut self, envelope: &Envelope, out: &mut Vec<Value>) {
         let mut envelope = envelope.clone();
         complete(&self.view, &mut envelope.event);
@@ -108,14 +110,14 @@ impl OpenWebUiStream {
         let pause = self.sent.len() as u64 / BYTES_EACH_MS;
         let pause = match kind {
             Kind::RunEnd(_) => 0,
-            // What a state says must not wait for the next event, which may be long in coming.
+            // A change of a state must not wait for the next event, which may come much later.
             kind if kind.class() == Class::Critical && self.sent.len() < BYTES_AT_ONCE_MAX => 0,
             _ => pause.max(PAUSE_MS),
         };
         if envelope.at.saturating_sub(self.sent_at) >= pause {
             self.replace(envelope.at, out);
         }
-        // Who only learns later what a sub-agent used says once more that it ended.
+        // A second end of a sub-agent, which brings its usage, is not shown.
         if !was_over || !matches!(envelope.event.kind, Kind::AgentEnd(_)) {
             self.tell(&envelope, before, out);
         }
@@ -127,12 +129,13 @@ impl OpenWebUiStream {
         agent.is_some_and(|agent| agent.status != RunStatus::Running)
     }
 
-    /// There are no more events.
+    /// Sends the last content, after the last event.
     pub fn end(&mut self, out: &mut Vec<Value>) {
         let at = self.sent_at;
         self.replace(at, out);
     }
 
+    /// Sends the content of the run, if it has changed.
     fn replace(&mut self, at: u64, out: &mut Vec<Value>) {
         let run = self.run.as_ref().and_then(|id| self.view.runs.get(id));
         let Some(run) = run.filter(|_| self.is_stale) else { return };
@@ -154,7 +157,7 @@ impl OpenWebUiStream {
         self.view.runs.get(&envelope.event.run)?.tools.get(id)
     }
 
-    /// The line about what goes on.
+    /// Sends the status line for an event.
     fn tell(&self, envelope: &Envelope, before: Option<ToolState>, out: &mut Vec<Value>) {
         let mut status = |description: String, done: bool| {
             out.push(json!({"type": "status", "data": {"description": description, "done": done}}));
@@ -180,7 +183,7 @@ impl OpenWebUiStream {
                 let name = start.name.as_deref().map(preview::one_line).unwrap_or_default();
                 status(format!("Sub-agent: {name}…"), false);
             }
-            // That of the sub-agent, not of the answer: pages show the newest line alone.
+            // The sub-agent is done, not the answer: pages show only the newest line.
             Kind::AgentEnd(_) => status("Sub-agent completed".to_owned(), true),
             Kind::RunEnd(end) => {
                 let word = super::facts::status(end.status);
@@ -198,7 +201,7 @@ impl OpenWebUiStream {
     }
 }
 
-/// What a call gave back, as a source of the answer.
+/// The result of a call as a source of the answer.
 fn source(name: &str, tool: &ToolView) -> Value {
     let output = super::facts::output(tool).map_or_else(String::new, |output| output.text);
     let text = if tool.is_error { super::failed(&output) } else { output };

@@ -1,4 +1,4 @@
-//! The agents of a trace.
+//! The agents of a trace: the main one, whose steps are those of the run, and its sub-agents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,25 +8,26 @@ use crate::spans::{SpanId, hex};
 use model::event::{AgentEnd, AgentStart, Kind, RunStatus};
 use model::ids::{AgentId, ToolCallId};
 
-/// The main agent and the sub-agents of one trace, with what was told of each so far.
+/// The main agent and the sub-agents of one trace, with what was published of each so far.
 #[derive(Debug, Default)]
 pub(super) struct SpanAgents {
-    /// The main one.
+    /// The span of the main agent.
     pub(super) main: Option<SpanId>,
-    /// The span that has not come and whose children the main agent's steps are.
+    /// A span that was not received and whose children are steps of the main agent.
     pub(super) spine: Option<SpanId>,
-    /// Spans that are taken for agents.
+    /// Spans that are assumed to be agents, since their own spans were not received in time.
     guessed: BTreeSet<SpanId>,
-    /// What was told of each, and whether its end was.
+    /// What was published of each sub-agent, and whether its end was.
     told: BTreeMap<SpanId, (AgentStart, bool)>,
 }
 
 impl SpanAgents {
-    /// The main agent is `agent`, unless it is known already.
+    /// Sets the main agent, unless it is known already.
     pub(super) fn main_is(&mut self, agent: Option<SpanId>) {
         self.main = self.main.or(agent);
     }
 
+    /// Assumes that a span is an agent.
     pub(super) fn guess(&mut self, agent: SpanId) {
         self.guessed.insert(agent);
     }
@@ -37,7 +38,7 @@ impl SpanAgents {
 }
 
 impl SpanTrace {
-    /// What is known of an agent now.
+    /// The event that starts an agent, with what is known of it now.
     fn facts_of(&self, agent: SpanId) -> AgentStart {
         let climb = self.climb(agent);
         let above: Vec<_> = climb.agents.iter().filter(|above| self.agents.main != Some(**above)).collect();
@@ -53,7 +54,8 @@ impl SpanTrace {
         }
     }
 
-    /// Sees to it that the agents above the span `id` were told, and itself when it is one.
+    /// Publishes the starts of the agents above the span `id`, and of itself if it is an agent, unless they
+    /// are published already.
     pub(super) fn ensure_agents(&mut self, id: SpanId) {
         let mut agents = self.climb(id).agents;
         if self.nodes.get(&id).is_some_and(|node| node.role == SpanRole::Agent) && !self.is_wrapped(id) {
@@ -66,13 +68,14 @@ impl SpanTrace {
         }
     }
 
-    /// Whether the span is only a part of another one of the same agent.
+    /// Whether the span of an agent is inside another span of the same agent, without a tool in between.
     fn is_wrapped(&self, id: SpanId) -> bool {
         let climb = self.climb(id);
         let name = |id: SpanId| self.nodes.get(&id).map(|node| node.name.as_str());
         climb.tool.is_none() && climb.agents.first().is_some_and(|above| name(*above) == name(id))
     }
 
+    /// Publishes the start of a sub-agent, or again with what is known now.
     fn tell_agent(&mut self, agent: SpanId) {
         let facts = self.facts_of(agent);
         let id = AgentId::new(&hex(&agent));
@@ -80,7 +83,7 @@ impl SpanTrace {
         self.agents.told.insert(agent, (facts, false));
     }
 
-    /// Tells what has become known of agents, and the end of those that have come.
+    /// Publishes what has become known of agents, and the ends of those whose spans were received.
     pub(super) fn refresh_agents(&mut self) {
         let told: Vec<SpanId> = self.agents.told.keys().copied().collect();
         for agent in told {

@@ -1,5 +1,6 @@
-//! The calls of a trace. A model announces them, a span of the tool says how they were executed, and the next request
-//! repeats what they gave back; each may be missing, and they come in any order.
+//! The tool calls of a trace. The span of a model announces a call, the span of the tool says how it was
+//! executed, and the next request of the model repeats the result. Each of them may be missing, and they come
+//! in any order.
 
 use serde_json::Value;
 
@@ -16,48 +17,49 @@ use model::ids::{AgentId, ToolCallId};
 use model::json::Json;
 use model::limits::{CALLS_AWAITED_MAX, SPAN_HELD_MS};
 
-/// What is known of one call from all that spoke of it: the model, the tool's span, the next request.
+/// What is known of one tool call from all spans: of the model, of the tool, of the next request.
 #[derive(Debug)]
 struct SpanCall {
-    /// The id that the source gives it.
+    /// The id that the spans use.
     given: String,
     name: String,
     arguments: String,
     agent: Option<AgentId>,
-    /// When the model had written it; nothing when no model did so far.
+    /// When the model had written it, in milliseconds since 1970; nothing as long as no span of a model
+    /// announced it.
     announced_ms: Option<u64>,
     has_result: bool,
-    /// The result is what a request said.
+    /// The result comes from a request, not from the span of the tool.
     is_hearsay: bool,
-    /// Nobody gave it an id so far.
+    /// No span has given it an id so far.
     is_nameless: bool,
 }
 
-/// What a request says of a call.
+/// The result of a call as a request repeats it.
 #[derive(Debug)]
 struct RecordedResult {
     given: String,
     output: Json,
     is_error: bool,
-    /// When the request began.
+    /// When the request began, in milliseconds since 1970.
     at_ms: u64,
     since: u64,
 }
 
-/// All calls of one trace, and the results that requests mention before their call is known.
+/// All tool calls of one trace, and the results that requests repeat before their call has one.
 #[derive(Debug, Default)]
 pub(super) struct SpanCalls {
     calls: IndexMap<ToolCallId, SpanCall>,
-    /// Results that wait for the span of their tool, which would know more.
+    /// Results that wait for the span of their tool, which has more details.
     owed: Vec<RecordedResult>,
 }
 
-/// A call as a model wrote it.
-pub(super) struct AnnouncedCall<'a> {
+/// A tool call as a model wrote it.
+pub(super) struct ModelWrittenCall<'a> {
     pub(super) id: &'a str,
     pub(super) name: &'a str,
     pub(super) arguments: &'a str,
-    /// Names the call where the model did not.
+    /// The id of the call if the model gave none.
     pub(super) fresh: &'a str,
 }
 
@@ -66,31 +68,32 @@ impl SpanCalls {
         !self.owed.is_empty()
     }
 
-    /// Whether no call waits for its result.
+    /// Whether every call has a result.
     pub(super) fn are_answered(&self) -> bool {
         self.calls.values().all(|call| call.has_result)
     }
 
-    /// Whether it can be said which call a tool's span is of. Without an id it waits for who announced it.
+    /// Whether the call of a tool's span can be determined. A span without the id of its call waits for the
+    /// span of the model.
     pub(super) fn is_findable(&self, tool: &SpanMeaning, is_late: bool) -> bool {
         is_late || tool.call.is_some() || self.find(tool).is_some()
     }
 
-    /// Who announced the call of a tool's span.
+    /// The agent whose model announced the call of a tool's span.
     pub(super) fn caller(&self, tool: &SpanMeaning) -> Option<StepOwner> {
         let call = self.calls.get(&self.find(tool)?)?;
         call.announced_ms.map(|_| StepOwner::of(call.agent.clone()))
     }
 
-    /// The call that a tool's span is of: the one with its id, else one of that name that nobody has executed, with the
-    /// same arguments if there is such a one.
+    /// The call that a tool's span belongs to: the one with its id, else one with the same name that is not
+    /// executed yet, preferably with the same arguments.
     fn find(&self, tool: &SpanMeaning) -> Option<ToolCallId> {
         let wanted = tool.arguments.as_deref().unwrap_or_default();
         let is_meant = |call: &SpanCall| match &tool.call {
             Some(id) => call.given == *id,
             None => call.name == tool.name && !are_different(&call.arguments, wanted),
         };
-        // A result that a request told may be that of a span that comes too late to add anything.
+        // A result from a request may belong to this span, which then comes too late to add anything.
         let is_open = |call: &SpanCall| !call.has_result || (call.is_hearsay && tool.call.is_none());
         let mut open: Vec<_> =
             self.calls.iter().filter(|(_, call)| is_meant(call) && is_open(call)).collect();
@@ -99,7 +102,8 @@ impl SpanCalls {
         same.or(open.first()).map(|(id, _)| (*id).clone())
     }
 
-    /// The call that was executed, as it seems, before its model was heard of: by a span without the id of its call.
+    /// A call with this name and these arguments that a span without an id executed before the span of its
+    /// model was received.
     fn orphan(&mut self, name: &str, arguments: &str) -> Option<&mut SpanCall> {
         self.calls
             .values_mut()
@@ -107,25 +111,27 @@ impl SpanCalls {
     }
 }
 
-/// Whether two texts are JSON objects that differ. Of other texts nobody can tell: some print what they were called with.
+/// Whether two texts are JSON objects that differ. Other texts are not compared: some instrumentations print
+/// arguments in a form of their own.
 fn are_different(one: &str, other: &str) -> bool {
     let trees = (tree_of(&Value::from(one)), tree_of(&Value::from(other)));
     trees.0.is_object() && trees.1.is_object() && trees.0 != trees.1
 }
 
-/// Whether two texts are the same JSON.
+/// Whether two texts are equal, or contain the same JSON.
 fn are_same(one: &str, other: &str) -> bool {
     one == other || tree_of(&Value::from(one)) == tree_of(&Value::from(other))
 }
 
 impl SpanTrace {
-    /// A model wrote a call.
-    pub(super) fn announce(&mut self, call: &AnnouncedCall<'_>, agent: Option<&AgentId>, at: u64) {
+    /// Takes a call that a model wrote.
+    pub(super) fn announce(&mut self, call: &ModelWrittenCall<'_>, agent: Option<&AgentId>, at: u64) {
         let given = if call.id.is_empty() { call.fresh } else { call.id };
         let mut tool = ToolCallId::new(given);
         if let Some(known) = self.calls.calls.get_mut(&tool) {
             if known.announced_ms.is_none() {
-                // The span of the tool was first. The model's own words count.
+                // The span of the tool came first. The arguments that the model wrote replace those of the
+                // span.
                 (known.announced_ms, known.arguments) = (Some(at), call.arguments.to_owned());
                 let arguments = Some(call.arguments.to_owned());
                 return self.push(Kind::ToolCall { tool, name: None, arguments }, agent, at);
@@ -143,12 +149,13 @@ impl SpanTrace {
         self.open_call(tool, given, call, agent, (Some(at), at));
     }
 
-    /// Tells that a call is there. `times`: when it was announced, and when this happened.
+    /// Publishes the start of a call and its arguments. `times`: when it was announced, and the time of the
+    /// events.
     fn open_call(
         &mut self,
         tool: ToolCallId,
         given: &str,
-        call: &AnnouncedCall<'_>,
+        call: &ModelWrittenCall<'_>,
         agent: Option<&AgentId>,
         times: (Option<u64>, u64),
     ) {
@@ -171,7 +178,8 @@ impl SpanTrace {
         self.calls.calls.insert(tool, call);
     }
 
-    /// A tool was at work.
+    /// Publishes the result of the call that a tool's span belongs to, unless it has one. A call that is
+    /// unknown is published first.
     pub(super) fn tell_tool(&mut self, mut held: HeldSpan, agent: Option<&AgentId>) {
         let known = self.nodes.get(&held.id).and_then(|node| node.call.clone());
         held.meaning.call = held.meaning.call.or(known);
@@ -186,7 +194,7 @@ impl SpanTrace {
         }
         if !self.calls.calls.contains_key(&tool) {
             let arguments = meaning.arguments.as_deref().unwrap_or_default();
-            let call = AnnouncedCall { id: tool.as_str(), name: &meaning.name, arguments, fresh: &fresh };
+            let call = ModelWrittenCall { id: tool.as_str(), name: &meaning.name, arguments, fresh: &fresh };
             self.open_call(tool.clone(), tool.as_str(), &call, agent, (None, held.start_ms));
             if let Some(call) = self.calls.calls.get_mut(&tool) {
                 call.is_nameless = meaning.call.is_none();
@@ -201,6 +209,7 @@ impl SpanTrace {
         self.give_back(tool, output, meaning.error.is_some(), took, held.end_ms);
     }
 
+    /// Publishes the result of a call.
     fn give_back(&mut self, tool: ToolCallId, output: Json, is_error: bool, exec_ms: Option<u64>, at: u64) {
         let Some(call) = self.calls.calls.get_mut(&tool) else { return };
         call.has_result = true;
@@ -209,7 +218,7 @@ impl SpanTrace {
         self.push(Kind::ToolResult(result), agent.as_ref(), at);
     }
 
-    /// A request says what a call gave back.
+    /// Remembers the result that a request repeats, until the span of the tool is received or late.
     pub(super) fn owe(&mut self, given: &str, output: &Json, is_error: bool, at_ms: u64, since: u64) {
         if self.calls.owed.len() < CALLS_AWAITED_MAX
             && !self.calls.owed.iter().any(|owed| owed.given == given)
@@ -219,7 +228,8 @@ impl SpanTrace {
         }
     }
 
-    /// Tells results for which no span of a tool came. They took as long as the time between the two calls of the model.
+    /// Publishes the results for which no span of a tool was received. Their duration is the time between the
+    /// two spans of the model.
     pub(super) fn tell_owed(&mut self, now: u64, force: bool) {
         for owed in std::mem::take(&mut self.calls.owed) {
             let found =

@@ -1,4 +1,4 @@
-//! Whose step a span is: the main agent's or a sub-agent's.
+//! Decides whose step a span is: the main agent's or a sub-agent's.
 
 use super::HeldSpan;
 use super::trace::SpanTrace;
@@ -6,40 +6,41 @@ use crate::spans::meaning::{SpanPiece, SpanRole};
 use crate::spans::{SpanId, hex};
 use model::ids::AgentId;
 
-/// Most ancestors of a span that are looked at. Spans that are their own ancestors end here.
+/// The most ancestors of a span that are examined. It also ends the search for spans that are their own
+/// ancestors.
 const ANCESTORS_MAX: usize = 256;
 
 /// Whose step a span is.
 #[derive(Debug)]
 pub(super) enum StepOwner {
-    /// It cannot be said yet.
+    /// It is not known yet.
     Open,
-    /// The main agent's.
+    /// It is a step of the main agent.
     Main,
-    /// A sub-agent's.
+    /// It is a step of this sub-agent.
     Of(AgentId),
 }
 
 impl StepOwner {
-    /// That of `agent`; nothing is the main one.
+    /// The owner that is `agent`; nothing stands for the main agent.
     pub(super) fn of(agent: Option<AgentId>) -> Self {
         agent.map_or(Self::Main, Self::Of)
     }
 }
 
-/// What is above a span.
+/// The ancestors of a span that matter for its place.
 #[derive(Debug, Default)]
 pub(super) struct Ancestry {
-    /// Agents, the nearest first.
+    /// The spans of agents, the nearest first.
     pub(super) agents: Vec<SpanId>,
-    /// The nearest tool that is above no other agent.
+    /// The nearest span of a tool below the nearest agent.
     pub(super) tool: Option<SpanId>,
-    /// The lowest ancestor that has not come; nothing when the root is known.
+    /// The lowest ancestor that was not received; nothing if the root is known.
     pub(super) unseen: Option<SpanId>,
 }
 
 impl SpanTrace {
-    /// Looks at what is above the span `id`.
+    /// Collects the ancestors of the span `id`.
     pub(super) fn climb(&self, id: SpanId) -> Ancestry {
         let mut climb = Ancestry::default();
         let (mut below, mut is_through_tool) = (id, false);
@@ -63,7 +64,7 @@ impl SpanTrace {
                 }
             }
             if above.role == SpanRole::Agent || self.agents.is_guessed(parent) {
-                // Frameworks wrap an agent in another span of the same agent: one of them counts, the outer.
+                // Some frameworks wrap an agent in another span of the same agent; only the outer one counts.
                 let same = climb.agents.last().and_then(|agent| self.nodes.get(agent));
                 if !is_through_tool && same.is_some_and(|same| same.name == above.name) {
                     climb.agents.pop();
@@ -76,7 +77,7 @@ impl SpanTrace {
         climb
     }
 
-    /// The place of `held`. With `is_late` it gets one now.
+    /// The owner of `held`. With `is_late` it is decided now, by a guess if necessary.
     pub(super) fn place(&mut self, held: &HeldSpan, is_late: bool) -> StepOwner {
         let mut climb = self.climb(held.id);
         let role = held.meaning.role;
@@ -102,7 +103,7 @@ impl SpanTrace {
                     self.agents.spine = Some(top);
                     self.agents.main_is(topmost);
                 }
-                // Agents that have come need no guess.
+                // No guess is needed if the span of an agent was received.
                 _ if role == SpanRole::Agent || !climb.agents.is_empty() => {}
                 _ => {
                     self.agents.guess(top);
@@ -114,7 +115,8 @@ impl SpanTrace {
         StepOwner::of(nearest.map(|agent| AgentId::new(&hex(agent))))
     }
 
-    /// Whether another span of the same tool is around this one. What it knows of its call is kept there.
+    /// Whether another span of the same tool encloses this one. If so, the id of the call is copied to the
+    /// outer span.
     fn is_inner_tool(&mut self, held: &HeldSpan) -> bool {
         let mut below = held.id;
         for _ in 0..ANCESTORS_MAX {
@@ -135,8 +137,8 @@ impl SpanTrace {
         false
     }
 
-    /// Whether what the call of a model `held` says is told with another span: one inside of it, or one around it that
-    /// knows more.
+    /// Whether what the span of a model `held` says is published with another span: one inside of it, or one
+    /// around it that says more.
     pub(super) fn is_said_elsewhere(&mut self, held: &HeldSpan) -> bool {
         if self.nodes.get(&held.id).is_some_and(|node| node.is_covered) {
             return true;
@@ -158,7 +160,8 @@ impl SpanTrace {
         false
     }
 
-    /// The span whose children the main agent's steps are has come: what is above it is that span now.
+    /// If the span whose children are steps of the main agent was received, its parent takes its place, up to
+    /// the root.
     pub(super) fn climb_spine(&mut self) {
         for _ in 0..ANCESTORS_MAX {
             let Some(spine) = self.agents.spine else { return };

@@ -1,11 +1,11 @@
-//! What a placed span says.
+//! Publishes what a span says, once its place is known.
 
 use std::collections::BTreeSet;
 
 use compact_str::CompactString;
 
 use super::HeldSpan;
-use super::calls::AnnouncedCall;
+use super::calls::ModelWrittenCall;
 use super::trace::SpanTrace;
 use crate::spans::hex;
 use crate::spans::meaning::{SpanMessage, SpanPiece, SpanRole};
@@ -14,7 +14,8 @@ use model::ids::{AgentId, MessageId, PartId};
 use model::print::Fingerprint;
 
 impl SpanTrace {
-    /// Tells `held`, a step of `agent`, at `now`. `messages`: what the conversation was told already.
+    /// Publishes `held`, a step of `agent` (nothing stands for the main agent), at `now` in milliseconds
+    /// since 1970. `messages` has the hashes of the messages that the conversation has already.
     pub(super) fn tell(
         &mut self,
         held: HeldSpan,
@@ -53,7 +54,7 @@ impl SpanTrace {
         self.has_usage |= meaning.usage.is_some();
         if model.is_some() || finish_reason.is_some() || meaning.usage.is_some() {
             let update = RunUpdate { model, title: None, finish_reason, usage: meaning.usage };
-            // What a sub-agent used counts for it too; what else is told is of the run.
+            // The usage of a sub-agent counts for it too; the rest is about the run.
             let agent = agent.filter(|_| meaning.usage.is_some());
             self.push(Kind::RunUpdate(update), agent, held.end_ms);
         }
@@ -62,7 +63,8 @@ impl SpanTrace {
         }
     }
 
-    /// What the request repeats: messages that were not told, results of calls. What a sub-agent is told is its own.
+    /// Publishes what the request repeats: messages that the conversation does not have, and results of
+    /// calls. Messages to a sub-agent are left out.
     fn tell_history(
         &mut self,
         input: &[SpanMessage],
@@ -84,7 +86,8 @@ impl SpanTrace {
         }
     }
 
-    /// Tells a message, the same one once. `same` such messages are before it.
+    /// Publishes a message, unless the conversation has it. `same` is the number of equal messages before it
+    /// in the request.
     pub(super) fn say_message(
         &mut self,
         role: &str,
@@ -102,7 +105,7 @@ impl SpanTrace {
         self.push(Kind::Message(message), None, at);
     }
 
-    /// Tells what was answered; whether that was anything. `prefix` makes the ids of its parts unique.
+    /// Publishes an answer. False if it is empty. `prefix` makes the ids of its parts unique.
     pub(super) fn say_pieces(
         &mut self,
         prefix: &str,
@@ -119,7 +122,7 @@ impl SpanTrace {
                 SpanPiece::Thinking(text) => (PartKind::Thinking, text),
                 SpanPiece::Call { id, name, arguments } => {
                     has_said = true;
-                    self.announce(&AnnouncedCall { id, name, arguments, fresh: &fresh }, agent, at);
+                    self.announce(&ModelWrittenCall { id, name, arguments, fresh: &fresh }, agent, at);
                     continue;
                 }
                 SpanPiece::Result { .. } => continue,
@@ -137,7 +140,7 @@ impl SpanTrace {
     }
 }
 
-/// What `words` are known by.
+/// The hash of `words`.
 pub(super) fn print(words: &[&str]) -> u64 {
     Fingerprint::of(words)
 }

@@ -1,4 +1,4 @@
-//! One trace: its tree, what of it waits, and the run that it is.
+//! One trace: the tree of its spans, the spans that are held, and the run that it becomes.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,44 +14,44 @@ use model::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus, RunUpdat
 use model::ids::{AgentId, ConversationId, RunId};
 use model::limits::{CONVERSATION_ID_BYTES_MAX, SPAN_HELD_MS, TRACE_QUIET_MS};
 
-/// Nanoseconds of a millisecond.
+/// Nanoseconds in a millisecond.
 const NANOS: u64 = 1_000_000;
 
-/// One trace on its way into a run: the tree of its spans, and those that wait for their parents. [`super::SpanJoiner`]
-/// owns it and forgets it by age and size.
+/// One trace that becomes a run: the tree of its spans, and those that wait for their parents.
+/// [`super::SpanJoiner`] owns it and forgets it by age and size.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "none depends on another")]
 pub(super) struct SpanTrace {
     pub(super) run: RunId,
-    /// The name of the conversation that a span gave.
+    /// The name of the conversation, if a span has one.
     named: Option<String>,
-    /// Where it is told, from its first event on.
+    /// The conversation of the run, from the first event on. It does not change any more.
     told_in: Option<ConversationId>,
     service: Option<String>,
     pub(super) nodes: BTreeMap<SpanId, SpanNode>,
     held: Vec<HeldSpan>,
-    /// When the last span came.
+    /// When the last span was taken, in milliseconds since 1970.
     pub(super) heard_at: u64,
     pub(super) agents: SpanAgents,
     pub(super) calls: SpanCalls,
-    /// What the root had, once it came.
+    /// What the root span had, once it was received.
     root: Option<RootSpan>,
     is_running: bool,
     /// The run has begun at least once.
     has_begun: bool,
     told_name: Option<String>,
     told_title: Option<String>,
-    /// A call of a model said something.
+    /// A span of a model had an answer with text or calls.
     pub(super) has_text: bool,
     pub(super) has_usage: bool,
-    /// The end of the main agent's last call of a model.
+    /// The end of the main agent's last model call, in milliseconds since 1970.
     pub(super) latest_ms: u64,
-    /// What failed already.
+    /// Code and message of the errors that are published.
     failures: BTreeSet<(String, String)>,
     pub(super) out: Vec<Envelope>,
 }
 
-/// What counts of the span at the top.
+/// What is kept of the root span.
 #[derive(Debug)]
 struct RootSpan {
     name: String,
@@ -99,7 +99,7 @@ impl SpanTrace {
         self.held.iter().map(|held| held.weight).sum()
     }
 
-    /// Nothing of it was about agents, and it is over.
+    /// Whether nothing in the trace was about agents and it is over.
     pub(super) fn is_foreign(&self, now: u64) -> bool {
         !self.has_begun
             && self.held.is_empty()
@@ -107,16 +107,17 @@ impl SpanTrace {
             && now.saturating_sub(self.heard_at) > TRACE_QUIET_MS
     }
 
-    /// Whether time alone has something to do here.
+    /// Whether the trace has events at `now` without another span.
     pub(super) fn is_due(&self, now: u64) -> bool {
         let waits = !self.held.is_empty() || self.calls.has_owed() || self.is_running;
         waits && now.saturating_sub(self.heard_at) >= SPAN_HELD_MS
             || self.held.iter().any(|held| now.saturating_sub(held.since) >= SPAN_HELD_MS)
     }
 
-    /// Where it is told; nothing as long as nothing of it is about agents.
+    /// The conversation of the run; nothing as long as no span is about agents.
     pub(super) fn conversation(&mut self, now: u64, force: bool) -> Option<ConversationId> {
-        // A name may still come with another span, which nothing that was told could follow.
+        // The name of the conversation may come with a later span; it would be too late for events that are
+        // published already.
         let is_late = |held: &HeldSpan| force || now.saturating_sub(held.since) >= SPAN_HELD_MS;
         let is_ready = !self.held.is_empty() && (self.named.is_some() || self.held.iter().any(is_late));
         if self.told_in.is_none() && is_ready {
@@ -128,7 +129,7 @@ impl SpanTrace {
         self.told_in.clone()
     }
 
-    /// Takes a span that is new.
+    /// Takes a span that the trace does not know.
     pub(super) fn add(&mut self, span: &FinishedSpan, now: u64) {
         self.heard_at = now;
         let meaning = SpanMeaning::of(span);
@@ -169,12 +170,13 @@ impl SpanTrace {
         }
     }
 
-    /// Tells what can be told by now; with `force` all of it.
+    /// Returns the events that can be published at `now`; with `force` those of all held spans.
     pub(super) fn advance(&mut self, now: u64, force: bool, messages: &mut BTreeSet<u64>) -> Vec<Envelope> {
         if !self.held.is_empty() {
             self.begin();
         }
-        // What ended first is told first; of two that ended together the inner one, which began later.
+        // The span that ended first is published first; of two that ended together the inner one, which began
+        // later.
         self.held.sort_by_key(|held| (held.end_ms, Reverse(held.start_ms), held.id));
         let mut is_moving = true;
         while std::mem::take(&mut is_moving) {
@@ -199,20 +201,22 @@ impl SpanTrace {
         std::mem::take(&mut self.out)
     }
 
-    /// Adds an event that happened at `at` by the clock of the program.
+    /// Adds an event that happened at `at` by the program's clock, in milliseconds since 1970; 0 if that is
+    /// unknown.
     pub(super) fn push(&mut self, kind: Kind, agent: Option<&AgentId>, at: u64) {
         let event = Event::new(&self.run, kind).by(agent.cloned());
         let producer_at = Some(at).filter(|at| *at > 0);
         self.out.push(Envelope { event, seq: 0, at: 0, producer_at, publisher: None, by_hub: false });
     }
 
-    /// Tells a failure, the same one once.
+    /// Publishes an error, but each only once.
     pub(super) fn fail(&mut self, error: &ErrorFact, agent: Option<&AgentId>, at: u64) {
         if self.failures.insert((error.code.to_string(), error.message.clone())) {
             self.push(Kind::Error(error.clone()), agent, at);
         }
     }
 
+    /// Publishes the start of the run, unless it is running.
     fn begin(&mut self) {
         if std::mem::replace(&mut self.is_running, true) {
             return;
@@ -226,7 +230,7 @@ impl SpanTrace {
         self.push(Kind::RunStart(start), None, at);
     }
 
-    /// Says what the run is called as soon as that is known.
+    /// Publishes the name of the run as soon as it is known.
     fn name_run(&mut self) {
         if !self.is_running {
             return;
@@ -239,6 +243,8 @@ impl SpanTrace {
         }
     }
 
+    /// Publishes the end of the run, if the root span was received and nothing is held, or if nothing was
+    /// received for long.
     fn end(&mut self, now: u64, force: bool) {
         if !self.is_running || !self.held.is_empty() || self.calls.has_owed() {
             return;
@@ -269,7 +275,7 @@ impl SpanTrace {
         self.root = root;
     }
 
-    /// Where no call of a model said anything, what the top has is better than nothing.
+    /// Publishes what the root span says, if no span of a model said anything.
     fn say_instead(&mut self, root: Option<&RootSpan>) {
         let Some(root) = root.filter(|_| !self.has_text) else { return };
         self.has_text = true;
@@ -281,7 +287,8 @@ impl SpanTrace {
     }
 }
 
-/// `text` as the name of a conversation: what must not stand in one becomes a dash, what is too long is cut and hashed.
+/// The name of a conversation made from `text`: forbidden characters become dashes; a long name is cut and
+/// gets a hash.
 fn conversation_name(text: &str) -> Option<ConversationId> {
     let plain: String =
         text.chars().map(|c| if c.is_control() || c == '/' || c == '\\' { '-' } else { c }).collect();

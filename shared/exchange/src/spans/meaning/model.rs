@@ -1,4 +1,4 @@
-//! Calls of a model: what was said, what was answered, what it cost.
+//! Reads spans of models and agents: the messages, the answer, and the usage.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::said::{SpanMessage, SpanPiece, messages};
 use super::{SpanMeaning, SpanRole};
 use model::event::Usage;
 
-/// Where messages before the answer stand, as names with numbers or as JSON.
+/// The attributes with the messages before the answer, as names with numbers or as JSON.
 const INPUT: [&str; 6] = [
     "gen_ai.input.messages",
     "llm.input_messages",
@@ -18,11 +18,11 @@ const INPUT: [&str; 6] = [
     "ai.prompt",
 ];
 
-/// Where the answer stands.
+/// The attributes with the answer.
 const OUTPUT: [&str; 4] =
     ["gen_ai.output.messages", "llm.output_messages", "gen_ai.completion", "response_data"];
 
-/// Where Pydantic AI has all of it, in order.
+/// The attributes in which Pydantic AI has all messages, in order.
 const ALL: [&str; 3] = ["events", "pydantic_ai.all_messages", "all_messages_events"];
 
 pub(super) fn name(facts: &Attributes) -> Option<String> {
@@ -31,6 +31,7 @@ pub(super) fn name(facts: &Attributes) -> Option<String> {
     facts.first_text(&names).map(str::to_owned)
 }
 
+/// The tokens of a call; nothing if neither those of the input nor those of the output are known.
 pub(super) fn usage(facts: &Attributes) -> Option<Usage> {
     let input = facts.first_count(&[
         "gen_ai.usage.input_tokens",
@@ -73,6 +74,7 @@ pub(super) fn usage(facts: &Attributes) -> Option<Usage> {
     })
 }
 
+/// Reads messages, answer and finish reason into `meaning`.
 pub(super) fn read(span: &FinishedSpan, facts: &Attributes, meaning: &mut SpanMeaning) {
     let (mut input, mut output) = by_events(&span.events);
     for name in ALL {
@@ -103,7 +105,7 @@ pub(super) fn read(span: &FinishedSpan, facts: &Attributes, meaning: &mut SpanMe
     if meaning.role == SpanRole::Model {
         return;
     }
-    // Of an agent: what it was asked last and said last, not all that it went through.
+    // Of an agent, only what it said last is kept, not all that happened in it.
     meaning.output = meaning.output.pop().into_iter().collect();
     if meaning.output.is_empty() {
         let last = facts.first_text(&["final_result", "output.value", "traceloop.entity.output"]);
@@ -115,7 +117,7 @@ fn some(said: Vec<SpanMessage>) -> Option<Vec<SpanMessage>> {
     (!said.is_empty()).then_some(said)
 }
 
-/// What stands in the attributes that any kind of span may have: a text alone, since JSON may be anything.
+/// Reads the attributes that any kind of span may have. Only texts count, since JSON may be anything.
 pub(super) fn read_plain(facts: &Attributes, meaning: &mut SpanMeaning) {
     let plain = |names: &[&str]| {
         let text = facts.first_text(names)?;
@@ -140,7 +142,7 @@ fn finish_in(tree: &Value) -> Option<String> {
     last.get("finish_reason").and_then(Value::as_str).filter(|it| !it.is_empty()).map(str::to_owned)
 }
 
-/// The AI SDK's answer, which stands in several attributes.
+/// The AI SDK's answer, which is in several attributes.
 fn by_ai_sdk(facts: &Attributes) -> Vec<SpanMessage> {
     let mut pieces = Vec::new();
     let thought = facts.first_text(&["ai.response.reasoning"]);
@@ -154,7 +156,7 @@ fn by_ai_sdk(facts: &Attributes) -> Vec<SpanMessage> {
     if pieces.is_empty() { Vec::new() } else { vec![SpanMessage { role: String::from("assistant"), pieces }] }
 }
 
-/// A list of all that was said: what comes behind the last message of somebody else is the answer.
+/// Splits a list of all messages: those after the last one that is not the assistant's are the answer.
 fn split(all: &[Value]) -> (Vec<SpanMessage>, Vec<SpanMessage>) {
     let mut said: Vec<SpanMessage> = all.iter().flat_map(|one| messages(one, "user")).collect();
     let last = said.iter().rposition(|said| said.role != "assistant");
@@ -162,7 +164,7 @@ fn split(all: &[Value]) -> (Vec<SpanMessage>, Vec<SpanMessage>) {
     (said, output)
 }
 
-/// What older instrumentations tell as events of the span.
+/// The messages and the answer from the events of the span, as older instrumentations write them.
 fn by_events(events: &[SpanEvent]) -> (Vec<SpanMessage>, Vec<SpanMessage>) {
     let (mut input, mut output) = (Vec::new(), Vec::new());
     for event in events {

@@ -1,22 +1,22 @@
-//! Messages, in whatever form: parts of OpenTelemetry, messages of OpenAI, blocks of Anthropic, parts of the AI SDK,
-//! OpenInference's wrappers, events of Pydantic AI, LangChain's objects.
+//! Reads messages in all known forms: parts of OpenTelemetry, messages of OpenAI, blocks of Anthropic, parts
+//! of the AI SDK, OpenInference's wrappers, events of Pydantic AI, LangChain's objects.
 
 use serde_json::Value;
 
 use super::super::attributes::tree_of;
 use model::json::Json;
 
-/// Deepest nesting of pieces in pieces.
+/// The deepest nesting of pieces in pieces that is read.
 const DEPTH_MAX: usize = 8;
 
-/// One message.
+/// A message in a span.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::spans) struct SpanMessage {
     pub(in crate::spans) role: String,
     pub(in crate::spans) pieces: Vec<SpanPiece>,
 }
 
-/// A piece of a message.
+/// A piece of a message in a span.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::spans) enum SpanPiece {
     Text(String),
@@ -26,7 +26,7 @@ pub(in crate::spans) enum SpanPiece {
 }
 
 impl SpanMessage {
-    /// Its text; what is no text has a word in brackets.
+    /// The text of the message, a line for each piece; other pieces are left out.
     pub(in crate::spans) fn text(&self) -> String {
         let texts = self.pieces.iter().filter_map(|piece| match piece {
             SpanPiece::Text(text) => Some(text.as_str()),
@@ -49,7 +49,8 @@ pub(super) fn words(value: &Value) -> Option<String> {
     }
 }
 
-/// The messages in `value`: a list, an object that has one, or one message. A text is what `role` says.
+/// The messages in `value`: a list, an object that contains one, or one message. A plain text is a message
+/// with the role `role`.
 pub(super) fn messages(value: &Value, role: &str) -> Vec<SpanMessage> {
     match tree_of(value) {
         Value::Array(items) => {
@@ -89,7 +90,7 @@ fn one(value: &Value, role: &str) -> Vec<SpanMessage> {
             pieces.push(SpanPiece::Thinking(text));
         }
     }
-    // What the list says is said by the text too, where there are both.
+    // A text next to a list repeats what the list says.
     let content = ["parts", "contents", "content", "text"].iter().find_map(|name| {
         value.get(name).filter(|content| !content.is_null() && content.as_str() != Some(""))
     });
@@ -134,7 +135,7 @@ fn kind(value: &Value) -> &str {
     value.get("type").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether the pieces name their calls themselves.
+/// Whether the pieces contain results that name their calls themselves.
 fn has_result(content: &Value) -> bool {
     let items = content.as_array().map_or(&[][..], Vec::as_slice);
     items.iter().any(|item| is_result(kind(item)))
@@ -196,7 +197,7 @@ fn call_of(value: &Value) -> Option<SpanPiece> {
     })
 }
 
-/// Arguments as the text that a model writes.
+/// Arguments as the text that a model would write.
 pub(super) fn arguments_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! Tools at work: which call it was, what it was given and what it gave back.
+//! Reads spans of tools: the id of the call, the arguments and the result.
 
 use serde_json::Value;
 
@@ -8,10 +8,10 @@ use super::said::arguments_text;
 use super::{SpanMeaning, json};
 use model::json::Json;
 
-/// The id of the call.
+/// The attributes with the id of the call.
 const CALL: [&str; 5] = ["gen_ai.tool.call.id", "tool_call.id", "ai.toolCall.id", "tool.id", "tool_call_id"];
 
-/// What it was given.
+/// The attributes with the arguments.
 const ARGUMENTS: [&str; 7] = [
     "gen_ai.tool.call.arguments",
     "tool_arguments",
@@ -22,7 +22,7 @@ const ARGUMENTS: [&str; 7] = [
     "tool_call.function.arguments",
 ];
 
-/// What it gave back.
+/// The attributes with the result.
 const RESULT: [&str; 6] = [
     "gen_ai.tool.call.result",
     "tool_response",
@@ -44,7 +44,7 @@ pub(super) fn read(span: &FinishedSpan, facts: &Attributes, meaning: &mut SpanMe
     meaning.result = told;
 }
 
-/// Traceloop has the arguments inside of what the function was called with.
+/// The arguments inside of Traceloop's object with all parameters of the function.
 fn unwrapped(tree: &Value) -> Option<&Value> {
     let inner = tree.get("inputs").or_else(|| tree.get("kwargs"))?;
     let is_wrapper = tree.as_object().is_some_and(|fields| {
@@ -53,7 +53,7 @@ fn unwrapped(tree: &Value) -> Option<&Value> {
     is_wrapper.then_some(inner)
 }
 
-/// What stands in a message of LangChain's is the result; the message knows its call.
+/// The result, which LangChain wraps in a message. The message also has the id of the call.
 fn answer(result: &Value, meaning: &mut SpanMeaning) -> Json {
     let wrapped =
         ["kwargs", "data", "output"].iter().find_map(|name| result.get(name).filter(|it| it.is_object()));
@@ -68,7 +68,7 @@ fn answer(result: &Value, meaning: &mut SpanMeaning) -> Json {
     }
 }
 
-/// The older way: an event with the message to the model.
+/// The result from an event with the message to the model, as older instrumentations write it.
 fn by_event(span: &FinishedSpan) -> Option<Value> {
     let event = span.events.iter().find(|event| event.name == "gen_ai.tool.message")?;
     event.attributes.get("content").map(tree_of)

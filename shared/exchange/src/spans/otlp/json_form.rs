@@ -7,13 +7,14 @@ use super::{OtlpError, OtlpExport, name};
 use crate::spans::attributes::count;
 use crate::spans::{Attributes, FinishedSpan, SpanEvent};
 
-/// As in the other encoding.
+/// The two bits of a span's flags that say that its parent is remote, as in the other encoding.
 const REMOTE: u64 = 0x300;
 
+/// Reads a body. Fails if it is not a JSON object.
 pub(super) fn read(body: &[u8]) -> Result<OtlpExport, OtlpError> {
     let whole: Value = serde_json::from_slice(body).map_err(|error| OtlpError(error.to_string()))?;
     let Value::Object(whole) = &whole else {
-        return Err(OtlpError(String::from("it is no JSON object")));
+        return Err(OtlpError(String::from("it is not a JSON object")));
     };
     let mut export = OtlpExport::default();
     for resource_spans in list(whole, "resourceSpans", "resource_spans") {
@@ -49,7 +50,7 @@ fn text(object: &Map<String, Value>, camel: &str, snake: &str) -> String {
     field(object, camel, snake).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// An id in hex; all zero when it is none.
+/// An id in hexadecimal digits; all zero if it is not valid.
 fn id<const N: usize>(object: &Map<String, Value>, camel: &str, snake: &str) -> [u8; N] {
     let text = text(object, camel, snake);
     let digits: Option<Vec<u8>> = text.chars().map(|digit| u8::try_from(digit.to_digit(16)?).ok()).collect();
@@ -95,7 +96,7 @@ fn pair(value: &Value) -> Option<(String, Value)> {
     Some((key, value.get("value").map(any).unwrap_or_default()))
 }
 
-/// The value of an `AnyValue`. As deep as the parser goes.
+/// The value of an `AnyValue`. The parser limits its depth.
 fn any(value: &Value) -> Value {
     let Value::Object(object) = value else { return Value::Null };
     let Some((kind, value)) = object.iter().next() else { return Value::Null };

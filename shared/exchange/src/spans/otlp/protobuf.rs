@@ -14,13 +14,13 @@ use super::{OtlpError, OtlpExport, id, name};
 use crate::spans::{Attributes, FinishedSpan, SpanEvent};
 use model::limits::JSON_DEPTH_MAX;
 
-/// Two bits of a span's flags: the third byte's first says that the second is meant.
+/// Two bits of a span's flags: 0x100 says that 0x200 is valid, 0x200 that the parent is remote.
 const REMOTE: u32 = 0x300;
 
-/// `status.code` of a failure.
+/// The `status.code` of a failure.
 const FAILED: u64 = 2;
 
-/// Bytes that are no message.
+/// The bytes are not a message.
 #[derive(Debug)]
 struct MalformedMessage;
 
@@ -54,7 +54,7 @@ impl<'a> FieldValue<'a> {
 struct ProtobufFields<'a>(&'a [u8]);
 
 impl<'a> ProtobufFields<'a> {
-    /// The next field, its number first; nothing at the end.
+    /// The next field with its number; nothing at the end of the message.
     fn next(&mut self) -> Result<Option<(u64, FieldValue<'a>)>, MalformedMessage> {
         if self.0.is_empty() {
             return Ok(None);
@@ -83,6 +83,7 @@ impl<'a> ProtobufFields<'a> {
         Ok(taken)
     }
 
+    /// Reads a number of variable length, at most ten bytes.
     fn varint(&mut self) -> Result<u64, MalformedMessage> {
         let mut number = 0_u64;
         for shift in (0..70).step_by(7) {
@@ -97,7 +98,7 @@ impl<'a> ProtobufFields<'a> {
     }
 }
 
-/// Calls `each` with the fields of `message`.
+/// Calls `each` with every field of `message`.
 fn each<'a>(
     message: &'a [u8],
     mut each: impl FnMut(u64, FieldValue<'a>) -> Result<(), MalformedMessage>,
@@ -109,6 +110,7 @@ fn each<'a>(
     Ok(())
 }
 
+/// Reads a body. Fails if it is cut or not protobuf; a damaged span is only counted.
 pub(super) fn read(body: &[u8]) -> Result<OtlpExport, OtlpError> {
     let mut export = OtlpExport::default();
     let read = each(body, |number, wire| match number {
@@ -120,7 +122,7 @@ pub(super) fn read(body: &[u8]) -> Result<OtlpExport, OtlpError> {
 }
 
 fn resource_spans(message: &[u8], export: &mut OtlpExport) -> Result<(), MalformedMessage> {
-    // The resource stands first in what everybody writes, and may stand anywhere.
+    // The resource is the first field in practice, but may be at any place.
     let mut resource = Attributes::default();
     each(message, |number, wire| {
         if number == 1 {
@@ -230,6 +232,7 @@ fn pair(message: &[u8], depth: usize) -> Result<(String, Value), MalformedMessag
     Ok((key, value))
 }
 
+/// The value of an `AnyValue`. What is nested too deeply is null.
 fn any(message: &[u8], depth: usize) -> Result<Value, MalformedMessage> {
     let mut value = Value::Null;
     if depth >= JSON_DEPTH_MAX {

@@ -59,7 +59,7 @@ impl Wish {
             Fault::new(
                 StatusCode::BAD_REQUEST,
                 "invalid_json",
-                &format!("the body is no JSON object: {error}"),
+                &format!("the body is not a JSON object: {error}"),
             )
         })?;
         let messages = fields.get("messages").and_then(Value::as_array);

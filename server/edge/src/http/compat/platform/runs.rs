@@ -320,7 +320,7 @@ async fn join_at(
         None => StartAt::Now,
         Some("-1") => StartAt::Beginning,
         Some(place) => StartAt::place(place).ok_or_else(|| {
-            Fault::wrong(format!("Last-Event-ID: {place:?} is no id of an event of this hub"))
+            Fault::wrong(format!("Last-Event-ID: {place:?} is not the id of an event of this hub"))
         })?,
     };
     let item = model::view::TopItem::Run(run.clone());

@@ -62,8 +62,8 @@ pub(super) fn body(said: &[u8]) -> Result<Value, Fault> {
     }
     match serde_json::from_slice(said) {
         Ok(value @ Value::Object(_)) => Ok(value),
-        Ok(_other) => Err(Fault::wrong("the body is no JSON object")),
-        Err(error) => Err(Fault::new(StatusCode::BAD_REQUEST, format!("the body is no JSON: {error}"))),
+        Ok(_other) => Err(Fault::wrong("the body is not a JSON object")),
+        Err(error) => Err(Fault::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {error}"))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `stream.sinks` of a file that describes a provider.
+//! The list `stream.sinks` of a file that describes a provider.
 
 use agents::{Filled, StreamFile, StreamSink, StreamSocket, StreamTarget};
 use serde::Deserialize;
@@ -6,19 +6,19 @@ use serde_saphyr::Spanned;
 
 use crate::args::amount::ByteSize;
 
-/// Most events that wait for a sink, unless it is said.
+/// How many events may wait for a sink, unless set.
 const EVENTS_MAX: usize = 4_096;
 
-/// Older files that are kept, unless it is said.
+/// How many older files are kept, unless set.
 const KEEP: usize = 5;
 
-/// Most events that may be said to wait for a sink.
+/// The most events that may be set to wait for a sink.
 const EVENTS_MAX_MAX: usize = 1 << 20;
 
-/// How often a socket is tried again to open it, unless it is said.
+/// How often opening a socket is retried, unless set.
 const ATTEMPTS: u32 = 3;
 
-/// What may stand in a sink. Which of these fit depends on its type.
+/// A sink of the file. Which fields are allowed depends on its type.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileSinkSettings {
@@ -34,11 +34,11 @@ pub(super) struct FileSinkSettings {
     buffer_size: Option<Spanned<usize>>,
 }
 
-/// What a sink of the file is.
+/// The meaning of a sink.
 pub(super) enum FileSink {
-    /// Raw events go elsewhere besides.
+    /// Raw events are sent to a further target.
     Elsewhere(StreamSink),
-    /// The agent itself, which is always there: how many pieces of an answer may wait for it, where that is said.
+    /// The agent itself, which always gets the events: how many pieces of an answer may wait for it, if set.
     Agent(Option<usize>),
 }
 
@@ -48,12 +48,12 @@ fn wrong<T>(place: &Spanned<T>, key: &str, why: &str) -> String {
 }
 
 impl FileSinkSettings {
-    /// As the hub wants it; else what is wrong.
+    /// Converts the sink; the error says what is wrong.
     pub(super) fn sink(self) -> Result<FileSink, String> {
         let kind = self.r#type.value.clone();
         self.fits(&kind)?;
         if let Some(size) = self.buffer_size.as_ref().filter(|it| !(1..=EVENTS_MAX_MAX).contains(&it.value)) {
-            let why = format!("{} is no size of a buffer; allowed are 1 to {EVENTS_MAX_MAX}", size.value);
+            let why = format!("{} is not a size of a buffer; allowed are 1 to {EVENTS_MAX_MAX}", size.value);
             return Err(wrong(size, "buffer_size", &why));
         }
         let size = self.buffer_size.as_ref().map(|size| size.value);
@@ -89,7 +89,7 @@ impl FileSinkSettings {
         Ok(FileSink::Elsewhere(StreamSink { target, events_max: size.unwrap_or(EVENTS_MAX) }))
     }
 
-    /// Whether nothing is said that means nothing for a sink of the type `kind`.
+    /// Checks that no field is set that has no meaning for a sink of the type `kind`.
     fn fits(&self, kind: &str) -> Result<(), String> {
         let fields = [
             ("url", "websocket", self.url.as_ref().map(|it| it.referenced.line())),

@@ -1,9 +1,9 @@
 //! Numbers and long texts in few characters.
 
-/// Characters of a preview.
+/// The longest preview, in characters.
 const PREVIEW_CHARS: usize = 100;
 
-/// A time span as people say it.
+/// A duration for people; `ms` is in milliseconds.
 pub(super) fn duration(ms: u64) -> String {
     let seconds = ms / 1000;
     match ms {

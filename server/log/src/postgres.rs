@@ -1,0 +1,444 @@
+//! The log in PostgreSQL. Stored means that the database has committed an event; what that survives, its settings say, and the log
+//! promises no more ([`life`]).
+//!
+//! ```text
+//!  append ──▶ queue ──▶ writer ──▶ one transaction ──▶ database ◀── readers ◀── load, read, list, search
+//!            (memory)     │ ▲                             ▲
+//!                         ▼ │                             │ reads
+//!                        packer ──────────────────────────┘
+//! ```
+//!
+//! The queue is that of every log that writes. A group of operations becomes a plan ([`plan`]), and the plan a handful of statements,
+//! sent together ([`batch`]). While the database cannot be reached nothing is lost that was acked, viewers go on, and what the
+//! queue cannot hold leaves holes that states fill.
+//!
+//! # The fence
+//! Each start of a hub on the database is a life with a number. The first statement of each transaction raises the number of commits of the
+//! life, if the life is not over and has as many as is known: one that is over commits nothing, and a transaction whose answer was lost is
+//! made once. Besides, a conversation is continued only from the head that it has. Which life is alive is decided by the
+//! clock of the database alone.
+//!
+//! # Epochs (invariant I9)
+//! As on disk: viewers see an event before it is stored, so after a life that did not end well a conversation goes on in a new
+//! epoch, with all its events.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use model::frame::{ConversationRow, Durability};
+use model::limits::LOG_QUEUE_BYTES_MAX;
+use model::{ConversationId, Envelope, Epoch, Position, Seq};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use crate::blocks::{Loose, unreadable};
+use crate::ops::{Adoption, Events, Op};
+use crate::packer::BlockSource;
+use crate::queue::{Queue, Stage};
+use crate::rank::{Rank, step_back};
+use crate::tally::Tally;
+use crate::{
+    Append, Call, Checkpoint, EventLog, Figures, Finds, Import, ListQuery, LogError, Page, Progress,
+    Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures, Unwritten, clock,
+};
+
+mod address;
+mod aside;
+mod batch;
+mod database;
+mod failure;
+mod known;
+mod life;
+mod plan;
+mod prefetch;
+mod read;
+mod schema;
+mod search;
+#[cfg(all(unix, any(test, feature = "testkit")))]
+mod server;
+mod sweep;
+mod text;
+mod tls;
+mod writer;
+
+pub use address::PostgresUrl;
+use database::{Database, Reading, Session};
+use life::Life;
+#[cfg(all(unix, any(test, feature = "testkit")))]
+pub use server::{PostgresPlace, PostgresServer};
+use writer::{Shared, Writer};
+
+/// Most conversations that go at once; the next round takes the next.
+const ROUND_MAX: usize = 200;
+
+/// How long a life is alive after it said so, where nobody says otherwise.
+const LEASE: Duration = Duration::from_secs(3);
+
+/// How a database is opened.
+#[derive(Debug, Clone)]
+pub struct PostgresOptions {
+    /// How long a hub counts as alive after it last said so. Another hub that starts on the database waits that long for one
+    /// that died.
+    pub lease: Duration,
+    /// Most bytes that wait to be written.
+    pub queue_bytes: usize,
+}
+
+impl Default for PostgresOptions {
+    fn default() -> Self {
+        Self { lease: LEASE, queue_bytes: LOG_QUEUE_BYTES_MAX }
+    }
+}
+
+/// Why a log in PostgreSQL was not opened. No text of it holds the password.
+#[derive(Debug, thiserror::Error)]
+pub enum PostgresError {
+    /// The URL, or a file that it names, does not fit.
+    #[error("{0}")]
+    Url(String),
+    /// The log's own runtime was not made.
+    #[error("no thread for the database: {0}")]
+    Runtime(#[source] std::io::Error),
+    /// Another hub lives on the database.
+    #[error("the database is in use by another hub; stop that one, or choose another database or schema")]
+    InUse,
+    /// A later version wrote it.
+    #[error(
+        "the database was written by a later version (its schema is {found}, this version knows up to {known}); start that version, or choose another database"
+    )]
+    Newer {
+        /// The version of its schema.
+        found: usize,
+        /// The newest that is known here.
+        known: usize,
+    },
+    /// The database cannot be reached, or refuses.
+    #[error("{}", failure::said(.0))]
+    Database(#[from] tokio_postgres::Error),
+}
+
+/// The log in PostgreSQL: the queue, the threads that write and pack, and the connections. [`EventLog::close`] writes what is queued;
+/// dropping the log without it leaves the queue unwritten.
+#[derive(Debug)]
+pub struct PostgresLog {
+    shared: Shared,
+    threads: Mutex<Threads>,
+    /// The last life before this one that did not end well; 0 for none.
+    last_unsound: i64,
+}
+
+/// The threads of an open log; nothing once they have ended.
+#[derive(Debug, Default)]
+struct Threads {
+    writer: Option<JoinHandle<()>>,
+    packer: Option<JoinHandle<()>>,
+}
+
+impl PostgresLog {
+    /// Opens the log in the database `url`: brings its tables to the schema of today and begins a life there, once no other
+    /// is alive. Waits for the database.
+    pub fn open(url: &PostgresUrl, options: &PostgresOptions) -> Result<Self, PostgresError> {
+        let database = Database::new(url.clone())?;
+        let (life, session) = {
+            let (of, lease) = (Arc::clone(&database), options.lease);
+            let begun = database.wait(async move {
+                let mut session = of.connect().await?;
+                life::begin(&mut session, lease).await.map(|life| (life, session))
+            });
+            begun.unwrap_or_else(|| Err(PostgresError::Url(String::from("the log has ended"))))?
+        };
+        let Life { number, last_unsound, conversations, promise } = life;
+        tracing::info!(database = database.place(), promise = promise.why, "the log is in PostgreSQL");
+        let queue = Arc::new(Queue::new(options.queue_bytes, None));
+        // There is no journal: what is stored is rows.
+        queue.journal_failed();
+        queue.sweep_after(Duration::ZERO);
+        let shared = Shared {
+            database: Arc::clone(&database),
+            queue: Arc::clone(&queue),
+            packer: Arc::default(),
+            tally: Arc::new(Tally::new(conversations)),
+            promise: Arc::new(Mutex::new(promise)),
+        };
+        let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
+            std::thread::Builder::new()
+                .name(String::from(name))
+                .spawn(run)
+                .map(Some)
+                .map_err(PostgresError::Runtime)
+        };
+        let writer = Writer::new(shared.clone(), session, number, options.lease);
+        let packing = {
+            let shared = shared.clone();
+            move || {
+                step_back(Rank::Packing);
+                let mut source = Source { database: Arc::clone(&shared.database) };
+                shared.packer.run(Some(&mut source), &shared.queue);
+            }
+        };
+        let threads = Threads {
+            writer: spawn("log-writer", Box::new(move || writer.run()))?,
+            packer: spawn("log-packer", Box::new(packing))?,
+        };
+        database.begin(life::keep_alive(Arc::clone(&database), queue, number, options.lease));
+        Ok(Self { shared, threads: Mutex::new(threads), last_unsound })
+    }
+
+    /// Ends the threads, the writer last, since the others give work to it.
+    fn end(&self, stage: Stage) {
+        let mut threads = self.threads.lock();
+        let queue = &self.shared.queue;
+        queue.end(if stage == Stage::Closing { Stage::Draining } else { stage });
+        self.shared.packer.end();
+        let join = |thread: Option<JoinHandle<()>>| {
+            if thread.is_some_and(|thread| thread.join().is_err()) {
+                tracing::error!("a thread of the log broke off");
+            }
+        };
+        join(threads.packer.take());
+        queue.end(stage);
+        join(threads.writer.take());
+        self.shared.database.end();
+    }
+
+    /// Reads with `read` in one snapshot.
+    fn read_with<T, F>(&self, read: F) -> Result<T, LogError>
+    where
+        T: Send + 'static,
+        F: for<'a> Fn(&'a mut Session) -> Reading<'a, T> + Send + Sync + 'static,
+    {
+        self.shared.database.read(read)
+    }
+
+    /// Waits until what was said of `conversation` is written, as far as it can be: what is written can be read all the same.
+    fn settle(&self, conversation: &ConversationId) {
+        drop(self.shared.queue.settle(conversation));
+    }
+}
+
+/// Where the packer reads.
+struct Source {
+    database: Arc<Database>,
+}
+
+impl BlockSource for Source {
+    fn newest_first(&mut self, key: i64, limit: usize) -> Result<Vec<Loose>, LogError> {
+        self.database.read(move |session| Box::pin(read::newest_first(session, key, limit)))
+    }
+
+    fn one(&mut self, key: i64, id: i64) -> Result<Vec<Envelope>, LogError> {
+        self.database.read(move |session| Box::pin(read::one(session, key, id)))
+    }
+}
+
+impl Drop for PostgresLog {
+    fn drop(&mut self) {
+        self.end(Stage::Dropped);
+    }
+}
+
+impl EventLog for PostgresLog {
+    fn durability(&self) -> Durability {
+        self.shared.promise.lock().durability
+    }
+
+    fn indexes(&self) -> bool {
+        true
+    }
+
+    fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError> {
+        self.shared.queue.continues(conversation, after)
+    }
+
+    fn append(&self, append: Append<'_>) -> Result<Ticket, LogError> {
+        let after = append.after.seq;
+        let head = append.envelopes.last().map_or(after, |envelope| envelope.seq);
+        self.shared.queue.append(Op::Append(Arc::new(Events::of(append))), after, head)
+    }
+
+    fn keep(&self, checkpoint: Checkpoint) -> Ticket {
+        let head = checkpoint.view.seq;
+        self.shared.queue.keep(Op::Keep(Box::new(checkpoint)), head)
+    }
+
+    fn list_as(&self, rows: Vec<ConversationRow>) {
+        if !rows.is_empty() {
+            self.shared.queue.put(Op::Rows(rows));
+        }
+    }
+
+    fn sync(&self) -> Ticket {
+        self.shared.queue.put(Op::Sync)
+    }
+
+    fn hasten(&self, ticket: Ticket, level: Durability) {
+        self.shared.queue.hasten(ticket.0, level);
+    }
+
+    fn figures(&self) -> Figures {
+        self.shared.queue.figures()
+    }
+
+    fn progress(&self) -> watch::Receiver<Progress> {
+        self.shared.queue.progress()
+    }
+
+    fn wanted(&self) -> Vec<ConversationId> {
+        self.shared.queue.wanted()
+    }
+
+    fn load(&self, conversation: &ConversationId) -> Result<Option<Stored>, LogError> {
+        let queue = &self.shared.queue;
+        queue.settle(conversation)?;
+        let of = conversation.clone();
+        let stored = self.read_with(move |session| {
+            let of = of.clone();
+            Box::pin(async move {
+                let Some(found) = read::find(session, &of).await? else { return Ok(None) };
+                let (view, marks) = read::state(session, &found).await?;
+                Ok(Some((found, view, marks)))
+            })
+        })?;
+        let Some((found, view, marks)) = stored else {
+            queue.absent(conversation);
+            return Ok(None);
+        };
+        let holed = queue.enter(conversation, found.head);
+        let mut epoch = found.epoch;
+        if holed || found.life <= self.last_unsound {
+            epoch = Epoch::new(&clock::fresh_name());
+            queue.rename(conversation, epoch.clone());
+        }
+        let position = Position { epoch, seq: found.head };
+        Ok(Some(Stored { position, view, at: found.at, marks }))
+    }
+
+    fn read(&self, conversation: &ConversationId, after: Seq, limit: usize) -> Result<Page, LogError> {
+        self.settle(conversation);
+        let of = conversation.clone();
+        self.read_with(move |session| {
+            let of = of.clone();
+            Box::pin(async move {
+                let found = read::find(session, &of).await?.ok_or(LogError::Unknown)?;
+                read::page(session, &found, after, limit).await
+            })
+        })
+    }
+
+    fn list(&self, query: &ListQuery) -> Result<Vec<ConversationRow>, LogError> {
+        let query = query.clone();
+        self.read_with(move |session| {
+            let query = query.clone();
+            Box::pin(async move { read::list(session, &query).await })
+        })
+    }
+
+    fn count(&self) -> u64 {
+        self.shared.tally.count()
+    }
+
+    fn unfinished(&self) -> Result<Vec<ConversationId>, LogError> {
+        self.read_with(|session| Box::pin(read::unfinished(session)))
+    }
+
+    fn search(&self, query: &SearchQuery, stop: &Stop) -> Result<Finds, LogError> {
+        self.shared.queue.settle_found();
+        search::search(&self.shared.database, query, stop)
+    }
+
+    fn tools(&self) -> Result<Vec<ToolFigures>, LogError> {
+        self.shared.queue.settle_found();
+        self.read_with(|session| Box::pin(read::tools(session)))
+    }
+
+    fn attachment(&self, conversation: &ConversationId, hash: &str) -> Result<Option<Arc<str>>, LogError> {
+        self.settle(conversation);
+        let (of, hash) = (conversation.clone(), hash.to_owned());
+        self.read_with(move |session| {
+            let (of, hash) = (of.clone(), hash.clone());
+            Box::pin(async move {
+                let Some(found) = read::find(session, &of).await? else { return Ok(None) };
+                read::attachment(session, found.key, &hash).await
+            })
+        })
+    }
+
+    fn gap(&self, conversation: &ConversationId) -> Result<Option<(Seq, Seq)>, LogError> {
+        self.settle(conversation);
+        let of = conversation.clone();
+        self.read_with(move |session| {
+            let of = of.clone();
+            Box::pin(async move {
+                let found = read::find(session, &of).await?.ok_or(LogError::Unknown)?;
+                read::gap(session, &found).await
+            })
+        })
+    }
+
+    fn stage(&self, import: Import, append: Append<'_>) -> Ticket {
+        self.shared.queue.piece(Op::Stage(import, Arc::new(Events::of(append))))
+    }
+
+    fn adopt(&self, import: Import, checkpoint: Checkpoint, calls: Vec<Call>) -> Ticket {
+        let adoption = Adoption::of(import, checkpoint, calls);
+        let head = adoption.head;
+        self.shared.queue.make(Op::Adopt(Box::new(adoption)), head)
+    }
+
+    fn abandon(&self, import: Import) {
+        self.shared.queue.put(Op::Abandon(import));
+    }
+
+    fn remove(&self, conversation: &ConversationId) -> Ticket {
+        self.shared.queue.put(Op::Remove(conversation.clone()))
+    }
+
+    fn expired(
+        &self,
+        rule: &Retention,
+        now: u64,
+        keep: &dyn Fn(&ConversationId) -> bool,
+    ) -> Result<Vec<ConversationId>, LogError> {
+        let (mut count, mut bytes) = self.read_with(|session| Box::pin(read::sums(session)))?;
+        let (mut gone, mut after) = (Vec::new(), None);
+        loop {
+            let page = self.read_with({
+                let after = after.clone();
+                move |session| {
+                    let after = after.clone();
+                    Box::pin(async move { read::oldest(session, after.as_ref(), ROUND_MAX).await })
+                }
+            })?;
+            after = page.last().map(|aged| (aged.at, aged.id.clone()));
+            for aged in page {
+                let old = rule.age_ms.is_some_and(|age| aged.at.saturating_add(age) < now);
+                let many = rule.conversations.is_some_and(|most| count > most);
+                let large = rule.bytes.is_some_and(|most| bytes > most);
+                if !(old || many || large) || gone.len() >= ROUND_MAX {
+                    return Ok(gone);
+                }
+                if !keep(&aged.id) {
+                    count -= 1;
+                    bytes = bytes.saturating_sub(aged.bytes);
+                    gone.push(aged.id);
+                }
+            }
+            if after.is_none() {
+                return Ok(gone);
+            }
+        }
+    }
+
+    fn promise(&self) -> Option<String> {
+        Some(self.shared.promise.lock().why.clone())
+    }
+
+    fn close(&self) -> Result<(), Unwritten> {
+        self.end(Stage::Closing);
+        self.shared.queue.left().map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests;

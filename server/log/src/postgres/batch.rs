@@ -1,0 +1,406 @@
+//! One transaction: a plan as a handful of statements, sent together and answered together. The first of them is the fence.
+//!
+//! ```text
+//! BEGIN · the life is not over, and this is its next commit · rows, each conversation from the head that it had · COMMIT
+//! ```
+//!
+//! A statement that changes fewer rows than it names found something else than what is known: then nothing is committed.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+
+use compact_str::CompactString;
+use futures_util::future::join_all;
+use model::limits::{PUBLISHERS_PER_CONVERSATION_MAX, TOOLS_MAX};
+use tokio_postgres::types::ToSql;
+
+use super::database::Session;
+use super::known::Known;
+use super::plan::Plan;
+use super::text::escape;
+use crate::documents;
+use crate::numbers::{integer, size};
+use crate::ops::Block;
+use crate::search::words::lexemes;
+use crate::tools::{Counts, OTHERS};
+
+/// How a transaction is named: whose it is, which one, and when.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stamp {
+    pub(super) life: i64,
+    /// Its number in that life, from 1.
+    pub(super) number: i64,
+    /// In milliseconds since 1970.
+    pub(super) now: u64,
+    /// For how long the life is alive with it, in milliseconds.
+    pub(super) lease_ms: i64,
+}
+
+/// Why a transaction was not made.
+#[derive(Debug)]
+pub(super) enum CommitError {
+    /// The fence does not let it through: the life is over, or it has more commits than are known.
+    Fenced,
+    /// The database has something else than what is known; nothing was changed.
+    Stale(&'static str),
+    /// It was not made: something went wrong before its end was asked for.
+    Failed(tokio_postgres::Error),
+    /// It may have been made or not.
+    InDoubt(tokio_postgres::Error),
+}
+
+const FENCE: &str = "UPDATE life SET commits = $2::bigint, written_at = $3, \
+                     expires_at = clock_timestamp() + $4::bigint * interval '1 millisecond' \
+                     WHERE number = $1 AND NOT over AND commits = $2::bigint - 1";
+const STAGE: &str = "INSERT INTO gone (key, import, life, bytes, head) \
+                     SELECT key, import, $2::bigint, bytes, head FROM unnest($1::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) \
+                     AS u (key, import, bytes, head) ON CONFLICT (key) DO UPDATE SET bytes = excluded.bytes, head = excluded.head";
+const ADOPT: &str = "DELETE FROM gone WHERE key = ANY($1)";
+const ABANDON: &str = "UPDATE gone SET import = NULL WHERE key = ANY($1)";
+const REMOVE: &str = "WITH went AS (DELETE FROM conversation WHERE key = ANY($1) RETURNING key, bytes + view_bytes AS bytes) \
+                      INSERT INTO gone (key, bytes) SELECT key, bytes FROM went";
+const MAKE: &str = "INSERT INTO conversation (key, id, epoch, head, at, life, loose, bytes) \
+                    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::int[], $8::bigint[])";
+const CHANGE: &str = "UPDATE conversation c SET epoch = u.epoch, head = u.head, at = greatest(c.at, u.at), \
+                      life = CASE WHEN u.life = 0 THEN c.life ELSE u.life END, loose = u.loose, bytes = greatest(0, c.bytes + u.bytes) \
+                      FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::int[], $8::bigint[]) \
+                      AS u (key, before, epoch, head, at, life, loose, bytes) WHERE c.key = u.key AND c.head = u.before";
+const BLOCKS: &str = "INSERT INTO event (conversation, first, last, encoding, raw, body) \
+                      SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::smallint[], $5::bigint[], $6::bytea[])";
+const UNBLOCK: &str = "DELETE FROM event WHERE conversation = $1 AND first = ANY($2)";
+const ATTACH: &str = "INSERT INTO attachment (conversation, hash, json) \
+                      SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[]) ON CONFLICT DO NOTHING";
+const FORGET: &str = "DELETE FROM document d USING unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS u (conversation, run, kind, item) \
+                      WHERE d.conversation = u.conversation AND d.run = u.run AND d.kind = u.kind AND d.item = u.item";
+const DOCUMENTS: &str = "INSERT INTO document (conversation, run, kind, item, name, seq, at, text, words) \
+                         SELECT conversation, run, kind, item, name, seq, at, text, array_to_tsvector(string_to_array(words, ' ')) \
+                         FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::text[], $9::text[]) \
+                         WITH ORDINALITY AS u (conversation, run, kind, item, name, seq, at, text, words, place) ORDER BY place";
+const UNMARK: &str = "DELETE FROM mark WHERE conversation = ANY($1)";
+const MARKS: &str = "INSERT INTO mark (conversation, publisher, epoch, seq, turn) \
+                     SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[]) \
+                     ON CONFLICT (conversation, publisher) DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, turn = excluded.turn";
+const TRIM: &str = "DELETE FROM mark m USING (SELECT conversation, publisher, row_number() OVER (PARTITION BY conversation ORDER BY turn DESC) AS place \
+                    FROM mark WHERE conversation = ANY($1)) old \
+                    WHERE m.conversation = old.conversation AND m.publisher = old.publisher AND old.place > $2";
+const VIEWS: &str = "INSERT INTO checkpoint (conversation, seq, body) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) \
+                     ON CONFLICT (conversation) DO UPDATE SET seq = excluded.seq, body = excluded.body WHERE checkpoint.seq <= excluded.seq";
+const VIEW_BYTES: &str = "UPDATE conversation c SET view_bytes = u.bytes FROM unnest($1::bigint[], $2::bigint[]) AS u (key, bytes) WHERE c.key = u.key";
+const ROWS: &str = "UPDATE conversation c SET row = u.row, state = nullif(u.state, ''), row_head = u.head \
+                    FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) AS u (key, head, row, state) \
+                    WHERE c.key = u.key AND c.row_head <= u.head";
+const TOOLS: &str = "INSERT INTO tool (name, calls, failed) SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[]) \
+                     ON CONFLICT (name) DO UPDATE SET calls = tool.calls + excluded.calls, failed = tool.failed + excluded.failed";
+const LATENCIES: &str = "INSERT INTO tool_latency (name, bucket, calls) SELECT * FROM unnest($1::text[], $2::int[], $3::bigint[]) \
+                         ON CONFLICT (name, bucket) DO UPDATE SET calls = tool_latency.calls + excluded.calls";
+
+type Values = Vec<Box<dyn ToSql + Sync + Send>>;
+
+/// One statement of a transaction.
+struct Step {
+    sql: &'static str,
+    values: Values,
+    /// So many rows it must change.
+    changes: Option<u64>,
+}
+
+/// The statements of a transaction.
+#[derive(Default)]
+pub(super) struct Batch {
+    steps: Vec<Step>,
+}
+
+impl Batch {
+    /// The statements of `plan`, with the names under which tools count.
+    pub(super) fn of(plan: &Plan, stamp: Stamp, known: &mut Known) -> Self {
+        let mut batch = Self::default();
+        let fence: Values = vec![
+            Box::new(stamp.life),
+            Box::new(stamp.number),
+            Box::new(integer(stamp.now)),
+            Box::new(stamp.lease_ms),
+        ];
+        batch.steps.push(Step { sql: FENCE, values: fence, changes: Some(1) });
+        batch.imports(plan, stamp.life);
+        batch.conversations(plan);
+        batch.blocks(plan.blocks.iter().map(|(key, block)| (*key, block)));
+        batch.beside(plan);
+        batch.marks(plan);
+        batch.states(plan);
+        for (key, instead_of, blocks) in &plan.compacted {
+            let changes = Some(instead_of.len() as u64);
+            batch.steps.push(Step {
+                sql: UNBLOCK,
+                values: vec![Box::new(*key), Box::new(instead_of.clone())],
+                changes,
+            });
+            batch.blocks(blocks.iter().map(|block| (*key, block)));
+        }
+        batch.tools(&plan.calls.tools, known);
+        batch
+    }
+
+    fn step(&mut self, sql: &'static str, values: Values) {
+        self.steps.push(Step { sql, values, changes: None });
+    }
+
+    fn keys(&mut self, sql: &'static str, keys: Vec<i64>) {
+        if !keys.is_empty() {
+            self.step(sql, vec![Box::new(keys)]);
+        }
+    }
+
+    fn imports(&mut self, plan: &Plan, life: i64) {
+        if !plan.staged.is_empty() {
+            let keys: Vec<i64> = plan.staged.keys().copied().collect();
+            let numbers: Vec<i64> = plan.staged.values().map(|(import, ..)| import.cast_signed()).collect();
+            let bytes: Vec<i64> = plan.staged.values().map(|(_, bytes, _)| *bytes).collect();
+            let heads: Vec<i64> = plan.staged.values().map(|(.., head)| integer(*head)).collect();
+            self.step(
+                STAGE,
+                vec![Box::new(keys), Box::new(life), Box::new(numbers), Box::new(bytes), Box::new(heads)],
+            );
+        }
+        self.keys(ADOPT, plan.adopted.clone());
+        self.keys(ABANDON, plan.abandoned.clone());
+    }
+
+    fn conversations(&mut self, plan: &Plan) {
+        if !plan.removed.is_empty() {
+            let changes = Some(plan.removed.len() as u64);
+            self.steps.push(Step { sql: REMOVE, values: vec![Box::new(plan.removed.clone())], changes });
+        }
+        for is_new in [true, false] {
+            let changes: Vec<_> =
+                plan.changes.iter().filter(|(_, change)| change.before.is_none() == is_new).collect();
+            if changes.is_empty() {
+                continue;
+            }
+            let keys: Vec<i64> = changes.iter().map(|(key, _)| **key).collect();
+            let names: Vec<String> = changes.iter().map(|(_, change)| change.id.to_string()).collect();
+            let before: Vec<i64> =
+                changes.iter().map(|(_, change)| integer(change.before.unwrap_or(0))).collect();
+            let epochs: Vec<String> =
+                changes.iter().map(|(_, change)| escape(change.epoch.as_str()).into_owned()).collect();
+            let heads: Vec<i64> = changes.iter().map(|(_, change)| integer(change.head)).collect();
+            let times: Vec<i64> = changes.iter().map(|(_, change)| integer(change.at)).collect();
+            let lives: Vec<i64> = changes.iter().map(|(_, change)| change.life.unwrap_or(0)).collect();
+            let loose: Vec<i32> =
+                changes.iter().map(|(_, change)| i32::try_from(change.loose).unwrap_or(i32::MAX)).collect();
+            let bytes: Vec<i64> = changes.iter().map(|(_, change)| change.bytes).collect();
+            let changes = Some(keys.len() as u64);
+            let mut values: Values = vec![Box::new(keys)];
+            values.push(if is_new { Box::new(names) } else { Box::new(before) });
+            values.extend([
+                Box::new(epochs) as Box<dyn ToSql + Sync + Send>,
+                Box::new(heads),
+                Box::new(times),
+                Box::new(lives),
+            ]);
+            values.extend([Box::new(loose) as Box<dyn ToSql + Sync + Send>, Box::new(bytes)]);
+            self.steps.push(Step { sql: if is_new { MAKE } else { CHANGE }, values, changes });
+        }
+    }
+
+    fn blocks<'a>(&mut self, blocks: impl Iterator<Item = (i64, &'a Block)>) {
+        let (mut keys, mut firsts, mut lasts) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut encodings, mut raws, mut bodies) = (Vec::<i16>::new(), Vec::new(), Vec::new());
+        for (key, block) in blocks {
+            keys.push(key);
+            firsts.push(integer(block.first));
+            lasts.push(integer(block.last));
+            encodings.push(i16::try_from(block.encoding.number()).unwrap_or(i16::MAX));
+            raws.push(size(block.raw));
+            bodies.push(block.body.clone());
+        }
+        if !keys.is_empty() {
+            let values: Values = vec![
+                Box::new(keys),
+                Box::new(firsts),
+                Box::new(lasts),
+                Box::new(encodings),
+                Box::new(raws),
+                Box::new(bodies),
+            ];
+            self.step(BLOCKS, values);
+        }
+    }
+
+    fn beside(&mut self, plan: &Plan) {
+        if !plan.attachments.is_empty() {
+            let keys: Vec<i64> = plan.attachments.keys().map(|(key, _)| *key).collect();
+            let hashes: Vec<String> =
+                plan.attachments.keys().map(|(_, hash)| escape(hash).into_owned()).collect();
+            let jsons: Vec<Vec<u8>> =
+                plan.attachments.values().map(|json| json.as_bytes().to_vec()).collect();
+            self.step(ATTACH, vec![Box::new(keys), Box::new(hashes), Box::new(jsons)]);
+        }
+        if plan.documents.is_empty() {
+            return;
+        }
+        let keys: Vec<i64> = plan.documents.keys().map(|(key, ..)| *key).collect();
+        let runs: Vec<String> = plan.documents.keys().map(|(_, run, ..)| escape(run).into_owned()).collect();
+        let kinds: Vec<&'static str> = plan.documents.keys().map(|(_, _, kind, _)| *kind).collect();
+        let items: Vec<String> = plan.documents.keys().map(|(.., item)| escape(item).into_owned()).collect();
+        let place: Values = vec![
+            Box::new(keys.clone()),
+            Box::new(runs.clone()),
+            Box::new(kinds.clone()),
+            Box::new(items.clone()),
+        ];
+        self.step(FORGET, place);
+        let texts = plan.documents.iter();
+        let names: Vec<String> = texts.clone().map(|(_, text)| escape(&text.name).into_owned()).collect();
+        let seqs: Vec<i64> = texts.clone().map(|(_, text)| integer(text.seq)).collect();
+        let times: Vec<i64> = texts.clone().map(|(_, text)| integer(text.at)).collect();
+        let bodies: Vec<String> = texts.clone().map(|(_, text)| text.body.clone()).collect();
+        let words: Vec<String> =
+            texts.map(|((key, _, kind, _), text)| words(*key, kind, &text.body)).collect();
+        let values: Values = vec![
+            Box::new(keys),
+            Box::new(runs),
+            Box::new(kinds),
+            Box::new(items),
+            Box::new(names),
+            Box::new(seqs),
+            Box::new(times),
+            Box::new(bodies),
+            Box::new(words),
+        ];
+        self.step(DOCUMENTS, values);
+    }
+
+    fn marks(&mut self, plan: &Plan) {
+        let mut cleared: Vec<i64> = plan.cleared.iter().copied().collect();
+        cleared.sort_unstable();
+        self.keys(UNMARK, cleared);
+        if !plan.marks.is_empty() {
+            let keys: Vec<i64> = plan.marks.keys().map(|(key, _)| *key).collect();
+            let names: Vec<String> =
+                plan.marks.keys().map(|(_, name)| escape(name.as_str()).into_owned()).collect();
+            // Both numbers are the publisher's own, up to the largest that there is.
+            let epochs: Vec<i64> = plan.marks.values().map(|(epoch, ..)| epoch.cast_signed()).collect();
+            let seqs: Vec<i64> = plan.marks.values().map(|(_, seq, _)| seq.cast_signed()).collect();
+            let turns: Vec<i64> = plan.marks.values().map(|(.., turn)| *turn).collect();
+            self.step(
+                MARKS,
+                vec![Box::new(keys), Box::new(names), Box::new(epochs), Box::new(seqs), Box::new(turns)],
+            );
+        }
+        let mut trimmed: Vec<i64> = plan.trimmed.iter().copied().collect();
+        trimmed.sort_unstable();
+        if !trimmed.is_empty() {
+            self.step(TRIM, vec![Box::new(trimmed), Box::new(size(PUBLISHERS_PER_CONVERSATION_MAX))]);
+        }
+    }
+
+    fn states(&mut self, plan: &Plan) {
+        if !plan.views.is_empty() {
+            let keys: Vec<i64> = plan.views.keys().copied().collect();
+            let seqs: Vec<i64> = plan.views.values().map(|(seq, _)| integer(*seq)).collect();
+            let bodies: Vec<Vec<u8>> = plan.views.values().map(|(_, body)| body.clone()).collect();
+            let bytes: Vec<i64> = bodies.iter().map(|body| size(body.len())).collect();
+            self.step(VIEWS, vec![Box::new(keys.clone()), Box::new(seqs), Box::new(bodies)]);
+            self.step(VIEW_BYTES, vec![Box::new(keys), Box::new(bytes)]);
+        }
+        if !plan.rows.is_empty() {
+            let keys: Vec<i64> = plan.rows.keys().copied().collect();
+            let heads: Vec<i64> = plan.rows.values().map(|(head, ..)| integer(*head)).collect();
+            let rows: Vec<String> = plan.rows.values().map(|(_, row, _)| row.clone()).collect();
+            let states: Vec<&'static str> =
+                plan.rows.values().map(|(.., state)| state.unwrap_or("")).collect();
+            self.step(ROWS, vec![Box::new(keys), Box::new(heads), Box::new(rows), Box::new(states)]);
+        }
+    }
+
+    fn tools(&mut self, tools: &BTreeMap<CompactString, Counts>, known: &mut Known) {
+        if tools.is_empty() {
+            return;
+        }
+        let admitted = known.tools.get_or_insert_default();
+        let (mut calls, mut latencies) =
+            (BTreeMap::<String, (i64, i64)>::new(), BTreeMap::<(String, i32), i64>::new());
+        for (name, counts) in tools {
+            if !admitted.contains(name) && admitted.len() < TOOLS_MAX {
+                admitted.insert(name.clone());
+            }
+            let name = if admitted.contains(name) { escape(name).into_owned() } else { String::from(OTHERS) };
+            for (bucket, calls) in &counts.buckets {
+                *latencies.entry((name.clone(), i32::try_from(*bucket).unwrap_or(i32::MAX))).or_default() +=
+                    calls;
+            }
+            let sum = calls.entry(name).or_default();
+            (sum.0, sum.1) = (sum.0 + counts.calls, sum.1 + counts.failed);
+        }
+        let names: Vec<String> = calls.keys().cloned().collect();
+        let (counts, failed): (Vec<i64>, Vec<i64>) = calls.into_values().unzip();
+        self.step(TOOLS, vec![Box::new(names), Box::new(counts), Box::new(failed)]);
+        if !latencies.is_empty() {
+            let counts: Vec<i64> = latencies.values().copied().collect();
+            let (names, buckets): (Vec<String>, Vec<i32>) = latencies.into_keys().unzip();
+            self.step(LATENCIES, vec![Box::new(names), Box::new(buckets), Box::new(counts)]);
+        }
+    }
+
+    /// Makes the transaction.
+    pub(super) async fn commit(&self, session: &mut Session) -> Result<(), CommitError> {
+        let mut statements = Vec::with_capacity(self.steps.len());
+        for step in &self.steps {
+            statements.push(session.prepared(step.sql).await.map_err(CommitError::Failed)?);
+        }
+        let client = &session.client;
+        let begin: Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + Send>> =
+            Box::pin(async { client.batch_execute("BEGIN").await.map(|()| 0) });
+        let steps = self.steps.iter().zip(&statements).map(|(step, statement)| {
+            Box::pin(async move {
+                let values: Vec<&(dyn ToSql + Sync)> =
+                    step.values.iter().map(|value| &**value as &(dyn ToSql + Sync)).collect();
+                client.execute(statement, &values).await
+            }) as Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + Send>>
+        });
+        // The first poll of each sends its statement: they go out in this order, without waiting for one another.
+        let answers = join_all(std::iter::once(begin).chain(steps)).await;
+        if let Err(why) = self.judge(answers) {
+            // The session is given up where this does not come through.
+            drop(client.batch_execute("ROLLBACK").await);
+            return Err(why);
+        }
+        // Also one that answers with an error may have been made: a session can be ended between the two.
+        client.batch_execute("COMMIT").await.map_err(CommitError::InDoubt)
+    }
+
+    /// Whether all statements did what they should; the first answer is that of the beginning.
+    fn judge(&self, answers: Vec<Result<u64, tokio_postgres::Error>>) -> Result<(), CommitError> {
+        let mut answers = answers.into_iter();
+        answers.next().transpose().map_err(CommitError::Failed)?;
+        for (step, answer) in self.steps.iter().zip(answers) {
+            let changed = answer.map_err(CommitError::Failed)?;
+            if step.changes.is_some_and(|wanted| wanted != changed) {
+                return Err(if step.sql == FENCE {
+                    CommitError::Fenced
+                } else {
+                    CommitError::Stale(step.sql)
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The words of a document for the index, with those of its conversation and its kind, which no text has.
+fn words(key: i64, kind: &str, text: &str) -> String {
+    let mut words = format!("{} {}", of_conversation(key), of_kind(kind));
+    lexemes(text, &mut words);
+    words
+}
+
+/// The word by which the index narrows to a conversation.
+pub(super) fn of_conversation(key: i64) -> String {
+    format!("-c{key}")
+}
+
+/// The word by which the index narrows to a kind, one of [`documents::word`].
+pub(super) fn of_kind(kind: &str) -> String {
+    debug_assert!(documents::kind(kind).is_some());
+    format!("-k{kind}")
+}

@@ -1,0 +1,207 @@
+//! Connections: one that writes, one that says that the life goes on, and a few that read. All live on a runtime of the log's own,
+//! so that whoever waits for the database holds up nobody else.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::runtime::{Handle, Runtime};
+use tokio::sync::Semaphore;
+use tokio_postgres::{CancelToken, Client, NoTls, Statement};
+
+use super::address::{Encryption, PostgresUrl};
+use super::tls::MakeTls;
+use super::{PostgresError, unreadable};
+use crate::LogError;
+
+/// Most readers at a time, of which as many as [`model::limits::SEARCHES_AT_ONCE_MAX`] may be searches.
+const READERS_MAX: usize = 6;
+
+/// What each session is told first. A lock that another session holds, whose client is gone, is not waited for without end.
+const HELLO: &str = "SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '30s'; SET client_min_messages = warning";
+
+/// A connection with the statements that it knows.
+pub(super) struct Session {
+    pub(super) client: Client,
+    statements: HashMap<&'static str, Statement>,
+}
+
+impl Session {
+    /// The statement `sql`, prepared once for each connection.
+    pub(super) async fn prepared(&mut self, sql: &'static str) -> Result<Statement, tokio_postgres::Error> {
+        if let Some(known) = self.statements.get(sql) {
+            return Ok(known.clone());
+        }
+        let statement = self.client.prepare(sql).await?;
+        self.statements.insert(sql, statement.clone());
+        Ok(statement)
+    }
+}
+
+/// The way to the database.
+pub(super) struct Database {
+    url: PostgresUrl,
+    tls: Option<MakeTls>,
+    /// Nothing once the log has ended.
+    runtime: Mutex<Option<Runtime>>,
+    handle: Handle,
+    idle: Mutex<Vec<Session>>,
+    readers: Arc<Semaphore>,
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Database").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+impl Database {
+    /// The way to `url`. Connects to nothing yet.
+    pub(super) fn new(url: PostgresUrl) -> Result<Arc<Self>, PostgresError> {
+        let roots = url.roots.as_ref().map(std::fs::read).transpose();
+        let roots =
+            roots.map_err(|error| PostgresError::Url(format!("sslrootcert cannot be read: {error}")))?;
+        let tls = match url.is_encrypted {
+            Encryption::Verified => Some(MakeTls::new(roots.as_deref()).map_err(PostgresError::Url)?),
+            Encryption::Off => None,
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("log-postgres")
+            .enable_all()
+            .build()
+            .map_err(PostgresError::Runtime)?;
+        let handle = runtime.handle().clone();
+        let readers = Arc::new(Semaphore::new(READERS_MAX));
+        let (runtime, idle) = (Mutex::new(Some(runtime)), Mutex::default());
+        Ok(Arc::new(Self { url, tls, runtime, handle, idle, readers }))
+    }
+
+    /// Where it is, without the password.
+    pub(super) fn place(&self) -> String {
+        self.url.to_string()
+    }
+
+    /// Does `work` on the log's own runtime and waits for it, from any thread. Nothing when the log has ended.
+    pub(super) fn wait<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        let (done, result) = std::sync::mpsc::sync_channel(1);
+        self.handle.spawn(async move {
+            // Whoever has asked waits.
+            drop(done.send(work.await));
+        });
+        result.recv().ok()
+    }
+
+    /// Does `work` on the calling thread, which must be none of a runtime, with the log's own runtime behind it.
+    pub(super) fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
+        self.handle.block_on(work)
+    }
+
+    /// Begins `work` on the log's own runtime.
+    pub(super) fn begin(&self, work: impl Future<Output = ()> + Send + 'static) {
+        drop(self.handle.spawn(work));
+    }
+
+    /// A new connection.
+    pub(super) async fn connect(&self) -> Result<Session, tokio_postgres::Error> {
+        let config = &self.url.config;
+        let client = if let Some(tls) = &self.tls {
+            let (client, connection) = config.connect(tls.clone()).await?;
+            self.handle.spawn(drive(connection));
+            client
+        } else {
+            let (client, connection) = config.connect(NoTls).await?;
+            self.handle.spawn(drive(connection));
+            client
+        };
+        client.batch_execute(HELLO).await?;
+        Ok(Session { client, statements: HashMap::new() })
+    }
+
+    /// Ends the statement that runs on a connection.
+    pub(super) async fn cancel(&self, token: CancelToken) {
+        let ended = match &self.tls {
+            Some(tls) => token.cancel_query(tls.clone()).await,
+            None => token.cancel_query(NoTls).await,
+        };
+        if let Err(error) = ended {
+            tracing::debug!(%error, "a query of the log could not be ended");
+        }
+    }
+
+    /// Reads with `read`, on a connection that nobody else uses meanwhile. What it reads is as of one moment. A connection that is
+    /// found broken is replaced once.
+    pub(super) fn read<T, F>(self: &Arc<Self>, read: F) -> Result<T, LogError>
+    where
+        T: Send + 'static,
+        F: for<'a> Fn(&'a mut Session) -> Reading<'a, T> + Send + Sync + 'static,
+    {
+        let database = Arc::clone(self);
+        let done = self.wait(async move {
+            let permit = Arc::clone(&database.readers).acquire_owned().await.map_err(unreadable)?;
+            let known = database.idle.lock().pop().filter(|session| !session.client.is_closed());
+            let is_new = known.is_none();
+            let mut session = match known {
+                Some(session) => session,
+                None => database.connect().await.map_err(unreadable)?,
+            };
+            let mut answer = as_of_now(&mut session, &read).await;
+            if session.client.is_closed() && !is_new {
+                session = database.connect().await.map_err(unreadable)?;
+                answer = as_of_now(&mut session, &read).await;
+            }
+            if !session.client.is_closed() {
+                database.idle.lock().push(session);
+            }
+            drop(permit);
+            answer
+        });
+        done.unwrap_or_else(|| Err(unreadable("the log has ended")))
+    }
+
+    /// Lets go of all connections. Nothing is read or written after that.
+    pub(super) fn end(&self) {
+        self.idle.lock().clear();
+        if let Some(runtime) = self.runtime.lock().take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// A reading that is under way.
+pub(super) type Reading<'a, T> = std::pin::Pin<Box<dyn Future<Output = Result<T, LogError>> + Send + 'a>>;
+
+async fn as_of_now<T, F>(session: &mut Session, read: &F) -> Result<T, LogError>
+where
+    F: for<'a> Fn(&'a mut Session) -> Reading<'a, T>,
+{
+    session
+        .client
+        .batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        .await
+        .map_err(unreadable)?;
+    let answer = read(session).await;
+    // Nothing was changed; whatever this comes to, the answer stands.
+    drop(session.client.batch_execute("ROLLBACK").await);
+    answer
+}
+
+/// Keeps a connection going until it ends.
+async fn drive<S, T>(connection: tokio_postgres::Connection<S, T>)
+where
+    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
+    T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
+{
+    if let Err(error) = connection.await {
+        tracing::debug!(%error, "a connection to the database of the log has ended");
+    }
+}

@@ -1,0 +1,88 @@
+//! What the writer knows of the database without asking: it holds only while every plan that was made is committed.
+
+use std::collections::{HashMap, HashSet};
+
+use compact_str::CompactString;
+use model::{ConversationId, Epoch, Seq};
+
+use crate::Import;
+
+/// Most conversations that are known. Beyond, all are forgotten and asked for again.
+const KNOWN_MAX: usize = 20_000;
+
+/// Where a conversation stands in the database.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) key: i64,
+    pub(super) epoch: Epoch,
+    pub(super) head: Seq,
+    /// How many blocks were written since the last compaction.
+    pub(super) loose: usize,
+}
+
+/// Places of conversations, keys that nobody has yet, imports under way, and names of tools.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    places: HashMap<ConversationId, Place>,
+    /// Names that were asked for and that no conversation has.
+    absent: HashSet<ConversationId>,
+    pub(super) keys: Vec<i64>,
+    /// The key of an import, its newest seq and its bytes.
+    pub(super) imports: HashMap<Import, (i64, Seq, i64)>,
+    /// Whether all imports under way are known.
+    pub(super) has_imports: bool,
+    /// The tools that count under their own names; nothing before they were read.
+    pub(super) tools: Option<HashSet<CompactString>>,
+}
+
+impl Known {
+    /// Keeps the number in bounds. Not between a plan and its commit.
+    pub(super) fn trim(&mut self) {
+        if self.places.len() > KNOWN_MAX {
+            self.places.clear();
+        }
+        self.absent.clear();
+    }
+
+    /// Whether it must be asked for.
+    pub(super) fn lacks(&self, id: &ConversationId) -> bool {
+        !self.places.contains_key(id) && !self.absent.contains(id)
+    }
+
+    /// The place of a conversation; nothing where there is none.
+    pub(super) fn find(&self, id: &ConversationId) -> Option<&Place> {
+        self.places.get(id)
+    }
+
+    /// Notes where a conversation stands.
+    pub(super) fn put(&mut self, id: ConversationId, place: Place) {
+        self.places.insert(id, place);
+    }
+
+    /// Notes that there is no conversation of that name.
+    pub(super) fn is_absent(&mut self, id: ConversationId) {
+        if !self.places.contains_key(&id) {
+            self.absent.insert(id);
+        }
+    }
+
+    /// Notes that a conversation stands at `head` of `epoch`.
+    pub(super) fn stands(&mut self, id: &ConversationId, epoch: Epoch, head: Seq) {
+        if let Some(place) = self.places.get_mut(id) {
+            (place.epoch, place.head) = (epoch, head);
+        }
+    }
+
+    /// Notes how many blocks of a conversation can be packed together.
+    pub(super) fn loosens(&mut self, id: &ConversationId, loose: usize) {
+        if let Some(place) = self.places.get_mut(id) {
+            place.loose = loose;
+        }
+    }
+
+    /// The conversation goes.
+    pub(super) fn remove(&mut self, id: &ConversationId) -> Option<Place> {
+        self.absent.insert(id.clone());
+        self.places.remove(id)
+    }
+}

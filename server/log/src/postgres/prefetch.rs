@@ -1,0 +1,107 @@
+//! What a plan needs to know is asked for before it is made, for all its operations at once.
+
+use model::ConversationId;
+
+use super::database::Session;
+use super::known::{Known, Place};
+use super::read;
+use super::text::unescape;
+use crate::Import;
+use crate::numbers::natural;
+use crate::ops::{Op, Queued};
+
+/// Keys that are taken from the database at once, at least.
+const KEYS_AT_ONCE: usize = 256;
+
+/// Asks for what a plan for `group` needs to know.
+pub(super) async fn prefetch(
+    session: &mut Session,
+    known: &mut Known,
+    group: &[Queued],
+    life: i64,
+) -> Result<(), tokio_postgres::Error> {
+    known.trim();
+    let mut names: Vec<&str> = Vec::new();
+    let (mut makes, mut counts, mut imports) = (0, false, false);
+    for queued in group {
+        match &queued.op {
+            Op::Rows(rows) => names.extend(
+                rows.iter()
+                    .map(|row| &row.conversation)
+                    .filter(|id| known.lacks(id))
+                    .map(ConversationId::as_str),
+            ),
+            op => names.extend(op.conversation().filter(|id| known.lacks(id)).map(ConversationId::as_str)),
+        }
+        match &queued.op {
+            Op::Append(events) => (makes, counts) = (makes + 1, counts || !events.calls.is_empty()),
+            Op::Adopt(adoption) => (imports, counts) = (true, counts || !adoption.calls.is_empty()),
+            Op::Keep(_) => makes += 1,
+            Op::Stage(..) => (makes, imports) = (makes + 1, true),
+            Op::Abandon(_) => imports = true,
+            _ => {}
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    if !names.is_empty() {
+        places(session, known, &names).await?;
+    }
+    if known.keys.len() < makes {
+        let count = i64::try_from(makes.max(KEYS_AT_ONCE)).unwrap_or(i64::MAX);
+        let next = session
+            .prepared("SELECT nextval('conversation_key') FROM generate_series(1, $1::bigint)")
+            .await?;
+        for row in session.client.query(&next, &[&count]).await? {
+            known.keys.push(row.try_get(0)?);
+        }
+        // The last is taken first: what is made first has the lowest.
+        known.keys.sort_unstable_by(|a, b| b.cmp(a));
+    }
+    if counts && known.tools.is_none() {
+        let rows = session.client.query("SELECT name FROM tool WHERE name <> '(others)'", &[]).await?;
+        let names = rows.iter().map(|row| Ok(unescape(row.try_get(0)?).as_ref().into()));
+        known.tools = Some(names.collect::<Result<_, tokio_postgres::Error>>()?);
+    }
+    if imports && !known.has_imports {
+        let rows = session
+            .client
+            .query(
+                "SELECT import, key, head, bytes FROM gone WHERE import IS NOT NULL AND life = $1",
+                &[&life],
+            )
+            .await?;
+        for row in rows {
+            let import = Import(row.try_get::<_, i64>(0)?.cast_unsigned());
+            known.imports.insert(import, (row.try_get(1)?, natural(row.try_get(2)?), row.try_get(3)?));
+        }
+        known.has_imports = true;
+    }
+    Ok(())
+}
+
+/// Asks where the conversations of these names stand.
+async fn places(
+    session: &mut Session,
+    known: &mut Known,
+    names: &[&str],
+) -> Result<(), tokio_postgres::Error> {
+    let select =
+        session.prepared("SELECT id, key, epoch, head, loose FROM conversation WHERE id = ANY($1)").await?;
+    for row in session.client.query(&select, &[&names]).await? {
+        let Ok(id) = read::conversation(&row, 0) else { continue };
+        let place = Place {
+            key: row.try_get(1)?,
+            epoch: model::Epoch::new(&unescape(row.try_get(2)?)),
+            head: natural(row.try_get(3)?),
+            loose: usize::try_from(row.try_get::<_, i32>(4)?).unwrap_or(0),
+        };
+        known.put(id, place);
+    }
+    for name in names {
+        if let Ok(id) = ConversationId::parse(name) {
+            known.is_absent(id);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! The search. The index knows single words; what it finds is looked at again where a query asks for more than words: for phrases,
+//! and for words longer than the index keeps. The newest comes first, and between two steps the search looks whether it was stopped.
+
+use std::sync::Arc;
+
+use model::RunId;
+use model::limits::HITS_MAX;
+use tokio_postgres::Row;
+use tokio_postgres::error::SqlState;
+
+use super::batch::{of_conversation, of_kind};
+use super::database::{Database, Session};
+use super::text::unescape;
+use super::{read, unreadable};
+use crate::documents;
+use crate::numbers::{integer, natural, size};
+use crate::search::words::{Term, has_all, lexeme};
+use crate::search::{query, snippet};
+use crate::{DocumentKind, Finds, Hit, LogError, SearchQuery, Stop};
+
+/// Documents that are looked at in one step. Each has at most [`model::limits::DOCUMENT_BYTES_MAX`].
+const STEP: usize = 64;
+
+const SELECT: &str = "SELECT d.id, c.id, d.run, d.kind, d.item, d.name, d.seq, d.at, d.text FROM document d \
+                      JOIN conversation c ON c.key = d.conversation \
+                      WHERE d.words @@ $1::text::tsquery AND d.id < $2 ORDER BY d.id DESC LIMIT $3";
+
+/// A search as it goes over to the runtime of the log.
+#[derive(Debug, Clone)]
+struct Wanted {
+    index: String,
+    terms: Arc<[Term]>,
+    before: i64,
+}
+
+/// What matches, the newest first, as far as the search came until `stop` was called.
+pub(super) fn search(database: &Arc<Database>, query: &SearchQuery, stop: &Stop) -> Result<Finds, LogError> {
+    let query::Parsed { terms, .. } = query::parse(&query.text)?;
+    let mut index: Vec<String> = terms.iter().flat_map(Term::parts).map(quoted).collect();
+    let of = query.conversation.clone();
+    let (key, newest) = database.read(move |session| {
+        let of = of.clone();
+        Box::pin(async move {
+            let newest = session
+                .client
+                .query_one("SELECT coalesce(max(id), 0) FROM document", &[])
+                .await
+                .map_err(unreadable)?;
+            let newest: i64 = newest.try_get(0).map_err(unreadable)?;
+            let Some(of) = of else { return Ok((None, newest)) };
+            Ok((Some(read::find(session, &of).await?.map_or(-1, |found| found.key)), newest))
+        })
+    })?;
+    if let Some(key) = key {
+        if key < 0 {
+            return Ok(Finds::default());
+        }
+        index.push(format!("'{}'", of_conversation(key)));
+    }
+    index.extend(query.kind.map(|kind| format!("'{}'", of_kind(documents::word(kind)))));
+    let before = query.before.map_or(i64::MAX, integer).min(newest.saturating_add(1));
+    // One more than an answer holds says whether there are more.
+    let limit = query.limit.min(HITS_MAX + 1);
+    let mut wanted = Wanted { index: index.join(" & "), terms: terms.into(), before };
+    let mut hits = Vec::new();
+    while hits.len() < limit {
+        if stop.is_stopped() {
+            return Ok(Finds { hits, stopped_at: Some(natural(wanted.before)) });
+        }
+        let Some(step) = look_back(database, &wanted, stop)? else {
+            return Ok(Finds { hits, stopped_at: Some(natural(wanted.before)) });
+        };
+        wanted.before = step.before;
+        let room = limit - hits.len();
+        hits.extend(step.hits.into_iter().take(room));
+        if step.is_last {
+            break;
+        }
+    }
+    Ok(Finds { hits, stopped_at: None })
+}
+
+/// A part of a term as the index is asked for it. It holds letters and digits alone.
+fn quoted(part: (&str, bool)) -> String {
+    let (word, is_beginning) = part;
+    format!("'{}'{}", lexeme(word), if is_beginning { ":*" } else { "" })
+}
+
+/// What a step has found.
+#[derive(Debug)]
+struct Found {
+    hits: Vec<Hit>,
+    /// All documents from this number on were looked at.
+    before: i64,
+    is_last: bool,
+}
+
+/// Looks at the next documents; nothing when the search was stopped meanwhile.
+fn look_back(database: &Arc<Database>, wanted: &Wanted, stop: &Stop) -> Result<Option<Found>, LogError> {
+    let token = Arc::new(parking_lot::Mutex::new(None));
+    let _running = {
+        let (token, database) = (Arc::clone(&token), Arc::clone(database));
+        stop.runs(Box::new(move || {
+            let Some(token) = token.lock().take() else { return };
+            let on = Arc::clone(&database);
+            database.begin(async move { on.cancel(token).await });
+        }))
+    };
+    let wanted = wanted.clone();
+    database.read(move |session| {
+        let (wanted, token) = (wanted.clone(), Arc::clone(&token));
+        Box::pin(async move {
+            *token.lock() = Some(session.client.cancel_token());
+            let rows = step(session, &wanted).await;
+            // From here on the session may be another's.
+            token.lock().take();
+            match rows {
+                Ok(rows) => found(&rows, &wanted).map(Some),
+                Err(error) if error.code() == Some(&SqlState::QUERY_CANCELED) => Ok(None),
+                Err(error) => Err(unreadable(error)),
+            }
+        })
+    })
+}
+
+async fn step(session: &mut Session, wanted: &Wanted) -> Result<Vec<Row>, tokio_postgres::Error> {
+    let select = session.prepared(SELECT).await?;
+    session.client.query(&select, &[&wanted.index, &wanted.before, &size(STEP)]).await
+}
+
+/// The rows of one step as hits.
+fn found(rows: &[Row], wanted: &Wanted) -> Result<Found, LogError> {
+    let looks_again = wanted.terms.iter().any(Term::is_more_than_a_word);
+    let mut found = Found { hits: Vec::new(), before: wanted.before, is_last: rows.len() < STEP };
+    for row in rows {
+        found.before = row.try_get(0).map_err(unreadable)?;
+        let text: &str = row.try_get(8).map_err(unreadable)?;
+        if !looks_again || has_all(text, &wanted.terms) {
+            found.hits.push(hit(row, text, &wanted.terms)?);
+        }
+    }
+    Ok(found)
+}
+
+fn hit(row: &Row, text: &str, terms: &[Term]) -> Result<Hit, LogError> {
+    let word = |place: usize| row.try_get::<_, &str>(place).map(unescape).map_err(unreadable);
+    let run = RunId::new(&word(2)?);
+    let (snippet, marks) = snippet::around_first(text, terms);
+    Ok(Hit {
+        id: natural(row.try_get(0).map_err(unreadable)?),
+        conversation: read::conversation(row, 1)?,
+        run: Some(run).filter(|run| !run.is_none()),
+        kind: documents::kind(&word(3)?).unwrap_or(DocumentKind::Text),
+        item: word(4)?.as_ref().into(),
+        name: word(5)?.as_ref().into(),
+        seq: natural(row.try_get(6).map_err(unreadable)?),
+        at: natural(row.try_get(7).map_err(unreadable)?),
+        snippet,
+        marks,
+    })
+}

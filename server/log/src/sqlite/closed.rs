@@ -1,0 +1,227 @@
+//! The log of a hub that is stopped, opened to look at all that it holds, to change texts in it, and to take a conversation out. What is
+//! gone is gone from the file: freed pages are overwritten, the index is made anew, and the file is written anew.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use model::{ConversationId, Envelope, Seq, View};
+use rusqlite::Connection;
+
+use super::blocks::{self, unreadable};
+use super::schema::integer;
+use super::{Options, SqliteLog, load, lock, schema, sweep, views};
+use crate::blocks::{compress, inflate};
+use crate::{EventLog as _, LogError, OpenError};
+
+/// A log that no hub has open. It is this process's alone until it is dropped.
+#[derive(Debug)]
+pub struct ClosedLog {
+    connection: Connection,
+    path: PathBuf,
+    /// Held as long as the file is in use.
+    _lock: File,
+}
+
+/// Changes what a conversation says, without making events more or fewer.
+pub trait Rewrite {
+    /// Changes its events, which are in order and all that there are.
+    fn events(&mut self, events: &mut [Envelope]);
+    /// Changes its folded state.
+    fn view(&mut self, view: &mut View);
+    /// What stands in the place of a text; nothing where it stays.
+    fn text(&mut self, text: &str) -> Option<String>;
+    /// The same for a text of JSON, which stays JSON.
+    fn json(&mut self, json: &str) -> Option<String>;
+}
+
+impl ClosedLog {
+    /// Opens the log in the file `path`. What its journal holds becomes rows before.
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        if !path.exists() {
+            let source = std::io::Error::from(std::io::ErrorKind::NotFound);
+            return Err(OpenError::File { path: path.to_path_buf(), source });
+        }
+        // A life in which nothing is said.
+        let log = SqliteLog::open(path, &Options::default())?;
+        if let Err(error) = log.close() {
+            let source = std::io::Error::other(error.to_string());
+            return Err(OpenError::File { path: path.to_path_buf(), source });
+        }
+        drop(log);
+        let held = lock(path)?;
+        let connection = schema::open_writer(path)?;
+        let broken = |source| OpenError::Database { path: path.to_path_buf(), source };
+        connection.pragma_update(None, "secure_delete", "on").map_err(broken)?;
+        Ok(Self { connection, path: path.to_path_buf(), _lock: held })
+    }
+
+    /// The names of all conversations.
+    pub fn conversations(&self) -> Result<Vec<ConversationId>, LogError> {
+        let mut select =
+            self.connection.prepare("SELECT id FROM conversation ORDER BY id").map_err(unreadable)?;
+        let names = select.query_map([], |row| row.get::<_, String>(0)).map_err(unreadable)?;
+        let names = names.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
+        names.iter().map(|name| ConversationId::parse(name).map_err(unreadable)).collect()
+    }
+
+    /// All events that there are of a conversation, in order.
+    pub fn events(&self, conversation: &ConversationId) -> Result<Vec<Envelope>, LogError> {
+        self.events_of(self.key(conversation)?)
+    }
+
+    /// Its newest folded state that was kept.
+    pub fn view(&self, conversation: &ConversationId) -> Result<View, LogError> {
+        views::read(&self.connection, self.key(conversation)?)
+    }
+
+    /// The results that stand beside its events: the name of each, and its JSON.
+    pub fn attachments(&self, conversation: &ConversationId) -> Result<Vec<(String, String)>, LogError> {
+        let select = "SELECT hash, json FROM attachment WHERE conversation = ?1 ORDER BY id";
+        let mut select = self.connection.prepare_cached(select).map_err(unreadable)?;
+        let rows = select.query_map([self.key(conversation)?], |row| Ok((row.get(0)?, row.get(1)?)));
+        rows.map_err(unreadable)?.collect::<Result<_, _>>().map_err(unreadable)
+    }
+
+    /// The life of a conversation, whose name stands nowhere else.
+    pub fn epoch(&self, conversation: &ConversationId) -> Result<model::Epoch, LogError> {
+        Ok(load::find(&self.connection, conversation)?.ok_or(LogError::Unknown)?.epoch)
+    }
+
+    fn key(&self, conversation: &ConversationId) -> Result<i64, LogError> {
+        Ok(load::find(&self.connection, conversation)?.ok_or(LogError::Unknown)?.key)
+    }
+
+    fn events_of(&self, key: i64) -> Result<Vec<Envelope>, LogError> {
+        let mut events = Vec::new();
+        blocks::read(&self.connection, key, 0, &mut |envelope| {
+            events.push(envelope);
+            std::ops::ControlFlow::Continue(())
+        })?;
+        Ok(events)
+    }
+
+    /// Rewrites all that is stored of a conversation, as one transaction. Whether anything changed.
+    pub fn rewrite(
+        &mut self,
+        conversation: &ConversationId,
+        with: &mut dyn Rewrite,
+    ) -> Result<bool, LogError> {
+        let key = self.key(conversation)?;
+        let before = self.events_of(key)?;
+        let mut events = before.clone();
+        with.events(&mut events);
+        let transaction = self.connection.transaction().map_err(unreadable)?;
+        let mut changed = events != before;
+        if changed {
+            put_events(&transaction, key, events).map_err(unreadable)?;
+        }
+        changed |= rewrite_view(&transaction, key, with)?;
+        let mut json = |json: &str| with.json(json);
+        changed |= rewrite_texts(&transaction, &JSON_TEXTS, key, &mut json).map_err(unreadable)?;
+        let mut text = |text: &str| with.text(text);
+        changed |= rewrite_texts(&transaction, &TEXTS, key, &mut text).map_err(unreadable)?;
+        transaction.commit().map_err(unreadable)?;
+        Ok(changed)
+    }
+
+    /// Takes a conversation out, with all that belongs to it.
+    pub fn remove(&mut self, conversation: &ConversationId) -> Result<(), LogError> {
+        let key = self.key(conversation)?;
+        sweep::went(&self.connection, key).map_err(unreadable)?;
+        while sweep::step(&mut self.connection).map_err(unreadable)? {}
+        Ok(())
+    }
+
+    /// Makes the index of texts and the file anew, so that nothing of what was changed or removed is left in it.
+    pub fn purge(&mut self) -> Result<(), LogError> {
+        let sql = "INSERT INTO word (word) VALUES ('rebuild'); VACUUM;";
+        self.connection.execute_batch(sql).map_err(unreadable)?;
+        let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+        self.connection.query_row(checkpoint, [], |_row| Ok(())).map_err(unreadable)
+    }
+
+    /// Gives all that is stored, unpacked, to `look`: the plain bytes of each block and state.
+    pub fn unpacked(&self, look: &mut dyn FnMut(&[u8])) -> Result<(), LogError> {
+        for sql in ["SELECT encoding, body FROM event", "SELECT 1, body FROM checkpoint"] {
+            let mut select = self.connection.prepare(sql).map_err(unreadable)?;
+            let mut rows = select.query([]).map_err(unreadable)?;
+            while let Some(row) = rows.next().map_err(unreadable)? {
+                let encoding: i64 = row.get(0).map_err(unreadable)?;
+                let body = row.get_ref(1).and_then(|body| Ok(body.as_blob()?)).map_err(unreadable)?;
+                if encoding == 0 {
+                    look(body);
+                } else {
+                    look(&inflate(body).map_err(unreadable)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The file that is open.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Puts `events` in the place of all that a conversation has.
+fn put_events(connection: &Connection, key: i64, events: Vec<Envelope>) -> rusqlite::Result<()> {
+    connection.execute("DELETE FROM event WHERE conversation = ?1", [key])?;
+    let events: Vec<Arc<Envelope>> = events.into_iter().map(Arc::new).collect();
+    for block in compress(&events) {
+        blocks::put(connection, key, &block)?;
+    }
+    Ok(())
+}
+
+fn rewrite_view(connection: &Connection, key: i64, with: &mut dyn Rewrite) -> Result<bool, LogError> {
+    let before = views::read(connection, key)?;
+    let mut view = before.clone();
+    with.view(&mut view);
+    if view == before {
+        return Ok(false);
+    }
+    let seq: Seq = view.seq;
+    let update = "UPDATE checkpoint SET body = ?2 WHERE conversation = ?1 AND seq = ?3";
+    let changed = connection.execute(update, (key, views::pack(&view), integer(seq))).map_err(unreadable)?;
+    Ok(changed > 0)
+}
+
+/// Columns with texts: the table, what names a row, the column, and what names its conversation.
+const TEXTS: [(&str, &str, &str, &str); 3] = [
+    ("document", "id", "text", "conversation"),
+    ("document", "id", "name", "conversation"),
+    ("document", "id", "item", "conversation"),
+];
+
+/// The same of JSON.
+const JSON_TEXTS: [(&str, &str, &str, &str); 2] =
+    [("attachment", "id", "json", "conversation"), ("conversation", "key", "row", "key")];
+
+fn rewrite_texts(
+    connection: &Connection,
+    columns: &[(&str, &str, &str, &str)],
+    key: i64,
+    rewrite: &mut dyn FnMut(&str) -> Option<String>,
+) -> rusqlite::Result<bool> {
+    let mut any = false;
+    for (table, row_name, column, owner) in columns {
+        let select =
+            format!("SELECT {row_name}, {column} FROM {table} WHERE {owner} = ?1 AND {column} IS NOT NULL");
+        let mut select = connection.prepare(&select)?;
+        let rows = select.query_map([key], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
+        let rows: Vec<(i64, String)> = rows.collect::<Result<_, _>>()?;
+        for (id, text) in rows {
+            if let Some(text) = rewrite(&text) {
+                let update = format!("UPDATE {table} SET {column} = ?2 WHERE {row_name} = ?1");
+                connection.execute(&update, (id, text))?;
+                any = true;
+            }
+        }
+    }
+    Ok(any)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,221 @@
+//! Events through a mask.
+
+use std::sync::Arc;
+
+use super::{Hideable, Mask};
+use crate::envelope::Envelope;
+use crate::event::{
+    AgentEnd, AgentStart, Kind, Message, PartEnd, RunEnd, RunUpdate, ToolProgress, ToolResult,
+};
+use crate::ids::ToolCallId;
+use crate::json::Json;
+use crate::lens::{AGENT, EventEffects, HEARD, LATE, Lens};
+use crate::position::Seq;
+use crate::view::{RunView, View};
+
+/// What becomes of one event.
+enum Told {
+    /// It is told as it is.
+    Whole,
+    /// This is told in its place.
+    Instead(Kind),
+    /// Nothing is told but that its run goes on, where that is news.
+    Trace,
+}
+
+impl Mask {
+    /// What is told of `events`, a stretch without holes, to who asked for `narrowed`, which is a lens that [`Mask::narrowed`] made; the
+    /// rest is as for [`Lens::pass`].
+    pub fn pass(
+        &self,
+        narrowed: &Lens,
+        events: &[Arc<Envelope>],
+        marks: &[(Seq, EventEffects)],
+        now: &View,
+    ) -> Option<Vec<Arc<Envelope>>> {
+        let passed = narrowed.pass_below(Some(self), events, marks, now)?;
+        Some(self.contents(&passed, marks, now))
+    }
+
+    /// What is told of `events`, which passed the narrowed lens.
+    fn contents(
+        &self,
+        events: &[Arc<Envelope>],
+        marks: &[(Seq, EventEffects)],
+        now: &View,
+    ) -> Vec<Arc<Envelope>> {
+        let mut out = Vec::with_capacity(events.len());
+        let plain = EventEffects::default();
+        for envelope in events {
+            let found = marks.binary_search_by_key(&envelope.seq, |(seq, _)| *seq).ok();
+            let mark = found.and_then(|at| marks.get(at)).map_or(&plain, |(_, mark)| mark);
+            self.told(envelope, mark, now.runs.get(&envelope.event.run), &mut out);
+        }
+        out
+    }
+
+    /// What is told of `events` to who asked for everything and reads them from the log, where nobody knows their effects any more;
+    /// `now` is the view after them or later.
+    pub fn read(&self, events: &[Arc<Envelope>], now: &View) -> Vec<Arc<Envelope>> {
+        // Without marks there is nothing that only a snapshot could tell.
+        self.pass(&self.narrowed(&Lens::default()), events, &[], now).unwrap_or_default()
+    }
+
+    /// An ephemeral fact, as it is told.
+    pub fn ephemeral(&self, envelope: &Arc<Envelope>, now: &View) -> Option<Arc<Envelope>> {
+        let mut out = Vec::new();
+        self.told(envelope, &EventEffects::default(), now.runs.get(&envelope.event.run), &mut out);
+        out.pop()
+    }
+
+    fn told(
+        &self,
+        envelope: &Arc<Envelope>,
+        mark: &EventEffects,
+        run: Option<&RunView>,
+        out: &mut Vec<Arc<Envelope>>,
+    ) {
+        let kind = match self.kind(&envelope.event.kind, mark, run) {
+            Told::Whole if envelope.publisher.is_none() || !self.hides(Hideable::Users) => {
+                return out.push(Arc::clone(envelope));
+            }
+            Told::Whole => envelope.event.kind.clone(),
+            Told::Instead(kind) => kind,
+            Told::Trace if mark.has(HEARD) => Kind::RunUpdate(RunUpdate::default()),
+            Told::Trace => return,
+        };
+        let uses_tokens = matches!(&envelope.event.kind, Kind::RunUpdate(RunUpdate { usage: Some(_), .. }));
+        // What it used made it: without that it begins here all the same.
+        if uses_tokens && mark.has(AGENT) && self.hides(Hideable::Costs) && envelope.event.agent.is_some() {
+            out.push(Arc::new(self.with(envelope, Kind::AgentStart(AgentStart::default()))));
+        }
+        out.push(Arc::new(self.with(envelope, kind)));
+    }
+
+    /// `kind` in the place of `envelope`.
+    fn with(&self, envelope: &Envelope, kind: Kind) -> Envelope {
+        let mut told = Envelope { event: envelope.event.clone(), ..envelope.clone() };
+        told.event.kind = kind;
+        if self.hides(Hideable::Users) {
+            told.publisher = None;
+        }
+        told
+    }
+
+    fn kind(&self, kind: &Kind, mark: &EventEffects, run: Option<&RunView>) -> Told {
+        let is_thinking = |part| self.hides_part(run.and_then(|run| run.parts.get(part)));
+        match kind {
+            Kind::PartDelta { part, .. } if is_thinking(part) => {
+                if mark.has(LATE) {
+                    return Told::Trace;
+                }
+                Told::Instead(Kind::PartDelta { part: part.clone(), off: Some(0), text: "".into() })
+            }
+            Kind::PartReplace { part, .. } if is_thinking(part) => {
+                Told::Instead(Kind::PartReplace { part: part.clone(), text: String::new() })
+            }
+            Kind::PartEnd(end) if is_thinking(&end.part) => Told::Instead(Kind::PartEnd(PartEnd {
+                len: None,
+                hash: None,
+                signature: None,
+                ..end.clone()
+            })),
+            Kind::Message(message) if self.hides_message_of(&message.role) => {
+                Told::Instead(Kind::Message(Message { text: String::new(), ..message.clone() }))
+            }
+            Kind::RunUpdate(_) | Kind::RunEnd(_) | Kind::AgentStart(_) | Kind::AgentEnd(_) => {
+                self.frame(kind)
+            }
+            Kind::ToolArgs { .. }
+            | Kind::ToolCall { .. }
+            | Kind::ApprovalRequest { .. }
+            | Kind::ApprovalAnswer { .. } => self.given(kind, mark, run),
+            Kind::ToolOutput { .. } | Kind::ToolResult(_) | Kind::ToolProgress(_) => self.got(kind, run),
+            Kind::Fork { .. }
+            | Kind::RunStart(_)
+            | Kind::RunStalled { .. }
+            | Kind::Message(_)
+            | Kind::PartStart { .. }
+            | Kind::PartDelta { .. }
+            | Kind::PartReplace { .. }
+            | Kind::PartEnd(_)
+            | Kind::ToolStart(_)
+            | Kind::ToolState(_)
+            | Kind::Status { .. }
+            | Kind::Error(_) => Told::Whole,
+            Kind::Rate { .. } if !self.hides(Hideable::Costs) => Told::Whole,
+            // The narrowed lens lets none of these through; whoever comes without it gets none either.
+            Kind::Rate { .. }
+            | Kind::Custom { .. }
+            | Kind::Raw { .. }
+            | Kind::Anomaly(_)
+            | Kind::Unknown(_) => Told::Trace,
+        }
+    }
+
+    /// Facts about runs and agents.
+    fn frame(&self, kind: &Kind) -> Told {
+        let hides_costs = self.hides(Hideable::Costs);
+        Told::Instead(match kind {
+            Kind::RunUpdate(update) if hides_costs => {
+                Kind::RunUpdate(RunUpdate { usage: None, ..update.clone() })
+            }
+            Kind::RunEnd(end) if hides_costs => Kind::RunEnd(RunEnd { usage: None, ..end.clone() }),
+            Kind::AgentEnd(end) if hides_costs => Kind::AgentEnd(AgentEnd { usage: None, ..end.clone() }),
+            Kind::AgentStart(start) => {
+                let text = start.text.clone().filter(|_| !self.hides_some_arguments());
+                let usage = start.usage.filter(|_| !hides_costs);
+                Kind::AgentStart(AgentStart { text, usage, ..start.clone() })
+            }
+            _ => return Told::Whole,
+        })
+    }
+
+    /// Facts about what a call was given.
+    fn given(&self, kind: &Kind, mark: &EventEffects, run: Option<&RunView>) -> Told {
+        let is_hidden = |tool: &ToolCallId| self.hides_arguments_of(name(run, tool));
+        Told::Instead(match kind {
+            Kind::ToolArgs { tool, .. } if is_hidden(tool) => {
+                if mark.has(LATE) {
+                    return Told::Trace;
+                }
+                Kind::ToolArgs { tool: tool.clone(), off: Some(0), text: "".into() }
+            }
+            // With nothing in them, so that what was told under another name is taken back.
+            Kind::ToolCall { tool, name, .. } if is_hidden(tool) => {
+                Kind::ToolCall { tool: tool.clone(), name: name.clone(), arguments: Some(String::new()) }
+            }
+            Kind::ApprovalRequest { tool, .. } if is_hidden(tool) => {
+                Kind::ApprovalRequest { tool: tool.clone(), text: None }
+            }
+            Kind::ApprovalAnswer { tool, approved, .. } if is_hidden(tool) => {
+                Kind::ApprovalAnswer { tool: tool.clone(), approved: *approved, text: None }
+            }
+            _ => return Told::Whole,
+        })
+    }
+
+    /// Facts about what a call gave back.
+    fn got(&self, kind: &Kind, run: Option<&RunView>) -> Told {
+        let is_hidden = |tool: &ToolCallId| self.hides_results_of(name(run, tool));
+        Told::Instead(match kind {
+            Kind::ToolOutput { tool, .. } if is_hidden(tool) => {
+                Kind::ToolOutput { tool: tool.clone(), off: Some(0), text: "".into() }
+            }
+            Kind::ToolResult(result) if is_hidden(&result.tool) => {
+                let (queued_ms, exec_ms) = (result.queued_ms, result.exec_ms);
+                let empty = ToolResult::new(result.tool.clone(), Json::string(""), result.is_error);
+                Kind::ToolResult(ToolResult { queued_ms, exec_ms, ..empty })
+            }
+            Kind::ToolProgress(progress) if is_hidden(&progress.tool) => {
+                Kind::ToolProgress(ToolProgress::new(progress.tool.clone()))
+            }
+            _ => return Told::Whole,
+        })
+    }
+}
+
+/// The name of the tool of a call; empty where nobody knows it.
+fn name<'a>(run: Option<&'a RunView>, tool: &ToolCallId) -> &'a str {
+    run.and_then(|run| run.tools.get(tool)).map_or("", |tool| tool.name.as_str())
+}

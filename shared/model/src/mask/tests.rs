@@ -1,0 +1,380 @@
+//! The laws of masks, over random histories, schedules and roles.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+
+use super::*;
+use crate::conflate::conflate;
+use crate::envelope::Envelope;
+use crate::event::{Cost, Currency, Event, Kind, ResultRef, Usage};
+use crate::fold::fold;
+use crate::ids::PublisherId;
+use crate::json::Json;
+use crate::lens::{EventEffects, Level, event_effects};
+use crate::snapshot;
+use crate::summary::summary;
+use crate::testkit::{events, history, logged};
+use crate::unfold::unfold;
+
+/// The tool of each call of the random histories.
+fn tool_name(call: &str) -> &'static str {
+    match call {
+        "t1" => "run_sql",
+        "t2" => "web_fetch",
+        _ => "read",
+    }
+}
+
+/// Random histories in which each call has its own tool, with publishers, raw and custom events, and messages of tools.
+fn told(seed: Vec<Arc<Envelope>>) -> Vec<Arc<Envelope>> {
+    let mut events: Vec<Event> = Vec::new();
+    for (number, envelope) in seed.into_iter().enumerate() {
+        let mut event = envelope.event.clone();
+        match &mut event.kind {
+            Kind::ToolStart(start) => start.name = tool_name(start.tool.as_str()).into(),
+            Kind::ToolCall { tool, name, .. } => *name = Some(tool_name(tool.as_str()).into()),
+            Kind::Message(message) if number.is_multiple_of(3) => message.role = "tool".into(),
+            Kind::Status { .. } if number.is_multiple_of(3) => {
+                event.kind = Kind::Raw { name: "x".into(), value: Json::string("raw") };
+            }
+            Kind::Anomaly(_) => continue,
+            _ => {}
+        }
+        events.push(event);
+    }
+    let mut all = logged(events);
+    for envelope in &mut all {
+        Arc::make_mut(envelope).publisher = Some(PublisherId::new("ann"));
+    }
+    all
+}
+
+fn any_history(len: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Arc<Envelope>>> {
+    (history(len), 0_usize..60).prop_map(|(seed, at)| told(troubled(seed, at)))
+}
+
+fn mask() -> impl Strategy<Value = Mask> {
+    let words = subsequence(Hideable::ALL.to_vec(), 0..=5);
+    let tools = subsequence(vec!["run_*", "*fetch", "nothing"], 0..=2);
+    (words, tools).prop_map(|(words, tools)| {
+        let words = words.into_iter().map(Hideable::word).chain(["users"]);
+        Mask::new("guest", words, tools).expect("a mask")
+    })
+}
+
+fn level() -> impl Strategy<Value = Lens> {
+    select(vec![Level::Critical, Level::Parts, Level::Deltas])
+        .prop_map(|level| Lens { level, ..Lens::default() })
+}
+
+/// What the hub says of runs whose publishers are lost, put between the events of a random history.
+fn troubled(seed: Vec<Arc<Envelope>>, at: usize) -> Vec<Arc<Envelope>> {
+    let lines = r#"{"k":"run.stalled","run":"r1","since":1}
+        {"k":"error","run":"r1","code":"publisher_lost","message":"m"}
+        {"k":"run.end","run":"r1","status":"interrupted","lost":true}"#;
+    let trouble = events(lines);
+    let mut all: Vec<Event> = seed.into_iter().map(|envelope| envelope.event.clone()).collect();
+    let (first, more) = (at.min(all.len()), trouble.len() - at % 3);
+    all.splice(first..first, trouble.into_iter().take(more));
+    logged(all)
+}
+
+/// The view after each of `history`, and the marks.
+fn views(history: &[Arc<Envelope>]) -> (Vec<View>, Vec<(u64, EventEffects)>) {
+    let mut view = View::default();
+    let (mut views, mut marks) = (vec![view.clone()], Vec::new());
+    for envelope in history {
+        marks.extend(event_effects(&view, &envelope.event).map(|mark| (envelope.seq, mark)));
+        fold(&mut view, envelope, &mut |_| {});
+        views.push(view.clone());
+    }
+    (views, marks)
+}
+
+fn bytes(view: &View) -> String {
+    let mut view = view.clone();
+    for run in view.runs.values_mut() {
+        run.open.sort_by_cached_key(|item| format!("{item:?}"));
+    }
+    String::from_utf8(snapshot::encode(&view)).unwrap()
+}
+
+/// The view of whoever has this role and asks for `lens`.
+fn shown(mask: &Mask, lens: &Lens, view: &View) -> View {
+    let mut view = mask.narrowed(lens).project(view);
+    mask.hide_in(&mut view);
+    view
+}
+
+/// `envelope` with other contents in everything that `mask` hides, of other lengths; `view` is the last one.
+fn altered(mask: &Mask, envelope: &Envelope, view: &View, salt: u64) -> Envelope {
+    let mut new = envelope.clone();
+    let run = view.runs.get(&envelope.event.run);
+    let name = |tool: &crate::ToolCallId| {
+        run.and_then(|run| run.tools.get(tool)).map_or(String::new(), |tool| tool.name.to_string())
+    };
+    let other = format!("other {salt} {}", "é".repeat((salt % 40) as usize));
+    let off = (!salt.is_multiple_of(3)).then_some(salt % 500);
+    let used = |usage: &mut Option<Usage>| {
+        if usage.is_some() && mask.hides(Hideable::Costs) {
+            let cost = Some(Cost::new(salt, Currency::USD));
+            *usage = Some(Usage { input_tokens: salt, output_tokens: salt * 3, cost, ..Usage::default() });
+        }
+    };
+    let is_thinking = |part: &crate::PartId| mask.hides_part(run.and_then(|run| run.parts.get(part)));
+    match &mut new.event.kind {
+        Kind::PartDelta { part, off: at, text } if is_thinking(part) => (*at, *text) = (off, other.into()),
+        Kind::PartReplace { part, text } if is_thinking(part) => *text = other,
+        Kind::PartEnd(end) if is_thinking(&end.part) => {
+            (end.len, end.hash, end.signature) = (off, Some("00".into()), Some(other));
+        }
+        Kind::ToolArgs { tool, off: at, text } if mask.hides_arguments_of(&name(tool)) => {
+            (*at, *text) = (off, other.into());
+        }
+        Kind::ToolCall { tool, arguments, .. } if mask.hides_arguments_of(&name(tool)) => {
+            *arguments = salt.is_multiple_of(2).then_some(other);
+        }
+        Kind::ApprovalRequest { tool, text } if mask.hides_arguments_of(&name(tool)) => *text = Some(other),
+        Kind::ToolOutput { tool, off: at, text } if mask.hides_results_of(&name(tool)) => {
+            (*at, *text) = (off, other.into());
+        }
+        Kind::ToolResult(result) if mask.hides_results_of(&name(&result.tool)) => {
+            result.output = Json::string(&other);
+            result.files = salt.is_multiple_of(2).then(|| Json::string(&other));
+            result.embeds = salt.is_multiple_of(5).then(|| Json::string(&other));
+            let reference = ResultRef { bytes: 9_000_000 + salt, hash: format!("{salt:032x}").into() };
+            result.reference = salt.is_multiple_of(3).then_some(reference);
+        }
+        Kind::Message(message) if mask.hides_message_of(&message.role) => message.text = other,
+        Kind::AgentStart(start) => {
+            used(&mut start.usage);
+            if mask.hides_some_arguments() {
+                start.text = Some(other);
+            }
+        }
+        Kind::AgentEnd(end) => used(&mut end.usage),
+        Kind::RunUpdate(update) => used(&mut update.usage),
+        Kind::RunEnd(end) => used(&mut end.usage),
+        Kind::Custom { name, value } | Kind::Raw { name, value } => {
+            (*name, *value) = (other.as_str().into(), Json::string(&other));
+        }
+        Kind::Anomaly(anomaly) => anomaly.detail = other,
+        _ => {}
+    }
+    if mask.hides(Hideable::Users) {
+        new.publisher = Some(PublisherId::new(&format!("p{salt}")));
+    }
+    new
+}
+
+/// All that a role is told of `history`, as bytes: in stretches of `steps` events, joined, from the log, as snapshots, rebuilt.
+fn everything(mask: &Mask, lens: &Lens, history: &[Arc<Envelope>], steps: &[usize]) -> String {
+    let (mut view, mut marks) = (View::default(), Vec::new());
+    let mut out = String::new();
+    let mut say = |what: &str, text: &str| out.extend([what, " ", text, "\n"]);
+    let json = |envelope: &Envelope| serde_json::to_string(envelope).unwrap();
+    let mut at = 0;
+    let mut steps = steps.iter().cycle();
+    while at < history.len() {
+        let to = (at + steps.next().unwrap()).min(history.len());
+        let stretch = &history[at..to];
+        marks.clear();
+        for envelope in stretch {
+            marks.extend(event_effects(&view, &envelope.event).map(|mark| (envelope.seq, mark)));
+            fold(&mut view, envelope, &mut |_| {});
+        }
+        match mask.pass(&mask.narrowed(lens), stretch, &marks, &view) {
+            None => say("reset", ""),
+            Some(told) => {
+                for envelope in conflate(&told) {
+                    say("event", &json(&envelope));
+                }
+            }
+        }
+        let told = mask.read(stretch, &view);
+        for envelope in told {
+            say("read", &json(&envelope));
+        }
+        say("snapshot", &bytes(&shown(mask, lens, &view)));
+        at = to;
+    }
+    let last = mask.view(&view);
+    for envelope in unfold(&last) {
+        say("unfolded", &json(&envelope));
+    }
+    say("summary", &serde_json::to_string(&summary(&last)).unwrap());
+    out
+}
+
+/// Random histories of each run; `PROPTEST_CASES` asks for more.
+const CASES: u32 = 1_000;
+
+/// As many histories as are asked for.
+fn cases() -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig::with_cases(asked.unwrap_or(CASES))
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    /// Whatever stands in hidden contents, who has the role is told the same bytes.
+    #[test]
+    fn changing_hidden_contents_changes_no_byte_that_a_role_is_told(
+        history in any_history(1..30),
+        mask in mask(),
+        lens in level(),
+        salt in 1_u64..1_000_000,
+        steps in proptest::collection::vec(4_usize..20, 1..6),
+    ) {
+        let whole = crate::testkit::folded(&history);
+        let other: Vec<_> = history.iter().zip(salt..).map(|(envelope, salt)| {
+            Arc::new(altered(&mask, envelope, &whole, salt))
+        }).collect();
+        let (one, two) = (everything(&mask, &lens, &history, &steps), everything(&mask, &lens, &other, &steps));
+        prop_assert_eq!(one, two, "{:?} {:?}", mask, lens);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// I4, I5: who has a role is told what folds to the masked view, however late and whether cut or not.
+    #[test]
+    fn i4_i5_what_a_role_is_told_folds_to_the_masked_view(
+        history in history(1..100),
+        words in subsequence(Hideable::ALL.to_vec(), 1..=5),
+        of_tools in any::<bool>(),
+        lens in level(),
+        steps in proptest::collection::vec((1_usize..25, 0_usize..30, 0_u8..8), 1..40),
+    ) {
+        let tools: &[&str] = if of_tools { &["run_*"] } else { &[] };
+        let mask = Mask::new("guest", words.into_iter().map(Hideable::word), tools.iter().copied()).unwrap();
+        let narrowed = mask.narrowed(&lens);
+        let (views, marks) = views(&history);
+        let (mut head, mut at) = (0, 0);
+        let mut view = View::default();
+        let mut steps = steps.iter().cycle();
+        while at < history.len() {
+            let (more, back, cut) = *steps.next().unwrap();
+            head = (head + more).min(history.len());
+            if cut == 0 {
+                at = head;
+                view = shown(&mask, &lens, &views[at]);
+            }
+            let to = (at + (head - at).min(back + 1)).min(head);
+            if let Some(told) = mask.pass(&narrowed, &history[at..to], &marks, &views[head]) {
+                for envelope in conflate(&told) {
+                    fold(&mut view, &envelope, &mut |_| {});
+                    narrowed.tidy(&mut view, &envelope.event.run);
+                }
+                view.seq = to as u64;
+                at = to;
+            } else {
+                at = head;
+                view = shown(&mask, &lens, &views[at]);
+            }
+            if at == head {
+                prop_assert_eq!(bytes(&view), bytes(&shown(&mask, &lens, &views[head])), "{:?} {:?}", mask, lens);
+            }
+        }
+    }
+}
+
+const STORY: &str = r#"
+    {"k":"run.start","run":"r"}
+    {"k":"part.start","run":"r","part":"p","kind":"thinking"}
+    {"k":"part.delta","run":"r","part":"p","text":"canary-thought"}
+    {"k":"part.end","run":"r","part":"p","signature":"canary-signature"}
+    {"k":"tool.start","run":"r","tool":"t1","name":"run_sql"}
+    {"k":"tool.args","run":"r","tool":"t1","text":"{\"q\":\"canary-argument\"}"}
+    {"k":"tool.call","run":"r","tool":"t1"}
+    {"k":"tool.result","run":"r","tool":"t1","output":"canary-result","ref":{"bytes":300000,"hash":"canary-hash"}}
+    {"k":"tool.call","run":"r","tool":"t2","name":"read","arguments":"{\"f\":\"shown\"}"}
+    {"k":"custom","run":"r","name":"n","value":"canary-custom"}
+    {"k":"later.kind","run":"r","text":"canary-unknown"}
+    {"k":"run.end","run":"r","status":"complete","usage":{"input_tokens":777}}"#;
+
+fn read(mask: &Mask) -> String {
+    let history = logged(events(STORY));
+    let view = crate::testkit::folded(&history);
+    let events = mask.read(&history, &view);
+    let mut all = serde_json::to_string(&events).unwrap();
+    all.push_str(&serde_json::to_string(&mask.view(&view)).unwrap());
+    all
+}
+
+#[test]
+fn each_word_hides_what_it_names_and_nothing_else() {
+    let canaries =
+        ["canary-thought", "canary-signature", "canary-argument", "canary-result", "canary-hash", "777"];
+    for (word, hidden) in [
+        ("thinking", &canaries[..2]),
+        ("arguments", &canaries[2..3]),
+        ("results", &canaries[3..5]),
+        ("costs", &canaries[5..]),
+        ("users", &[][..]),
+    ] {
+        let told = read(&Mask::new("guest", [word], []).unwrap());
+        for canary in canaries {
+            assert_eq!(told.contains(canary), !hidden.contains(&canary), "{word}: {canary} in {told}");
+        }
+        // No role is told what may hold anything.
+        assert!(!told.contains("canary-custom") && !told.contains("canary-unknown"), "{word}: {told}");
+    }
+}
+
+#[test]
+fn a_pattern_hides_calls_by_the_name_of_their_tool() {
+    let told = read(&Mask::new("guest", [], ["run_*"]).unwrap());
+    assert!(!told.contains("canary-argument") && !told.contains("canary-result"), "{told}");
+    assert!(told.contains("shown") && told.contains("canary-thought") && told.contains("run_sql"), "{told}");
+    let mask = Mask::new("guest", [], ["run_*"]).unwrap();
+    assert!(mask.hides_tool("run_sql") && mask.hides_tool("") && !mask.hides_tool("read"));
+}
+
+#[test]
+fn a_call_is_hidden_while_nobody_knows_its_name_and_once_it_has_a_hidden_one() {
+    let mask = Mask::new("guest", [], ["run_*"]).unwrap();
+    let story = r#"
+        {"k":"tool.args","run":"r","tool":"t","text":"canary"}
+        {"k":"tool.start","run":"r","tool":"t","name":"read"}
+        {"k":"tool.args","run":"r","tool":"t","text":"shown"}
+        {"k":"tool.call","run":"r","tool":"t","name":"run_sql"}"#;
+    let history = logged(events(story));
+    let (views, marks) = views(&history);
+    let mut view = View::default();
+    let mut told = String::new();
+    for at in 0..history.len() {
+        let lens = mask.narrowed(&Lens::default());
+        for envelope in mask.pass(&lens, &history[at..=at], &marks, &views[at + 1]).unwrap() {
+            told.push_str(&serde_json::to_string(&*envelope).unwrap());
+            fold(&mut view, &envelope, &mut |_| {});
+        }
+    }
+    assert!(!told.contains("canary") && told.contains("shown"), "{told}");
+    let tool = view.runs.values().flat_map(|run| run.tools.values()).next().unwrap();
+    assert_eq!(tool.arguments.text.as_str(), "", "what was told before is taken back");
+}
+
+#[test]
+fn a_result_is_given_away_for_a_call_that_is_shown_alone() {
+    let view = crate::testkit::folded(&logged(events(STORY)));
+    let of_tools = |pattern| Mask::new("guest", [], [pattern]).unwrap();
+    assert!(!of_tools("run_*").shows_result(&view, "canary-hash"));
+    assert!(of_tools("read").shows_result(&view, "canary-hash"));
+    assert!(!of_tools("read").shows_result(&view, "another"));
+    assert!(!Mask::new("guest", ["results"], []).unwrap().shows_result(&view, "canary-hash"));
+}
+
+#[test]
+fn what_is_no_mask_is_refused_by_name() {
+    assert_eq!(Mask::new("r", [], []), Err(MaskError::Nothing));
+    assert_eq!(Mask::new("r", ["secrets"], []), Err(MaskError::UnknownWord("secrets".to_owned())));
+    assert_eq!(Mask::new("r", [], [""]), Err(MaskError::Pattern(String::new())));
+    let long = "x".repeat(MASK_PATTERN_BYTES_MAX + 1);
+    assert!(matches!(Mask::new("r", [], [long.as_str()]), Err(MaskError::Pattern(_))));
+    assert_eq!(Mask::new("r", [], ["x"; MASK_TOOLS_MAX + 1]), Err(MaskError::Patterns(MASK_TOOLS_MAX + 1)));
+}
