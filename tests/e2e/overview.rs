@@ -20,12 +20,14 @@ const ROWS: &str = "return [...document.querySelectorAll('[data-t=run-row]')].fi
 
 /// The number of a run decides what becomes of it: every seventh fails, every third is dear.
 fn run(n: u64) -> Vec<Value> {
-    let third = usize::try_from(n % 3).unwrap();
-    let (agent, model) = [("coder", "opus-5"), ("writer", "gpt-6"), ("researcher", "qwen4")][third];
-    let cost = if n % 3 == 0 { format!("{}.25", n % 5) } else { "0.012".to_owned() };
+    let (agent, model, tool) = match n % 3 {
+        0 => ("coder", "opus-5", "run_sql"),
+        1 => ("writer", "gpt-6", "web_search"),
+        _ => ("researcher", "qwen4", "edit_file"),
+    };
+    let cost = if n.is_multiple_of(3) { format!("{}.25", n % 5) } else { "0.012".to_owned() };
     let (input, cached, thinking) = (4_000 + n * 310, 1_500 + n * 97, 120 * (n % 4));
-    let tool = ["run_sql", "web_search", "edit_file"][third];
-    let (took, failed) = (200 + n * 61, n % 5 == 0);
+    let (took, failed) = (200 + n * 61, n.is_multiple_of(5));
     let question = format!("Look at case {n} and say what is wrong with it");
     let said = format!("I look at case {n}. The ledger of its region disagrees with the bank. ");
     let usage = json!({"input_tokens": input, "output_tokens": 900 + n, "cached_tokens": cached,
@@ -39,9 +41,9 @@ fn run(n: u64) -> Vec<Value> {
         json!({"k": "tool.result", "run": "r", "tool": "t", "output": "no", "is_error": failed, "exec_ms": took}),
         json!({"k": "run.update", "run": "r", "usage": usage}),
     ];
-    let status = if n % 7 == 0 { "error" } else { "complete" };
-    if n % 7 == 0 {
-        let code = if n % 2 == 0 { "rate_limited" } else { "upstream_refused" };
+    let status = if n.is_multiple_of(7) { "error" } else { "complete" };
+    if n.is_multiple_of(7) {
+        let code = if n.is_multiple_of(2) { "rate_limited" } else { "upstream_refused" };
         lines.push(json!({"k": "error", "run": "r", "code": code, "message": "the provider refused", "retryable": true}));
     }
     lines.push(json!({"k": "run.end", "run": "r", "status": status}));
@@ -51,30 +53,26 @@ fn run(n: u64) -> Vec<Value> {
 /// Brings `count` runs of the last day into the hub, one after the other.
 async fn yesterday(hub: &TestHub, count: u64) {
     let body = r#"{"k":"status","run":"","text":"the head of a file"}"#;
-    hub.request("POST", "/v1/conversations/head/events").body(body).send().await.unwrap();
-    let file = hub
-        .request("GET", "/v1/conversations/head/export/native")
-        .send()
-        .await
-        .unwrap()
-        .text()
-        .await
-        .unwrap();
-    let (head, event) = file.split_once('\n').unwrap();
-    let now = serde_json::from_str::<Value>(event.lines().next().unwrap()).unwrap()["at"].as_u64().unwrap();
+    hub.request("POST", "/v1/conversations/head/events").body(body).send().await.expect("an answer");
+    let file = hub.request("GET", "/v1/conversations/head/export/native").send().await.expect("an answer");
+    let file = file.text().await.expect("a file");
+    let (head, event) = file.split_once('\n').expect("a head and an event");
+    let event: Value = serde_json::from_str(event.lines().next().unwrap_or_default()).expect("an event");
+    let now = event.get("at").and_then(Value::as_u64).expect("its time");
     for n in 0..count {
         let began = now - 22 * HOUR_MS + n * 22 * HOUR_MS / count;
         let lines = run(n).into_iter().enumerate().map(|(seq, mut event)| {
             let seq = seq as u64;
-            event["seq"] = json!(seq + 1);
-            event["at"] = json!(began + seq * (700 + n * 10));
+            let fields = event.as_object_mut().expect("an object");
+            fields.insert("seq".to_owned(), json!(seq + 1));
+            fields.insert("at".to_owned(), json!(began + seq * (700 + n * 10)));
             event.to_string()
         });
         let body = std::iter::once(head.to_owned()).chain(lines).collect::<Vec<_>>().join("\n");
         let path = format!("/v1/conversations/case-{n:02}/events");
-        let taken = hub.request("PUT", &path).body(body).send().await.unwrap();
+        let taken = hub.request("PUT", &path).body(body).send().await.expect("an answer");
         let status = taken.status();
-        assert!(status.is_success(), "{status}: {}", taken.text().await.unwrap());
+        assert!(status.is_success(), "{status}: {}", taken.text().await.unwrap_or_default());
     }
 }
 
@@ -97,9 +95,10 @@ async fn busy(count: u64) -> (TestHub, Vec<tests::TestPublisher>) {
         r#"{"k":"tool.call","run":"r","tool":"t","name":"run_sql","arguments":"{}"}"#,
         r#"{"k":"tool.state","run":"r","tool":"t","state":"executing"}"#,
     );
-    publishers[0].says(&format!("{call}\n{state}")).await;
+    let [importer, _, deployer] = publishers.as_mut_slice() else { panic!("three publishers") };
+    importer.says(&format!("{call}\n{state}")).await;
     let asks = call.replace("run_sql", "deploy");
-    publishers[2].says(&format!("{asks}\n{}", state.replace("executing", "approval"))).await;
+    deployer.says(&format!("{asks}\n{}", state.replace("executing", "approval"))).await;
     (hub, publishers)
 }
 

@@ -39,8 +39,8 @@ use crate::queue::{Queue, Stage};
 use crate::rank::{Rank, step_back};
 use crate::tally::Tally;
 use crate::{
-    Append, Call, Checkpoint, EventLog, Figures, Finds, Import, ListQuery, LogError, Page, Progress,
-    Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures, Unwritten, clock,
+    Append, Call, Checkpoint, EventLog, Figures, Finds, Import, ListQuery, LogError, Measurement, Page,
+    Progress, Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures, Unwritten, clock,
 };
 
 mod address;
@@ -380,8 +380,14 @@ impl EventLog for PostgresLog {
         self.shared.queue.piece(Op::Stage(import, Arc::new(Events::of(append))))
     }
 
-    fn adopt(&self, import: Import, checkpoint: Checkpoint, calls: Vec<Call>) -> Ticket {
-        let adoption = Adoption::of(import, checkpoint, calls);
+    fn adopt(
+        &self,
+        import: Import,
+        checkpoint: Checkpoint,
+        calls: Vec<Call>,
+        measurements: Vec<Measurement>,
+    ) -> Ticket {
+        let adoption = Adoption::of(import, checkpoint, calls, measurements);
         let head = adoption.head;
         self.shared.queue.make(Op::Adopt(Box::new(adoption)), head)
     }

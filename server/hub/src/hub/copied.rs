@@ -9,6 +9,7 @@ use model::frame::ConversationRow;
 use model::{Envelope, Position, Seq, View, snapshot};
 
 use super::glean::{Gleaned, fold_and_glean};
+use super::measure::Before;
 use super::outsize;
 
 /// Events that are copied in one piece.
@@ -52,6 +53,7 @@ pub async fn copy(
     let Position { epoch, seq: head } = stored.position.clone();
     let begin = beginning(from, &row, head)?;
     let (mut after, mut view, mut calls) = (begin, View::default(), Vec::new());
+    let mut measured = Vec::new();
     // Where the history begins later, what came before is not known one by one.
     view.seq = begin;
     while after < head {
@@ -59,7 +61,9 @@ pub async fn copy(
         let Some(last) = page.envelopes.last().map(|envelope| envelope.seq) else { break };
         let mut gleaned = Gleaned::default();
         for envelope in &page.envelopes {
+            let before = Before::of(&view, &envelope.event);
             fold_and_glean(&mut view, envelope, &mut gleaned);
+            before.measure(&view, envelope, &mut measured);
         }
         let attachments = results(from, &row, &page.envelopes)?;
         outsize::lengthen(&mut gleaned.documents, &page.envelopes, &attachments);
@@ -80,7 +84,7 @@ pub async fn copy(
     let hash = snapshot::hash(&stored.view);
     let state =
         Checkpoint { row, epoch, view: stored.view, at: stored.at, marks: Vec::new(), newest: Vec::new() };
-    let adopted = to.adopt(import, state, calls);
+    let adopted = to.adopt(import, state, calls, measured);
     if let Err(error) = reached(to, adopted, to.durability()).await {
         to.abandon(import);
         return Err(CopyError::Write(error));

@@ -19,10 +19,11 @@ use super::known::Known;
 use super::plan::Plan;
 use super::text::escape;
 use crate::documents;
+use crate::measure::OTHERS;
 use crate::numbers::{integer, size};
 use crate::ops::Block;
 use crate::search::words::lexemes;
-use crate::tools::{Counts, OTHERS};
+use crate::tools::Counts;
 
 /// How a transaction is named: whose it is, which one, and when.
 #[derive(Debug, Clone, Copy)]

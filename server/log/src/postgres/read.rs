@@ -14,8 +14,8 @@ use super::database::Session;
 use super::text::{escape, unescape};
 use super::unreadable;
 use crate::blocks::{Loose, events};
+use crate::measure::quantile;
 use crate::numbers::{integer, natural, size};
-use crate::tools::quantile;
 use crate::{ListQuery, LogError, Mark, Page, ToolFigures, rows, views};
 
 /// Blocks that are read at once. Each has at most about a MiB.

@@ -9,8 +9,9 @@ use model::{ConversationId, Envelope, Seq, View};
 use rusqlite::Connection;
 
 use super::blocks::{self, unreadable};
+use super::private::lock;
 use super::schema::integer;
-use super::{Options, SqliteLog, load, lock, schema, sweep, views};
+use super::{Options, SqliteLog, load, schema, sweep, views};
 use crate::blocks::{compress, inflate};
 use crate::{EventLog as _, LogError, OpenError};
 
