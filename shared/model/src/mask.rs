@@ -188,7 +188,8 @@ impl Mask {
     #[must_use]
     pub fn row(&self, row: ConversationRow) -> ConversationRow {
         // How much was odd depends on contents: arguments that are no JSON, results over the limit.
-        ConversationRow { anomalies: 0, ..row }
+        let usage = row.usage.filter(|_| !self.hides(Hideable::Costs));
+        ConversationRow { anomalies: 0, usage, ..row }
     }
 
     /// `view` as it is told to who asked for all of it.

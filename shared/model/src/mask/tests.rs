@@ -10,6 +10,7 @@ use crate::conflate::conflate;
 use crate::envelope::Envelope;
 use crate::event::{Cost, Currency, Event, Kind, ResultRef, Usage};
 use crate::fold::fold;
+use crate::frame::ConversationRow;
 use crate::ids::PublisherId;
 use crate::json::Json;
 use crate::lens::{EventEffects, Level, event_effects};
@@ -377,4 +378,20 @@ fn what_is_no_mask_is_refused_by_name() {
     let long = "x".repeat(MASK_PATTERN_BYTES_MAX + 1);
     assert!(matches!(Mask::new("r", [], [long.as_str()]), Err(MaskError::Pattern(_))));
     assert_eq!(Mask::new("r", [], ["x"; MASK_TOOLS_MAX + 1]), Err(MaskError::Patterns(MASK_TOOLS_MAX + 1)));
+}
+
+#[test]
+fn a_row_tells_no_usage_to_who_sees_no_costs() {
+    let row: ConversationRow = serde_json::from_str(
+        r#"{"conversation":"c","title":null,"state":"complete","activity":null,"epoch":"e","head":4,"started_at":1,"ended_at":2,"at":2,
+            "runs":1,"tools":0,"failed":0,"approvals":0,"agents":0,"anomalies":3,"usage":{"input_tokens":7,"output_tokens":2}}"#,
+    )
+    .unwrap();
+    let told = |words: &[&str]| {
+        let mask = Mask::new("guest", words.iter().copied(), []).unwrap();
+        let told = mask.row(row.clone());
+        (told.usage.is_some(), told.anomalies)
+    };
+    assert_eq!(told(&["costs"]), (false, 0));
+    assert_eq!(told(&["thinking"]), (true, 0));
 }
