@@ -33,7 +33,7 @@ const DOOR: Need = Need::OnAll(&[View, Control]);
 /// The need of the endpoints that describe the hub's agents and models.
 const ABOUT: Need = Need::OnSome(Control);
 
-/// All routes, except for those of [`PLATFORM`].
+/// All routes, except for those of `PLATFORM`.
 pub const ROUTES: &[Route] = &[
     on("GET", "/healthz", Need::Nothing, Nothing),
     on("GET", "/readyz", Need::Nothing, Nothing),

@@ -56,7 +56,7 @@ impl Ladder {
         self.add(standing.0.swap(GONE, Ordering::AcqRel), false);
     }
 
-    /// Moves a viewer to `rung`. Does nothing after [`Ladder::leave`].
+    /// Moves a viewer to `rung`. Does nothing after `Ladder::leave`.
     pub fn step(&self, standing: &CurrentRung, rung: Rung) {
         let new = number(rung);
         let stepped = standing.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |old| {
@@ -81,7 +81,7 @@ fn number(rung: Rung) -> u8 {
     }
 }
 
-/// The rung of one viewer. The ladder's counts include it until [`Ladder::leave`]; dropping it does not.
+/// The rung of one viewer. The ladder's counts include it until `Ladder::leave`; dropping it does not.
 #[derive(Debug)]
 pub struct CurrentRung(AtomicU8);
 

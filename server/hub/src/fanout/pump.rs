@@ -21,7 +21,7 @@ use crate::tally::TALLY;
 use crate::wire;
 
 /// Viewers of one conversation with the same options, and the handle of their pump. Shared by the pump, the
-/// stage of the conversation and the subscriptions; the pump ends at [`Shard::close`].
+/// stage of the conversation and the subscriptions; the pump ends at `Shard::close`.
 #[derive(Debug)]
 pub struct Shard {
     /// The options that all of them asked for.
