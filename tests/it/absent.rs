@@ -20,17 +20,6 @@ async fn refused(arguments: &[&str]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn absent_roles_that_hide() {
-    let place = tempfile::tempdir().unwrap();
-    let mut token = Command::new(binary());
-    token.args(["token", "create", "--name", "guest", "--grant", "view:*", "--role", "guest", "--data-dir"]);
-    let ended = patiently("the refusal", token.arg(place.path()).output()).await.unwrap();
-    assert!(!ended.status.success() && ended.stdout.is_empty());
-    let said = String::from_utf8(ended.stderr).unwrap();
-    assert!(said.contains("no roles that hide"), "{said}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn absent_hub_of_several_processes() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().to_str().unwrap();
