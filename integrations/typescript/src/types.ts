@@ -974,10 +974,7 @@ export interface PubFrame {
   t: "pub";
   /** The conversation; made when it does not exist. */
   conv: string;
-  /**
-   * What the ack must mean; absent for the best that the log offers without waiting for the disk itself
-   * (`Durability::Stored`).
-   */
+  /** What the ack must mean. If absent: `Durability::Stored`, or `Durability::Memory` if the log offers no more. */
   durability?: Durability;
   /** The events. */
   events: Event[];

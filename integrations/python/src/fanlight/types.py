@@ -1098,9 +1098,7 @@ class PubFrame(_PubFrame, total=False):
     """Publish."""
 
     durability: Durability
-    """What the ack must mean; absent for the best that the log offers without waiting for the disk itself
-    (`Durability::Stored`).
-    """
+    """What the ack must mean. If absent: `Durability::Stored`, or `Durability::Memory` if the log offers no more."""
     pepoch: int
     """The life of the publisher; a higher one fences a lower one off."""
     pfirst: int
