@@ -72,6 +72,7 @@ mod runner_requests; // what its models are told of what was said
 mod runner_sinks; // raw events of a provider go into files and sockets
 mod runner_tools; // executed while the model speaks; servers that hang, crash, lie
 mod security; // origins, hosts, headers
+mod several_hubs; // one log, one owner for each conversation, followers
 mod sinks; // into files and into other hubs
 mod stored;
 mod stream; // the streams of other clients, live

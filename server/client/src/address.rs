@@ -35,9 +35,24 @@ impl HubAddress {
         self
     }
 
+    /// The same hub; port 0 of its address stands for `port`.
+    #[must_use]
+    pub fn listening_on(mut self, port: u16) -> Self {
+        if self.base.port() == Some(0) {
+            // Fails only for URLs that have no ports, which this one does.
+            let _set = Arc::make_mut(&mut self.base).set_port(Some(port)).is_ok();
+        }
+        self
+    }
+
     /// The token, if there is one.
     pub fn token(&self) -> Option<&str> {
         self.token.as_deref()
+    }
+
+    /// The name or number of the machine.
+    pub fn host(&self) -> Option<&str> {
+        self.base.host_str()
     }
 
     /// The scheme and host, without a path and without a user name and password.

@@ -27,6 +27,7 @@ pub use courier::{
     Courier, CourierError, CourierEvent, CourierStatus, HubAbsence, KEPT_BYTES_MAX, WINDOW_BYTES_MAX,
 };
 pub use download::download;
+pub use link::{HubLink, LinkError, SocketClosed};
 pub use publisher::{HttpPublisher, PublishError, PublishReceipt};
 pub use session::{SessionError, SessionUpdate, ViewerSession};
 pub use spool::{Spool, SpoolStatus};

@@ -26,21 +26,24 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The longest frame that is accepted from a hub, in bytes: a snapshot can be large.
 const INBOUND_FRAME_BYTES_MAX: usize = 512 << 20;
 
-/// An open socket after `hello` and `welcome`.
+/// An open socket after `hello` and `welcome`, for those who deal with frames themselves. Dropping it closes the socket.
 #[derive(Debug)]
-pub(super) struct HubLink {
+pub struct HubLink {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
     welcome: Welcome,
 }
 
 /// Why a socket could not be opened.
-#[derive(Debug)]
-pub(super) enum LinkError {
+#[derive(Debug, thiserror::Error)]
+pub enum LinkError {
     /// It may succeed later.
+    #[error("{0}")]
     Failed(String),
     /// The connection was accepted but not answered; it may succeed later.
+    #[error("{0}")]
     Silent(String),
     /// It will not succeed later.
+    #[error("{code} {reason}")]
     Refused {
         /// The close code or the HTTP status.
         code: u16,
@@ -50,12 +53,13 @@ pub(super) enum LinkError {
 }
 
 /// Why a socket was closed.
-#[derive(Debug)]
-pub(super) struct SocketClosed {
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
+pub struct SocketClosed {
     /// The hub's close code, if it sent one.
-    pub(super) code: Option<u16>,
+    pub code: Option<u16>,
     /// The reason, for people.
-    pub(super) why: String,
+    pub why: String,
 }
 
 impl SocketClosed {
@@ -66,7 +70,7 @@ impl SocketClosed {
 
 impl HubLink {
     /// Connects and completes the handshake.
-    pub(super) async fn open(address: &HubAddress) -> Result<Self, LinkError> {
+    pub async fn open(address: &HubAddress) -> Result<Self, LinkError> {
         match tokio::time::timeout(OPEN_TIMEOUT, Self::handshake(address)).await {
             Ok(opened) => opened,
             Err(_elapsed) => Err(LinkError::Silent(String::from("the hub does not answer the handshake"))),
@@ -121,22 +125,22 @@ impl HubLink {
     }
 
     /// The hub's welcome.
-    pub(super) fn welcome(&self) -> &Welcome {
+    pub fn welcome(&self) -> &Welcome {
         &self.welcome
     }
 
     /// Sends a frame.
-    pub(super) async fn send(&mut self, frame: &ClientFrame) -> Result<(), SocketClosed> {
+    pub async fn send(&mut self, frame: &ClientFrame) -> Result<(), SocketClosed> {
         write(&mut self.socket, frame).await
     }
 
     /// Waits for the next frame. Can be cancelled.
-    pub(super) async fn receive(&mut self) -> Result<ServerFrame, SocketClosed> {
+    pub async fn receive(&mut self) -> Result<ServerFrame, SocketClosed> {
         read(&mut self.socket).await
     }
 
     /// Closes the socket and waits briefly for the hub's answer.
-    pub(super) async fn close(mut self) {
+    pub async fn close(mut self) {
         let closing = async {
             self.socket.close(None).await?;
             while self.socket.next().await.transpose()?.is_some() {}

@@ -5,11 +5,13 @@
 use std::future::pending;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use access::audit::Audited;
 use access::{Admission, Denial, Proof, Registry, Roles, Secret, SecretKind, Share, Tokens};
 use compact_str::CompactString;
+use model::Mask;
 use parking_lot::RwLock;
 use tokio::sync::watch;
 use tokio::time::sleep;
@@ -114,6 +116,14 @@ impl Gate {
     /// Whether there is a role of that name.
     pub(crate) fn has_role(&self, name: &str) -> bool {
         self.guarded.as_ref().is_some_and(|guarded| guarded.registry.read().roles().find(name).is_some())
+    }
+
+    /// What the role `named` hides, or nothing where none is named.
+    pub(crate) fn role(&self, named: Option<&str>) -> Result<Option<Arc<Mask>>, Denial> {
+        match &self.guarded {
+            Some(guarded) => guarded.registry.read().roles().of(named),
+            None => Roles::default().of(named),
+        }
     }
 
     /// Whether `address` is that of a proxy named in the settings.

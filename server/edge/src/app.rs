@@ -28,7 +28,7 @@ use crate::http::{
 };
 use crate::state::Shared;
 use crate::ws;
-use crate::{proxy, retention, sink, traces};
+use crate::{peers, proxy, retention, sink, traces};
 use event_log::clock;
 use hub::Bounds;
 
@@ -70,6 +70,7 @@ pub(crate) async fn run(
     let retention =
         retention::run(&shared.hub, &shared.fanout, shared.config.retain, shared.config.retain_every);
     let mut proxied = tokio::spawn(proxy::keep_up(Arc::clone(&shared)));
+    let rows = peers::watch_rows(&shared);
     let traces = traces::run(&shared.traces, &shared.fanout);
     // None of these ends by itself.
     tokio::select! {
@@ -85,6 +86,7 @@ pub(crate) async fn run(
         () = access => {}
         () = certificate => {}
         () = traces => {}
+        () = rows => {}
         _ = &mut proxied => tracing::error!("the upkeep of the proxy broke off"),
     }
     proxied.abort();
@@ -263,7 +265,9 @@ fn router(shared: &Arc<Shared>) -> Router {
         .method_not_allowed_fallback(|| async {
             Problem::new(ErrorCode::MethodNotAllowed, "this path does not take this method")
         })
+        .layer(from_fn_with_state(Arc::clone(shared), peers::pass::pass_on))
         .layer(from_fn_with_state(Arc::clone(shared), access::admit))
+        .layer(from_fn_with_state(Arc::clone(shared), peers::known::recognise))
         .layer(from_fn_with_state(Arc::clone(shared), guard::guard))
         .with_state(Arc::clone(shared))
 }

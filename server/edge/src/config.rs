@@ -17,6 +17,7 @@ use upstream::Upstream;
 
 use crate::access::AccessConfig;
 use crate::door::Door;
+use crate::peers::PeersConfig;
 use crate::redaction::Redaction;
 use crate::retention::Retain;
 use crate::sink::Sink;
@@ -89,6 +90,8 @@ pub struct Config {
     pub drain: Duration,
     /// How long viewers are told to wait before they come back after a drain.
     pub retry: Duration,
+    /// How this hub and others reach one another that share its log; nothing for a hub that is alone there.
+    pub peers: Option<PeersConfig>,
 }
 
 impl Config {
@@ -151,6 +154,7 @@ impl Default for Config {
             upkeep: Duration::from_secs(1),
             drain: Duration::from_secs(5),
             retry: Duration::from_millis(500),
+            peers: None,
         }
     }
 }

@@ -11,7 +11,7 @@
 //! Reading order: [`Config`] → `state` (what all parts share) → `app` (listening, draining) → `http` (the
 //! API, and in `http/compat` the doors for clients of other servers, with `door`, `threads` and `shelf`) and
 //! `ws` (frames) → `commands`, `fork` (what a person wants done in a conversation) → `proxy` (recorded calls)
-//! → `sink`, `traces`, `retention` → `work` and `rank` (how much is done at once, and at which rank) →
+//! → `sink`, `traces`, `retention` → `peers` (several hubs on one log) → `work` and `rank` (how much is done at once, and at which rank) →
 //! `metrics`.
 
 use std::future::Future;
@@ -28,6 +28,7 @@ mod failures;
 mod fork;
 mod http;
 mod metrics;
+mod peers;
 mod proxy;
 mod rank;
 pub mod redaction;
@@ -46,6 +47,7 @@ mod ws;
 pub use access::AccessConfig;
 pub use config::{Config, LogChoice};
 pub use door::{DEFAULT_DOOR, DOORS, DOORS_OF_ONE, Door, HangUp};
+pub use peers::{PeersConfig, PeersError};
 pub use redaction::Redaction;
 pub use retention::Retain;
 pub use sink::{FileTarget, Flush, Sink, Target};
@@ -70,6 +72,9 @@ pub enum ServeError {
     /// The certificate cannot be read; nothing was served.
     #[error(transparent)]
     Tls(tls::TlsError),
+    /// Other hubs of the log could not be let in; nothing was served.
+    #[error(transparent)]
+    Peers(::access::TokenError),
     /// What comes in could not be redacted; nothing was served.
     #[error(transparent)]
     Redaction(redaction::RedactionError),
@@ -89,7 +94,8 @@ pub struct Ready(Arc<state::Shared>);
 impl Ready {
     /// Reads the files of access control and the certificate, and opens the log. Must be called inside a
     /// runtime.
-    pub fn new(config: Config) -> Result<Self, ServeError> {
+    pub fn new(mut config: Config) -> Result<Self, ServeError> {
+        peers::known::admit(&mut config).map_err(ServeError::Peers)?;
         // Checked before the log, so that a refusal here does not open one.
         let gate = access::Gate::new(config.access.as_ref()).map_err(ServeError::Access)?;
         let tls = config.tls.clone().map(tls::Tls::new).transpose().map_err(ServeError::Tls)?;

@@ -16,6 +16,7 @@ use upstream::Egress;
 use crate::access::Gate;
 use crate::commands::Remembered;
 use crate::config::{Config, LogChoice};
+use crate::peers::{Peers, PeersConfig};
 use crate::proxy::Proxy;
 use crate::shelf::Shelf;
 use crate::threads::Threads;
@@ -64,6 +65,8 @@ pub(crate) struct Shared {
     pub(crate) work: Arc<Work>,
     /// How often the log stopped or resumed writing.
     pub(crate) log_turns: AtomicU64,
+    /// The other hubs of the log; nothing for a hub that is alone there.
+    pub(crate) peers: Option<Peers>,
 }
 
 impl Shared {
@@ -74,7 +77,9 @@ impl Shared {
         tls: Option<Tls>,
         redactor: Option<Arc<Redactor>>,
     ) -> Result<Arc<Self>, LogNotOpened> {
-        let log = open_log(&config.log)?;
+        let address = config.peers.as_ref().map(PeersConfig::address);
+        let log = open_log_as(&config.log, address)?;
+        let peers = config.peers.as_ref().map(Peers::new);
         let patience = Patience::of(config.stalled_after, config.interrupted_after);
         let hub = Hub::new(log).with_patience(patience).with_prices(config.prices.clone());
         let hub = Arc::new(hub.with_memory_target(config.memory_target).with_redactor(redactor));
@@ -114,6 +119,7 @@ impl Shared {
             proxy,
             work: Arc::default(),
             log_turns: AtomicU64::new(0),
+            peers,
         }))
     }
 
@@ -154,13 +160,19 @@ pub type LogNotOpened = Box<dyn std::error::Error + Send + Sync>;
 
 /// Opens the log that was chosen. Waits for its disk or database, and keeps every other hub out as long as it is open.
 pub fn open_log(choice: &LogChoice) -> Result<Arc<dyn EventLog>, LogNotOpened> {
+    open_log_as(choice, None)
+}
+
+/// The same for a hub that others reach under `address`: it shares a database with them.
+fn open_log_as(choice: &LogChoice, address: Option<String>) -> Result<Arc<dyn EventLog>, LogNotOpened> {
     Ok(match choice {
         LogChoice::Memory => Arc::new(MemoryLog::default()),
         LogChoice::Sqlite { path, max_bytes } => {
             Arc::new(SqliteLog::open(path, &Options { max_bytes: *max_bytes, ..Options::default() })?)
         }
         LogChoice::Postgres { url } => {
-            Arc::new(event_log::blocking(|| PostgresLog::open(url, &PostgresOptions::default()))?)
+            let options = PostgresOptions { address, ..PostgresOptions::default() };
+            Arc::new(event_log::blocking(|| PostgresLog::open(url, &options))?)
         }
     })
 }

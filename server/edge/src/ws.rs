@@ -2,7 +2,7 @@
 //! because pumps write encoded frames to it directly.
 //!
 //! Reading order: `connection` (the task of a socket), `inlet` (reading), `session` (what each frame does),
-//! `feed` and `catch_up` (viewers that are behind), `acks`, `commands`, then `admission`, `zombies` and
+//! `subscriptions` and `waiting` (what it follows), `feed` and `catch_up` (viewers that are behind), `acks`, `passing`, `commands`, then `admission`, `zombies` and
 //! `allowance`.
 
 use std::sync::Arc;
@@ -20,6 +20,7 @@ use tokio::net::TcpStream;
 use crate::http::access::Greeting;
 use crate::http::patience::Patient;
 use crate::http::problem::Problem;
+use crate::peers::known::FromHub;
 use crate::state::Shared;
 
 mod accept;
@@ -31,11 +32,23 @@ mod commands;
 mod connection;
 mod feed;
 mod inlet;
+mod passing;
 mod session;
+mod subscriptions;
+mod waiting;
 mod zombies;
 
 #[cfg(test)]
 pub(crate) use feed::Feed;
+
+/// Who is at the other end of a socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SocketKind {
+    /// A viewer or a publisher.
+    Client,
+    /// Another hub of the log, which follows conversations and passes publications on.
+    Hub,
+}
 
 /// `GET /v1/ws`: makes the connection a WebSocket.
 pub(crate) async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Request) -> Response {
@@ -50,10 +63,14 @@ pub(crate) async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Requ
         return Problem::bad_request("this connection cannot become a WebSocket").into_response();
     };
     let admission = request.extensions_mut().remove::<Greeting>().and_then(|Greeting(admission)| admission);
+    let kind = match request.extensions().get::<FromHub>() {
+        Some(_) => SocketKind::Hub,
+        None => SocketKind::Client,
+    };
     let tasks = shared.tasks.clone();
     tasks.spawn(async move {
         match upgraded.await {
-            Ok(upgraded) => start(&shared, upgraded, admission),
+            Ok(upgraded) => start(&shared, upgraded, admission, kind),
             Err(error) => tracing::debug!(%error, "upgrade failed"),
         }
     });
@@ -69,12 +86,12 @@ pub(crate) async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Requ
 
 /// Takes the TCP stream and starts the task of the socket. It is a new and small one: the task of the upgrade
 /// ends.
-fn start(shared: &Arc<Shared>, upgraded: Upgraded, admission: Option<Admission>) {
+fn start(shared: &Arc<Shared>, upgraded: Upgraded, admission: Option<Admission>, kind: SocketKind) {
     match upgraded.downcast::<TokioIo<Patient<TcpStream>>>() {
         Ok(parts) => {
             let stream = parts.io.into_inner().into_inner();
             let connection =
-                connection::Connection::new(Arc::clone(shared), stream, &parts.read_buf, admission);
+                connection::Connection::new((Arc::clone(shared), kind), stream, &parts.read_buf, admission);
             shared.tasks.spawn(connection.run());
         }
         Err(_other_stream) => tracing::error!("the upgraded stream is no TCP stream"),

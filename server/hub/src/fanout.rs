@@ -25,7 +25,7 @@ use parking_lot::Mutex;
 use tokio_util::task::TaskTracker;
 
 use crate::hub::{
-    Appended, Conversation, Hub, OpenError, Publication, PublishError, SeenRows, VIEWERS_PER_PUMP,
+    Appended, Conversation, Delivery, Hub, OpenError, Publication, PublishError, SeenRows, VIEWERS_PER_PUMP,
 };
 
 mod fleet;
@@ -130,7 +130,7 @@ impl Fanout {
         Self { hub, stages: DashMap::new(), tasks, coverage, ladder, fleet }
     }
 
-    /// Makes a subscription to the conversation `id`, which is made if there is none, without what `mask` hides. The
+    /// Makes a subscription to the conversation `id`, which is made if there is none, without what the mask of `terms` hides. The
     /// subscription gets no frames before it is handed to its pump with [`Shard::hand_over`]. Fails if the conversation
     /// cannot be read from the log, or if too many are in memory.
     pub fn enter(
@@ -138,8 +138,7 @@ impl Fanout {
         id: &ConversationId,
         outbox: &Arc<Outbox>,
         sub: SubscriptionId,
-        wish: &SubscriptionOptions,
-        mask: Option<&Arc<Mask>>,
+        terms: SubscriptionTerms<'_>,
     ) -> Result<Arc<Subscription>, OpenError> {
         let conversation = self.hub.enter(id)?;
         let (stage, shard) = match self.stages.entry(id.clone()) {
@@ -149,12 +148,12 @@ impl Fanout {
                     found.insert(Arc::new(Stage::new(conversation, self.coverage)));
                 }
                 let stage = Arc::clone(found.get());
-                let shard = stage.join(wish, mask, &self.tasks);
+                let shard = stage.join(terms, &self.tasks);
                 (stage, shard)
             }
             Entry::Vacant(place) => {
                 let stage = Arc::clone(&place.insert(Arc::new(Stage::new(conversation, self.coverage))));
-                let shard = stage.join(wish, mask, &self.tasks);
+                let shard = stage.join(terms, &self.tasks);
                 (stage, shard)
             }
         };
@@ -221,6 +220,17 @@ impl Fanout {
     }
 }
 
+/// What a subscription to a conversation is for.
+#[derive(Debug, Clone, Copy)]
+pub struct SubscriptionTerms<'a> {
+    /// What its client asks for.
+    pub wish: &'a SubscriptionOptions,
+    /// What is hidden from the client, where something is.
+    pub mask: Option<&'a Arc<Mask>>,
+    /// How events are written for it.
+    pub delivery: Delivery,
+}
+
 /// A conversation that has viewers, and the groups of its viewers. Viewers of one group asked for the same
 /// lens and the same interval, and have the same role.
 #[derive(Debug)]
@@ -240,20 +250,18 @@ impl Stage {
 
     /// Returns a group for one more viewer, and counts it there. Starts a group with its pump if no group has
     /// these options and this mask, or all of those are full.
-    fn join(
-        self: &Arc<Self>,
-        wish: &SubscriptionOptions,
-        mask: Option<&Arc<Mask>>,
-        tasks: &TaskTracker,
-    ) -> Arc<Shard> {
+    fn join(self: &Arc<Self>, terms: SubscriptionTerms<'_>, tasks: &TaskTracker) -> Arc<Shard> {
         let mut shards = self.shards.lock();
-        let is_like = |shard: &Shard| shard.wish == *wish && shard.sight.mask() == mask;
+        let SubscriptionTerms { wish, mask, delivery } = terms;
+        let is_like = |shard: &Shard| {
+            shard.wish == *wish && shard.sight.mask() == mask && shard.sight.delivery() == delivery
+        };
         let has_room = |shard: &&Arc<Shard>| is_like(shard) && shard.viewers() < VIEWERS_PER_PUMP;
         let roomy = shards.iter().find(has_room).map(Arc::clone);
         let shard = if let Some(shard) = roomy {
             shard
         } else {
-            let sight = self.conversation.sights.of(&wish.lens, mask);
+            let sight = self.conversation.sights.delivered(&wish.lens, mask, delivery);
             let shard = Arc::new(Shard::new(wish.clone(), sight));
             tasks.spawn(pump::run(Arc::clone(self), Arc::clone(&shard), self.coverage));
             shards.push(Arc::clone(&shard));

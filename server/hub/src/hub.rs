@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
-use event_log::{EventLog, LogError, Page, Retention, Ticket, blocking};
+use event_log::{EventLog, LogError, Owner, Page, Purpose, Retention, Ticket, blocking};
 use model::frame::ConversationRow;
 use model::limits::{CONVERSATIONS_MAX, MEMORY_BYTES_TARGET};
 use model::{ConversationId, Epoch, Seq};
@@ -25,6 +25,7 @@ use crate::tally::TALLY;
 mod conversation;
 mod copied;
 mod counted;
+mod elsewhere;
 mod ephemera;
 mod followers;
 mod glean;
@@ -49,7 +50,7 @@ mod sight;
 pub(crate) mod slice;
 mod upkeep;
 
-pub use conversation::{Conversation, WITHHELD_MS};
+pub use conversation::{Conversation, Discontinuity, WITHHELD_MS};
 pub use copied::{Copied, CopyError, copy};
 pub use followers::Follower;
 pub use import::{History, ImportError};
@@ -61,7 +62,7 @@ pub use publication::{AppendError, Appended, By, OpenError, Publication, Publish
 pub use publishers::{Claim, Numbers};
 pub(crate) use ready::{Ready, VIEWERS_PER_PUMP};
 pub use seen::SeenRows;
-pub use sight::{Far, Sight, Sights, Snapshot};
+pub use sight::{Delivery, Far, Sight, Sights, Snapshot};
 pub use slice::{Cursor, Slice};
 pub use upkeep::Bounds;
 
@@ -110,6 +111,8 @@ pub struct Hub {
     presence: Presence,
     /// Marks the secrets in what comes in; nothing where that is not wanted.
     redactor: Option<Arc<Redactor>>,
+    /// Rows of the list that other hubs have changed.
+    others: elsewhere::OtherRows,
 }
 
 impl Hub {
@@ -134,6 +137,7 @@ impl Hub {
             followers: followers::Followers::default(),
             recent: recent::Recent::default(),
             redactor: None,
+            others: elsewhere::OtherRows::default(),
         }
     }
 
@@ -185,6 +189,10 @@ impl Hub {
             if let Some(found) = known() {
                 return Ok(Some(found));
             }
+            let purpose = if make { Purpose::Make } else { Purpose::Find };
+            if let Owner::Elsewhere(address) = self.log.claim(id, purpose)? {
+                return Err(OpenError::Elsewhere { address });
+            }
             let conversation = match self.log.load(id)? {
                 Some(stored) => self.orphans.adopt(Conversation::restored(id.clone(), stored)),
                 None if make => Conversation::new(id.clone(), Epoch::new(&clock::fresh_name())),
@@ -215,7 +223,8 @@ impl Hub {
             // Nobody may read it back between the look and the removal; whoever asks afterwards is told by
             // the log that it is gone.
             let _nobody_reads = self.reading_back.get(self.stripe(&id)).map(Mutex::lock);
-            if !in_memory(&id) {
+            // One of another hub is that one's to remove.
+            if !in_memory(&id) && self.log.claim(&id, Purpose::Find)? == Owner::Here {
                 last = last.max(self.log.remove(&id));
                 gone.insert(id);
             }
@@ -301,13 +310,17 @@ impl Hub {
 
     /// Forgets a conversation in which nothing was ever said, if nobody uses it.
     fn release(&self, conversation: &Arc<Conversation>) {
-        if conversation.head() > 0 {
+        if conversation.head() > 0 || conversation.is_followed() {
             return;
         }
         let unused = |_: &ConversationId, found: &Arc<Conversation>| {
             Arc::ptr_eq(found, conversation) && found.retire_if_unused()
         };
-        self.dropped(self.conversations.remove_if(conversation.id(), unused));
+        let removed = self.conversations.remove_if(conversation.id(), unused);
+        if removed.is_some() {
+            self.log.disclaim(conversation.id());
+        }
+        self.dropped(removed);
     }
 
     /// Counts one conversation less if one was removed from the map.
@@ -363,9 +376,15 @@ impl Hub {
     /// Notes that the row of `conversation` changed: for followers, for the order of the list, for the log
     /// and for viewers of the list.
     fn touch(&self, conversation: &Arc<Conversation>) {
-        self.followers.tell(conversation.id());
+        if conversation.is_over() {
+            return;
+        }
+        let is_followed = conversation.is_followed();
+        if !is_followed {
+            self.followers.tell(conversation.id());
+        }
         self.moved(conversation);
-        if self.log.indexes() && !conversation.noted.swap(true, Ordering::AcqRel) {
+        if self.log.indexes() && !is_followed && !conversation.noted.swap(true, Ordering::AcqRel) {
             self.noted.lock().push(Arc::clone(conversation));
         }
         if self.watchers.load(Ordering::Relaxed) == 0 || conversation.listed.swap(true, Ordering::AcqRel) {
@@ -409,7 +428,7 @@ impl Hub {
             conversation.row()
         });
         // A name that somebody only looked at has no row.
-        rows.filter(|row| row.head > 0).collect()
+        rows.chain(self.others.take()).filter(|row| row.head > 0).collect()
     }
 }
 
@@ -427,7 +446,11 @@ fn count(appended: &Result<Appended, AppendError>) {
         Err(AppendError::Full { .. }) => TALLY.full.one(),
         Err(AppendError::Crowded { .. }) => TALLY.crowded.one(),
         Err(
-            AppendError::Retired | AppendError::Reserved | AppendError::RunOfHub { .. } | AppendError::Log(_),
+            AppendError::Retired
+            | AppendError::Reserved
+            | AppendError::Elsewhere
+            | AppendError::RunOfHub { .. }
+            | AppendError::Log(_),
         ) => {}
     }
 }

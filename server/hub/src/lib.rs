@@ -22,14 +22,14 @@ pub mod wire;
 
 pub use fanout::{
     BEHIND_AFTER, CurrentRung, Fanout, Ladder, Outbox, Sent, Shard, Stage, Subscription, SubscriptionTarget,
-    Transport,
+    SubscriptionTerms, Transport,
 };
 #[cfg(any(test, feature = "testkit"))]
 pub use hub::halting;
 pub use hub::{
-    AppendError, Appended, Attendant, Bounds, By, Claim, Conversation, Copied, CopyError, Cursor, Far,
-    Follower, History, Hub, ImportError, Listed, Numbers, OpenError, Orphans, Patience, Presence, Prices,
-    Publication, PublishError, SeenRows, Sight, Sights, Slice, Snapshot, Speaker, TicketToCome, WITHHELD_MS,
-    copy,
+    AppendError, Appended, Attendant, Bounds, By, Claim, Conversation, Copied, CopyError, Cursor, Delivery,
+    Discontinuity, Far, Follower, History, Hub, ImportError, Listed, Numbers, OpenError, Orphans, Patience,
+    Presence, Prices, Publication, PublishError, SeenRows, Sight, Sights, Slice, Snapshot, Speaker,
+    TicketToCome, WITHHELD_MS, copy,
 };
 pub use tally::{Count, TALLY, Tally};

@@ -8,6 +8,7 @@ use model::{Envelope, Epoch, Seq};
 use serde::Serialize;
 
 use crate::clock;
+use crate::hub::Delivery;
 use crate::hub::slice::Slice;
 
 /// The longest header of an unmasked frame in bytes: two, and a length of eight.
@@ -76,12 +77,12 @@ const BATCH: &str = "{\"t\":\"batch\",\"sub\":";
 /// Encodes `slice` as a batch for the subscription `sub`. Returns the WebSocket frame and the part of its
 /// JSON after the subscription number, which other subscriptions share. The frame is stamped with the time of
 /// day.
-pub fn batch(sub: SubscriptionId, slice: &Slice) -> (Bytes, Bytes) {
+pub fn batch(sub: SubscriptionId, slice: &Slice, delivery: Delivery) -> (Bytes, Bytes) {
     let mut same = 0;
     let frame = framed(TEXT, 64 + 200 * slice.len().min(2_048), |buffer| {
         batch_head(buffer, sub);
         let before = buffer.len();
-        batch_rest(buffer, slice);
+        batch_rest(buffer, slice, delivery);
         same = buffer.len() - before;
     });
     let rest = frame.slice(frame.len() - same..);
@@ -110,8 +111,8 @@ fn batch_head(buffer: &mut Vec<u8>, sub: SubscriptionId) {
     json(buffer, &sub);
 }
 
-/// Writes the part of a batch that all subscriptions share. Deltas of the same text are joined.
-fn batch_rest(buffer: &mut Vec<u8>, slice: &Slice) {
+/// Writes the part of a batch that all subscriptions share.
+fn batch_rest(buffer: &mut Vec<u8>, slice: &Slice, delivery: Delivery) {
     for (name, number) in [("from", slice.from), ("to", slice.to), ("ts", clock::now_ms())] {
         buffer.extend_from_slice(b",\"");
         buffer.extend_from_slice(name.as_bytes());
@@ -120,8 +121,10 @@ fn batch_rest(buffer: &mut Vec<u8>, slice: &Slice) {
     }
     buffer.extend_from_slice(b",\"ev\":[");
     let before = buffer.len();
-    if let [only] = slice.events.as_slice() {
-        element(buffer, before, only);
+    if delivery == Delivery::Single || slice.events.len() == 1 {
+        for envelope in &slice.events {
+            element(buffer, before, envelope);
+        }
     } else {
         for envelope in conflate(&slice.events) {
             element(buffer, before, &envelope);

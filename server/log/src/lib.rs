@@ -45,6 +45,7 @@ pub mod measure;
 mod memory;
 mod numbers;
 mod ops;
+mod ownership;
 mod pack;
 mod packer;
 mod postgres;
@@ -65,6 +66,7 @@ pub use found::{Finds, Hit, ListQuery, Retention, SearchQuery, Span, ToolFigures
 pub use hand::Hand;
 pub use measure::{Dimension, MeasureQuery, MeasureSum, Measured, Measurement, Metric};
 pub use memory::MemoryLog;
+pub use ownership::{Owner, Purpose};
 pub use postgres::{PostgresError, PostgresLog, PostgresOptions, PostgresUrl};
 #[cfg(all(unix, any(test, feature = "testkit")))]
 pub use postgres::{PostgresPlace, PostgresServer};
@@ -330,6 +332,15 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
     /// The conversations of which the log needs a checkpoint, because it lacks events of them. Each is named
     /// once.
     fn wanted(&self) -> Vec<ConversationId>;
+
+    /// Says which hub has the conversation, where several share the log, and makes this hub the owner where none has it any
+    /// more. Call it before [`EventLog::load`]. Waits for the disk.
+    fn claim(&self, _conversation: &ConversationId, _purpose: Purpose) -> Result<Owner, LogError> {
+        Ok(Owner::Here)
+    }
+
+    /// Gives up a conversation to which nothing was ever appended, so that its name is free. Does not wait.
+    fn disclaim(&self, _conversation: &ConversationId) {}
 
     /// The conversation as it was last stored; `None` if the log does not know it. Waits for the disk.
     fn load(&self, conversation: &ConversationId) -> Result<Option<Stored>, LogError>;

@@ -39,13 +39,14 @@ use crate::queue::{Queue, Stage};
 use crate::rank::{Rank, step_back};
 use crate::tally::Tally;
 use crate::{
-    Append, Call, Checkpoint, EventLog, Figures, Finds, Import, ListQuery, LogError, Measurement, Page,
-    Progress, Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures, Unwritten, clock,
+    Append, Call, Checkpoint, EventLog, Figures, Finds, Import, ListQuery, LogError, Measurement, Owner,
+    Page, Progress, Purpose, Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures, Unwritten, clock,
 };
 
 mod address;
 mod aside;
 mod batch;
+mod claims;
 mod database;
 mod failure;
 mod known;
@@ -63,11 +64,12 @@ mod tls;
 mod writer;
 
 pub use address::PostgresUrl;
+use claims::Sharing;
 use database::{Database, Reading, Session};
 use life::Life;
 #[cfg(all(unix, any(test, feature = "testkit")))]
 pub use server::{PostgresPlace, PostgresServer};
-use writer::{Shared, Writer};
+use writer::{Fences, Shared, Writer};
 
 /// Most conversations that go at once; the next round takes the next.
 const ROUND_MAX: usize = 200;
@@ -83,11 +85,13 @@ pub struct PostgresOptions {
     pub lease: Duration,
     /// Most bytes that wait to be written.
     pub queue_bytes: usize,
+    /// How other hubs reach this one, where several share the database; nothing for a hub that is alone there.
+    pub address: Option<String>,
 }
 
 impl Default for PostgresOptions {
     fn default() -> Self {
-        Self { lease: LEASE, queue_bytes: LOG_QUEUE_BYTES_MAX }
+        Self { lease: LEASE, queue_bytes: LOG_QUEUE_BYTES_MAX, address: None }
     }
 }
 
@@ -101,7 +105,9 @@ pub enum PostgresError {
     #[error("no thread for the database: {0}")]
     Runtime(#[source] std::io::Error),
     /// Another hub lives on the database.
-    #[error("the database is in use by another hub; stop that one, or choose another database or schema")]
+    #[error(
+        "the database is in use by another hub; stop that one, choose another database or schema, or give both an address to share it (hub_address)"
+    )]
     InUse,
     /// A later version wrote it.
     #[error(
@@ -126,6 +132,8 @@ pub struct PostgresLog {
     threads: Mutex<Threads>,
     /// The last life before this one that did not end well; 0 for none.
     last_unsound: i64,
+    /// What is known where several hubs share the database.
+    sharing: Option<Sharing>,
 }
 
 /// The threads of an open log; nothing once they have ended.
@@ -141,10 +149,10 @@ impl PostgresLog {
     pub fn open(url: &PostgresUrl, options: &PostgresOptions) -> Result<Self, PostgresError> {
         let database = Database::new(url.clone())?;
         let (life, session) = {
-            let (of, lease) = (Arc::clone(&database), options.lease);
+            let (of, lease, address) = (Arc::clone(&database), options.lease, options.address.clone());
             let begun = database.wait(async move {
                 let mut session = of.connect().await?;
-                life::begin(&mut session, lease).await.map(|life| (life, session))
+                life::begin(&mut session, lease, address.as_deref()).await.map(|life| (life, session))
             });
             begun.unwrap_or_else(|| Err(PostgresError::Url(String::from("the log has ended"))))?
         };
@@ -168,7 +176,8 @@ impl PostgresLog {
                 .map(Some)
                 .map_err(PostgresError::Runtime)
         };
-        let writer = Writer::new(shared.clone(), session, number, options.lease);
+        let fences = if options.address.is_some() { Fences::Owners } else { Fences::Life };
+        let writer = Writer::new(shared.clone(), session, (number, fences), options.lease);
         let packing = {
             let shared = shared.clone();
             move || {
@@ -182,7 +191,8 @@ impl PostgresLog {
             packer: spawn("log-packer", Box::new(packing))?,
         };
         database.begin(life::keep_alive(Arc::clone(&database), queue, number, options.lease));
-        Ok(Self { shared, threads: Mutex::new(threads), last_unsound })
+        let sharing = options.address.is_some().then(|| Sharing::new(number, last_unsound));
+        Ok(Self { shared, threads: Mutex::new(threads), last_unsound, sharing })
     }
 
     /// Ends the threads, the writer last, since the others give work to it.
@@ -209,6 +219,11 @@ impl PostgresLog {
         F: for<'a> Fn(&'a mut Session) -> Reading<'a, T> + Send + Sync + 'static,
     {
         self.shared.database.read(read)
+    }
+
+    /// Whether something may have been shown of a conversation that is not stored; `life` wrote it last.
+    fn is_torn(&self, conversation: &ConversationId, life: i64) -> bool {
+        self.sharing.as_ref().map_or(life <= self.last_unsound, |sharing| sharing.is_torn(conversation))
     }
 
     /// Waits until what was said of `conversation` is written, as far as it can be: what is written can be read all the same.
@@ -288,6 +303,19 @@ impl EventLog for PostgresLog {
         self.shared.queue.wanted()
     }
 
+    fn claim(&self, conversation: &ConversationId, purpose: Purpose) -> Result<Owner, LogError> {
+        match &self.sharing {
+            None => Ok(Owner::Here),
+            Some(sharing) => sharing.claim(&self.shared.database, conversation, purpose),
+        }
+    }
+
+    fn disclaim(&self, conversation: &ConversationId) {
+        if let Some(sharing) = &self.sharing {
+            sharing.disclaim(&self.shared.database, conversation);
+        }
+    }
+
     fn load(&self, conversation: &ConversationId) -> Result<Option<Stored>, LogError> {
         let queue = &self.shared.queue;
         queue.settle(conversation)?;
@@ -306,7 +334,7 @@ impl EventLog for PostgresLog {
         };
         let holed = queue.enter(conversation, found.head);
         let mut epoch = found.epoch;
-        if holed || found.life <= self.last_unsound {
+        if holed || self.is_torn(conversation, found.life) {
             epoch = Epoch::new(&clock::fresh_name());
             queue.rename(conversation, epoch.clone());
         }

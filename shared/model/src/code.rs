@@ -133,6 +133,8 @@ error_codes! {
     UnsupportedEncoding = "unsupported_encoding", 415;
     /// The level of durability that was asked for is not offered by this log.
     DurabilityUnavailable = "durability_unavailable", 400;
+    /// Another hub has the conversation, and this one could not pass the request on: try again in a moment.
+    Elsewhere = "elsewhere", 503;
     /// The log did not take the events.
     LogFailed = "log_failed", 503;
     /// The log cannot write: there is no room.

@@ -25,6 +25,7 @@ use model::{ConversationId, Mask};
 
 use super::guard;
 use super::problem::Problem;
+use crate::peers::known::FromHub;
 use crate::state::Shared;
 
 mod ending;
@@ -161,7 +162,8 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
     }
     if !shared.gate.is_on() {
         let everyone = Admission::everyone();
-        parts.extensions.insert(Caller(Arc::clone(&everyone.principal)));
+        let caller = on_behalf(&parts).unwrap_or_else(|| Arc::clone(&everyone.principal));
+        parts.extensions.insert(Caller(caller));
         parts.extensions.insert(Greeting(Some(everyone)));
         return next.run(Request::from_parts(parts, body)).await;
     }
@@ -188,13 +190,14 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
         return Problem::new(ErrorCode::MethodNotAllowed, detail).into_response();
     };
     let named = conversation(&mut parts).await;
-    let is_met = need.met_by(&admission.principal, named.as_deref());
-    if let Err(denial) = is_met.and_then(|()| shows.serves(&admission.principal)) {
-        return refused(&shared, &parts, Some(&admission.principal), denial);
+    let principal = on_behalf(&parts).unwrap_or_else(|| Arc::clone(&admission.principal));
+    let is_met = need.met_by(&principal, named.as_deref());
+    if let Err(denial) = is_met.and_then(|()| shows.serves(&principal)) {
+        return refused(&shared, &parts, Some(&principal), denial);
     }
     let deed = routes::deed(need, parts.method.as_str());
-    let told = deed.map(|deed| about(&parts, deed, Some(&admission.principal), named.as_deref()));
-    parts.extensions.insert(Caller(Arc::clone(&admission.principal)));
+    let told = deed.map(|deed| about(&parts, deed, Some(&principal), named.as_deref()));
+    parts.extensions.insert(Caller(principal));
     // For what goes on when the answer is over: a socket through the proxy.
     parts.extensions.insert(admission.clone());
     let response = served(&shared, admission, Request::from_parts(parts, body), next).await;
@@ -204,6 +207,11 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
         blocking(|| shared.gate.audit(told));
     }
     response
+}
+
+/// For whom another hub asks, if it does.
+fn on_behalf(parts: &Parts) -> Option<Arc<Principal>> {
+    parts.extensions.get::<FromHub>().and_then(|FromHub(principal)| principal.clone())
 }
 
 /// What the audit log says of a request: who, from where, which route.

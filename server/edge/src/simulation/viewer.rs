@@ -46,7 +46,16 @@ impl Viewer {
         let outbox = Arc::new(Outbox::new(end));
         let subscription = rig
             .fanout
-            .enter(&self.conversation, &outbox, SUB, &SubscriptionOptions::default(), None)
+            .enter(
+                &self.conversation,
+                &outbox,
+                SUB,
+                hub::SubscriptionTerms {
+                    wish: &SubscriptionOptions::default(),
+                    mask: None,
+                    delivery: hub::Delivery::Joined,
+                },
+            )
             .unwrap();
         let have = self.tracker.position();
         self.resumes += u64::from(have.is_some());

@@ -72,6 +72,11 @@ impl CatchUp {
         Self { why: Some(SnapshotReason::Requested), ..Self::start(subscription, None) }
     }
 
+    /// Begins a subscription whose conversation was replaced by one in another epoch.
+    pub(super) fn replaced(subscription: Arc<Subscription>) -> Self {
+        Self { why: Some(SnapshotReason::EpochChanged), ..Self::start(subscription, None) }
+    }
+
     /// Takes over a subscription that its pump parked at `cursor`.
     pub(super) fn parked(subscription: Arc<Subscription>, cursor: Cursor) -> Self {
         let parked_at = Some(Instant::now());

@@ -12,6 +12,7 @@ use model::limits::COMMANDS_WAITING_MAX;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use crate::commands::carry_out;
+use crate::peers::pass;
 use crate::state::Shared;
 use hub::Outbox;
 use hub::wire;
@@ -53,7 +54,11 @@ async fn work(
 ) {
     while let Some((who, conversation, command)) = commands.recv().await {
         let id = command.id.clone();
-        let answer = match carry_out(&shared, who.name(), &conversation, command).await {
+        let done = match pass::command(&shared, &who, &conversation, command).await {
+            Ok(done) => done,
+            Err(command) => carry_out(&shared, who.name(), &conversation, command).await,
+        };
+        let answer = match done {
             Ok(done) => ServerFrame::Done(done),
             Err(refusal) => ServerFrame::Refused { id, code: refusal.code, message: refusal.why },
         };

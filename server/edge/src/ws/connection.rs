@@ -14,11 +14,14 @@ use model::limits::{RESYNC_EVERY_MS, RESYNCS_MAX};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
+use super::SocketKind;
 use super::acks::Acks;
 use super::allowance::TokenBucket;
 use super::commands::Commands;
 use super::feed::Feed;
 use super::inlet::{Inbound, Inlet};
+use super::passing::Passing;
+use super::waiting::WaitingSubscription;
 use super::zombies::Zombies;
 use crate::state::Shared;
 use event_log::clock;
@@ -79,6 +82,12 @@ pub(super) struct Connection {
     pub(super) acks: Acks,
     /// Commands that wait.
     pub(super) commands: Commands,
+    /// Who is at the other end.
+    pub(super) kind: SocketKind,
+    /// Subscriptions whose conversations are not in memory yet.
+    pub(super) waiting: Vec<WaitingSubscription>,
+    /// Frames for conversations of other hubs.
+    pub(super) passing: Passing,
     /// The number of changes of the log's health that the client knows of.
     pub(super) log_turns: u64,
     phase: Phase,
@@ -112,7 +121,7 @@ enum Phase {
 impl Connection {
     /// Makes the state of a socket whose upgrade is done. `first` are bytes that came with the upgrade.
     pub(super) fn new(
-        shared: Arc<Shared>,
+        (shared, kind): (Arc<Shared>, SocketKind),
         stream: TcpStream,
         first: &[u8],
         admission: Option<Admission>,
@@ -145,6 +154,9 @@ impl Connection {
             attendant,
             acks: Acks::default(),
             commands: Commands::default(),
+            kind,
+            waiting: Vec::new(),
+            passing: Passing::default(),
             log_turns: 0,
             phase: Phase::Open,
             garbled: false,
@@ -165,13 +177,16 @@ impl Connection {
             for answer in self.acks.settle() {
                 self.queue(&answer);
             }
+            if self.shared.peers.is_some() {
+                self.look_at_peers();
+            }
             let stopped = self.behind.go_on(&self.outbox, &self.shared.fanout);
             if self.phase == Phase::Over || outbox.is_over() {
                 break;
             }
             let waiting = outbox.waiting();
             let writes = waiting > 0 || !self.behind.is_empty();
-            let reads = waiting <= ANSWERS_BYTES_MAX && self.acks.has_room();
+            let reads = waiting <= ANSWERS_BYTES_MAX && self.acks.has_room() && self.passing.has_room();
             let ahead = reads && (self.unread || self.inlet.has_ahead());
             // All arms may be cancelled: they only wait.
             tokio::select! {
@@ -193,6 +208,7 @@ impl Connection {
     /// Ends all subscriptions.
     fn leave(&mut self) {
         self.behind.clear();
+        self.waiting.clear();
         for subscription in std::mem::take(&mut self.subscriptions) {
             self.shared.fanout.leave(&subscription);
         }
@@ -208,11 +224,32 @@ impl Connection {
             // Acks go out first: if they waited, a subscription on this socket would count as behind.
             self.outbox.flush();
         }
+        self.stir();
+        // An idle socket must not keep the memory of its busiest moment.
+        self.stirred.shrink_to(FRAMES_AT_ONCE);
+    }
+
+    /// Wakes the viewers of everything that was published.
+    fn stir(&mut self) {
         for conversation in self.stirred.drain(..) {
             self.shared.fanout.stir(&conversation);
         }
-        // An idle socket must not keep the memory of its busiest moment.
-        self.stirred.shrink_to(FRAMES_AT_ONCE);
+    }
+
+    /// Goes on with what waited for other hubs.
+    fn look_at_peers(&mut self) {
+        for frame in self.passing.take_returned() {
+            self.publish_here(frame);
+        }
+        self.stir();
+        if self.passing.is_lost() && self.phase == Phase::Open {
+            self.close(
+                CloseCode::ShuttingDown,
+                "the hub that has the conversation is gone: publish again what was not acked",
+            );
+        }
+        self.begin_again();
+        self.seat_waiting();
     }
 
     /// Reads and takes frames until there are no more, or the bound is reached.

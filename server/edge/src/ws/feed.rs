@@ -30,6 +30,11 @@ impl Feed {
         self.behind.push(CatchUp::resync(subscription));
     }
 
+    /// Adds a subscription whose conversation was replaced by one in another epoch.
+    pub(super) fn replaced(&mut self, subscription: Arc<Subscription>) {
+        self.behind.push(CatchUp::replaced(subscription));
+    }
+
     /// Counts viewers as behind whose socket has taken nothing for long enough. Returns when to check again.
     pub(super) fn look(&self, now: Instant, ladder: &Ladder) -> Option<Instant> {
         self.behind.iter().filter_map(|behind| behind.look(now, ladder)).min()

@@ -1,24 +1,21 @@
 //! Client frames: what the hub does for each.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use compact_str::CompactString;
 use event_log::Health;
 use model::code::{CloseCode, ErrorCode};
 use model::frame::{
-    Ack, BearerToken, ClientFrame, Durability, Limits, LogHealth, Pub, ServerFrame, SubscriptionId,
-    SubscriptionOptions, VERSION, Welcome, parse_client,
+    Ack, BearerToken, ClientFrame, Durability, Limits, LogHealth, Pub, ServerFrame, SubscriptionId, VERSION,
+    Welcome, parse_client,
 };
-use model::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
-use model::{ConversationId, Position, Seq};
-use tokio::time::Instant;
 
+use super::SocketKind;
 use super::connection::Connection;
-use super::feed::Feed;
+use crate::peers::known::FEATURE;
 use event_log::clock;
 use hub::{Claim, Numbers, Publication};
-use hub::{Subscription, SubscriptionTarget};
 
 /// The features that the hub offers beyond the core of the protocol.
 const FEATURES: [&str; 4] = ["publish", "watch", "lens", "commands"];
@@ -86,13 +83,19 @@ impl Connection {
             ts: clock::now_ms(),
             hb_ms: u64::try_from(self.shared.config.heartbeat.as_millis()).unwrap_or(u64::MAX),
             limits: Limits::default(),
-            features: FEATURES.into_iter().map(Into::into).collect(),
+            features: self.features(),
         }));
         self.log_turns = self.shared.log_turns.load(Ordering::Relaxed);
         let health = self.health();
         if !matches!(health, ServerFrame::Health { log: LogHealth::Well, .. }) {
             self.queue(&health);
         }
+    }
+
+    /// What the hub offers to this client.
+    fn features(&self) -> Vec<CompactString> {
+        let of_hubs = (self.kind == SocketKind::Hub).then_some(FEATURE);
+        FEATURES.into_iter().chain(of_hubs).map(Into::into).collect()
     }
 
     /// Tells the client that the log has stopped or resumed writing, if it does not know.
@@ -118,121 +121,25 @@ impl Connection {
     }
 
     /// Queues an error.
-    fn refuse(&self, sub: Option<SubscriptionId>, code: ErrorCode, message: String) {
+    pub(super) fn refuse(&self, sub: Option<SubscriptionId>, code: ErrorCode, message: String) {
         self.queue(&ServerFrame::Error { sub, id: None, code, message, expected: None });
-    }
-
-    /// Whether the number `sub` is free and there is room for a subscription. If not, the client is told.
-    fn is_free(&self, sub: SubscriptionId) -> bool {
-        if self.subscription(sub).is_some() {
-            self.refuse(Some(sub), ErrorCode::SubscriptionInUse, format!("subscription {sub} is in use"));
-            return false;
-        }
-        if self.subscriptions.len() >= SUBSCRIPTIONS_PER_SOCKET_MAX {
-            let message = format!("a socket has at most {SUBSCRIPTIONS_PER_SOCKET_MAX} subscriptions");
-            self.refuse(Some(sub), ErrorCode::TooMany, message);
-            return false;
-        }
-        true
-    }
-
-    /// Begins a subscription to a conversation.
-    fn subscribe(
-        &mut self,
-        sub: SubscriptionId,
-        conv: &ConversationId,
-        have: Option<&Position>,
-        wish: &SubscriptionOptions,
-    ) {
-        if !self.is_free(sub) {
-            return;
-        }
-        match self.shared.fanout.enter(conv, &self.outbox, sub, wish, self.mask().as_ref()) {
-            Ok(subscription) => {
-                self.behind.start(Arc::clone(&subscription), have);
-                self.subscriptions.push(subscription);
-            }
-            Err(error) => self.refuse(Some(sub), error.code(), error.to_string()),
-        }
-    }
-
-    /// Begins a subscription to the list.
-    fn watch(&mut self, sub: SubscriptionId, limit: Option<u64>) {
-        if !self.is_free(sub) {
-            return;
-        }
-        let rows = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
-        let seen = self.seen_rows();
-        let subscription = self.shared.fanout.fleet.enter(&self.outbox, sub, rows, seen);
-        self.behind.start(Arc::clone(&subscription), None);
-        self.subscriptions.push(subscription);
-    }
-
-    /// Ends a subscription.
-    fn unsubscribe(&mut self, sub: SubscriptionId) {
-        if let Some(subscription) = self.remove(sub) {
-            self.shared.fanout.leave(&subscription);
-        }
-    }
-
-    /// Takes a subscription out of the list. If there is none of this number, the client is told.
-    fn remove(&mut self, sub: SubscriptionId) -> Option<Arc<Subscription>> {
-        let place = self.subscriptions.iter().position(|subscription| subscription.sub == sub);
-        let Some(place) = place else {
-            self.refuse(Some(sub), ErrorCode::UnknownSubscription, format!("there is no subscription {sub}"));
-            return None;
-        };
-        Some(self.subscriptions.swap_remove(place))
-    }
-
-    /// Begins the subscription anew with the snapshot. A client that asks too often is closed.
-    fn resync(&mut self, sub: SubscriptionId) {
-        if !self.resyncs.take(Instant::now()) {
-            return self.close(CloseCode::InsufficientState, "too many resyncs in a short time");
-        }
-        self.renew(sub, Feed::resync);
-    }
-
-    /// Sends again what did not arrive, from the position that the client has.
-    fn revive(&mut self, at: &BTreeMap<SubscriptionId, Seq>) {
-        let busy = self.outbox.waiting() > 0;
-        let behind = &self.behind;
-        let is_fed = |sub| !busy && !behind.has(sub);
-        for (sub, seq) in self.zombies.answered(at, is_fed) {
-            tracing::debug!(sub, seq, "a subscription stays behind what it was sent");
-            self.renew(sub, |feed, subscription| {
-                let have = subscription.epoch().map(|epoch| Position { epoch: epoch.clone(), seq });
-                feed.start(subscription, have.as_ref());
-            });
-        }
-    }
-
-    /// Replaces the subscription `sub` by a new one, which `begin` begins.
-    fn renew(&mut self, sub: SubscriptionId, begin: impl FnOnce(&mut Feed, Arc<Subscription>)) {
-        let Some(old) = self.remove(sub) else { return };
-        // The new one enters before the old one leaves, so that the conversation is not dropped in between.
-        let new = match &old.place {
-            SubscriptionTarget::Conversation(stage, shard) => {
-                let (id, mask) = (stage.conversation.id(), shard.sight.mask());
-                self.shared.fanout.enter(id, &self.outbox, sub, &shard.wish, mask)
-            }
-            SubscriptionTarget::Fleet { rows, seen } => {
-                Ok(self.shared.fanout.fleet.enter(&self.outbox, sub, *rows, seen.clone()))
-            }
-        };
-        self.shared.fanout.leave(&old);
-        match new {
-            Ok(new) => {
-                begin(&mut self.behind, Arc::clone(&new));
-                self.subscriptions.push(new);
-            }
-            Err(error) => self.refuse(Some(sub), error.code(), error.to_string()),
-        }
     }
 
     /// Publishes the events of a frame. A socket that is lost leaves its runs as they are, because their
     /// publisher may come back on another one; [`hub::orphans`] deals with those that do not.
     fn publish(&mut self, frame: Pub) {
+        if self.shared.peers.is_some() && self.kind == SocketKind::Client {
+            let found = self.shared.hub.in_memory(&frame.conv);
+            // A frame must not overtake one that waits.
+            if self.passing.is_queued() || found.is_none_or(|found| found.is_followed()) {
+                return self.passing.pass(&self.shared, &self.outbox, frame);
+            }
+        }
+        self.publish_here(frame);
+    }
+
+    /// Publishes the events of a frame to a conversation of this hub.
+    pub(super) fn publish_here(&mut self, frame: Pub) {
         let id = frame.id;
         let numbers = Numbers::of(frame.pfirst, frame.pseq);
         let claim = frame.pid.map(|publisher| Claim { publisher, epoch: frame.pepoch, numbers });

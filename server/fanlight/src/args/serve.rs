@@ -38,6 +38,15 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "BYTES", env = "FANLIGHT_LOG_MAX_BYTES")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) log_max_bytes: Option<u64>,
+    /// How other hubs reach this one, where several share a log in PostgreSQL: `http://HOST:PORT`; port 0 stands for the one that it
+    /// listens on [default: this hub is alone on its log]
+    #[arg(long, value_name = "URL", env = "FANLIGHT_HUB_ADDRESS", requires = "hub_secret_file")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) hub_address: Option<String>,
+    /// A file with a secret of at least 32 bytes, the same for all hubs of a log
+    #[arg(long, value_name = "FILE", env = "FANLIGHT_HUB_SECRET_FILE", requires = "hub_address")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) hub_secret_file: Option<PathBuf>,
     /// The directory of what the hub keeps [default: fanlight-data]
     #[arg(long, value_name = "DIR", env = "FANLIGHT_DATA_DIR")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -149,6 +158,10 @@ pub(crate) struct ServeSettings {
     pub(crate) log: String,
     /// The most bytes of a log on disk.
     pub(crate) log_max_bytes: Option<u64>,
+    /// How other hubs of the log reach this one.
+    pub(crate) hub_address: Option<String>,
+    /// The file with the secret that they have in common.
+    pub(crate) hub_secret_file: Option<PathBuf>,
     /// How long a conversation is kept after its newest event.
     pub(crate) retain_age: Option<LengthOfTime>,
     /// How much disk space the log may use.
@@ -215,6 +228,8 @@ impl Default for ServeSettings {
             listen: LISTEN,
             log: String::from("sqlite"),
             log_max_bytes: None,
+            hub_address: None,
+            hub_secret_file: None,
             retain_age: None,
             retain_bytes: None,
             retain_conversations: None,

@@ -22,6 +22,7 @@ use model::dialect::DECODED;
 
 mod access;
 pub(crate) mod log;
+mod peers;
 
 /// Runs a hub until a signal stops it.
 pub(crate) fn run(args: &ServeArgs, mut output: ResultOutput) -> Result<(), CommandError> {
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &ServeArgs, mut output: ResultOutput) -> Result<(), Comm
 /// Converts the settings into the hub's configuration.
 fn config(settings: &ServeSettings) -> Result<Config, CommandError> {
     let log = log::log(settings)?;
-    let access = access(settings)?;
+    let (access, peers) = (access(settings)?, peers::peers(settings, &log)?);
     let tls = tls(settings)?;
     let (hosts, dialects) = (settings.hosts.clone(), dialects(settings)?);
     let sinks = settings.sinks.iter().map(SinkSettings::sink).collect::<Result<_, _>>();
@@ -60,6 +61,7 @@ fn config(settings: &ServeSettings) -> Result<Config, CommandError> {
     let config = Config {
         log,
         access,
+        peers,
         redaction: redaction(settings)?,
         tls,
         hosts,
@@ -203,6 +205,7 @@ async fn serve(
     let address = listener.local_addr().map_err(|error| {
         CommandError::new(format!("cannot tell where the hub listens: {error}"), "try another --listen")
     })?;
+    config.peers = config.peers.map(|peers| peers.listening_on(address.port()));
     let demo_token = config.access.as_mut().filter(|_| settings.demo).map(demo_token).transpose()?;
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let log = config.log.clone();

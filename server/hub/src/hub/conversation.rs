@@ -32,11 +32,13 @@ use super::row::row;
 use super::sight::Sights;
 use super::slice::{Cursor, Slice};
 
+mod followed;
 mod import;
 mod orphans;
 mod rest;
 mod withheld;
 
+pub use followed::Discontinuity;
 pub(super) use import::Arrival;
 pub(super) use rest::Use;
 pub use withheld::WITHHELD_MS;
@@ -60,6 +62,10 @@ pub struct Conversation {
     head: AtomicU64,
     /// How many viewers it has.
     viewers: AtomicUsize,
+    /// Whether another hub has it. Changed under the lock of the state.
+    followed: AtomicBool,
+    /// Whether another object has taken its place.
+    over: AtomicBool,
     /// Whether some run is attended by nobody and the timer has not been told yet.
     pub(super) unattended: AtomicBool,
     /// Whether it is in the hub's list of changed conversations.
@@ -143,6 +149,8 @@ impl Conversation {
             head: AtomicU64::new(state.view.seq),
             state: Mutex::new(state),
             viewers: AtomicUsize::new(0),
+            followed: AtomicBool::new(false),
+            over: AtomicBool::new(false),
             unattended: AtomicBool::new(false),
             listed: AtomicBool::new(false),
             noted: AtomicBool::new(false),
@@ -185,6 +193,9 @@ impl Conversation {
             }
             if state.reserved {
                 return Err(AppendError::Reserved);
+            }
+            if self.is_followed() {
+                return Err(AppendError::Elsewhere);
             }
             if let Some(claim) = &publication.claim {
                 match state.publishers.judge(claim) {

@@ -106,6 +106,14 @@ impl Orphans {
         conversation
     }
 
+    /// Takes over a conversation that was followed: whatever runs in it is attended by nobody from now on.
+    pub(super) fn adopt_promoted(&self, conversation: &Conversation) {
+        let now = clock::now_ms();
+        if conversation.adopt(now) {
+            self.unattended(conversation, now);
+        }
+    }
+
     /// Waits until conversations are due, and takes them.
     async fn due(&self) -> Vec<ConversationId> {
         loop {

@@ -152,6 +152,9 @@ pub enum AppendError {
     /// The conversation left memory after it was found: find it again.
     #[error("the conversation left memory")]
     Retired,
+    /// Another hub has the conversation.
+    #[error("another hub has the conversation")]
+    Elsewhere,
     /// A history is being imported into the conversation.
     #[error("the conversation is being imported; try again in a moment")]
     Reserved,
@@ -190,6 +193,12 @@ pub enum OpenError {
     /// As many conversations are in memory as may be. Upkeep makes room as soon as some are unused.
     #[error("the hub holds {CONVERSATIONS_MAX} conversations in memory already")]
     TooMany,
+    /// Another hub has the conversation.
+    #[error("the hub at {address} has the conversation")]
+    Elsewhere {
+        /// How other hubs reach it.
+        address: Arc<str>,
+    },
     /// The log cannot be read.
     #[error(transparent)]
     Log(#[from] LogError),
@@ -200,6 +209,7 @@ impl OpenError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::TooMany => ErrorCode::TooMany,
+            Self::Elsewhere { .. } => ErrorCode::Elsewhere,
             Self::Log(_) => ErrorCode::LogFailed,
         }
     }
@@ -224,6 +234,7 @@ impl PublishError {
             Self::Append(AppendError::Gap { .. }) => ErrorCode::PublisherGap,
             Self::Append(AppendError::Fenced) => ErrorCode::PublisherFenced,
             Self::Append(AppendError::Log(_) | AppendError::Reserved) => ErrorCode::LogFailed,
+            Self::Append(AppendError::Elsewhere) => ErrorCode::Elsewhere,
             Self::Append(AppendError::RunOfHub { .. }) => ErrorCode::RunOfHub,
             Self::Append(AppendError::Full { .. }) => ErrorCode::TooLarge,
             Self::Append(AppendError::Crowded { .. }) => ErrorCode::TooMany,

@@ -5,6 +5,7 @@ use model::Seq;
 use model::frame::SubscriptionId;
 use parking_lot::Mutex;
 
+use super::sight::Delivery;
 use super::slice::{Cursor, Slice};
 use crate::wire;
 
@@ -32,8 +33,8 @@ pub struct Ready {
 
 impl Ready {
     /// Encodes `slice` for the subscription number `sub`.
-    pub(super) fn new(slice: &Slice, sub: SubscriptionId) -> Self {
-        let (frame, rest) = wire::batch(sub, slice);
+    pub(super) fn new(slice: &Slice, sub: SubscriptionId, delivery: Delivery) -> Self {
+        let (frame, rest) = wire::batch(sub, slice, delivery);
         Self {
             from: slice.from,
             cursor: slice.cursor,

@@ -22,6 +22,16 @@ const SNAPSHOT_AGE_BYTES: u64 = (SNAPSHOT_WHEN_BEHIND_BYTES / 4) as u64;
 /// same time.
 const FRAMES_KEPT: usize = 4;
 
+/// How events are written for those who share a sight.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Delivery {
+    /// Deltas of one text that come together are joined.
+    #[default]
+    Joined,
+    /// Each event as it is, for a hub that passes them on: its ring must have each seq.
+    Single,
+}
+
 /// The sights of one conversation, one for each lens and mask in use. Owned by the conversation.
 #[derive(Debug, Default)]
 pub struct Sights(Mutex<Vec<Weak<Sight>>>);
@@ -29,13 +39,21 @@ pub struct Sights(Mutex<Vec<Weak<Sight>>>);
 impl Sights {
     /// The sight for `lens` and `mask`, made if nobody uses them yet.
     pub fn of(&self, lens: &Lens, mask: Option<&Arc<Mask>>) -> Arc<Sight> {
+        self.delivered(lens, mask, Delivery::Joined)
+    }
+
+    /// The sight for `lens` and `mask` whose events are written in that way.
+    pub(crate) fn delivered(&self, lens: &Lens, mask: Option<&Arc<Mask>>, delivery: Delivery) -> Arc<Sight> {
         let mut sights = self.0.lock();
         sights.retain(|sight| sight.strong_count() > 0);
         let mut found = sights.iter().filter_map(Weak::upgrade);
-        if let Some(sight) = found.find(|sight| sight.asked == *lens && sight.mask.as_ref() == mask) {
+        let is_like = |sight: &Arc<Sight>| {
+            sight.asked == *lens && sight.mask.as_ref() == mask && sight.delivery == delivery
+        };
+        if let Some(sight) = found.find(is_like) {
             return sight;
         }
-        let sight = Arc::new(Sight::new(lens.clone(), mask.cloned()));
+        let sight = Arc::new(Sight::new(lens.clone(), mask.cloned(), delivery));
         sights.push(Arc::downgrade(&sight));
         sight
     }
@@ -50,6 +68,7 @@ pub struct Sight {
     /// What they are given of that: less, where something is hidden.
     lens: Lens,
     mask: Option<Arc<Mask>>,
+    delivery: Delivery,
     /// Whether neither hides anything.
     is_clear: bool,
     /// The newest snapshot that was encoded. Locked during the encoding.
@@ -86,15 +105,20 @@ pub enum Far {
 }
 
 impl Sight {
-    fn new(asked: Lens, mask: Option<Arc<Mask>>) -> Self {
+    fn new(asked: Lens, mask: Option<Arc<Mask>>, delivery: Delivery) -> Self {
         let lens = mask.as_ref().map_or_else(|| asked.clone(), |mask| mask.narrowed(&asked));
         let is_clear = lens.is_clear() && mask.is_none();
-        Self { asked, lens, mask, is_clear, snapshot: Mutex::default(), frames: Mutex::default() }
+        Self { asked, lens, mask, delivery, is_clear, snapshot: Mutex::default(), frames: Mutex::default() }
     }
 
     /// What is hidden from them, where something is.
     pub fn mask(&self) -> Option<&Arc<Mask>> {
         self.mask.as_ref()
+    }
+
+    /// How their events are written.
+    pub fn delivery(&self) -> Delivery {
+        self.delivery
     }
 
     /// Whether the lens hides nothing.
@@ -179,7 +203,7 @@ impl Sight {
             return Arc::clone(found);
         }
         // Encoded under the lock: whoever wants the same slice waits for it instead of encoding it again.
-        let ready = Arc::new(Ready::new(slice, sub));
+        let ready = Arc::new(Ready::new(slice, sub, self.delivery));
         TALLY.encoded.one();
         if frames.len() >= FRAMES_KEPT {
             frames.remove(0);

@@ -13,7 +13,7 @@ use model::limits::{
 };
 
 use super::conversation::Use;
-use super::{Conversation, Hub};
+use super::{Conversation, Hub, OpenError};
 
 /// A conversation at rest is given to the log as a whole once events of this weight came since it last was,
 /// in bytes. So reading it back never takes long.
@@ -185,6 +185,8 @@ impl Hub {
         });
         let found = unfinished.iter().filter_map(|id| match self.find(id) {
             Ok(found) => found,
+            // Another hub was faster.
+            Err(OpenError::Elsewhere { .. }) => None,
             Err(error) => {
                 tracing::warn!(conversation = %id, %error, "cannot be read back");
                 None

@@ -55,12 +55,14 @@ fn slice(count: u64) -> Slice {
 #[test]
 fn a_batch_says_what_it_covers() {
     for count in [0, 1, 3] {
-        let ServerFrame::Batch { sub, from, to, ev, .. } = parse(&batch(7, &slice(count)).0) else {
+        let ServerFrame::Batch { sub, from, to, ev, .. } =
+            parse(&batch(7, &slice(count), Delivery::Joined).0)
+        else {
             panic!("no batch")
         };
         assert_eq!((sub, from, to, ev.len() as u64), (7, 1, count, count));
     }
-    let (_, rest) = batch(12, &slice(2));
+    let (_, rest) = batch(12, &slice(2), Delivery::Joined);
     let other = parse(&batch_again(3, &rest));
     assert!(matches!(other, ServerFrame::Batch { sub: 3, from: 1, to: 2, .. }));
 }

@@ -18,6 +18,7 @@ use super::database::Session;
 use super::known::Known;
 use super::plan::Plan;
 use super::text::escape;
+use super::writer::Fences;
 use crate::documents;
 use crate::measure::OTHERS;
 use crate::numbers::{integer, size};
@@ -53,6 +54,7 @@ pub(super) enum CommitError {
 const FENCE: &str = "UPDATE life SET commits = $2::bigint, written_at = $3, \
                      expires_at = clock_timestamp() + $4::bigint * interval '1 millisecond' \
                      WHERE number = $1 AND NOT over AND commits = $2::bigint - 1";
+const OWNED: &str = "SELECT 1 FROM owner WHERE conversation = ANY($1) AND life = $2";
 const STAGE: &str = "INSERT INTO gone (key, import, life, bytes, head) \
                      SELECT key, import, $2::bigint, bytes, head FROM unnest($1::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) \
                      AS u (key, import, bytes, head) ON CONFLICT (key) DO UPDATE SET bytes = excluded.bytes, head = excluded.head";
@@ -113,7 +115,7 @@ pub(super) struct Batch {
 
 impl Batch {
     /// The statements of `plan`, with the names under which tools count.
-    pub(super) fn of(plan: &Plan, stamp: Stamp, known: &mut Known) -> Self {
+    pub(super) fn of(plan: &Plan, stamp: Stamp, fences: Fences, known: &mut Known) -> Self {
         let mut batch = Self::default();
         let fence: Values = vec![
             Box::new(stamp.life),
@@ -122,6 +124,9 @@ impl Batch {
             Box::new(stamp.lease_ms),
         ];
         batch.steps.push(Step { sql: FENCE, values: fence, changes: Some(1) });
+        if fences == Fences::Owners {
+            batch.owned(plan, stamp.life);
+        }
         batch.imports(plan, stamp.life);
         batch.conversations(plan);
         batch.blocks(plan.blocks.iter().map(|(key, block)| (*key, block)));
@@ -148,6 +153,19 @@ impl Batch {
     fn keys(&mut self, sql: &'static str, keys: Vec<i64>) {
         if !keys.is_empty() {
             self.step(sql, vec![Box::new(keys)]);
+        }
+    }
+
+    /// The life must have each conversation that is changed. Nobody can take one as long as the life is not over, and the fence before has
+    /// locked that.
+    fn owned(&mut self, plan: &Plan, life: i64) {
+        let mut names: Vec<String> = plan.changes.values().map(|change| change.id.to_string()).collect();
+        names.sort_unstable();
+        names.dedup();
+        if !names.is_empty() {
+            let changes = Some(names.len() as u64);
+            let values: Values = vec![Box::new(names), Box::new(life)];
+            self.steps.push(Step { sql: OWNED, values, changes });
         }
     }
 

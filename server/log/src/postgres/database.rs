@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use model::ConversationId;
 use parking_lot::Mutex;
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::Semaphore;
@@ -11,7 +12,7 @@ use tokio_postgres::{CancelToken, Client, NoTls, Statement};
 
 use super::address::{Encryption, PostgresUrl};
 use super::tls::MakeTls;
-use super::{PostgresError, unreadable};
+use super::{PostgresError, claims, unreadable};
 use crate::LogError;
 
 /// Most readers at a time, of which as many as [`model::limits::SEARCHES_AT_ONCE_MAX`] may be searches.
@@ -132,6 +133,45 @@ impl Database {
         }
     }
 
+    /// Changes with `change`, in a transaction of its own. Where this fails, it may have been made all the same.
+    pub(super) fn change<T, F>(self: &Arc<Self>, change: F) -> Result<T, LogError>
+    where
+        T: Send + 'static,
+        F: for<'a> Fn(&'a mut Session) -> Reading<'a, T> + Send + Sync + 'static,
+    {
+        let database = Arc::clone(self);
+        let done = self.wait(async move {
+            let _permit = database.readers.acquire().await.map_err(unreadable)?;
+            let mut session = database.idle_or_new().await?;
+            let answer = inside(&mut session, CHANGES, &change).await;
+            if !session.client.is_closed() {
+                database.idle.lock().push(session);
+            }
+            answer
+        });
+        done.unwrap_or_else(|| Err(unreadable("the log has ended")))
+    }
+
+    /// Gives up a conversation of life `life` to which nothing was written.
+    pub(super) async fn disclaim(&self, life: i64, of: ConversationId) -> Result<(), LogError> {
+        let _permit = self.readers.acquire().await.map_err(unreadable)?;
+        let mut session = self.idle_or_new().await?;
+        let done = claims::disclaim(&mut session, life, &of).await;
+        if !session.client.is_closed() {
+            self.idle.lock().push(session);
+        }
+        done
+    }
+
+    /// A connection that nobody uses.
+    async fn idle_or_new(&self) -> Result<Session, LogError> {
+        let known = self.idle.lock().pop().filter(|session| !session.client.is_closed());
+        match known {
+            Some(session) => Ok(session),
+            None => self.connect().await.map_err(unreadable),
+        }
+    }
+
     /// Reads with `read`, on a connection that nobody else uses meanwhile. What it reads is as of one moment. A connection that is
     /// found broken is replaced once.
     pub(super) fn read<T, F>(self: &Arc<Self>, read: F) -> Result<T, LogError>
@@ -148,10 +188,10 @@ impl Database {
                 Some(session) => session,
                 None => database.connect().await.map_err(unreadable)?,
             };
-            let mut answer = as_of_now(&mut session, &read).await;
+            let mut answer = inside(&mut session, READS, &read).await;
             if session.client.is_closed() && !is_new {
                 session = database.connect().await.map_err(unreadable)?;
-                answer = as_of_now(&mut session, &read).await;
+                answer = inside(&mut session, READS, &read).await;
             }
             if !session.client.is_closed() {
                 database.idle.lock().push(session);
@@ -177,21 +217,29 @@ impl Drop for Database {
     }
 }
 
+/// How a transaction begins and ends that reads, all of it as of one moment.
+const READS: (&str, &str) = ("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", "ROLLBACK");
+
+/// How one begins and ends that changes something.
+const CHANGES: (&str, &str) = ("BEGIN", "COMMIT");
+
 /// A reading that is under way.
 pub(super) type Reading<'a, T> = std::pin::Pin<Box<dyn Future<Output = Result<T, LogError>> + Send + 'a>>;
 
-async fn as_of_now<T, F>(session: &mut Session, read: &F) -> Result<T, LogError>
+/// Does `work` inside a transaction that begins with the first and ends with the second of `ways`.
+async fn inside<T, F>(session: &mut Session, ways: (&str, &str), work: &F) -> Result<T, LogError>
 where
     F: for<'a> Fn(&'a mut Session) -> Reading<'a, T>,
 {
-    session
-        .client
-        .batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        .await
-        .map_err(unreadable)?;
-    let answer = read(session).await;
-    // Nothing was changed; whatever this comes to, the answer stands.
-    drop(session.client.batch_execute("ROLLBACK").await);
+    let (begin, end) = ways;
+    session.client.batch_execute(begin).await.map_err(unreadable)?;
+    let answer = work(session).await;
+    if answer.is_err() {
+        // A session on which this fails is given up.
+        drop(session.client.batch_execute("ROLLBACK").await);
+        return answer;
+    }
+    session.client.batch_execute(end).await.map_err(unreadable)?;
     answer
 }
 

@@ -11,6 +11,7 @@ use super::{PostgresError, schema};
 use crate::Fault;
 use crate::clock;
 use crate::numbers::natural;
+use crate::ownership::{Renewal, renewal};
 use crate::queue::{Queue, Stage};
 
 /// What the settings of the database make true of a commit.
@@ -62,26 +63,39 @@ fn judge(commit: &str, fsync: &str, pages: &str, standbys: &str) -> Promise {
     Promise { durability, why: format!("{meaning} ({settings})") }
 }
 
-/// Begins a life, after whatever lives on the database has ended or is found dead.
-pub(super) async fn begin(session: &mut Session, lease: Duration) -> Result<Life, PostgresError> {
+/// Lives with which this one cannot be at the same time: all of them for a hub that is alone on the database, else those that are.
+const ALIVE: &str = "SELECT 1 FROM life WHERE NOT over AND expires_at > clock_timestamp() AND ($1 OR address IS NULL) LIMIT 1";
+
+/// What the dead leave behind: imports under way, and names to which nobody wrote.
+const FORGET: &str = "UPDATE gone SET import = NULL WHERE import IS NOT NULL AND life IN (SELECT number FROM life WHERE over); \
+                      DELETE FROM owner o USING life l WHERE l.number = o.life AND l.over AND NOT EXISTS (SELECT 1 FROM conversation WHERE id = o.conversation)";
+
+/// Begins a life, after whatever lives on the database has ended or is found dead. With an `address` it shares the database with other
+/// lives that have one.
+pub(super) async fn begin(
+    session: &mut Session,
+    lease: Duration,
+    address: Option<&str>,
+) -> Result<Life, PostgresError> {
     schema::migrate(session).await?;
-    await_the_dead(session, lease).await?;
+    await_the_dead(session, lease, address).await?;
     let promise = promise(session).await?;
     let transaction = session.client.transaction().await?;
     // Whoever begins at the same moment waits here.
     transaction.batch_execute("SELECT version FROM fanlight_schema FOR UPDATE").await?;
-    if transaction
-        .query_opt("SELECT 1 FROM life WHERE NOT over AND expires_at > clock_timestamp() LIMIT 1", &[])
-        .await?
-        .is_some()
-    {
+    if transaction.query_opt(ALIVE, &[&address.is_none()]).await?.is_some() {
         return Err(PostgresError::InUse);
     }
-    transaction.execute("UPDATE life SET over = true WHERE NOT over", &[]).await?;
-    transaction.execute("UPDATE gone SET import = NULL WHERE import IS NOT NULL", &[]).await?;
-    let insert = "INSERT INTO life (version, expires_at) VALUES ($1, clock_timestamp() + $2::bigint * interval '1 millisecond') RETURNING number";
+    // One of the same address is one of this hub, whose process is gone; were it not, it would write nothing from here on.
+    let end =
+        "UPDATE life SET over = true WHERE NOT over AND (expires_at <= clock_timestamp() OR address = $1)";
+    transaction.execute(end, &[&address]).await?;
+    transaction.batch_execute(FORGET).await?;
+    let insert = "INSERT INTO life (version, expires_at, address) \
+                  VALUES ($1, clock_timestamp() + $2::bigint * interval '1 millisecond', $3) RETURNING number";
+    let version = env!("CARGO_PKG_VERSION");
     let number: i64 =
-        transaction.query_one(insert, &[&env!("CARGO_PKG_VERSION"), &millis(lease)]).await?.try_get(0)?;
+        transaction.query_one(insert, &[&version, &millis(lease), &address]).await?.try_get(0)?;
     let unsound = "SELECT coalesce(max(number), 0)::bigint FROM life WHERE NOT ended_well AND number < $1";
     let last_unsound = transaction.query_one(unsound, &[&number]).await?.try_get(0)?;
     let count: i64 = transaction.query_one("SELECT count(*) FROM conversation", &[]).await?.try_get(0)?;
@@ -90,11 +104,16 @@ pub(super) async fn begin(session: &mut Session, lease: Duration) -> Result<Life
 }
 
 /// Waits until no life is alive. One that says something meanwhile is not dead: then this fails.
-async fn await_the_dead(session: &Session, lease: Duration) -> Result<(), PostgresError> {
-    let select = "SELECT number, commits, expires_at::text, expires_at > clock_timestamp() FROM life WHERE NOT over ORDER BY number";
+async fn await_the_dead(
+    session: &Session,
+    lease: Duration,
+    address: Option<&str>,
+) -> Result<(), PostgresError> {
+    let select = "SELECT number, commits, expires_at::text, expires_at > clock_timestamp() FROM life \
+                  WHERE NOT over AND ($1 OR address IS NULL) ORDER BY number";
     let mut seen: Option<Vec<(i64, String)>> = None;
     loop {
-        let rows = session.client.query(select, &[]).await?;
+        let rows = session.client.query(select, &[&address.is_none()]).await?;
         let mut alive = Vec::new();
         for row in rows {
             if row.try_get::<_, bool>(3)? {
@@ -125,8 +144,8 @@ pub(super) async fn keep_alive(database: Arc<Database>, queue: Arc<Queue>, numbe
             return;
         }
         match renew(&database, &mut session, number, lease).await {
-            Ok(true) => {}
-            Ok(false) => return over(&queue),
+            Ok(Renewal::Lives) => {}
+            Ok(Renewal::StepsDown) => return over(&queue),
             Err(error) => {
                 session = None;
                 tracing::debug!(%error, "the database of the log was not told that the hub lives");
@@ -135,20 +154,20 @@ pub(super) async fn keep_alive(database: Arc<Database>, queue: Arc<Queue>, numbe
     }
 }
 
-/// Says that life `number` goes on. False when it is over.
+/// Says that life `number` goes on.
 async fn renew(
     database: &Database,
     session: &mut Option<Session>,
     number: i64,
     lease: Duration,
-) -> Result<bool, tokio_postgres::Error> {
+) -> Result<Renewal, tokio_postgres::Error> {
     let session = match session {
         Some(session) => session,
         None => session.insert(database.connect().await?),
     };
     let update = "UPDATE life SET expires_at = clock_timestamp() + $2::bigint * interval '1 millisecond' WHERE number = $1 AND NOT over";
     let statement = session.prepared(update).await?;
-    Ok(session.client.execute(&statement, &[&number, &millis(lease)]).await? == 1)
+    Ok(renewal(session.client.execute(&statement, &[&number, &millis(lease)]).await?))
 }
 
 /// Why nothing is written any more by a life that is over.

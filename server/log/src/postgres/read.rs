@@ -238,7 +238,10 @@ pub(super) fn conversation(found: &Row, at: usize) -> Result<ConversationId, Log
 
 /// The conversations whose newest run goes on as far as is known, or of which more is written than their row says.
 pub(super) async fn unfinished(session: &mut Session) -> Result<Vec<ConversationId>, LogError> {
-    let select = "SELECT id FROM conversation WHERE state = 'running' OR row_head < head ORDER BY key";
+    // Those of other hubs that live are theirs.
+    let select = "SELECT id FROM conversation c WHERE (state = 'running' OR row_head < head) AND NOT EXISTS \
+                  (SELECT 1 FROM owner o JOIN life l ON l.number = o.life WHERE o.conversation = c.id \
+                  AND NOT l.over AND l.expires_at > clock_timestamp()) ORDER BY key";
     let rows = session.client.query(select, &[]).await.map_err(unreadable)?;
     rows.iter().map(|row| conversation(row, 0)).collect()
 }

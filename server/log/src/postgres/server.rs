@@ -198,6 +198,18 @@ impl PostgresPlace {
         &self.url
     }
 
+    /// Opens the log there for one of several hubs, which others reach under `address`.
+    ///
+    /// # Panics
+    /// When it cannot be opened.
+    pub fn open_shared(&self, address: &str) -> PostgresLog {
+        let url: PostgresUrl = self.url.parse().expect("a URL");
+        let lease = Duration::from_millis(500);
+        let options =
+            PostgresOptions { lease, address: Some(address.to_owned()), ..PostgresOptions::default() };
+        PostgresLog::open(&url, &options).expect("it opens")
+    }
+
     /// Opens the log there, for a life that is held to be dead soon after it said nothing more.
     ///
     /// # Panics

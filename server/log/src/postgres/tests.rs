@@ -258,3 +258,5 @@ fn i8_while_the_database_is_away_events_are_taken_and_the_reason_is_said() {
     assert_eq!(log.read(&id("c"), 0, 10).unwrap().envelopes, events(1, 6));
     log.close().unwrap();
 }
+
+mod shared;

@@ -54,10 +54,20 @@ pub(super) struct Shared {
     pub(super) promise: Arc<Mutex<Promise>>,
 }
 
+/// What must hold for a transaction to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fences {
+    /// The life goes on: it is alone on the database.
+    Life,
+    /// The life goes on, and has each conversation that it changes.
+    Owners,
+}
+
 /// The thread that writes. Whatever way it ends, it says how far it came, so that nobody waits for it forever.
 pub(super) struct Writer {
     shared: Shared,
     life: i64,
+    fences: Fences,
     lease: Duration,
     /// Nothing while there is no connection.
     session: Option<Session>,
@@ -71,11 +81,17 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// The writer of life `life`, on `session`.
-    pub(super) fn new(shared: Shared, session: Session, life: i64, lease: Duration) -> Self {
+    /// The writer of a life, on `session`.
+    pub(super) fn new(
+        shared: Shared,
+        session: Session,
+        (life, fences): (i64, Fences),
+        lease: Duration,
+    ) -> Self {
         Self {
             shared,
             life,
+            fences,
             lease,
             session: Some(session),
             known: Known::default(),
@@ -215,7 +231,7 @@ impl Writer {
             now: clock::now_ms(),
             lease_ms: i64::try_from(self.lease.as_millis()).unwrap_or(i64::MAX),
         };
-        let batch = Batch::of(&plan, stamp, &mut self.known);
+        let batch = Batch::of(&plan, stamp, self.fences, &mut self.known);
         let outcome = std::mem::take(&mut plan.outcome);
         drop(plan);
         // Should this be broken off, it may have been made all the same.

@@ -16,7 +16,18 @@ async fn viewer(fanout: &Fanout) -> Arc<Subscription> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let socket = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let outbox = Arc::new(Outbox::new(Arc::new(socket)));
-    fanout.enter(&"c".parse().unwrap(), &outbox, 1, &SubscriptionOptions::default(), None).unwrap()
+    fanout
+        .enter(
+            &"c".parse().unwrap(),
+            &outbox,
+            1,
+            SubscriptionTerms {
+                wish: &SubscriptionOptions::default(),
+                mask: None,
+                delivery: Delivery::Joined,
+            },
+        )
+        .unwrap()
 }
 
 fn fanout() -> Fanout {

@@ -121,6 +121,9 @@ impl Conversation {
         if state.retired {
             return Err(AppendError::Retired);
         }
+        if self.is_followed() {
+            return Err(AppendError::Elsewhere);
+        }
         let is_free = state.view.seq == 0 && state.withheld.is_empty() && !state.reserved;
         state.reserved |= is_free;
         Ok(is_free)

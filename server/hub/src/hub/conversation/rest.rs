@@ -24,8 +24,11 @@ impl Conversation {
     /// How it is used now.
     pub(in crate::hub) fn usage(&self) -> Use {
         let state = self.state.lock();
-        let is_busy =
-            self.viewers.load(Ordering::Relaxed) > 0 || state.is_running() || !state.withheld.is_empty();
+        // One that is followed leaves when whoever follows it says so.
+        let is_busy = self.is_followed()
+            || self.viewers.load(Ordering::Relaxed) > 0
+            || state.is_running()
+            || !state.withheld.is_empty();
         Use {
             at: state.at,
             is_busy,

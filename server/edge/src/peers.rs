@@ -1,0 +1,256 @@
+//! Several hubs on one log: each conversation has one owner, and any hub takes any request.
+//!
+//! ```text
+//! viewer ──▶ hub B ──one link, one copy of the conversation──▶ hub A, the owner ──▶ log
+//! publisher ──▶ hub B ──the frames, over the same link────────▶   │
+//! request about a conversation ──▶ hub B ──the request itself──▶  │
+//! ```
+//!
+//! The log says who the owner is, and makes this hub the owner where nobody is any more ([`hub::Hub::owner`]). A follower has the
+//! conversation in memory as the owner has it, with the same seqs, so its viewers are served as those of the owner are.
+//!
+//! Reading order: this file → `config` → `link` (one connection to another hub) → `follows` (what comes over it) → `pass` (requests that
+//! are passed on) → `known` (who is another hub).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use access::Secret;
+use axum::body::Body;
+use event_log::{LogError, Owner, Purpose};
+use hub::{Conversation, OpenError};
+use model::ConversationId;
+use model::frame::Pub;
+use model::limits::CONVERSATIONS_MAX;
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+use upstream::Sender;
+
+use crate::state::Shared;
+
+mod config;
+mod follows;
+pub(crate) mod known;
+mod link;
+pub(crate) mod pass;
+mod replies;
+
+pub use config::{PeersConfig, PeersError};
+pub(crate) use replies::{PublisherLine, Reply};
+
+/// How long somebody who asks for a conversation waits for its owner. Longer than an owner takes to be found dead.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The pause before the owner is looked for again.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// For how long it is taken for granted who has a conversation. A frame that goes to the wrong hub comes back as refused.
+const OWNER_KNOWN: Duration = Duration::from_secs(1);
+
+/// How often the rows of the list are looked at that other hubs have changed.
+const ROWS_EVERY: Duration = Duration::from_secs(2);
+
+/// Most wishes that wait for one link.
+const WISHES_MAX: usize = 4_096;
+
+/// What a link is asked for.
+enum Wish {
+    /// To follow a conversation. The answer comes when it is in memory.
+    Follow(ConversationId, oneshot::Sender<Result<(), String>>),
+    /// To publish; the answer goes to whoever the reply names.
+    Publish(Box<Pub>, Reply),
+}
+
+/// The other hubs of the log. One for each hub, if it shares its log.
+#[derive(Debug)]
+pub(crate) struct Peers {
+    token: Secret,
+    links: Mutex<HashMap<Arc<str>, mpsc::Sender<Wish>>>,
+    senders: Mutex<HashMap<Arc<str>, Sender<Body>>>,
+    /// Who had which conversation when it was last looked up.
+    owners: Mutex<HashMap<ConversationId, (Arc<str>, Instant)>>,
+}
+
+impl std::fmt::Debug for Wish {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (what, of) = match self {
+            Self::Follow(conversation, _) => ("Follow", conversation),
+            Self::Publish(publication, _) => ("Publish", &publication.conv),
+        };
+        f.debug_tuple(what).field(of).finish_non_exhaustive()
+    }
+}
+
+impl Peers {
+    /// The other hubs, as `config` says how to speak with them. Connects to nobody yet.
+    pub(crate) fn new(config: &PeersConfig) -> Self {
+        Self {
+            token: config.token().clone(),
+            links: Mutex::default(),
+            senders: Mutex::default(),
+            owners: Mutex::default(),
+        }
+    }
+
+    /// The link to the hub at `address`, which is made if there is none.
+    fn link(&self, shared: &Arc<Shared>, address: &Arc<str>) -> mpsc::Sender<Wish> {
+        let mut links = self.links.lock();
+        if let Some(link) = links.get(address).filter(|link| !link.is_closed()) {
+            return link.clone();
+        }
+        let (sender, wishes) = mpsc::channel(WISHES_MAX);
+        links.insert(Arc::clone(address), sender.clone());
+        shared.tasks.spawn(link::run(Arc::clone(shared), Arc::clone(address), wishes));
+        sender
+    }
+
+    /// The owner of `conversation` as it was found a moment ago, if it was.
+    fn known_owner(&self, conversation: &ConversationId) -> Option<Arc<str>> {
+        let owners = self.owners.lock();
+        let (address, at) = owners.get(conversation)?;
+        (at.elapsed() < OWNER_KNOWN).then(|| Arc::clone(address))
+    }
+
+    /// Notes the owner of `conversation`.
+    fn note_owner(&self, conversation: &ConversationId, address: &Arc<str>) {
+        let mut owners = self.owners.lock();
+        if owners.len() >= CONVERSATIONS_MAX {
+            owners.clear();
+        }
+        owners.insert(conversation.clone(), (Arc::clone(address), Instant::now()));
+    }
+
+    /// Forgets what the hub at `address` had.
+    fn forget_owner(&self, address: &str) {
+        self.owners.lock().retain(|_, (known, _)| &**known != address);
+    }
+
+    /// Follows `conversation` at `address`; ready when it is in memory.
+    async fn follow(
+        &self,
+        shared: &Arc<Shared>,
+        address: &Arc<str>,
+        conversation: &ConversationId,
+    ) -> Result<(), String> {
+        let (done, answer) = oneshot::channel();
+        let link = self.link(shared, address);
+        let lost = || String::from("the connection to the hub that has the conversation was lost");
+        link.send(Wish::Follow(conversation.clone(), done)).await.map_err(|_link_is_gone| lost())?;
+        answer.await.unwrap_or_else(|_link_is_gone| Err(lost()))
+    }
+
+    /// Sends a publication to the hub at `address`. The link keeps the order.
+    pub(crate) async fn publish(
+        &self,
+        shared: &Arc<Shared>,
+        address: &Arc<str>,
+        publication: Pub,
+        reply: Reply,
+    ) {
+        // A link that is gone drops the wish, and with it the reply, which tells its publisher.
+        drop(self.link(shared, address).send(Wish::Publish(Box::new(publication), reply)).await);
+    }
+}
+
+/// Which hub has `conversation`, as of a moment ago.
+pub(crate) async fn owner(
+    shared: &Arc<Shared>,
+    conversation: &ConversationId,
+    purpose: Purpose,
+) -> Result<Owner, LogError> {
+    let known = shared.peers.as_ref().and_then(|peers| peers.known_owner(conversation));
+    match known {
+        Some(address) if shared.hub.in_memory(conversation).is_none_or(|found| found.is_followed()) => {
+            Ok(Owner::Elsewhere(address))
+        }
+        _ => owner_now(shared, conversation, purpose).await,
+    }
+}
+
+/// Which hub has `conversation` now, looked at outside of the threads that serve.
+async fn owner_now(
+    shared: &Arc<Shared>,
+    conversation: &ConversationId,
+    purpose: Purpose,
+) -> Result<Owner, LogError> {
+    if shared.hub.in_memory(conversation).is_some_and(|found| !found.is_followed()) {
+        return Ok(Owner::Here);
+    }
+    let (hub, of) = (Arc::clone(&shared.hub), conversation.clone());
+    let looked = tokio::task::spawn_blocking(move || hub.owner(&of, purpose)).await;
+    let looked = looked.unwrap_or_else(|error| Err(LogError::Unreadable(Arc::from(error.to_string()))));
+    if let (Ok(Owner::Elsewhere(address)), Some(peers)) = (&looked, &shared.peers) {
+        peers.note_owner(conversation, address);
+    }
+    looked
+}
+
+/// Makes `conversation` one that can be viewed here: this hub has it, or follows it. The error says why neither could be had.
+pub(crate) async fn prepare(shared: &Arc<Shared>, conversation: &ConversationId) -> Result<(), String> {
+    let Some(peers) = &shared.peers else { return Ok(()) };
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if shared.hub.in_memory(conversation).is_some() {
+            return Ok(());
+        }
+        let why = match owner(shared, conversation, Purpose::Make).await {
+            Ok(Owner::Here) => return Ok(()),
+            Ok(Owner::Elsewhere(address)) => match peers.follow(shared, &address, conversation).await {
+                Ok(()) => return Ok(()),
+                Err(why) => why,
+            },
+            Err(error) => error.to_string(),
+        };
+        if Instant::now() >= deadline || shared.is_draining() {
+            return Err(why);
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+/// Goes on with a conversation whose link was lost, as long as it is watched: follows its owner again, or takes it over.
+async fn recover(shared: Arc<Shared>, conversation: Arc<Conversation>) {
+    let Some(peers) = &shared.peers else { return };
+    while conversation.is_watched() && !conversation.is_over() && !shared.is_draining() {
+        let (hub, of) = (Arc::clone(&shared.hub), Arc::clone(&conversation));
+        let taken = tokio::task::spawn_blocking(move || hub.take_over(&of)).await;
+        match taken {
+            Ok(Ok(next)) => {
+                tracing::info!(conversation = %next.id(), "a conversation was taken over");
+                if conversation.is_over() {
+                    shared.sockets.wake_due(true);
+                }
+                return shared.fanout.stir(next.id());
+            }
+            Ok(Err(OpenError::Elsewhere { address })) => {
+                if peers.follow(&shared, &address, conversation.id()).await.is_ok() {
+                    return;
+                }
+            }
+            Ok(Err(error)) => {
+                tracing::debug!(conversation = %conversation.id(), %error, "not taken over yet")
+            }
+            Err(error) => tracing::error!(%error, "taking over broke off"),
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+    shared.hub.unfollow(&conversation);
+}
+
+/// Tells the viewers of the list what other hubs have changed. Never returns.
+pub(crate) async fn watch_rows(shared: &Arc<Shared>) {
+    if shared.peers.is_none() {
+        return std::future::pending().await;
+    }
+    loop {
+        tokio::time::sleep(ROWS_EVERY).await;
+        let hub = Arc::clone(&shared.hub);
+        match tokio::task::spawn_blocking(move || hub.look_at_other_rows()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!(%error, "the rows of other hubs cannot be read"),
+            Err(error) => tracing::error!(%error, "looking at the rows of other hubs broke off"),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What one link follows: which conversations, how far they are, and what the frames of their owner do to them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hub::{Conversation, Hub};
+use model::frame::{ClientFrame, ServerFrame, SubMode, SubscriptionId, SubscriptionOptions};
+use model::{ConversationId, Envelope, Epoch, Position, Seq, View, snapshot};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use crate::state::Shared;
+
+/// How long a conversation is followed that nobody watches any more: who reloads a page comes back within it.
+const UNWATCHED: Duration = Duration::from_secs(30);
+
+/// Whoever waits until a conversation is in memory.
+type Waiting = oneshot::Sender<Result<(), String>>;
+
+/// A conversation that is followed.
+#[derive(Debug)]
+struct Follow {
+    id: ConversationId,
+    /// Nothing before the first state has come.
+    conversation: Option<Arc<Conversation>>,
+    /// The pieces of a state that came so far.
+    pieces: Option<View>,
+    waiting: Vec<Waiting>,
+    unwatched_since: Option<Instant>,
+}
+
+/// What a frame did.
+#[derive(Debug)]
+pub(super) enum Heard {
+    /// Nothing that is to be told.
+    Nothing,
+    /// There is more of a conversation.
+    Changed(ConversationId),
+    /// A conversation was replaced by another one, in another epoch.
+    Replaced(ConversationId),
+    /// Events do not follow what is known: the state must be asked for.
+    Torn(SubscriptionId),
+    /// The other hub does not have it any more.
+    Refused(Arc<Conversation>),
+}
+
+/// The conversations of one link, by the number of their subscription.
+#[derive(Debug)]
+pub(super) struct Follows {
+    hub: Arc<Hub>,
+    by_sub: BTreeMap<SubscriptionId, Follow>,
+    next: SubscriptionId,
+}
+
+impl Follows {
+    /// Nothing yet.
+    pub(super) fn new(shared: &Shared) -> Self {
+        Self { hub: Arc::clone(&shared.hub), by_sub: BTreeMap::new(), next: 1 }
+    }
+
+    /// Whether nothing is followed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_sub.is_empty()
+    }
+
+    /// Begins to follow a conversation for `done`; what is to be sent for it, if it is new.
+    pub(super) fn begin(&mut self, id: ConversationId, done: Waiting) -> Option<ClientFrame> {
+        if let Some(known) = self.by_sub.values_mut().find(|follow| follow.id == id) {
+            known.unwatched_since = None;
+            if known.conversation.is_some() {
+                // Whoever asked may have gone.
+                drop(done.send(Ok(())));
+            } else {
+                known.waiting.push(done);
+            }
+            return None;
+        }
+        let conversation = self.hub.in_memory(&id).filter(|found| found.is_followed());
+        let have =
+            conversation.as_ref().map(|found| Position { epoch: found.epoch().clone(), seq: found.head() });
+        let sub = self.next;
+        self.next = self.next.saturating_add(1);
+        let follow =
+            Follow { id: id.clone(), conversation, pieces: None, waiting: vec![done], unwatched_since: None };
+        self.by_sub.insert(sub, follow);
+        Some(ClientFrame::Sub { sub, conv: id, have, wish: SubscriptionOptions::default() })
+    }
+
+    /// How far each is, for the answer to a heartbeat.
+    pub(super) fn positions(&self) -> BTreeMap<SubscriptionId, Seq> {
+        let head = |follow: &Follow| follow.conversation.as_ref().map_or(0, |found| found.head());
+        self.by_sub.iter().map(|(sub, follow)| (*sub, head(follow))).collect()
+    }
+
+    /// Takes a frame of the other hub.
+    pub(super) fn take(&mut self, frame: ServerFrame) -> Heard {
+        match frame {
+            ServerFrame::Subbed { sub, mode: SubMode::Snapshot, .. } => {
+                if let Some(follow) = self.by_sub.get_mut(&sub) {
+                    follow.pieces = None;
+                }
+                Heard::Nothing
+            }
+            ServerFrame::Snap { sub, epoch, seq, more, state } => {
+                self.snapshot(sub, (epoch, seq), more, *state)
+            }
+            ServerFrame::Batch { sub, from, to, ev, .. } => self.batch(sub, (from, to), ev),
+            ServerFrame::Live { sub, .. } => {
+                if let Some(follow) = self.by_sub.get_mut(&sub) {
+                    follow.tell(&Ok(()));
+                }
+                Heard::Nothing
+            }
+            ServerFrame::Error { sub: Some(sub), message, .. } => {
+                let Some(mut follow) = self.by_sub.remove(&sub) else { return Heard::Nothing };
+                follow.tell(&Err(message));
+                follow.conversation.map_or(Heard::Nothing, Heard::Refused)
+            }
+            _ => Heard::Nothing,
+        }
+    }
+
+    fn snapshot(
+        &mut self,
+        sub: SubscriptionId,
+        (epoch, seq): (Epoch, Seq),
+        more: bool,
+        piece: View,
+    ) -> Heard {
+        let Some(follow) = self.by_sub.get_mut(&sub) else { return Heard::Nothing };
+        let mut view = match follow.pieces.take() {
+            Some(mut before) => {
+                snapshot::join(&mut before, piece);
+                before
+            }
+            None => piece,
+        };
+        if more {
+            follow.pieces = Some(view);
+            return Heard::Nothing;
+        }
+        view.seq = seq;
+        let known = follow.conversation.as_ref().filter(|found| *found.epoch() == epoch && !found.is_over());
+        if let Some(known) = known {
+            self.hub.skip_followed(known, view);
+            return Heard::Changed(follow.id.clone());
+        }
+        let had = follow.conversation.is_some();
+        match self.hub.follow_conversation(Conversation::followed(follow.id.clone(), epoch, view)) {
+            Ok(made) => {
+                follow.conversation = Some(made);
+                let id = follow.id.clone();
+                if had { Heard::Replaced(id) } else { Heard::Changed(id) }
+            }
+            Err(error) => {
+                follow.tell(&Err(error.to_string()));
+                Heard::Nothing
+            }
+        }
+    }
+
+    fn batch(&mut self, sub: SubscriptionId, seqs: (Seq, Seq), events: Vec<Envelope>) -> Heard {
+        let Some(follow) = self.by_sub.get_mut(&sub) else { return Heard::Nothing };
+        let Some(conversation) = &follow.conversation else { return Heard::Nothing };
+        match self.hub.take_followed(conversation, seqs, events) {
+            Ok(()) => Heard::Changed(follow.id.clone()),
+            Err(error) => {
+                tracing::warn!(conversation = %follow.id, %error, "what another hub sends does not follow");
+                Heard::Torn(sub)
+            }
+        }
+    }
+
+    /// Lets go of what nobody watches any more, and of what is this hub's by now; the subscriptions that end.
+    pub(super) fn let_go(&mut self) -> Vec<SubscriptionId> {
+        let (hub, now) = (&self.hub, Instant::now());
+        let ends = self.by_sub.iter_mut().filter_map(|(sub, follow)| {
+            let conversation = follow.conversation.as_ref()?;
+            if conversation.is_watched() || !follow.waiting.is_empty() {
+                follow.unwatched_since = None;
+                return None;
+            }
+            let since = *follow.unwatched_since.get_or_insert(now);
+            let ends = now.duration_since(since) >= UNWATCHED && hub.unfollow(conversation);
+            (ends || !conversation.is_followed() || conversation.is_over()).then_some(*sub)
+        });
+        let ends: Vec<_> = ends.collect();
+        self.by_sub.retain(|sub, _| !ends.contains(sub));
+        ends
+    }
+
+    /// The link is lost: what of it is in memory, for whoever goes on with it.
+    pub(super) fn lose(&mut self, why: &str) -> Vec<Arc<Conversation>> {
+        let mut left = Vec::new();
+        for (_, mut follow) in std::mem::take(&mut self.by_sub) {
+            follow.tell(&Err(why.to_owned()));
+            left.extend(follow.conversation);
+        }
+        left
+    }
+}
+
+impl Follow {
+    /// Tells whoever waits.
+    fn tell(&mut self, answer: &Result<(), String>) {
+        for waiting in std::mem::take(&mut self.waiting) {
+            // Whoever asked may have gone.
+            drop(waiting.send(answer.clone()));
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Who is another hub of the same log: whoever shows the token that they have in common. Such a request says for whom it is made, and is
+//! never passed on again.
+
+use std::sync::Arc;
+
+use access::{Grant, NewToken, Pattern, Principal, Right, Secret, SecretKind, TokenError};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use compact_str::CompactString;
+use event_log::clock;
+use model::code::ErrorCode;
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use serde::{Deserialize, Serialize};
+
+use crate::config::Config;
+use crate::http::problem::Problem;
+use crate::state::Shared;
+
+/// What a hub says in `welcome` to one that it knows as another hub.
+pub(crate) const FEATURE: &str = "hub";
+
+/// The header that says for whom another hub asks.
+pub(super) const ON_BEHALF: HeaderName = HeaderName::from_static("fanlight-on-behalf");
+
+/// The header with the token of a call through the proxy, whose `Authorization` is the vendor's.
+pub(super) const TOKEN: HeaderName = HeaderName::from_static("fanlight-token");
+
+/// The request is made by another hub of the log. Requests have it as an extension.
+#[derive(Debug, Clone)]
+pub(crate) struct FromHub(pub(crate) Option<Arc<Principal>>);
+
+/// A principal, as one hub tells it to another.
+#[derive(Debug, Serialize, Deserialize)]
+struct OnBehalf {
+    name: CompactString,
+    grants: Vec<Grant>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    role: Option<CompactString>,
+}
+
+/// The value of the header for requests of `principal`.
+pub(super) fn on_behalf(principal: &Principal) -> Option<HeaderValue> {
+    let told = OnBehalf {
+        name: principal.name().into(),
+        grants: principal.grants().to_vec(),
+        role: principal.role().map(CompactString::from),
+    };
+    let json = serde_json::to_string(&told).ok()?;
+    HeaderValue::from_str(&utf8_percent_encode(&json, NON_ALPHANUMERIC).to_string()).ok()
+}
+
+/// Reads the header. The role is one of this hub's.
+fn principal(value: &HeaderValue, shared: &Shared) -> Result<Principal, String> {
+    let text = value.to_str().map_err(|error| error.to_string())?;
+    let json = percent_decode_str(text).decode_utf8().map_err(|error| error.to_string())?;
+    let told: OnBehalf = serde_json::from_str(&json).map_err(|error| error.to_string())?;
+    let mask = shared.gate.role(told.role.as_deref()).map_err(|denial| denial.to_string())?;
+    Ok(Principal::new(&told.name, told.grants, mask))
+}
+
+/// Whether `headers` show the token of the hubs.
+fn shows(headers: &HeaderMap, token: &Secret) -> bool {
+    let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let bearer = bearer.and_then(|value| value.split_once(' ')).map(|(_, token)| token.trim());
+    let own = headers.get(TOKEN).and_then(|value| value.to_str().ok());
+    let parsed =
+        [bearer, own].into_iter().flatten().filter_map(|text| Secret::parse(SecretKind::Token, text));
+    // Hashes are compared in a time that does not depend on where they differ.
+    parsed.map(|secret| secret.hash()).any(|hash| hash == token.hash())
+}
+
+/// The middleware: notes that a request is made by another hub, and refuses one that claims so without the token.
+pub(crate) async fn recognise(
+    State(shared): State<Arc<Shared>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let told = request.headers_mut().remove(ON_BEHALF);
+    let is_hub = shared.peers.as_ref().is_some_and(|peers| shows(request.headers(), &peers.token));
+    match (is_hub, told) {
+        (false, None) => {}
+        (false, Some(_)) => {
+            let detail = "only another hub of the same log may ask for somebody else, and its secret is not this hub's";
+            tracing::warn!("a request for somebody else came without the secret of the hubs");
+            return Problem::new(ErrorCode::Unauthenticated, detail).into_response();
+        }
+        (true, None) => drop(request.extensions_mut().insert(FromHub(None))),
+        (true, Some(told)) => match principal(&told, &shared) {
+            Ok(principal) => drop(request.extensions_mut().insert(FromHub(Some(Arc::new(principal))))),
+            Err(why) => {
+                let detail = format!("for whom another hub asks cannot be read: {why}");
+                return Problem::new(ErrorCode::Unauthenticated, detail).into_response();
+            }
+        },
+    }
+    next.run(request).await
+}
+
+/// Lets other hubs of the log in: with access control their token is one of this hub's own, and the name in its address is one under
+/// which it may be called.
+pub(crate) fn admit(config: &mut Config) -> Result<(), TokenError> {
+    let Some(peers) = &config.peers else { return Ok(()) };
+    config.hosts.extend(peers.host().map(str::to_owned));
+    if let Some(access) = &mut config.access {
+        let grants = hub_principal().grants().to_vec();
+        let new = NewToken { name: "another hub", grants, role: None, lives_ms: None };
+        access.own.create(new, peers.token().hash(), clock::now_ms())?;
+    }
+    Ok(())
+}
+
+/// The admission of another hub while access control is off: all rights, under a name of its own.
+pub(crate) fn hub_principal() -> Principal {
+    Principal::new("another hub", vec![Grant::new(Right::ALL, Pattern::any())], None)
+}

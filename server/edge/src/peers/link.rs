@@ -1,0 +1,208 @@
+//! The one connection from this hub to another: everything that is followed there, and everything that is published there.
+//!
+//! The task of a link ends when the connection does, or when nothing is followed and published for a while. What was followed goes on
+//! elsewhere ([`super::recover`]); publishers that have no answer come back and publish again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use client::{HubAddress, HubLink};
+use model::ConversationId;
+use model::frame::{ClientFrame, Pub, ServerFrame};
+use tokio::sync::mpsc::Receiver;
+use tokio::time::{Instant, MissedTickBehavior};
+
+use super::follows::{Follows, Heard};
+use super::known::FEATURE;
+use super::{Reply, Wish};
+use crate::state::Shared;
+
+/// How long another hub may take to answer the handshake.
+const OPEN: Duration = Duration::from_secs(2);
+
+/// The time between two looks for what nobody watches any more.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// How long a link without follows and publications stays open.
+const IDLE: Duration = Duration::from_mins(1);
+
+/// How long another hub may be silent beyond two heartbeats.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// A link that is open.
+struct Link {
+    shared: Arc<Shared>,
+    hub: HubLink,
+    follows: Follows,
+    replies: BTreeMap<u64, Reply>,
+    next_id: u64,
+}
+
+/// Opens the link to the hub at `address` and serves `wishes` until it is lost.
+pub(super) async fn run(shared: Arc<Shared>, address: Arc<str>, mut wishes: Receiver<Wish>) {
+    let opened = open(&shared, &address).await;
+    match opened {
+        Ok(hub) => {
+            let follows = Follows::new(&shared);
+            let mut link =
+                Link { shared: Arc::clone(&shared), hub, follows, replies: BTreeMap::new(), next_id: 1 };
+            let why = link.serve(&mut wishes).await;
+            tracing::info!(hub = %address, why, "the link to another hub has ended");
+            // From here on nobody asks this link for anything.
+            wishes.close();
+            forget(&shared, &address);
+            link.replies.clear();
+            for conversation in link.follows.lose(&why) {
+                shared.tasks.spawn(super::recover(Arc::clone(&shared), conversation));
+            }
+            refuse(&mut wishes, &why);
+        }
+        Err(why) => {
+            tracing::debug!(hub = %address, why, "another hub cannot be reached");
+            wishes.close();
+            forget(&shared, &address);
+            refuse(&mut wishes, &why);
+        }
+    }
+}
+
+/// Who had what is looked up anew.
+fn forget(shared: &Shared, address: &str) {
+    if let Some(peers) = &shared.peers {
+        peers.forget_owner(address);
+    }
+}
+
+/// Answers the wishes that still wait. Publications are dropped, which tells their publishers.
+fn refuse(wishes: &mut Receiver<Wish>, why: &str) {
+    while let Ok(wish) = wishes.try_recv() {
+        if let Wish::Follow(_, done) = wish {
+            // Whoever asked may have gone.
+            drop(done.send(Err(why.to_owned())));
+        }
+    }
+}
+
+/// Connects, and makes sure that the other takes this one for a hub.
+async fn open(shared: &Shared, address: &str) -> Result<HubLink, String> {
+    let peers = shared.peers.as_ref().ok_or("this hub shares its log with nobody")?;
+    let hub: HubAddress = address.parse().map_err(|error: client::AddressError| error.to_string())?;
+    let hub = hub.with_token(Some(peers.token.reveal().to_owned()));
+    let opened = tokio::time::timeout(OPEN, HubLink::open(&hub)).await;
+    let opened = opened.map_err(|_elapsed| format!("the hub at {address} does not answer"))?;
+    let link = opened.map_err(|error| format!("the hub at {address} refused the link: {error}"))?;
+    if link.welcome().features.iter().any(|feature| *feature == *FEATURE) {
+        return Ok(link);
+    }
+    Err(format!("the hub at {address} has another secret for hubs than this one"))
+}
+
+impl Link {
+    /// Serves until the link ends; says why it did.
+    async fn serve(&mut self, wishes: &mut Receiver<Wish>) -> String {
+        let silence = Duration::from_millis(self.hub.welcome().hb_ms.saturating_mul(2)) + SILENCE;
+        let mut looks = tokio::time::interval(LOOK_EVERY);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let drain = self.shared.drain.clone();
+        let (mut heard_at, mut used_at) = (Instant::now(), Instant::now());
+        loop {
+            // All arms may be cancelled: they only wait.
+            let sent = tokio::select! {
+                frame = self.hub.receive() => match frame {
+                    Ok(frame) => {
+                        heard_at = Instant::now();
+                        self.hear(frame).await
+                    }
+                    Err(closed) => return closed.why,
+                },
+                wish = wishes.recv() => match wish {
+                    Some(wish) => self.wish(wish).await,
+                    None => return String::from("nobody needs it"),
+                },
+                () = drain.cancelled() => return String::from("this hub stops"),
+                _ = looks.tick() => {
+                    if heard_at.elapsed() > silence {
+                        return String::from("the other hub has fallen silent");
+                    }
+                    if !self.follows.is_empty() || !self.replies.is_empty() {
+                        used_at = Instant::now();
+                    }
+                    if used_at.elapsed() > IDLE {
+                        return String::from("nothing is followed");
+                    }
+                    self.let_go().await
+                }
+            };
+            if let Err(why) = sent {
+                return why;
+            }
+        }
+    }
+
+    async fn send(&mut self, frame: &ClientFrame) -> Result<(), String> {
+        self.hub.send(frame).await.map_err(|closed| closed.why)
+    }
+
+    async fn wish(&mut self, wish: Wish) -> Result<(), String> {
+        match wish {
+            Wish::Follow(conversation, done) => match self.follows.begin(conversation, done) {
+                Some(frame) => self.send(&frame).await,
+                None => Ok(()),
+            },
+            Wish::Publish(publication, reply) => {
+                let id = self.next_id;
+                self.next_id += 1;
+                self.replies.insert(id, reply);
+                self.send(&ClientFrame::Pub(Pub { id, ..*publication })).await
+            }
+        }
+    }
+
+    /// Stops to follow what nobody watches any more.
+    async fn let_go(&mut self) -> Result<(), String> {
+        for sub in self.follows.let_go() {
+            self.send(&ClientFrame::Unsub { sub }).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes a frame of the other hub.
+    async fn hear(&mut self, frame: ServerFrame) -> Result<(), String> {
+        match frame {
+            ServerFrame::Ack(ack) => {
+                if let Some(reply) = self.replies.remove(&ack.id) {
+                    reply.ack(ack);
+                }
+            }
+            ServerFrame::Error { id: Some(id), code, message, expected, .. } => {
+                if let Some(reply) = self.replies.remove(&id) {
+                    reply.refuse(code, message, expected);
+                }
+            }
+            ServerFrame::Hb { .. } => {
+                let at = self.follows.positions();
+                return self.send(&ClientFrame::HbAck { at }).await;
+            }
+            ServerFrame::Bye { reason, .. } => return Err(reason.to_string()),
+            frame => match self.follows.take(frame) {
+                Heard::Nothing => {}
+                Heard::Changed(conversation) => self.stir(&conversation),
+                Heard::Replaced(conversation) => {
+                    // Sockets begin anew what was replaced.
+                    self.shared.sockets.wake_due(true);
+                    self.stir(&conversation);
+                }
+                Heard::Torn(sub) => return self.send(&ClientFrame::Resync { sub }).await,
+                Heard::Refused(conversation) => {
+                    self.shared.tasks.spawn(super::recover(Arc::clone(&self.shared), conversation));
+                }
+            },
+        }
+        Ok(())
+    }
+
+    fn stir(&self, conversation: &ConversationId) {
+        self.shared.fanout.stir(conversation);
+    }
+}

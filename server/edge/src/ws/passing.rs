@@ -1,0 +1,91 @@
+//! Frames of a publisher whose conversations are another hub's, passed on to it in order.
+
+use std::sync::Arc;
+
+use event_log::{Owner, Purpose};
+use hub::Outbox;
+use model::frame::Pub;
+use model::limits::ACKS_OWED_MAX;
+use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::time::Instant;
+
+use crate::peers::{self, PublisherLine};
+use crate::state::Shared;
+
+/// How long a frame waits for the hub that has its conversation. Longer than an owner takes to be found dead.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// The pause before the owner is looked for again.
+const AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// The frames of one socket that are passed on. It takes no memory for a socket that publishes nothing of another hub's.
+#[derive(Debug, Default)]
+pub(super) struct Passing {
+    open: Option<(Sender<Pub>, Arc<PublisherLine>)>,
+}
+
+impl Passing {
+    /// Whether frames wait to be passed on, so that later ones must wait behind them.
+    pub(super) fn is_queued(&self) -> bool {
+        self.open.as_ref().is_some_and(|(_, line)| line.is_queued())
+    }
+
+    /// Whether more may be read from the socket.
+    pub(super) fn has_room(&self) -> bool {
+        self.open.as_ref().is_none_or(|(_, line)| line.open() < ACKS_OWED_MAX)
+    }
+
+    /// Whether some frame will not be answered.
+    pub(super) fn is_lost(&self) -> bool {
+        self.open.as_ref().is_some_and(|(_, line)| line.is_lost())
+    }
+
+    /// The frames of conversations that are this hub's after all, in order.
+    pub(super) fn take_returned(&self) -> Vec<Pub> {
+        self.open.as_ref().map_or_else(Vec::new, |(_, line)| line.take_returned())
+    }
+
+    /// Passes a frame on, behind those that wait.
+    pub(super) fn pass(&mut self, shared: &Arc<Shared>, outbox: &Arc<Outbox>, frame: Pub) {
+        let (sender, line) = self.open.get_or_insert_with(|| {
+            // One more than is ever read: `has_room` stops the reading before.
+            let (sender, frames) = mpsc::channel(ACKS_OWED_MAX + FRAMES_AHEAD);
+            let line = Arc::new(PublisherLine::new(outbox));
+            shared.tasks.spawn(work(Arc::clone(shared), Arc::clone(&line), frames));
+            (sender, line)
+        });
+        line.queue();
+        if sender.try_send(frame).is_err() {
+            line.lose();
+        }
+    }
+}
+
+/// Frames that may be read before the room is looked at again.
+const FRAMES_AHEAD: usize = 256;
+
+/// Passes frames on until the socket has closed.
+async fn work(shared: Arc<Shared>, line: Arc<PublisherLine>, mut frames: Receiver<Pub>) {
+    let Some(peers) = &shared.peers else { return };
+    while let Some(frame) = frames.recv().await {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match peers::owner(&shared, &frame.conv, Purpose::Make).await {
+                Ok(Owner::Here) => {
+                    line.give_back(frame);
+                    break;
+                }
+                Ok(Owner::Elsewhere(address)) => {
+                    let reply = line.reply(frame.id);
+                    peers.publish(&shared, &address, frame, reply).await;
+                    break;
+                }
+                Err(error) => tracing::debug!(%error, "the owner of a conversation cannot be found"),
+            }
+            if Instant::now() >= deadline || shared.is_draining() {
+                return line.lose();
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The subscriptions of one socket: how they begin, begin again and end.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hub::{Delivery, Subscription, SubscriptionTarget, SubscriptionTerms};
+use model::code::{CloseCode, ErrorCode};
+use model::frame::{SubscriptionId, SubscriptionOptions};
+use model::limits::{CONVERSATIONS_MAX, SUBSCRIPTIONS_PER_SOCKET_MAX};
+use model::{ConversationId, Position, Seq};
+use tokio::time::Instant;
+
+use super::SocketKind;
+use super::connection::Connection;
+use super::feed::Feed;
+use super::waiting::{Begin, WaitingSubscription};
+
+impl Connection {
+    /// Whether the number `sub` is free and there is room for a subscription. If not, the client is told.
+    fn is_free(&self, sub: SubscriptionId) -> bool {
+        if self.subscription(sub).is_some() || self.waiting.iter().any(|waiting| waiting.sub == sub) {
+            self.refuse(Some(sub), ErrorCode::SubscriptionInUse, format!("subscription {sub} is in use"));
+            return false;
+        }
+        let most = match self.kind {
+            SocketKind::Client => SUBSCRIPTIONS_PER_SOCKET_MAX,
+            SocketKind::Hub => CONVERSATIONS_MAX,
+        };
+        if self.subscriptions.len() + self.waiting.len() >= most {
+            let message = format!("a socket has at most {most} subscriptions");
+            self.refuse(Some(sub), ErrorCode::TooMany, message);
+            return false;
+        }
+        true
+    }
+
+    /// Begins a subscription to a conversation. Where that may be another hub's, it waits until it is in memory.
+    pub(super) fn subscribe(
+        &mut self,
+        sub: SubscriptionId,
+        conv: &ConversationId,
+        have: Option<&Position>,
+        wish: &SubscriptionOptions,
+    ) {
+        if !self.is_free(sub) {
+            return;
+        }
+        let waits = self.shared.peers.is_some() && self.shared.hub.in_memory(conv).is_none();
+        if waits && self.kind == SocketKind::Client {
+            return self.wait((sub, conv.clone()), Begin::New(have.cloned()), wish.clone());
+        }
+        self.seat(sub, conv, wish, |feed, subscription| feed.start(subscription, have));
+    }
+
+    /// Lets a subscription wait until its conversation is in memory.
+    fn wait(&mut self, of: (SubscriptionId, ConversationId), begin: Begin, wish: SubscriptionOptions) {
+        self.waiting.push(WaitingSubscription::new(&self.shared, &self.outbox, of, begin, wish));
+    }
+
+    /// Enters a conversation that is in memory, or is this hub's; `begin` begins the subscription.
+    fn seat(
+        &mut self,
+        sub: SubscriptionId,
+        conv: &ConversationId,
+        wish: &SubscriptionOptions,
+        begin: impl FnOnce(&mut Feed, Arc<Subscription>),
+    ) {
+        let is_hub = self.kind == SocketKind::Hub;
+        if is_hub && self.shared.hub.in_memory(conv).is_some_and(|found| found.is_followed()) {
+            let message = String::from("this hub does not have the conversation");
+            return self.refuse(Some(sub), ErrorCode::Elsewhere, message);
+        }
+        let mask = self.mask();
+        let delivery = if is_hub { Delivery::Single } else { Delivery::Joined };
+        let terms = SubscriptionTerms { wish, mask: mask.as_ref(), delivery };
+        match self.shared.fanout.enter(conv, &self.outbox, sub, terms) {
+            Ok(subscription) => {
+                begin(&mut self.behind, Arc::clone(&subscription));
+                self.subscriptions.push(subscription);
+            }
+            Err(error) => self.refuse(Some(sub), error.code(), error.to_string()),
+        }
+    }
+
+    /// Seats the subscriptions whose conversations have come into memory.
+    pub(super) fn seat_waiting(&mut self) {
+        let ready = self.waiting.extract_if(.., |waiting| waiting.is_ready().is_some());
+        for waiting in ready.collect::<Vec<_>>() {
+            let WaitingSubscription { sub, conversation, begin, wish, .. } = &waiting;
+            if let Some(Err(why)) = waiting.is_ready() {
+                self.refuse(Some(*sub), ErrorCode::Elsewhere, why.clone());
+                continue;
+            }
+            self.seat(*sub, conversation, wish, |feed, subscription| match begin {
+                Begin::New(have) => feed.start(subscription, have.as_ref()),
+                Begin::Again => feed.replaced(subscription),
+            });
+        }
+    }
+
+    /// Begins anew the subscriptions whose conversations were replaced.
+    pub(super) fn begin_again(&mut self) {
+        let is_over = |subscription: &Arc<Subscription>| match &subscription.place {
+            SubscriptionTarget::Conversation(stage, _) => stage.conversation.is_over(),
+            SubscriptionTarget::Fleet { .. } => false,
+        };
+        while let Some(place) = self.subscriptions.iter().position(is_over) {
+            let old = self.subscriptions.swap_remove(place);
+            self.shared.fanout.leave(&old);
+            if let SubscriptionTarget::Conversation(stage, shard) = &old.place {
+                let of = (old.sub, stage.conversation.id().clone());
+                self.wait(of, Begin::Again, shard.wish.clone());
+            }
+        }
+    }
+
+    /// Begins a subscription to the list.
+    pub(super) fn watch(&mut self, sub: SubscriptionId, limit: Option<u64>) {
+        if !self.is_free(sub) {
+            return;
+        }
+        let rows = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
+        let seen = self.seen_rows();
+        let subscription = self.shared.fanout.fleet.enter(&self.outbox, sub, rows, seen);
+        self.behind.start(Arc::clone(&subscription), None);
+        self.subscriptions.push(subscription);
+    }
+
+    /// Ends a subscription.
+    pub(super) fn unsubscribe(&mut self, sub: SubscriptionId) {
+        let before = self.waiting.len();
+        self.waiting.retain(|waiting| waiting.sub != sub);
+        if self.waiting.len() < before {
+            return;
+        }
+        if let Some(subscription) = self.remove(sub) {
+            self.shared.fanout.leave(&subscription);
+        }
+    }
+
+    /// Takes a subscription out of the list. If there is none of this number, the client is told.
+    fn remove(&mut self, sub: SubscriptionId) -> Option<Arc<Subscription>> {
+        let place = self.subscriptions.iter().position(|subscription| subscription.sub == sub);
+        let Some(place) = place else {
+            self.refuse(Some(sub), ErrorCode::UnknownSubscription, format!("there is no subscription {sub}"));
+            return None;
+        };
+        Some(self.subscriptions.swap_remove(place))
+    }
+
+    /// Begins the subscription anew with the snapshot. A client that asks too often is closed.
+    pub(super) fn resync(&mut self, sub: SubscriptionId) {
+        if !self.resyncs.take(Instant::now()) {
+            return self.close(CloseCode::InsufficientState, "too many resyncs in a short time");
+        }
+        self.renew(sub, Feed::resync);
+    }
+
+    /// Sends again what did not arrive, from the position that the client has.
+    pub(super) fn revive(&mut self, at: &BTreeMap<SubscriptionId, Seq>) {
+        let busy = self.outbox.waiting() > 0;
+        let behind = &self.behind;
+        let is_fed = |sub| !busy && !behind.has(sub);
+        for (sub, seq) in self.zombies.answered(at, is_fed) {
+            tracing::debug!(sub, seq, "a subscription stays behind what it was sent");
+            self.renew(sub, |feed, subscription| {
+                let have = subscription.epoch().map(|epoch| Position { epoch: epoch.clone(), seq });
+                feed.start(subscription, have.as_ref());
+            });
+        }
+    }
+
+    /// Replaces the subscription `sub` by a new one, which `begin` begins.
+    fn renew(&mut self, sub: SubscriptionId, begin: impl FnOnce(&mut Feed, Arc<Subscription>)) {
+        let Some(old) = self.remove(sub) else { return };
+        // The new one enters before the old one leaves, so that the conversation is not dropped in between.
+        let new = match &old.place {
+            SubscriptionTarget::Conversation(stage, shard) => {
+                let (id, mask) = (stage.conversation.id(), shard.sight.mask());
+                let terms = SubscriptionTerms { wish: &shard.wish, mask, delivery: shard.sight.delivery() };
+                self.shared.fanout.enter(id, &self.outbox, sub, terms)
+            }
+            SubscriptionTarget::Fleet { rows, seen } => {
+                Ok(self.shared.fanout.fleet.enter(&self.outbox, sub, *rows, seen.clone()))
+            }
+        };
+        self.shared.fanout.leave(&old);
+        match new {
+            Ok(new) => {
+                begin(&mut self.behind, Arc::clone(&new));
+                self.subscriptions.push(new);
+            }
+            Err(error) => self.refuse(Some(sub), error.code(), error.to_string()),
+        }
+    }
+}

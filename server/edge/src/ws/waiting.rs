@@ -1,0 +1,56 @@
+//! Subscriptions that wait until their conversation is in memory: where several hubs share the log, it may be another hub's.
+
+use std::sync::{Arc, OnceLock};
+
+use hub::Outbox;
+use model::frame::{SubscriptionId, SubscriptionOptions};
+use model::{ConversationId, Position};
+
+use crate::peers;
+use crate::state::Shared;
+
+/// A subscription that waits.
+#[derive(Debug)]
+pub(super) struct WaitingSubscription {
+    pub(super) sub: SubscriptionId,
+    pub(super) conversation: ConversationId,
+    pub(super) begin: Begin,
+    pub(super) wish: SubscriptionOptions,
+    /// There once it need not wait any more: why it cannot be had, if it cannot.
+    ready: Arc<OnceLock<Result<(), String>>>,
+}
+
+/// How a subscription begins.
+#[derive(Debug)]
+pub(super) enum Begin {
+    /// As a new one, from the position that the client has.
+    New(Option<Position>),
+    /// Its conversation was replaced by one in another epoch.
+    Again,
+}
+
+impl WaitingSubscription {
+    /// Begins to wait. The socket behind `outbox` is woken when that is over.
+    pub(super) fn new(
+        shared: &Arc<Shared>,
+        outbox: &Arc<Outbox>,
+        (sub, conversation): (SubscriptionId, ConversationId),
+        begin: Begin,
+        wish: SubscriptionOptions,
+    ) -> Self {
+        let ready = Arc::new(OnceLock::new());
+        let (of, told, outbox) = (conversation.clone(), Arc::clone(&ready), Arc::clone(outbox));
+        let shared = Arc::clone(shared);
+        shared.clone().tasks.spawn(async move {
+            // Nobody else sets it.
+            let _set = told.set(peers::prepare(&shared, &of).await).is_ok();
+            outbox.wake.notify_one();
+        });
+        Self { sub, conversation, begin, wish, ready }
+    }
+
+    /// Whether it need not wait any more; the error says why it cannot be had.
+    pub(super) fn is_ready(&self) -> Option<&Result<(), String>> {
+        self.ready.get()
+    }
+}

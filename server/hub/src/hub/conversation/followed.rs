@@ -1,0 +1,172 @@
+//! A conversation that another hub has: it takes the events of that hub as they are, with their seqs and times, and gives none to the log.
+//! Viewers see no difference.
+//!
+//! ```text
+//! followed ──the other hub ended well──▶ promoted: the same object, owned here, with everything that its viewers have
+//!    └──────the other hub died──────────▶ over: another object in a new epoch takes its place
+//! ```
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use event_log::{Mark, Ring};
+use model::event::{Class, Kind};
+use model::fold::fold;
+use model::weigh::{grows, held, weigh};
+use model::{ConversationId, Envelope, Epoch, Seq, View};
+
+use super::{Conversation, State};
+use crate::hub::publishers::Publishers;
+
+/// Events that do not follow what the conversation has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("after seq {expected} come events from seq {from}")]
+pub struct Discontinuity {
+    /// The newest seq that it has.
+    pub expected: Seq,
+    /// The first seq that came.
+    pub from: Seq,
+}
+
+impl Conversation {
+    /// Makes a conversation that another hub has, in its epoch, with the state `view`.
+    pub fn followed(id: ConversationId, epoch: Epoch, view: View) -> Self {
+        let state = State {
+            at: newest(&view),
+            ring: Ring::after_seq(view.seq),
+            view_bytes: held(&view),
+            view,
+            ..State::default()
+        };
+        let made = Self::with(id, epoch, state);
+        made.followed.store(true, Ordering::Release);
+        made
+    }
+
+    /// Whether another hub has it.
+    pub fn is_followed(&self) -> bool {
+        self.followed.load(Ordering::Acquire)
+    }
+
+    /// Whether anybody views it.
+    pub fn is_watched(&self) -> bool {
+        self.viewers.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether another object has taken its place: viewers begin again with that one.
+    pub fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
+    /// Takes the events from `from` to `to`, each seq once and in order, and ephemeral facts. What it has already is left out.
+    /// Returns the weight of what is new, in bytes.
+    pub(in crate::hub) fn take_followed(
+        &self,
+        (from, to): (Seq, Seq),
+        events: Vec<Envelope>,
+    ) -> Result<u64, Discontinuity> {
+        let bytes = {
+            let mut state = self.state.lock();
+            let state = &mut *state;
+            let head = state.view.seq;
+            let discontinuity = Discontinuity { expected: head, from };
+            if !self.is_followed() || from > head.saturating_add(1) {
+                return Err(discontinuity);
+            }
+            let mut bytes = 0;
+            for envelope in events {
+                if envelope.event.kind.class() == Class::Ephemeral {
+                    state.ephemera.put(Arc::new(envelope));
+                } else if envelope.seq > state.view.seq {
+                    if envelope.seq != state.view.seq + 1 {
+                        return Err(Discontinuity { expected: state.view.seq, from: envelope.seq });
+                    }
+                    bytes += state.fold_followed(envelope);
+                }
+            }
+            self.head.store(state.view.seq, Ordering::Release);
+            if state.view.seq < to {
+                return Err(Discontinuity { expected: state.view.seq, from: to });
+            }
+            bytes
+        };
+        self.moved.notify_waiters();
+        Ok(bytes)
+    }
+
+    /// Goes on from `view`, a later state in the same epoch: the events before it are not here.
+    pub(in crate::hub) fn skip_to(&self, view: View) {
+        let mut state = self.state.lock();
+        if !self.is_followed() || view.seq < state.view.seq {
+            return;
+        }
+        state.at = state.at.max(newest(&view));
+        state.ring = Ring::after_seq(view.seq);
+        state.view_bytes = held(&view);
+        state.view = view;
+        self.head.store(state.view.seq, Ordering::Release);
+        drop(state);
+        self.moved.notify_waiters();
+    }
+
+    /// Becomes a conversation of this hub. `missing` are the events that the log has after the newest one here, `marks` how far its
+    /// publishers have come. False if that does not fit: nothing has changed then, but for the events.
+    pub(in crate::hub) fn promote(&self, head: Seq, missing: Vec<Envelope>, marks: Vec<Mark>) -> bool {
+        if self.take_followed((self.head() + 1, head), missing).is_err() {
+            return false;
+        }
+        let mut state = self.state.lock();
+        if state.view.seq != head {
+            return false;
+        }
+        state.has_own = state.view.runs.values().any(|run| run.own);
+        state.publishers = Publishers::restored(marks);
+        state.since_kept = 0;
+        self.followed.store(false, Ordering::Release);
+        true
+    }
+
+    /// Retires it because another object takes its place.
+    pub(in crate::hub) fn end(&self) {
+        let mut state = self.state.lock();
+        state.retired = true;
+        self.over.store(true, Ordering::Release);
+        drop(state);
+        self.moved.notify_waiters();
+    }
+
+    /// If another hub has it and nobody views it, retires it. True if it did.
+    pub(in crate::hub) fn retire_if_unwatched(&self) -> bool {
+        let mut state = self.state.lock();
+        let unwatched = self.is_followed() && self.viewers.load(Ordering::Relaxed) == 0;
+        state.retired |= unwatched;
+        unwatched
+    }
+}
+
+impl State {
+    /// Folds one event of the hub that has the conversation. Returns its weight, in bytes.
+    fn fold_followed(&mut self, envelope: Envelope) -> u64 {
+        self.at = self.at.max(envelope.at);
+        self.marks.note(&self.view, &envelope, self.ring.begins_after());
+        fold(&mut self.view, &envelope, &mut |_| {});
+        if matches!(envelope.event.kind, Kind::RunEnd(_)) {
+            self.ephemera.forget(&envelope.event.run);
+        }
+        let bytes = weigh(&envelope);
+        self.view_bytes = self.view_bytes.saturating_add(grows(&envelope.event.kind, bytes));
+        self.ring.push(Arc::new(envelope), bytes);
+        bytes as u64
+    }
+}
+
+/// When something was last said of a run in `view`, in milliseconds since 1970, as far as that shows.
+fn newest(view: &View) -> u64 {
+    let at = |run: &model::view::RunView| {
+        run.started_at.max(run.ended_at.unwrap_or(0)).max(run.activity_at.unwrap_or(0))
+    };
+    view.runs.values().map(at).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

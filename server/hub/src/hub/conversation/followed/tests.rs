@@ -1,0 +1,97 @@
+//! A followed conversation beside the events that another hub has.
+
+use model::{snapshot, testkit};
+use proptest::prelude::*;
+
+use super::*;
+use crate::hub::{Cursor, Publication};
+
+fn followed() -> Conversation {
+    Conversation::followed("c".parse().unwrap(), Epoch::new("e"), View::default())
+}
+
+fn between(history: &[Arc<Envelope>], from: usize, to: usize) -> Vec<Envelope> {
+    history[from..to].iter().map(|envelope| Envelope::clone(envelope)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// However the events come in pieces, again, or with a state in between: the view is that of the hub that has it, and whoever reads
+    /// here gets each event.
+    #[test]
+    fn i2_i4_what_is_followed_is_what_the_other_hub_has(
+        history in testkit::history(1..60),
+        cuts in proptest::collection::vec(1..12_usize, 1..20),
+        skip_at in 0..20_usize,
+    ) {
+        let conversation = followed();
+        let (mut at, mut reader) = (0, Some(Cursor::default()));
+        for (round, len) in cuts.iter().cycle().take(60).enumerate() {
+            let to = (at + len).min(history.len());
+            if round == skip_at {
+                let mut view = testkit::folded(&history[..to]);
+                view.seq = to as Seq;
+                conversation.skip_to(view);
+                reader = None;
+            } else {
+                // One more than is new: what is there already is left out.
+                let from = at.saturating_sub(1);
+                let seqs = (from as Seq + 1, to as Seq);
+                conversation.take_followed(seqs, between(&history, from, to)).unwrap();
+            }
+            at = to;
+            if let Some(cursor) = reader {
+                let slice = conversation.next(cursor, usize::MAX).unwrap();
+                let seqs: Vec<Seq> = slice.events.iter().map(|envelope| envelope.seq).collect();
+                prop_assert_eq!(seqs, (cursor.seq + 1..=at as Seq).collect::<Vec<_>>());
+                reader = Some(slice.cursor);
+            }
+        }
+        let mut whole = testkit::folded(&history);
+        whole.seq = history.len() as Seq;
+        prop_assert_eq!(snapshot::encode(&conversation.view()), snapshot::encode(&whole));
+    }
+}
+
+#[test]
+fn i2_events_that_do_not_follow_are_refused_and_named() {
+    let history = testkit::logged(testkit::events(
+        r#"{"k":"run.start","run":"r"}
+{"k":"status","text":"one","run":"r"}
+{"k":"status","text":"two","run":"r"}"#,
+    ));
+    let conversation = followed();
+    conversation.take_followed((1, 1), between(&history, 0, 1)).unwrap();
+    let refused = conversation.take_followed((3, 3), between(&history, 2, 3));
+    assert_eq!(refused, Err(Discontinuity { expected: 1, from: 3 }));
+    let refused = conversation.take_followed((2, 3), between(&history, 1, 2));
+    assert_eq!(refused, Err(Discontinuity { expected: 2, from: 3 }), "the frame covers more than it brings");
+    assert_eq!(conversation.head(), 2);
+}
+
+#[test]
+fn what_is_followed_is_written_to_by_nobody_here_until_it_is_promoted() {
+    let history = testkit::logged(testkit::events(
+        r#"{"k":"run.start","run":"r"}
+{"k":"status","text":"one","run":"r"}"#,
+    ));
+    let (conversation, log) = (followed(), event_log::MemoryLog::default());
+    conversation.take_followed((1, 1), between(&history, 0, 1)).unwrap();
+    let publish = || {
+        let envelope = Envelope::received(r#"{"k":"status","text":"x","run":"r"}"#).unwrap();
+        conversation.append(&mut Publication::of(vec![envelope]), 1, &log, None)
+    };
+    assert_eq!(publish(), Err(crate::hub::AppendError::Elsewhere));
+    assert!(
+        !conversation.promote(3, between(&history, 1, 2), Vec::new()),
+        "the log has more than what is read"
+    );
+    assert!(conversation.is_followed());
+    assert!(conversation.promote(2, Vec::new(), Vec::new()));
+    assert!(!conversation.is_followed() && !conversation.is_over());
+    assert!(matches!(
+        conversation.take_followed((3, 3), Vec::new()),
+        Err(Discontinuity { expected: 2, from: 3 })
+    ));
+}

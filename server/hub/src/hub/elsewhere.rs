@@ -1,0 +1,181 @@
+//! Conversations of other hubs, where several share the log: followed for who watches them here, taken over when nobody has them any more.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use dashmap::mapref::entry::Entry;
+use event_log::{ListQuery, LogError, Owner, Purpose, Stored, blocking};
+use model::frame::ConversationRow;
+use model::limits::{CONVERSATIONS_MAX, FLEET_ROWS_MAX};
+use model::{ConversationId, Envelope, Epoch, Seq, View};
+use parking_lot::Mutex;
+
+use super::conversation::Discontinuity;
+use super::{Conversation, Hub, OpenError};
+use crate::clock;
+
+/// Most events that are read at once to complete a conversation that is taken over.
+const PAGE: usize = 4_096;
+
+/// Rows of the list that other hubs have changed. Owned by the hub.
+#[derive(Debug, Default)]
+pub(super) struct OtherRows {
+    /// Where each conversation of the newest rows stood at the last look.
+    seen: Mutex<HashMap<ConversationId, (Epoch, Seq)>>,
+    /// Rows that changed since viewers of the list were last told.
+    changed: Mutex<Vec<ConversationRow>>,
+}
+
+impl OtherRows {
+    /// Takes the rows that changed.
+    pub(super) fn take(&self) -> Vec<ConversationRow> {
+        std::mem::take(&mut *self.changed.lock())
+    }
+}
+
+impl Hub {
+    /// The conversation `id` if it is in memory.
+    pub fn in_memory(&self, id: &ConversationId) -> Option<Arc<Conversation>> {
+        self.conversations.get(id).map(|found| Arc::clone(&found))
+    }
+
+    /// Begins to follow a conversation of another hub, in the place of one that was followed before. One that this hub has stays, and
+    /// is returned.
+    pub fn follow_conversation(&self, followed: Conversation) -> Result<Arc<Conversation>, OpenError> {
+        if self.count.load(Ordering::Relaxed) >= CONVERSATIONS_MAX {
+            return Err(OpenError::TooMany);
+        }
+        let followed = Arc::new(followed);
+        match self.conversations.entry(followed.id().clone()) {
+            Entry::Occupied(found) if !found.get().is_followed() => return Ok(Arc::clone(found.get())),
+            Entry::Occupied(mut found) => found.insert(Arc::clone(&followed)).end(),
+            Entry::Vacant(place) => {
+                place.insert(Arc::clone(&followed));
+                self.count.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        self.touch(&followed);
+        Ok(followed)
+    }
+
+    /// Takes the events `from` to `to` of the hub that has the conversation, whose viewers see them once
+    /// [`crate::fanout::Fanout::stir`] is called.
+    pub fn take_followed(
+        &self,
+        conversation: &Arc<Conversation>,
+        seqs: (Seq, Seq),
+        events: Vec<Envelope>,
+    ) -> Result<(), Discontinuity> {
+        let bytes = conversation.take_followed(seqs, events)?;
+        self.grew(bytes);
+        self.touch(conversation);
+        Ok(())
+    }
+
+    /// Lets a followed conversation go on from a later state.
+    pub fn skip_followed(&self, conversation: &Arc<Conversation>, view: View) {
+        conversation.skip_to(view);
+        self.touch(conversation);
+    }
+
+    /// Forgets a followed conversation that nobody watches. True if it did.
+    pub fn unfollow(&self, conversation: &Arc<Conversation>) -> bool {
+        let unwatched = |_: &ConversationId, found: &Arc<Conversation>| {
+            Arc::ptr_eq(found, conversation) && found.retire_if_unwatched()
+        };
+        let removed = self.conversations.remove_if(conversation.id(), unwatched);
+        let is_gone = removed.is_some();
+        self.dropped(removed);
+        is_gone
+    }
+
+    /// Which hub has the conversation; makes it this one's if no other has it. Waits for the disk.
+    pub fn owner(&self, id: &ConversationId, purpose: Purpose) -> Result<Owner, LogError> {
+        if self.in_memory(id).is_some_and(|found| !found.is_followed()) {
+            return Ok(Owner::Here);
+        }
+        blocking(|| self.log.claim(id, purpose))
+    }
+
+    /// Takes over a conversation that was followed, if no other hub has it any more. If its owner ended well, the same object goes on
+    /// and its viewers notice nothing. Otherwise another takes its place, in a new epoch: what was shown of the old one may not be
+    /// stored. Fails with [`OpenError::Elsewhere`] if another hub has it. Waits for the disk.
+    pub fn take_over(&self, followed: &Arc<Conversation>) -> Result<Arc<Conversation>, OpenError> {
+        let id = followed.id();
+        blocking(|| {
+            let _one_reads = self.reading_back.get(self.stripe(id)).map(Mutex::lock);
+            if let Some(found) = self.in_memory(id).filter(|found| !found.is_followed()) {
+                return Ok(found);
+            }
+            if let Owner::Elsewhere(address) = self.log.claim(id, Purpose::Make)? {
+                return Err(OpenError::Elsewhere { address });
+            }
+            let stored = self.log.load(id)?;
+            if let Some(stored) = &stored
+                && self.goes_on(followed, stored)
+            {
+                self.orphans.adopt_promoted(followed);
+                self.touch(followed);
+                return Ok(Arc::clone(followed));
+            }
+            let next = match stored {
+                Some(stored) => self.orphans.adopt(Conversation::restored(id.clone(), stored)),
+                None => Conversation::new(id.clone(), Epoch::new(&clock::fresh_name())),
+            };
+            let next = Arc::new(next);
+            match self.conversations.insert(id.clone(), Arc::clone(&next)) {
+                Some(before) => before.end(),
+                None => drop(self.count.fetch_add(1, Ordering::Relaxed)),
+            }
+            // It may have left memory before.
+            followed.end();
+            self.touch(&next);
+            Ok(next)
+        })
+    }
+
+    /// Makes `followed` this hub's own where the log has it in the same epoch and up to at least the same event.
+    fn goes_on(&self, followed: &Arc<Conversation>, stored: &Stored) -> bool {
+        let is_here = self.in_memory(followed.id()).is_some_and(|found| Arc::ptr_eq(&found, followed));
+        let (head, stands) = (stored.position.seq, followed.head());
+        if !is_here || stored.position.epoch != *followed.epoch() || stands > head {
+            return false;
+        }
+        let mut missing: Vec<Envelope> = Vec::new();
+        while stands + (missing.len() as Seq) < head {
+            let after = stands + missing.len() as Seq;
+            let Ok(page) = self.log.read(followed.id(), after, PAGE) else { return false };
+            if page.envelopes.is_empty() {
+                return false;
+            }
+            missing.extend(page.envelopes.iter().map(|envelope| Envelope::clone(envelope)));
+        }
+        followed.promote(head, missing, stored.marks.clone())
+    }
+
+    /// Looks which rows of the list other hubs have changed, and tells the viewers of the list here. Waits for the disk.
+    pub fn look_at_other_rows(&self) -> Result<(), LogError> {
+        if self.watchers() == 0 {
+            return Ok(());
+        }
+        let rows = blocking(|| self.log.list(&ListQuery { limit: FLEET_ROWS_MAX, ..ListQuery::default() }))?;
+        let mut seen = self.others.seen.lock();
+        let before = std::mem::take(&mut *seen);
+        let mut changed = Vec::new();
+        for row in rows {
+            let stands = (row.epoch.clone(), row.head);
+            let is_known = before.get(&row.conversation) == Some(&stands);
+            seen.insert(row.conversation.clone(), stands);
+            if !is_known && !self.conversations.contains_key(&row.conversation) {
+                changed.push(row);
+            }
+        }
+        drop(seen);
+        if !changed.is_empty() {
+            *self.others.changed.lock() = changed;
+            self.watched.notify_one();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+//! Which hub has a conversation, where several share a log: what is decided from the rows, without I/O.
+//!
+//! ```text
+//!             nobody ──claim──▶ had by life A ──A's lease runs out, or A ends──▶ claimed by life B, A is over
+//!                                  │  ▲
+//!                                  └──┘ renewed by A, by the database's clock
+//! ```
+//!
+//! The lease belongs to the life of a hub and not to each conversation. A life ends in one of two ways: it says so itself, when everything
+//! is written, or another life that wants one of its conversations says so, once its lease has run out. From then on its fence lets no
+//! transaction through, however late it wakes. So it may go on to believe that it has a conversation, and write nothing.
+
+use std::sync::Arc;
+
+/// Who has a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Owner {
+    /// This hub.
+    Here,
+    /// The hub that other hubs reach under this URL.
+    Elsewhere(Arc<str>),
+}
+
+/// Why a conversation is claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To read what there is of it: a name that nobody has written to stays free.
+    Find,
+    /// To write to it, or to wait for what comes.
+    Make,
+}
+
+/// A life as the database has it, at one moment of its clock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LifeRow {
+    pub(crate) number: i64,
+    /// It has ended, or another has ended it.
+    pub(crate) is_over: bool,
+    /// It has said nothing for longer than its lease.
+    pub(crate) is_expired: bool,
+    /// It has written everything before it ended.
+    pub(crate) ended_well: bool,
+    /// How other hubs reach it; nothing for one that is alone.
+    pub(crate) address: Option<Arc<str>>,
+}
+
+/// What a claim comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The claimant has it already.
+    Held,
+    /// It goes to the claimant.
+    Take {
+        /// The life that must be ended in the same transaction.
+        ends: Option<i64>,
+        /// Whether all that was shown of it is stored.
+        past: Past,
+    },
+    /// Another hub has it.
+    Follow(Arc<str>),
+    /// Another hub has it that cannot be reached: it is alone on the database.
+    Closed,
+}
+
+/// What is known of a conversation's past when it gets a new owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Past {
+    /// Its last owner has written all that it had shown.
+    Whole,
+    /// Its last owner may have shown what is not stored: it goes on in a new epoch.
+    Torn,
+}
+
+/// What the claim of life `me` comes to, where `owner` has the conversation.
+pub(crate) fn judge(me: i64, owner: &LifeRow) -> Verdict {
+    if owner.number == me {
+        return Verdict::Held;
+    }
+    if owner.is_over {
+        let past = if owner.ended_well { Past::Whole } else { Past::Torn };
+        return Verdict::Take { ends: None, past };
+    }
+    if owner.is_expired {
+        return Verdict::Take { ends: Some(owner.number), past: Past::Torn };
+    }
+    owner.address.as_ref().map_or(Verdict::Closed, |address| Verdict::Follow(Arc::clone(address)))
+}
+
+/// What a life does about its lease after a try to renew it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Renewal {
+    /// It goes on.
+    Lives,
+    /// Another life has ended it: nothing is written here any more.
+    StepsDown,
+}
+
+/// What the number of renewed rows says.
+pub(crate) fn renewal(renewed: u64) -> Renewal {
+    if renewed == 1 { Renewal::Lives } else { Renewal::StepsDown }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! Random schedules of hubs that claim, write, are paused, wake and end, against a database in memory whose transactions follow one another.
+
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const LEASE: u64 = 3;
+const HUBS: usize = 3;
+const CONVERSATIONS: u8 = 2;
+
+/// The tables, and the database's clock.
+#[derive(Debug, Default)]
+struct Tables {
+    now: u64,
+    lives: Vec<Life>,
+    owners: HashMap<u8, i64>,
+    /// Who wrote each event.
+    written: HashMap<u8, Vec<i64>>,
+}
+
+#[derive(Debug)]
+struct Life {
+    expires_at: u64,
+    is_over: bool,
+    ended_well: bool,
+}
+
+/// A hub: its life, and what it believes of conversations, each with the head that it knows.
+#[derive(Debug, Default)]
+struct Hub {
+    life: i64,
+    believes: HashMap<u8, usize>,
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Tick,
+    Renew(usize),
+    Claim(usize, u8),
+    Append(usize, u8),
+    End(usize),
+    Restart(usize),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let (hub, conversation) = (0..HUBS, 0..CONVERSATIONS);
+    prop_oneof![
+        3 => Just(Step::Tick),
+        2 => hub.clone().prop_map(Step::Renew),
+        4 => (hub.clone(), conversation.clone()).prop_map(|(hub, of)| Step::Claim(hub, of)),
+        6 => (hub.clone(), conversation).prop_map(|(hub, of)| Step::Append(hub, of)),
+        1 => hub.clone().prop_map(Step::End),
+        1 => hub.prop_map(Step::Restart),
+    ]
+}
+
+impl Tables {
+    fn begin(&mut self) -> i64 {
+        let life = Life { expires_at: self.now + LEASE, is_over: false, ended_well: false };
+        self.lives.push(life);
+        self.lives.len() as i64
+    }
+
+    fn life(&mut self, number: i64) -> &mut Life {
+        &mut self.lives[number as usize - 1]
+    }
+
+    fn row(&mut self, number: i64) -> LifeRow {
+        let now = self.now;
+        let life = self.life(number);
+        LifeRow {
+            number,
+            is_over: life.is_over,
+            is_expired: life.expires_at <= now,
+            ended_well: life.ended_well,
+            address: Some(Arc::from("http://hub")),
+        }
+    }
+
+    fn renew(&mut self, me: i64) -> Renewal {
+        let expires_at = self.now + LEASE;
+        let life = self.life(me);
+        if !life.is_over {
+            life.expires_at = expires_at;
+        }
+        renewal(u64::from(!life.is_over))
+    }
+
+    /// One transaction: true if the claimant has the conversation after it.
+    fn claim(&mut self, me: i64, of: u8) -> bool {
+        if self.life(me).is_over {
+            return false;
+        }
+        let Some(owner) = self.owners.get(&of).copied() else {
+            self.owners.insert(of, me);
+            return true;
+        };
+        match judge(me, &self.row(owner)) {
+            Verdict::Held => true,
+            Verdict::Take { ends, .. } => {
+                if let Some(ends) = ends {
+                    self.life(ends).is_over = true;
+                }
+                self.owners.insert(of, me);
+                true
+            }
+            Verdict::Follow(_) | Verdict::Closed => false,
+        }
+    }
+
+    /// One transaction behind the fence: the life is not over, it has the conversation, and the head is the one that it knows.
+    fn append(&mut self, me: i64, of: u8, head: usize) -> bool {
+        let is_let_through = !self.life(me).is_over && self.owners.get(&of) == Some(&me);
+        let written = self.written.entry(of).or_default();
+        if is_let_through && written.len() == head {
+            written.push(me);
+            return true;
+        }
+        false
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    /// A life that was followed by another in a conversation never writes to it again, whatever was paused for how long.
+    #[test]
+    fn i9_two_owners_at_once_are_impossible(steps in proptest::collection::vec(step(), 1..120)) {
+        let mut tables = Tables::default();
+        let mut hubs: Vec<Hub> =
+            (0..HUBS).map(|_| Hub { life: tables.begin(), ..Hub::default() }).collect();
+        for step in steps {
+            match step {
+                Step::Tick => tables.now += 1,
+                Step::Renew(hub) => drop(tables.renew(hubs[hub].life)),
+                Step::Claim(hub, of) => {
+                    if tables.claim(hubs[hub].life, of) {
+                        let head = tables.written.get(&of).map_or(0, Vec::len);
+                        hubs[hub].believes.insert(of, head);
+                    }
+                }
+                Step::Append(hub, of) => {
+                    let life = hubs[hub].life;
+                    if let Some(head) = hubs[hub].believes.get_mut(&of)
+                        && tables.append(life, of, *head)
+                    {
+                        *head += 1;
+                    }
+                }
+                Step::End(hub) => {
+                    let life = tables.life(hubs[hub].life);
+                    (life.ended_well, life.is_over) = (!life.is_over, true);
+                }
+                Step::Restart(hub) => hubs[hub] = Hub { life: tables.begin(), ..Hub::default() },
+            }
+            for of in 0..CONVERSATIONS {
+                let owner = tables.owners.get(&of).copied();
+                let may: Vec<i64> = (1..=tables.lives.len() as i64)
+                    .filter(|life| owner == Some(*life) && !tables.life(*life).is_over)
+                    .collect();
+                prop_assert!(may.len() <= 1);
+                // Each life wrote without another in between.
+                let written = tables.written.get(&of).cloned().unwrap_or_default();
+                let mut runs = written.clone();
+                runs.dedup();
+                let mut once = runs.clone();
+                once.sort_unstable();
+                once.dedup();
+                prop_assert_eq!(runs.len(), once.len(), "{:?}", written);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_hub_that_lives_is_followed_and_one_that_died_is_taken_over() {
+    let row = |is_over, is_expired, ended_well| LifeRow {
+        number: 1,
+        is_over,
+        is_expired,
+        ended_well,
+        address: Some(Arc::from("http://a")),
+    };
+    assert_eq!(judge(1, &row(false, true, false)), Verdict::Held);
+    assert_eq!(judge(2, &row(false, false, false)), Verdict::Follow(Arc::from("http://a")));
+    assert_eq!(judge(2, &row(false, true, false)), Verdict::Take { ends: Some(1), past: Past::Torn });
+    assert_eq!(judge(2, &row(true, true, true)), Verdict::Take { ends: None, past: Past::Whole });
+    assert_eq!(judge(2, &row(true, true, false)), Verdict::Take { ends: None, past: Past::Torn });
+    assert_eq!(judge(2, &LifeRow { address: None, ..row(false, false, false) }), Verdict::Closed);
+    assert_eq!(renewal(0), Renewal::StepsDown);
+}

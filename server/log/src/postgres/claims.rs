@@ -1,0 +1,179 @@
+//! Claims of conversations, where several hubs share the database: one transaction each, which [`crate::ownership`] decides.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use model::ConversationId;
+use model::limits::CONVERSATIONS_MAX;
+use parking_lot::Mutex;
+use tokio_postgres::Row;
+
+use super::database::{Database, Session};
+use super::{life, read, unreadable};
+use crate::LogError;
+use crate::ownership::{LifeRow, Owner, Past, Purpose, Verdict, judge};
+
+/// Most conversations that a life remembers to have claimed.
+const CLAIMED_MAX: usize = 4 * CONVERSATIONS_MAX;
+
+/// How often a claim looks again when a life has said something between the look and the change.
+const LOOKS: usize = 8;
+
+/// What a life knows that shares the database with others.
+#[derive(Debug)]
+pub(super) struct Sharing {
+    life: i64,
+    /// The last life before this one that did not end well; 0 for none.
+    last_unsound: i64,
+    /// The conversations that this life knows to have claimed, each with what is known of its past until it is loaded.
+    claimed: Mutex<HashMap<ConversationId, Option<Past>>>,
+}
+
+impl Sharing {
+    /// For a life that has claimed nothing yet.
+    pub(super) fn new(life: i64, last_unsound: i64) -> Self {
+        Self { life, last_unsound, claimed: Mutex::default() }
+    }
+
+    /// Whether something may have been shown of a conversation, which is about to be loaded, that is not stored.
+    pub(super) fn is_torn(&self, conversation: &ConversationId) -> bool {
+        let mut claimed = self.claimed.lock();
+        claimed.get_mut(conversation).and_then(Option::take) == Some(Past::Torn)
+    }
+
+    /// Claims a conversation for this life. Waits for the database.
+    pub(super) fn claim(
+        &self,
+        database: &Arc<Database>,
+        conversation: &ConversationId,
+        purpose: Purpose,
+    ) -> Result<Owner, LogError> {
+        let (of, life) = (conversation.clone(), self.life);
+        let done = database.change(move |session| {
+            let of = of.clone();
+            Box::pin(async move { claim(session, life, &of, purpose).await })
+        })?;
+        let past = match done {
+            Claimed::Elsewhere(address) => return Ok(Owner::Elsewhere(address)),
+            Claimed::Free => return Ok(Owner::Here),
+            Claimed::Held if self.claimed.lock().contains_key(conversation) => return Ok(Owner::Here),
+            // The answer to that claim was lost, and what it would have said.
+            Claimed::Held => Past::Torn,
+            Claimed::Taken(past) => past,
+            // Hubs that were alone on the database left no owners behind.
+            Claimed::First => {
+                let of = conversation.clone();
+                let found = database.read(move |session| {
+                    let of = of.clone();
+                    Box::pin(async move { read::find(session, &of).await })
+                })?;
+                let is_torn = found.is_some_and(|found| found.life <= self.last_unsound);
+                if is_torn { Past::Torn } else { Past::Whole }
+            }
+        };
+        let mut claimed = self.claimed.lock();
+        if claimed.len() >= CLAIMED_MAX {
+            // Whoever claims one of them again is told of a new epoch, which is never wrong.
+            claimed.clear();
+        }
+        claimed.insert(conversation.clone(), Some(past));
+        Ok(Owner::Here)
+    }
+
+    /// Gives up a conversation to which nothing was written. Does not wait.
+    pub(super) fn disclaim(&self, database: &Arc<Database>, conversation: &ConversationId) {
+        self.claimed.lock().remove(conversation);
+        let (way, of, life) = (Arc::clone(database), conversation.clone(), self.life);
+        database.begin(async move {
+            if let Err(error) = way.disclaim(life, of).await {
+                tracing::debug!(%error, "a conversation without events was not given up");
+            }
+        });
+    }
+}
+
+/// What a claim came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Claimed {
+    /// Nobody had it; this hub has it now.
+    First,
+    /// This hub had it already.
+    Held,
+    /// Nobody has it, and there is nothing to find.
+    Free,
+    /// Another hub had it; this hub has it now.
+    Taken(Past),
+    /// Another hub has it, which is reached under this URL.
+    Elsewhere(Arc<str>),
+}
+
+const TAKE_FREE: &str = "INSERT INTO owner (conversation, life) SELECT $1::text, l.number FROM life l WHERE l.number = $2 AND NOT l.over \
+                         AND ($3 OR EXISTS (SELECT 1 FROM conversation WHERE id = $1::text)) ON CONFLICT (conversation) DO NOTHING";
+const LOOK: &str = "SELECT l.number, l.over, l.expires_at <= clock_timestamp(), l.ended_well, l.address \
+                    FROM owner o JOIN life l ON l.number = o.life WHERE o.conversation = $1 FOR UPDATE OF o";
+const END: &str =
+    "UPDATE life SET over = true WHERE number = $1 AND NOT over AND expires_at <= clock_timestamp()";
+const TAKE: &str = "UPDATE owner o SET life = l.number, epoch = o.epoch + 1, claimed_at = clock_timestamp() FROM life l \
+                    WHERE o.conversation = $1 AND l.number = $2 AND NOT l.over";
+const DISCLAIM: &str = "DELETE FROM owner WHERE conversation = $1 AND life = $2 AND NOT EXISTS (SELECT 1 FROM conversation WHERE id = $1)";
+
+/// Claims `id` for life `me`, inside a transaction.
+async fn claim(
+    session: &mut Session,
+    me: i64,
+    id: &ConversationId,
+    purpose: Purpose,
+) -> Result<Claimed, LogError> {
+    let (free, look) = (prepared(session, TAKE_FREE).await?, prepared(session, LOOK).await?);
+    let (end, take) = (prepared(session, END).await?, prepared(session, TAKE).await?);
+    let (client, name, makes) = (&session.client, id.as_str(), purpose == Purpose::Make);
+    for _ in 0..LOOKS {
+        if client.execute(&free, &[&name, &me, &makes]).await.map_err(unreadable)? == 1 {
+            return Ok(Claimed::First);
+        }
+        let Some(row) = client.query_opt(&look, &[&name]).await.map_err(unreadable)? else {
+            // Nothing was inserted: either there is nothing to find, or this life is over.
+            return if makes { Err(LogError::Failing(Arc::from(life::OVER))) } else { Ok(Claimed::Free) };
+        };
+        let (ends, past) = match judge(me, &owner(&row).map_err(unreadable)?) {
+            Verdict::Held => return Ok(Claimed::Held),
+            Verdict::Follow(address) => return Ok(Claimed::Elsewhere(address)),
+            Verdict::Closed => {
+                let what = "a hub without an address has this conversation";
+                return Err(LogError::Failing(Arc::from(what)));
+            }
+            Verdict::Take { ends, past } => (ends, past),
+        };
+        if let Some(ends) = ends
+            && client.execute(&end, &[&ends]).await.map_err(unreadable)? != 1
+        {
+            // It has said something since, or somebody else has ended it.
+            continue;
+        }
+        if client.execute(&take, &[&name, &me]).await.map_err(unreadable)? != 1 {
+            return Err(LogError::Failing(Arc::from(life::OVER)));
+        }
+        return Ok(Claimed::Taken(past));
+    }
+    Err(LogError::Failing(Arc::from("the owner of the conversation changes again and again")))
+}
+
+/// Gives `id` up, if nothing was ever written of it.
+pub(super) async fn disclaim(session: &mut Session, me: i64, id: &ConversationId) -> Result<(), LogError> {
+    let disclaim = prepared(session, DISCLAIM).await?;
+    session.client.execute(&disclaim, &[&id.as_str(), &me]).await.map(drop).map_err(unreadable)
+}
+
+async fn prepared(session: &mut Session, sql: &'static str) -> Result<tokio_postgres::Statement, LogError> {
+    session.prepared(sql).await.map_err(unreadable)
+}
+
+fn owner(row: &Row) -> Result<LifeRow, tokio_postgres::Error> {
+    Ok(LifeRow {
+        number: row.try_get(0)?,
+        is_over: row.try_get(1)?,
+        is_expired: row.try_get(2)?,
+        ended_well: row.try_get(3)?,
+        address: row.try_get::<_, Option<&str>>(4)?.map(Arc::from),
+    })
+}

@@ -1,0 +1,325 @@
+//! Several hubs on one log in PostgreSQL: real processes over real sockets, killed, paused and stopped.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt as _;
+
+use event_log::{PostgresPlace, PostgresServer};
+use model::frame::{ClientFrame, Pub, ServerFrame, SubscriptionOptions};
+use model::{ConversationId, Envelope, PublisherId};
+use serde_json::Value;
+use tests::wait::{patiently, patiently_until, until};
+use tests::wire::WebSocketWire;
+use tests::{TestHub, TestPublisher, TestViewer};
+
+use crate::stored::{self, RUN};
+
+const SECRET: &str = "a secret of more than thirty-two bytes";
+
+/// Hubs that share a log.
+struct Cluster {
+    place: PostgresPlace,
+    folder: tempfile::TempDir,
+    hubs: Vec<TestHub>,
+}
+
+impl Cluster {
+    async fn start(count: usize) -> Self {
+        Self::start_with(count, &[]).await
+    }
+
+    async fn start_with(count: usize, options: &[&str]) -> Self {
+        let (place, folder) = (PostgresServer::shared().place(), tempfile::tempdir().unwrap());
+        let mut cluster = Self { place, folder, hubs: Vec::new() };
+        for _ in 0..count {
+            let hub = cluster.another(SECRET, options).await;
+            cluster.hubs.push(hub);
+        }
+        cluster
+    }
+
+    /// One more hub, with the secret `secret`.
+    async fn another(&self, secret: &str, options: &[&str]) -> TestHub {
+        let file = self.folder.path().join("secret");
+        std::fs::write(&file, secret).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let file = file.display().to_string();
+        let shared =
+            ["--log", self.place.url(), "--hub-address", "http://127.0.0.1:0", "--hub-secret-file", &file];
+        TestHub::start_with(&[&shared[..], options].concat()).await
+    }
+}
+
+fn status(text: &str) -> String {
+    format!(r#"{{"k":"status","text":"{text}","run":"r"}}"#)
+}
+
+/// The texts of the statuses in `conversation`, as the hub reads them back one by one.
+async fn statuses(hub: &TestHub, conversation: &str) -> Vec<String> {
+    let path = format!("/v1/conversations/{conversation}/events?limit=10000");
+    let text = hub.request("GET", &path).send().await.unwrap().text().await.unwrap();
+    let json: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let events = json["events"].as_array().unwrap_or_else(|| panic!("{json}"));
+    let texts = events.iter().filter(|event| event["k"] == "status");
+    texts.map(|event| event["text"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn post(hub: &TestHub, conversation: &str, text: &str) -> reqwest::Response {
+    let path = format!("/v1/conversations/{conversation}/events");
+    patiently(&path, hub.request("POST", &path).body(status(text)).send()).await.unwrap()
+}
+
+#[tokio::test]
+async fn i2_a_viewer_on_a_follower_sees_what_one_on_the_owner_sees() {
+    let cluster = Cluster::start(3).await;
+    let [a, b, c] = &cluster.hubs[..] else { panic!() };
+    let mut publisher = a.publisher("c").await;
+    publisher.says(r#"{"k":"run.start","run":"r"}"#).await;
+    let (mut here, mut there) = (a.view("c").await, b.view("c").await);
+    here.live().await;
+    there.live().await;
+    let mut last = publisher.says(RUN).await;
+    for number in 0..50 {
+        last = publisher.says(&status(&number.to_string())).await;
+    }
+    let mut late = c.view("c").await;
+    for viewer in [&mut here, &mut there, &mut late] {
+        viewer.reach(last.seq).await;
+        assert_eq!(viewer.epoch(), last.epoch);
+    }
+    assert_eq!((there.hash(), late.hash()), (here.hash(), here.hash()));
+    assert!(there.seen.batches > 1 && there.seen.snapshots <= 1, "events, not states: {:?}", there.seen);
+    // Another one that comes to the follower with a position goes on from it.
+    there.cut();
+    let last = publisher.says(&status("later")).await;
+    there.resume().await;
+    there.reach(last.seq).await;
+    here.reach(last.seq).await;
+    assert_eq!(there.hash(), here.hash());
+    assert!(there.seen.snapshots <= 1);
+}
+
+#[tokio::test]
+async fn i10_what_is_published_through_a_follower_is_stored_once() {
+    let cluster = Cluster::start(2).await;
+    let [a, b] = &cluster.hubs[..] else { panic!() };
+    a.publisher("c").await.says(r#"{"k":"run.start","run":"r"}"#).await;
+    let mut publisher = TestPublisher::named("through b", b.address(), "c").await;
+    for number in 0..100 {
+        let ack = publisher.says(&status(&number.to_string())).await;
+        assert_eq!((ack.seq, ack.duplicate), (number + 2, false));
+    }
+    let again = publisher.publish(100, &status("99")).await.unwrap();
+    assert!(again.duplicate);
+    let gap = publisher.publish(200, &status("x")).await.unwrap_err();
+    assert!(matches!(gap, ServerFrame::Error { expected: Some(101), .. }), "{gap:?}");
+    // Whoever numbers the same way at the owner goes on there.
+    let mut moved = TestPublisher::named("through b", a.address(), "c").await;
+    assert!(moved.publish(100, &status("99")).await.unwrap().duplicate);
+    let wanted: Vec<String> = (0..100).map(|number| number.to_string()).collect();
+    assert_eq!(statuses(a, "c").await, wanted);
+    assert_eq!(statuses(b, "c").await, wanted);
+}
+
+#[tokio::test]
+async fn requests_about_a_conversation_are_served_by_any_hub() {
+    let cluster = Cluster::start(2).await;
+    let [a, b] = &cluster.hubs[..] else { panic!() };
+    a.publisher("c").await.says(RUN).await;
+    assert_eq!(b.view_hash("c").await, a.view_hash("c").await);
+    let posted = post(b, "c", "by http").await;
+    assert!(posted.status().is_success(), "{}", posted.text().await.unwrap());
+    assert_eq!(statuses(a, "c").await, ["by http"]);
+    let mut body = b.ingest("fanlight", "c");
+    body.write(format!("{}\n", status("streamed"))).await;
+    let (code, answer) = body.finish().await;
+    assert_eq!(code, 200, "{answer}");
+    let unknown = b.request("GET", "/v1/conversations/none").send().await.unwrap();
+    assert_eq!(unknown.status(), 404);
+    let command = r#"{"id":"1","do":"say","text":"hello"}"#;
+    let said = b.request("POST", "/v1/conversations/c/commands").body(command).send().await.unwrap();
+    let said = said.text().await.unwrap();
+    let at_owner = a.request("POST", "/v1/conversations/c/commands").body(command).send().await.unwrap();
+    assert_eq!(said, at_owner.text().await.unwrap(), "the same answer by the owner itself");
+    for hub in [a, b] {
+        assert_eq!(stored::hits(hub, "umsatze").await.len(), 1);
+        let listed =
+            hub.json_until("/v1/conversations", |json| json["conversations"][0]["conversation"] == "c");
+        assert_eq!(listed.await["conversations"].as_array().unwrap().len(), 1);
+    }
+    // A conversation that nobody has is had by the hub that is asked.
+    assert!(post(b, "new", "first").await.status().is_success());
+    assert_eq!(statuses(a, "new").await, ["first"]);
+}
+
+/// Publishes `count` statuses one after the other, each until it is acked, over whatever sockets that takes.
+async fn publish_all(address: SocketAddr, name: &str, conversation: &str, count: u64) {
+    let mut wire = None;
+    for number in 1..=count {
+        let frame = ClientFrame::Pub(Pub {
+            id: number,
+            conv: ConversationId::parse(conversation).unwrap(),
+            pid: Some(PublisherId::new(name)),
+            pepoch: 1,
+            pfirst: 0,
+            pseq: number,
+            durability: None,
+            events: vec![Envelope::parse(&status(&format!("{name} {number}"))).unwrap()],
+        });
+        patiently_until("an ack", async || {
+            if wire.is_none() {
+                wire = WebSocketWire::try_connect(address).await;
+            }
+            let socket = wire.as_mut()?;
+            if socket.offer(&frame).await {
+                while let Ok((answer, _)) = socket.frame_or_end().await {
+                    match answer {
+                        ServerFrame::Ack(ack) if ack.id == number => return Some(()),
+                        ServerFrame::Error { id: Some(_), .. } => return None,
+                        _ => {}
+                    }
+                }
+            }
+            wire = None;
+            None
+        })
+        .await;
+    }
+}
+
+/// A viewer that comes back whenever its socket ends, until it has `seqs` events of the epoch that the others have.
+async fn watch_until(mut viewer: TestViewer, wanted: impl Fn(&TestViewer) -> bool) -> TestViewer {
+    patiently("a viewer to see everything", async {
+        while !wanted(&viewer) {
+            viewer.step().await;
+        }
+    })
+    .await;
+    viewer
+}
+
+#[tokio::test]
+async fn i9_i10_an_owner_that_is_killed_loses_nothing_that_was_acked_and_all_see_the_same() {
+    const EACH: u64 = 60;
+    let mut cluster = Cluster::start(3).await;
+    let mut owner = cluster.hubs.remove(0);
+    let [b, c] = &cluster.hubs[..] else { panic!() };
+    owner.publisher("c").await.says(r#"{"k":"run.start","run":"r"}"#).await;
+    let viewers = [b.view("c").await, b.view("c").await, c.view("c").await, c.view("c").await];
+    let publishers: Vec<_> = [("p1", b), ("p2", b), ("p3", c), ("p4", c)]
+        .map(|(name, hub)| tokio::spawn(publish_all(hub.address(), name, "c", EACH)))
+        .into();
+    until("some of it", async || (statuses(b, "c").await.len() > 40).then_some(())).await;
+    owner.kill().await;
+    for publisher in publishers {
+        patiently("a publisher", publisher).await.unwrap();
+    }
+    let (at_b, at_c) = (statuses(b, "c").await, statuses(c, "c").await);
+    assert_eq!(at_b, at_c);
+    let mut counts = BTreeMap::<&str, u64>::new();
+    for text in &at_b {
+        *counts.entry(text).or_default() += 1;
+    }
+    assert_eq!(counts.len() as u64, 4 * EACH, "nothing that was acked is lost");
+    assert!(counts.values().all(|count| *count == 1), "nothing is there twice");
+    let hash = b.view_hash("c").await;
+    assert_eq!(c.view_hash("c").await, hash);
+    for viewer in viewers {
+        let viewer = watch_until(viewer, |viewer| viewer.hash() == hash).await;
+        assert!(viewer.seen.drifts == 0);
+    }
+}
+
+#[tokio::test]
+async fn i9_an_owner_that_was_paused_and_wakes_writes_nothing() {
+    let cluster = Cluster::start(2).await;
+    let [a, b] = &cluster.hubs[..] else { panic!() };
+    assert!(post(a, "c", "first").await.status().is_success());
+    let mut viewer = b.view("c").await;
+    viewer.live().await;
+    a.signal("STOP").await;
+    // Through the other hub, which waits until the database says that the owner is dead.
+    until_posted(b, "c", "second").await;
+    a.signal("CONT").await;
+    let late = post(a, "c", "late").await;
+    assert!(!late.status().is_success(), "what is not stored is not acked");
+    assert!(post(b, "c", "third").await.status().is_success());
+    assert_eq!(statuses(b, "c").await, ["first", "second", "third"]);
+    let hash = b.view_hash("c").await;
+    watch_until(viewer, |viewer| viewer.hash() == hash).await;
+    until("the paused hub to notice", async || {
+        let ready = a.request("GET", "/readyz").send().await.ok()?.text().await.ok()?;
+        ready.contains("another hub").then_some(())
+    })
+    .await;
+}
+
+/// Posts until the hub takes it.
+async fn until_posted(hub: &TestHub, conversation: &str, text: &str) {
+    patiently_until("the hub to take it", async || {
+        post(hub, conversation, text).await.status().is_success().then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn i13_an_owner_that_is_stopped_hands_over_and_viewers_notice_nothing() {
+    let mut cluster = Cluster::start(3).await;
+    let mut owner = cluster.hubs.remove(0);
+    let [b, c] = &cluster.hubs[..] else { panic!() };
+    let first = owner.publisher("c").await.says(r#"{"k":"run.start","run":"r"}"#).await;
+    let (mut at_b, mut at_c) = (b.view("c").await, c.view("c").await);
+    at_b.live().await;
+    at_c.live().await;
+    let publisher = tokio::spawn(publish_all(b.address(), "p", "c", 80));
+    at_b.reach(20).await;
+    assert_eq!(owner.stop().await, Some(0));
+    patiently("the publisher", publisher).await.unwrap();
+    for viewer in [&mut at_b, &mut at_c] {
+        viewer.reach(81).await;
+        assert_eq!(viewer.epoch(), first.epoch, "the epoch goes on");
+        assert!(viewer.seen.snapshots <= 1, "no gap: {:?}", viewer.seen);
+    }
+    assert_eq!(at_b.hash(), at_c.hash());
+    let wanted: Vec<String> = (1..=80).map(|number| format!("p {number}")).collect();
+    assert_eq!(statuses(c, "c").await, wanted);
+}
+
+#[tokio::test]
+async fn a_hub_with_another_secret_is_refused_by_the_others() {
+    let cluster = Cluster::start(1).await;
+    let a = &cluster.hubs[0];
+    let stranger = cluster.another("another secret of more than thirty-two bytes", &[]).await;
+    a.publisher("c").await.says(RUN).await;
+    let answer = stranger.request("GET", "/v1/conversations/c").send().await.unwrap();
+    assert_eq!(answer.status(), 401);
+    assert!(answer.text().await.unwrap().contains("secret"));
+    let mut wire = WebSocketWire::connect(stranger.address()).await;
+    let conv = ConversationId::parse("c").unwrap();
+    wire.send(&ClientFrame::Sub { sub: 1, conv, have: None, wish: SubscriptionOptions::default() }).await;
+    let refused = wire.frame().await;
+    assert!(
+        matches!(&refused, ServerFrame::Error { sub: Some(1), message, .. } if message.contains("secret")),
+        "{refused:?}"
+    );
+    // Nobody asks for somebody else without it.
+    let forged = a.request("GET", "/v1/conversations/c").header("fanlight-on-behalf", "%7B%7D");
+    assert_eq!(forged.send().await.unwrap().status(), 401);
+}
+
+#[tokio::test]
+async fn what_a_principal_may_holds_whichever_hub_it_asks() {
+    let cluster = Cluster::start_with(2, &["--access", "tokens"]).await;
+    let [a, b] = &cluster.hubs[..] else { panic!() };
+    let owner = a.token_for("owner", &["publish,view:*"]).await;
+    let reader = b.token_for("reader", &["view:c"]).await;
+    let publish = a.request("POST", "/v1/conversations/c/events").bearer_auth(&owner);
+    assert!(publish.body(status("first")).send().await.unwrap().status().is_success());
+    let ask = async |method: &str, path: &str, token: &str| {
+        let request = b.request(method, path).bearer_auth(token).body(status("x"));
+        request.send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(ask("GET", "/v1/conversations/c", &reader).await, 200);
+    assert_eq!(ask("POST", "/v1/conversations/c/events", &reader).await, 403);
+    assert_eq!(ask("GET", "/v1/conversations/c", &owner).await, 401, "tokens are each hub's own");
+}
