@@ -8,7 +8,7 @@ use event_log::{PostgresPlace, PostgresServer};
 use model::frame::{ClientFrame, Pub, ServerFrame, SubscriptionOptions};
 use model::{ConversationId, Envelope, PublisherId};
 use serde_json::Value;
-use tests::wait::{patiently, patiently_until, until};
+use tests::wait::{patiently, patiently_until, until, within};
 use tests::wire::WebSocketWire;
 use tests::{TestHub, TestPublisher, TestViewer};
 
@@ -57,11 +57,11 @@ fn status(text: &str) -> String {
 /// The texts of the statuses in `conversation`, as the hub reads them back one by one.
 async fn statuses(hub: &TestHub, conversation: &str) -> Vec<String> {
     let path = format!("/v1/conversations/{conversation}/events?limit=10000");
-    let text = hub.request("GET", &path).send().await.unwrap().text().await.unwrap();
-    let json: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    let events = json["events"].as_array().unwrap_or_else(|| panic!("{json}"));
-    let texts = events.iter().filter(|event| event["k"] == "status");
-    texts.map(|event| event["text"].as_str().unwrap().to_owned()).collect()
+    let page = hub.request("GET", &path).header("accept", "application/x-ndjson").send();
+    let text = within(&path, async { page.await.unwrap().text().await.unwrap() }).await;
+    let events = text.lines().map(|line| serde_json::from_str::<Value>(line).expect(line));
+    let statuses = events.filter(|event| event["k"] == "status");
+    statuses.map(|event| event["text"].as_str().unwrap().to_owned()).collect()
 }
 
 async fn post(hub: &TestHub, conversation: &str, text: &str) -> reqwest::Response {
@@ -166,28 +166,32 @@ async fn publish_all(address: SocketAddr, name: &str, conversation: &str, count:
             durability: None,
             events: vec![Envelope::parse(&status(&format!("{name} {number}"))).unwrap()],
         });
-        patiently_until("an ack", async || {
-            if wire.is_none() {
-                wire = WebSocketWire::try_connect(address).await;
+        loop {
+            let mut socket: WebSocketWire = match wire.take() {
+                Some(socket) => socket,
+                None => patiently_until("a socket", async || WebSocketWire::try_connect(address).await).await,
+            };
+            if socket.offer(&frame).await && is_acked(&mut socket, number).await {
+                wire = Some(socket);
+                break;
             }
-            let socket = wire.as_mut()?;
-            if socket.offer(&frame).await {
-                while let Ok((answer, _)) = socket.frame_or_end().await {
-                    match answer {
-                        ServerFrame::Ack(ack) if ack.id == number => return Some(()),
-                        ServerFrame::Error { id: Some(_), .. } => return None,
-                        _ => {}
-                    }
-                }
-            }
-            wire = None;
-            None
-        })
-        .await;
+        }
     }
 }
 
-/// A viewer that comes back whenever its socket ends, until it has `seqs` events of the epoch that the others have.
+/// Whether the frame `number` is acked before the socket ends or it is refused.
+async fn is_acked(socket: &mut WebSocketWire, number: u64) -> bool {
+    while let Ok((answer, _)) = socket.frame_or_end().await {
+        match answer {
+            ServerFrame::Ack(ack) if ack.id == number => return true,
+            ServerFrame::Error { id: Some(_), .. } => return false,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Lets a viewer take frames until it is as `wanted`.
 async fn watch_until(mut viewer: TestViewer, wanted: impl Fn(&TestViewer) -> bool) -> TestViewer {
     patiently("a viewer to see everything", async {
         while !wanted(&viewer) {

@@ -169,7 +169,8 @@ pub(crate) async fn owner(
     }
 }
 
-/// Which hub has `conversation` now, looked at outside of the threads that serve.
+/// Which hub has `conversation` now, looked at outside of the threads that serve. One that was followed and has no owner any more is taken
+/// over.
 async fn owner_now(
     shared: &Arc<Shared>,
     conversation: &ConversationId,
@@ -179,7 +180,27 @@ async fn owner_now(
         return Ok(Owner::Here);
     }
     let (hub, of) = (Arc::clone(&shared.hub), conversation.clone());
-    let looked = tokio::task::spawn_blocking(move || hub.owner(&of, purpose)).await;
+    let looked = tokio::task::spawn_blocking(move || {
+        let owner = hub.owner(&of, purpose)?;
+        if owner == Owner::Here
+            && let Some(followed) = hub.in_memory(&of).filter(|found| found.is_followed())
+        {
+            match hub.take_over(&followed) {
+                Ok(_) => {}
+                Err(OpenError::Elsewhere { address }) => return Ok(Owner::Elsewhere(address)),
+                Err(OpenError::Log(error)) => return Err(error),
+                Err(OpenError::TooMany) => {
+                    return Err(LogError::Unreadable(Arc::from("too many conversations")));
+                }
+            }
+        }
+        Ok(owner)
+    });
+    let looked = looked.await;
+    if matches!(looked, Ok(Ok(Owner::Here))) {
+        // Sockets begin anew what was replaced.
+        shared.sockets.wake_due(true);
+    }
     let looked = looked.unwrap_or_else(|error| Err(LogError::Unreadable(Arc::from(error.to_string()))));
     if let (Ok(Owner::Elsewhere(address)), Some(peers)) = (&looked, &shared.peers) {
         peers.note_owner(conversation, address);

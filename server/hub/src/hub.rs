@@ -316,11 +316,7 @@ impl Hub {
         let unused = |_: &ConversationId, found: &Arc<Conversation>| {
             Arc::ptr_eq(found, conversation) && found.retire_if_unused()
         };
-        let removed = self.conversations.remove_if(conversation.id(), unused);
-        if removed.is_some() {
-            self.log.disclaim(conversation.id());
-        }
-        self.dropped(removed);
+        self.dropped(self.conversations.remove_if(conversation.id(), unused));
     }
 
     /// Counts one conversation less if one was removed from the map.

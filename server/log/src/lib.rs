@@ -339,9 +339,6 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
         Ok(Owner::Here)
     }
 
-    /// Gives up a conversation to which nothing was ever appended, so that its name is free. Does not wait.
-    fn disclaim(&self, _conversation: &ConversationId) {}
-
     /// The conversation as it was last stored; `None` if the log does not know it. Waits for the disk.
     fn load(&self, conversation: &ConversationId) -> Result<Option<Stored>, LogError>;
 

@@ -310,12 +310,6 @@ impl EventLog for PostgresLog {
         }
     }
 
-    fn disclaim(&self, conversation: &ConversationId) {
-        if let Some(sharing) = &self.sharing {
-            sharing.disclaim(&self.shared.database, conversation);
-        }
-    }
-
     fn load(&self, conversation: &ConversationId) -> Result<Option<Stored>, LogError> {
         let queue = &self.shared.queue;
         queue.settle(conversation)?;

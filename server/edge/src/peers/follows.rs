@@ -64,6 +64,11 @@ impl Follows {
         self.by_sub.is_empty()
     }
 
+    /// One that is followed, if any is.
+    pub(super) fn any(&self) -> Option<&ConversationId> {
+        self.by_sub.values().next().map(|follow| &follow.id)
+    }
+
     /// Begins to follow a conversation for `done`; what is to be sent for it, if it is new.
     pub(super) fn begin(&mut self, id: ConversationId, done: Waiting) -> Option<ClientFrame> {
         if let Some(known) = self.by_sub.values_mut().find(|follow| follow.id == id) {

@@ -8,9 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use client::{HubAddress, HubLink};
+use event_log::{LogError, Owner, Purpose};
 use model::ConversationId;
 use model::frame::{ClientFrame, Pub, ServerFrame};
 use tokio::sync::mpsc::Receiver;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::follows::{Follows, Heard};
@@ -27,6 +29,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How long a link without follows and publications stays open.
 const IDLE: Duration = Duration::from_mins(1);
 
+/// How long another hub may be silent before the database is asked whether it still lives. It is silent while nothing happens.
+const DOUBT: Duration = Duration::from_secs(2);
+
 /// How long another hub may be silent beyond two heartbeats.
 const SILENCE: Duration = Duration::from_secs(5);
 
@@ -35,7 +40,7 @@ struct Link {
     shared: Arc<Shared>,
     hub: HubLink,
     follows: Follows,
-    replies: BTreeMap<u64, Reply>,
+    replies: BTreeMap<u64, (ConversationId, Reply)>,
     next_id: u64,
 }
 
@@ -98,6 +103,14 @@ async fn open(shared: &Shared, address: &str) -> Result<HubLink, String> {
     Err(format!("the hub at {address} has another secret for hubs than this one"))
 }
 
+/// What a probe has found, once it has; nothing where it failed.
+async fn answered(probe: &mut Option<JoinHandle<Result<Owner, LogError>>>) -> Option<Owner> {
+    match probe {
+        Some(probe) => probe.await.ok()?.ok(),
+        None => std::future::pending().await,
+    }
+}
+
 impl Link {
     /// Serves until the link ends; says why it did.
     async fn serve(&mut self, wishes: &mut Receiver<Wish>) -> String {
@@ -106,6 +119,7 @@ impl Link {
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let drain = self.shared.drain.clone();
         let (mut heard_at, mut used_at) = (Instant::now(), Instant::now());
+        let mut probe: Option<JoinHandle<Result<Owner, LogError>>> = None;
         loop {
             // All arms may be cancelled: they only wait.
             let sent = tokio::select! {
@@ -120,10 +134,20 @@ impl Link {
                     Some(wish) => self.wish(wish).await,
                     None => return String::from("nobody needs it"),
                 },
+                found = answered(&mut probe), if probe.is_some() => {
+                    probe = None;
+                    if found == Some(Owner::Here) {
+                        return String::from("the lease of the other hub has run out");
+                    }
+                    Ok(())
+                }
                 () = drain.cancelled() => return String::from("this hub stops"),
                 _ = looks.tick() => {
                     if heard_at.elapsed() > silence {
                         return String::from("the other hub has fallen silent");
+                    }
+                    if heard_at.elapsed() > DOUBT && probe.is_none() {
+                        probe = self.probe();
                     }
                     if !self.follows.is_empty() || !self.replies.is_empty() {
                         used_at = Instant::now();
@@ -140,6 +164,14 @@ impl Link {
         }
     }
 
+    /// Looks whether the other hub still has what it had; nothing if nothing is asked of it.
+    fn probe(&self) -> Option<JoinHandle<Result<Owner, LogError>>> {
+        let asked = self.replies.values().next().map(|(conversation, _)| conversation);
+        let conversation = asked.or_else(|| self.follows.any())?.clone();
+        let shared = Arc::clone(&self.shared);
+        Some(tokio::spawn(async move { super::owner_now(&shared, &conversation, Purpose::Make).await }))
+    }
+
     async fn send(&mut self, frame: &ClientFrame) -> Result<(), String> {
         self.hub.send(frame).await.map_err(|closed| closed.why)
     }
@@ -153,7 +185,7 @@ impl Link {
             Wish::Publish(publication, reply) => {
                 let id = self.next_id;
                 self.next_id += 1;
-                self.replies.insert(id, reply);
+                self.replies.insert(id, (publication.conv.clone(), reply));
                 self.send(&ClientFrame::Pub(Pub { id, ..*publication })).await
             }
         }
@@ -171,12 +203,12 @@ impl Link {
     async fn hear(&mut self, frame: ServerFrame) -> Result<(), String> {
         match frame {
             ServerFrame::Ack(ack) => {
-                if let Some(reply) = self.replies.remove(&ack.id) {
+                if let Some((_, reply)) = self.replies.remove(&ack.id) {
                     reply.ack(ack);
                 }
             }
             ServerFrame::Error { id: Some(id), code, message, expected, .. } => {
-                if let Some(reply) = self.replies.remove(&id) {
+                if let Some((_, reply)) = self.replies.remove(&id) {
                     reply.refuse(code, message, expected);
                 }
             }

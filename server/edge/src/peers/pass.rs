@@ -1,6 +1,7 @@
 //! Requests about one conversation that another hub has: passed on to it as they are, for the same principal, and the answer as it comes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use access::Principal;
 use axum::body::{Body, Bytes};
@@ -27,6 +28,9 @@ use agents::Refusal;
 
 /// Bodies up to this are kept, so that the request can be sent again to the next owner when the first cannot be reached.
 const KEPT_BYTES_MAX: u64 = 1 << 20;
+
+/// How often it is looked whether a hub that has not answered still has the conversation.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Most bytes of the answer to a command.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
@@ -133,6 +137,7 @@ async fn to_owner(
         return Ok(Passed::Here(Box::new(parts), body));
     }
     let mut outgoing = kept(&parts.headers, body).await?;
+    let is_repeatable = matches!(parts.method, Method::GET | Method::HEAD);
     let deadline = Instant::now() + PATIENCE;
     loop {
         let why = match owner(shared, conversation, purpose).await? {
@@ -142,7 +147,18 @@ async fn to_owner(
             }
             Owner::Elsewhere(address) => {
                 let body = outgoing.next().ok_or_else(|| unreachable("its body was sent already"))?;
-                match peers.send(&address, &parts, body, principal).await? {
+                let answer = peers.send(&address, &parts, body, principal);
+                let moved = moved(shared, conversation, &address);
+                // Cancelling the request ends its connection; whether it was carried out is not known then.
+                let answer = tokio::select! {
+                    answer = answer => answer?,
+                    () = moved => {
+                        let why = "it was taken over while it had the request";
+                        if !is_repeatable { return Err(unreachable(why)); }
+                        Err(why.to_owned())
+                    }
+                };
+                match answer {
                     Ok(response) => return Ok(Passed::There(response)),
                     Err(why) => why,
                 }
@@ -153,6 +169,19 @@ async fn to_owner(
             return Err(unreachable(&why));
         }
         tokio::time::sleep(AGAIN).await;
+    }
+}
+
+/// Ready when the hub at `address` does not have `conversation` any more. A hub that is paused accepts requests and answers none.
+async fn moved(shared: &Arc<Shared>, conversation: &ConversationId, address: &Arc<str>) {
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        match owner_now(shared, conversation, Purpose::Find).await {
+            Ok(Owner::Elsewhere(now)) if now == *address => {}
+            // The database is away: that says nothing of the other hub.
+            Err(_) => {}
+            Ok(_) => return,
+        }
     }
 }
 

@@ -79,17 +79,6 @@ impl Sharing {
         claimed.insert(conversation.clone(), Some(past));
         Ok(Owner::Here)
     }
-
-    /// Gives up a conversation to which nothing was written. Does not wait.
-    pub(super) fn disclaim(&self, database: &Arc<Database>, conversation: &ConversationId) {
-        self.claimed.lock().remove(conversation);
-        let (way, of, life) = (Arc::clone(database), conversation.clone(), self.life);
-        database.begin(async move {
-            if let Err(error) = way.disclaim(life, of).await {
-                tracing::debug!(%error, "a conversation without events was not given up");
-            }
-        });
-    }
 }
 
 /// What a claim came to.
@@ -115,7 +104,6 @@ const END: &str =
     "UPDATE life SET over = true WHERE number = $1 AND NOT over AND expires_at <= clock_timestamp()";
 const TAKE: &str = "UPDATE owner o SET life = l.number, epoch = o.epoch + 1, claimed_at = clock_timestamp() FROM life l \
                     WHERE o.conversation = $1 AND l.number = $2 AND NOT l.over";
-const DISCLAIM: &str = "DELETE FROM owner WHERE conversation = $1 AND life = $2 AND NOT EXISTS (SELECT 1 FROM conversation WHERE id = $1)";
 
 /// Claims `id` for life `me`, inside a transaction.
 async fn claim(
@@ -156,12 +144,6 @@ async fn claim(
         return Ok(Claimed::Taken(past));
     }
     Err(LogError::Failing(Arc::from("the owner of the conversation changes again and again")))
-}
-
-/// Gives `id` up, if nothing was ever written of it.
-pub(super) async fn disclaim(session: &mut Session, me: i64, id: &ConversationId) -> Result<(), LogError> {
-    let disclaim = prepared(session, DISCLAIM).await?;
-    session.client.execute(&disclaim, &[&id.as_str(), &me]).await.map(drop).map_err(unreadable)
 }
 
 async fn prepared(session: &mut Session, sql: &'static str) -> Result<tokio_postgres::Statement, LogError> {

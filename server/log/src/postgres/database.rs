@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use model::ConversationId;
 use parking_lot::Mutex;
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::Semaphore;
@@ -12,7 +11,7 @@ use tokio_postgres::{CancelToken, Client, NoTls, Statement};
 
 use super::address::{Encryption, PostgresUrl};
 use super::tls::MakeTls;
-use super::{PostgresError, claims, unreadable};
+use super::{PostgresError, unreadable};
 use crate::LogError;
 
 /// Most readers at a time, of which as many as [`model::limits::SEARCHES_AT_ONCE_MAX`] may be searches.
@@ -150,17 +149,6 @@ impl Database {
             answer
         });
         done.unwrap_or_else(|| Err(unreadable("the log has ended")))
-    }
-
-    /// Gives up a conversation of life `life` to which nothing was written.
-    pub(super) async fn disclaim(&self, life: i64, of: ConversationId) -> Result<(), LogError> {
-        let _permit = self.readers.acquire().await.map_err(unreadable)?;
-        let mut session = self.idle_or_new().await?;
-        let done = claims::disclaim(&mut session, life, &of).await;
-        if !session.client.is_closed() {
-            self.idle.lock().push(session);
-        }
-        done
     }
 
     /// A connection that nobody uses.
