@@ -23,8 +23,8 @@ use crate::http::access::{self, Peer};
 use crate::http::patience::Patient;
 use crate::http::problem::Problem;
 use crate::http::{
-    audit, commands, compat, conversations, events, export, figures, guard, health, import, ingest, native,
-    page, results, schema, search, stream, traces as spans, upstreams,
+    audit, commands, compat, conversations, events, export, figures, guard, health, hubs, import, ingest,
+    native, page, results, schema, search, stream, traces as spans, upstreams,
 };
 use crate::state::Shared;
 use crate::ws;
@@ -265,9 +265,9 @@ fn router(shared: &Arc<Shared>) -> Router {
         .method_not_allowed_fallback(|| async {
             Problem::new(ErrorCode::MethodNotAllowed, "this path does not take this method")
         })
-        .layer(from_fn_with_state(Arc::clone(shared), peers::pass::pass_on))
+        .layer(from_fn_with_state(Arc::clone(shared), hubs::pass::pass_on))
         .layer(from_fn_with_state(Arc::clone(shared), access::admit))
-        .layer(from_fn_with_state(Arc::clone(shared), peers::known::recognise))
+        .layer(from_fn_with_state(Arc::clone(shared), hubs::known::recognise))
         .layer(from_fn_with_state(Arc::clone(shared), guard::guard))
         .with_state(Arc::clone(shared))
 }

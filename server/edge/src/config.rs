@@ -17,9 +17,9 @@ use upstream::Upstream;
 
 use crate::access::AccessConfig;
 use crate::door::Door;
-use crate::peers::PeersConfig;
 use crate::redaction::Redaction;
 use crate::retention::Retain;
+use crate::sharing::PeersConfig;
 use crate::sink::Sink;
 use crate::tls::TlsFiles;
 

@@ -11,12 +11,14 @@
 //! Reading order: [`Config`] → `state` (what all parts share) → `app` (listening, draining) → `http` (the
 //! API, and in `http/compat` the doors for clients of other servers, with `door`, `threads` and `shelf`) and
 //! `ws` (frames) → `commands`, `fork` (what a person wants done in a conversation) → `proxy` (recorded calls)
-//! → `sink`, `traces`, `retention` → `peers` (several hubs on one log) → `work` and `rank` (how much is done at once, and at which rank) →
+//! → `sink`, `traces`, `retention` → `sharing`, `peers` (several hubs on one log) → `work` and `rank` (how much is done at once, and at which rank) →
 //! `metrics`.
 
 use std::future::Future;
 use std::sync::Arc;
 
+use ::access::{Grant, NewToken, Pattern, Right, TokenError};
+use event_log::clock;
 use tokio::net::TcpListener;
 
 pub mod access;
@@ -33,6 +35,7 @@ mod proxy;
 mod rank;
 pub mod redaction;
 mod retention;
+mod sharing;
 mod shelf;
 #[cfg(test)]
 mod simulation;
@@ -47,9 +50,9 @@ mod ws;
 pub use access::AccessConfig;
 pub use config::{Config, LogChoice};
 pub use door::{DEFAULT_DOOR, DOORS, DOORS_OF_ONE, Door, HangUp};
-pub use peers::{PeersConfig, PeersError};
 pub use redaction::Redaction;
 pub use retention::Retain;
+pub use sharing::{PeersConfig, PeersError};
 pub use sink::{FileTarget, Flush, Sink, Target};
 pub use state::{LogNotOpened, open_log};
 pub use tls::TlsFiles;
@@ -74,7 +77,7 @@ pub enum ServeError {
     Tls(tls::TlsError),
     /// Other hubs of the log could not be let in; nothing was served.
     #[error(transparent)]
-    Peers(::access::TokenError),
+    Peers(TokenError),
     /// What comes in could not be redacted; nothing was served.
     #[error(transparent)]
     Redaction(redaction::RedactionError),
@@ -95,7 +98,7 @@ impl Ready {
     /// Reads the files of access control and the certificate, and opens the log. Must be called inside a
     /// runtime.
     pub fn new(mut config: Config) -> Result<Self, ServeError> {
-        peers::known::admit(&mut config).map_err(ServeError::Peers)?;
+        let_hubs_in(&mut config).map_err(ServeError::Peers)?;
         // Checked before the log, so that a refusal here does not open one.
         let gate = access::Gate::new(config.access.as_ref()).map_err(ServeError::Access)?;
         let tls = config.tls.clone().map(tls::Tls::new).transpose().map_err(ServeError::Tls)?;
@@ -119,6 +122,19 @@ impl Ready {
         let ended = app::run(self.0, listener, address, shutdown).await;
         ended.map_err(|unwritten| ServeError::Unwritten(Box::new(unwritten)))
     }
+}
+
+/// Lets other hubs of the log in: with access control their token is one of this hub's own, and the name in its address is one under
+/// which it may be called.
+fn let_hubs_in(config: &mut Config) -> Result<(), TokenError> {
+    let Some(peers) = &config.peers else { return Ok(()) };
+    config.hosts.extend(peers.host().map(str::to_owned));
+    if let Some(access) = &mut config.access {
+        let grants = vec![Grant::new(Right::ALL, Pattern::any())];
+        let new = NewToken { name: "another hub", grants, role: None, lives_ms: None };
+        access.own.create(new, peers.token().hash(), clock::now_ms())?;
+    }
+    Ok(())
 }
 
 /// Calls [`Ready::new`] and then [`Ready::serve`].

@@ -9,91 +9,35 @@
 //! The log says who the owner is, and makes this hub the owner where nobody is any more ([`hub::Hub::owner`]). A follower has the
 //! conversation in memory as the owner has it, with the same seqs, so its viewers are served as those of the owner are.
 //!
-//! Reading order: this file → `config` → `link` (one connection to another hub) → `follows` (what comes over it) → `pass` (requests that
-//! are passed on) → `known` (who is another hub).
+//! Reading order: `sharing` (what is known of other hubs) → this file → `link` (one connection to another hub) → `follows` (what comes
+//! over it) → `http/hubs` (requests that are passed on).
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use access::Secret;
-use axum::body::Body;
 use event_log::{LogError, Owner, Purpose};
 use hub::{Conversation, OpenError};
 use model::ConversationId;
 use model::frame::Pub;
-use model::limits::CONVERSATIONS_MAX;
-use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
-use upstream::Sender;
 
+use crate::sharing::{Peers, Reply, WISHES_MAX, Wish};
 use crate::state::Shared;
 
-mod config;
 mod follows;
-pub(crate) mod known;
 mod link;
-pub(crate) mod pass;
-mod replies;
-
-pub use config::{PeersConfig, PeersError};
-pub(crate) use replies::{PublisherLine, Reply};
 
 /// How long somebody who asks for a conversation waits for its owner. Longer than an owner takes to be found dead.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The pause before the owner is looked for again.
-const AGAIN: Duration = Duration::from_millis(100);
-
-/// For how long it is taken for granted who has a conversation. A frame that goes to the wrong hub comes back as refused.
-const OWNER_KNOWN: Duration = Duration::from_secs(1);
+pub(crate) const AGAIN: Duration = Duration::from_millis(100);
 
 /// How often the rows of the list are looked at that other hubs have changed.
 const ROWS_EVERY: Duration = Duration::from_secs(2);
 
-/// Most wishes that wait for one link.
-const WISHES_MAX: usize = 4_096;
-
-/// What a link is asked for.
-enum Wish {
-    /// To follow a conversation. The answer comes when it is in memory.
-    Follow(ConversationId, oneshot::Sender<Result<(), String>>),
-    /// To publish; the answer goes to whoever the reply names.
-    Publish(Box<Pub>, Reply),
-}
-
-/// The other hubs of the log. One for each hub, if it shares its log.
-#[derive(Debug)]
-pub(crate) struct Peers {
-    token: Secret,
-    links: Mutex<HashMap<Arc<str>, mpsc::Sender<Wish>>>,
-    senders: Mutex<HashMap<Arc<str>, Sender<Body>>>,
-    /// Who had which conversation when it was last looked up.
-    owners: Mutex<HashMap<ConversationId, (Arc<str>, Instant)>>,
-}
-
-impl std::fmt::Debug for Wish {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (what, of) = match self {
-            Self::Follow(conversation, _) => ("Follow", conversation),
-            Self::Publish(publication, _) => ("Publish", &publication.conv),
-        };
-        f.debug_tuple(what).field(of).finish_non_exhaustive()
-    }
-}
-
 impl Peers {
-    /// The other hubs, as `config` says how to speak with them. Connects to nobody yet.
-    pub(crate) fn new(config: &PeersConfig) -> Self {
-        Self {
-            token: config.token().clone(),
-            links: Mutex::default(),
-            senders: Mutex::default(),
-            owners: Mutex::default(),
-        }
-    }
-
     /// The link to the hub at `address`, which is made if there is none.
     fn link(&self, shared: &Arc<Shared>, address: &Arc<str>) -> mpsc::Sender<Wish> {
         let mut links = self.links.lock();
@@ -104,27 +48,6 @@ impl Peers {
         links.insert(Arc::clone(address), sender.clone());
         shared.tasks.spawn(link::run(Arc::clone(shared), Arc::clone(address), wishes));
         sender
-    }
-
-    /// The owner of `conversation` as it was found a moment ago, if it was.
-    fn known_owner(&self, conversation: &ConversationId) -> Option<Arc<str>> {
-        let owners = self.owners.lock();
-        let (address, at) = owners.get(conversation)?;
-        (at.elapsed() < OWNER_KNOWN).then(|| Arc::clone(address))
-    }
-
-    /// Notes the owner of `conversation`.
-    fn note_owner(&self, conversation: &ConversationId, address: &Arc<str>) {
-        let mut owners = self.owners.lock();
-        if owners.len() >= CONVERSATIONS_MAX {
-            owners.clear();
-        }
-        owners.insert(conversation.clone(), (Arc::clone(address), Instant::now()));
-    }
-
-    /// Forgets what the hub at `address` had.
-    fn forget_owner(&self, address: &str) {
-        self.owners.lock().retain(|_, (known, _)| &**known != address);
     }
 
     /// Follows `conversation` at `address`; ready when it is in memory.
@@ -171,7 +94,7 @@ pub(crate) async fn owner(
 
 /// Which hub has `conversation` now, looked at outside of the threads that serve. One that was followed and has no owner any more is taken
 /// over.
-async fn owner_now(
+pub(crate) async fn owner_now(
     shared: &Arc<Shared>,
     conversation: &ConversationId,
     purpose: Purpose,

@@ -18,9 +18,9 @@ use model::frame::SUBPROTOCOL;
 use tokio::net::TcpStream;
 
 use crate::http::access::Greeting;
+use crate::http::hubs::known::FromHub;
 use crate::http::patience::Patient;
 use crate::http::problem::Problem;
-use crate::peers::known::FromHub;
 use crate::state::Shared;
 
 mod accept;

@@ -24,8 +24,8 @@ use model::code::ErrorCode;
 use model::{ConversationId, Mask};
 
 use super::guard;
+use super::hubs::known::FromHub;
 use super::problem::Problem;
-use crate::peers::known::FromHub;
 use crate::state::Shared;
 
 mod ending;

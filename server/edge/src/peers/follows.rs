@@ -54,7 +54,7 @@ pub(super) struct Follows {
 }
 
 impl Follows {
-    /// Nothing yet.
+    /// Follows nothing yet, for the conversations of this hub.
     pub(super) fn new(shared: &Shared) -> Self {
         Self { hub: Arc::clone(&shared.hub), by_sub: BTreeMap::new(), next: 1 }
     }
@@ -107,9 +107,13 @@ impl Follows {
                 }
                 Heard::Nothing
             }
-            ServerFrame::Snap { sub, epoch, seq, more, state } => {
-                self.snapshot(sub, (epoch, seq), more, *state)
+            ServerFrame::Snap { sub, more: true, state, .. } => {
+                if let Some(follow) = self.by_sub.get_mut(&sub) {
+                    follow.pieces = Some(follow.joined(*state));
+                }
+                Heard::Nothing
             }
+            ServerFrame::Snap { sub, epoch, seq, state, .. } => self.snapshot(sub, (epoch, seq), *state),
             ServerFrame::Batch { sub, from, to, ev, .. } => self.batch(sub, (from, to), ev),
             ServerFrame::Live { sub, .. } => {
                 if let Some(follow) = self.by_sub.get_mut(&sub) {
@@ -126,25 +130,9 @@ impl Follows {
         }
     }
 
-    fn snapshot(
-        &mut self,
-        sub: SubscriptionId,
-        (epoch, seq): (Epoch, Seq),
-        more: bool,
-        piece: View,
-    ) -> Heard {
+    fn snapshot(&mut self, sub: SubscriptionId, (epoch, seq): (Epoch, Seq), last: View) -> Heard {
         let Some(follow) = self.by_sub.get_mut(&sub) else { return Heard::Nothing };
-        let mut view = match follow.pieces.take() {
-            Some(mut before) => {
-                snapshot::join(&mut before, piece);
-                before
-            }
-            None => piece,
-        };
-        if more {
-            follow.pieces = Some(view);
-            return Heard::Nothing;
-        }
+        let mut view = follow.joined(last);
         view.seq = seq;
         let known = follow.conversation.as_ref().filter(|found| *found.epoch() == epoch && !found.is_over());
         if let Some(known) = known {
@@ -207,6 +195,17 @@ impl Follows {
 }
 
 impl Follow {
+    /// The pieces of a state so far, with one more.
+    fn joined(&mut self, piece: View) -> View {
+        match self.pieces.take() {
+            Some(mut before) => {
+                snapshot::join(&mut before, piece);
+                before
+            }
+            None => piece,
+        }
+    }
+
     /// Tells whoever waits.
     fn tell(&mut self, answer: &Result<(), String>) {
         for waiting in std::mem::take(&mut self.waiting) {

@@ -16,8 +16,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::follows::{Follows, Heard};
-use super::known::FEATURE;
-use super::{Reply, Wish};
+use crate::sharing::{FEATURE, Reply, Wish};
 use crate::state::Shared;
 
 /// How long another hub may take to answer the handshake.

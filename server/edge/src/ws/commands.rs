@@ -12,7 +12,7 @@ use model::limits::COMMANDS_WAITING_MAX;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use crate::commands::carry_out;
-use crate::peers::pass;
+use crate::http::hubs::pass;
 use crate::state::Shared;
 use hub::Outbox;
 use hub::wire;

@@ -9,14 +9,9 @@ use model::limits::ACKS_OWED_MAX;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::time::Instant;
 
-use crate::peers::{self, PublisherLine};
+use crate::peers::{self, AGAIN, PATIENCE};
+use crate::sharing::PublisherLine;
 use crate::state::Shared;
-
-/// How long a frame waits for the hub that has its conversation. Longer than an owner takes to be found dead.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
-
-/// The pause before the owner is looked for again.
-const AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// The frames of one socket that are passed on. It takes no memory for a socket that publishes nothing of another hub's.
 #[derive(Debug, Default)]

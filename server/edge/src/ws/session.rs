@@ -13,7 +13,7 @@ use model::frame::{
 
 use super::SocketKind;
 use super::connection::Connection;
-use crate::peers::known::FEATURE;
+use crate::sharing::FEATURE;
 use event_log::clock;
 use hub::{Claim, Numbers, Publication};
 

@@ -1,12 +1,31 @@
--- Several hubs on one database: how other hubs reach the hub of a life; null for a hub that is alone on the database.
-ALTER TABLE life ADD COLUMN address text;
-
--- Which hub has a conversation: the lease is that of its life, so renewing it is one row for each hub.
-CREATE TABLE owner (
-  conversation text COLLATE "C" PRIMARY KEY,
-  life bigint NOT NULL REFERENCES life (number),
-  -- Raised with each new owner.
-  epoch bigint NOT NULL DEFAULT 1,
-  claimed_at timestamptz NOT NULL DEFAULT clock_timestamp()
+-- Sums of what runs, calls and models took and cost (see measure.rs), by hour (span 0) and by day (span 1) of UTC.
+CREATE TABLE measure (
+  span smallint NOT NULL,
+  metric smallint NOT NULL,
+  -- The number of the span since 1970.
+  start bigint NOT NULL,
+  agent text COLLATE "C" NOT NULL,
+  model text COLLATE "C" NOT NULL,
+  tool text COLLATE "C" NOT NULL,
+  -- The reason, the bucket, the currency.
+  detail text COLLATE "C" NOT NULL,
+  amount bigint NOT NULL,
+  PRIMARY KEY (span, metric, start, agent, model, tool, detail)
 );
-CREATE INDEX owner_by_life ON owner (life);
+
+-- How many rows are about a span.
+CREATE TABLE measure_span (
+  span smallint NOT NULL,
+  start bigint NOT NULL,
+  rows bigint NOT NULL,
+  PRIMARY KEY (span, start)
+);
+
+-- What happened before is not counted, in milliseconds since 1970: a database of an earlier version begins now, a new one has all.
+CREATE TABLE measured (
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  since bigint NOT NULL,
+  hours_since bigint NOT NULL DEFAULT 0
+);
+INSERT INTO measured (since)
+  SELECT CASE WHEN EXISTS (SELECT 1 FROM conversation) THEN (extract(epoch FROM clock_timestamp()) * 1000)::bigint ELSE 0 END;

@@ -5,10 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use hub::{Outbox, wire};
 use model::code::ErrorCode;
-use model::frame::{Ack, ServerFrame};
+use model::frame::{Ack, Pub, ServerFrame};
 use parking_lot::Mutex;
-
-use model::frame::Pub;
 
 /// What a publisher's socket and the tasks that pass its frames on have in common.
 #[derive(Debug)]
@@ -93,13 +91,13 @@ pub(crate) struct Reply {
 
 impl Reply {
     /// The owner has taken the frame.
-    pub(super) fn ack(self, ack: Ack) {
+    pub(crate) fn ack(self, ack: Ack) {
         let id = self.id;
         self.answer(&ServerFrame::Ack(Ack { id, ..ack }));
     }
 
     /// The owner has refused the frame. If it is not the owner any more, the publisher publishes again.
-    pub(super) fn refuse(self, code: ErrorCode, message: String, expected: Option<u64>) {
+    pub(crate) fn refuse(self, code: ErrorCode, message: String, expected: Option<u64>) {
         if code != ErrorCode::Elsewhere {
             let id = Some(self.id);
             self.answer(&ServerFrame::Error { sub: None, id, code, message, expected });

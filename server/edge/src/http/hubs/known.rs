@@ -3,23 +3,18 @@
 
 use std::sync::Arc;
 
-use access::{Grant, NewToken, Pattern, Principal, Right, Secret, SecretKind, TokenError};
+use access::{Grant, Principal, Secret, SecretKind};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use compact_str::CompactString;
-use event_log::clock;
 use model::code::ErrorCode;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
-use crate::config::Config;
-use crate::http::problem::Problem;
+use super::super::problem::Problem;
 use crate::state::Shared;
-
-/// What a hub says in `welcome` to one that it knows as another hub.
-pub(crate) const FEATURE: &str = "hub";
 
 /// The header that says for whom another hub asks.
 pub(super) const ON_BEHALF: HeaderName = HeaderName::from_static("fanlight-on-behalf");
@@ -96,22 +91,4 @@ pub(crate) async fn recognise(
         },
     }
     next.run(request).await
-}
-
-/// Lets other hubs of the log in: with access control their token is one of this hub's own, and the name in its address is one under
-/// which it may be called.
-pub(crate) fn admit(config: &mut Config) -> Result<(), TokenError> {
-    let Some(peers) = &config.peers else { return Ok(()) };
-    config.hosts.extend(peers.host().map(str::to_owned));
-    if let Some(access) = &mut config.access {
-        let grants = hub_principal().grants().to_vec();
-        let new = NewToken { name: "another hub", grants, role: None, lives_ms: None };
-        access.own.create(new, peers.token().hash(), clock::now_ms())?;
-    }
-    Ok(())
-}
-
-/// The admission of another hub while access control is off: all rights, under a name of its own.
-pub(crate) fn hub_principal() -> Principal {
-    Principal::new("another hub", vec![Grant::new(Right::ALL, Pattern::any())], None)
 }

@@ -19,10 +19,11 @@ use serde::Deserialize;
 use tokio::time::Instant;
 use upstream::{Api, Egress, SendError, Sender, Upstream};
 
+use super::super::access::Caller;
+use super::super::problem::Problem;
 use super::known::{FromHub, ON_BEHALF, TOKEN, on_behalf};
-use super::{AGAIN, PATIENCE, Peers, owner, owner_now};
-use crate::http::access::Caller;
-use crate::http::problem::Problem;
+use crate::peers::{AGAIN, PATIENCE, owner, owner_now};
+use crate::sharing::{PassedBody, Peers};
 use crate::state::Shared;
 use agents::Refusal;
 
@@ -164,7 +165,7 @@ async fn to_owner(
                 }
             }
         };
-        peers.owners.lock().remove(conversation);
+        peers.forget(conversation);
         if Instant::now() >= deadline || shared.is_draining() {
             return Err(unreachable(&why));
         }
@@ -204,7 +205,7 @@ async fn kept(headers: &HeaderMap, body: Body) -> Result<Outgoing, Problem> {
 
 impl Peers {
     /// The way to the hub at `address`, whose connections are shared.
-    fn sender(&self, address: &Arc<str>) -> Result<Sender<Body>, Problem> {
+    fn sender(&self, address: &Arc<str>) -> Result<Sender<PassedBody>, Problem> {
         let mut senders = self.senders.lock();
         if let Some(known) = senders.get(address) {
             return Ok(known.clone());
@@ -228,7 +229,7 @@ impl Peers {
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
         let uri: Uri =
             format!("{address}{path}").parse().map_err(|_no_uri| unreachable("its address is no URL"))?;
-        let mut request = Request::new(body);
+        let mut request = Request::new(body.map_err(Into::into).boxed_unsync());
         *request.method_mut() = parts.method.clone();
         *request.uri_mut() = uri;
         let headers = request.headers_mut();
