@@ -28,7 +28,7 @@ const FRAME_HEAD_BYTES = 4 << 10;
 const LINGER_MS = 30_000;
 
 /** Refusals that may be none the next time. */
-const PASSING = new Set<string>(["too_many", "shutting_down", "log_failed", "internal", "publisher_gap"]);
+const PASSING = new Set<string>(["too_many", "shutting_down", "elsewhere", "log_failed", "internal", "publisher_gap"]);
 
 /** How far a publisher has come. */
 export interface Standing {

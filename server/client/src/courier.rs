@@ -385,6 +385,7 @@ impl Courier {
                 return match code {
                     ErrorCode::TooMany
                     | ErrorCode::ShuttingDown
+                    | ErrorCode::Elsewhere
                     | ErrorCode::LogFailed
                     | ErrorCode::Internal
                     | ErrorCode::PublisherGap => Ok(SocketOutcome::Lost(SocketClosed::new(message))),

@@ -174,7 +174,7 @@ async fn recover(shared: Arc<Shared>, conversation: Arc<Conversation>) {
                 }
             }
             Ok(Err(error)) => {
-                tracing::debug!(conversation = %conversation.id(), %error, "not taken over yet")
+                tracing::debug!(conversation = %conversation.id(), %error, "not taken over yet");
             }
             Err(error) => tracing::error!(%error, "taking over broke off"),
         }

@@ -40,7 +40,7 @@ LINGER_S = 30.0
 """How long the end of ``async with`` waits for the hub."""
 FRAME_BYTES_TARGET = 256 << 10
 FRAME_HEAD_BYTES = 4 << 10
-PASSING = frozenset({"too_many", "shutting_down", "log_failed", "internal", "publisher_gap"})
+PASSING = frozenset({"too_many", "shutting_down", "elsewhere", "log_failed", "internal", "publisher_gap"})
 """Refusals that may be none the next time."""
 
 log = logging.getLogger("fanlight")

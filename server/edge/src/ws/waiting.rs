@@ -40,10 +40,10 @@ impl WaitingSubscription {
     ) -> Self {
         let ready = Arc::new(OnceLock::new());
         let (of, told, outbox) = (conversation.clone(), Arc::clone(&ready), Arc::clone(outbox));
-        let shared = Arc::clone(shared);
-        shared.clone().tasks.spawn(async move {
+        let hub = Arc::clone(shared);
+        shared.tasks.spawn(async move {
             // Nobody else sets it.
-            let _set = told.set(peers::prepare(&shared, &of).await).is_ok();
+            let _set = told.set(peers::prepare(&hub, &of).await).is_ok();
             outbox.wake.notify_one();
         });
         Self { sub, conversation, begin, wish, ready }

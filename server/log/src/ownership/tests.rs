@@ -60,11 +60,15 @@ impl Tables {
     fn begin(&mut self) -> i64 {
         let life = Life { expires_at: self.now + LEASE, is_over: false, ended_well: false };
         self.lives.push(life);
-        self.lives.len() as i64
+        self.newest()
+    }
+
+    fn newest(&self) -> i64 {
+        i64::try_from(self.lives.len()).unwrap()
     }
 
     fn life(&mut self, number: i64) -> &mut Life {
-        &mut self.lives[number as usize - 1]
+        &mut self.lives[usize::try_from(number).unwrap() - 1]
     }
 
     fn row(&mut self, number: i64) -> LifeRow {
@@ -157,7 +161,7 @@ proptest! {
             }
             for of in 0..CONVERSATIONS {
                 let owner = tables.owners.get(&of).copied();
-                let may: Vec<i64> = (1..=tables.lives.len() as i64)
+                let may: Vec<i64> = (1..=tables.newest())
                     .filter(|life| owner == Some(*life) && !tables.life(*life).is_over)
                     .collect();
                 prop_assert!(may.len() <= 1);

@@ -238,9 +238,8 @@ impl Peers {
             headers.remove(name);
         }
         let value = HeaderValue::from_str(&format!("Bearer {}", self.token.reveal()));
-        let (mut value, token) = match (value, HeaderValue::from_str(self.token.reveal())) {
-            (Ok(value), Ok(token)) => (value, token),
-            _ => return Err(unreachable("the token of the hubs is no header")),
+        let (Ok(mut value), Ok(token)) = (value, HeaderValue::from_str(self.token.reveal())) else {
+            return Err(unreachable("the token of the hubs is no header"));
         };
         value.set_sensitive(true);
         if parts.uri.path().starts_with("/proxy/") {
@@ -275,34 +274,43 @@ struct RefusedThere {
     detail: String,
 }
 
-/// Has a command carried out by the hub that has the conversation. Gives it back if that is this hub.
+/// Where a command is carried out.
+#[derive(Debug)]
+pub(crate) enum Carried {
+    /// This hub has the conversation, and gets the command back.
+    Here(Box<Command>),
+    /// Another hub has answered.
+    There(Result<Done, Refusal>),
+}
+
+/// Has a command carried out by the hub that has the conversation.
 pub(crate) async fn command(
     shared: &Arc<Shared>,
     principal: &Principal,
     conversation: &ConversationId,
     command: Command,
-) -> Result<Result<Done, Refusal>, Command> {
+) -> Carried {
     if shared.peers.is_none() {
-        return Err(command);
+        return Carried::Here(Box::new(command));
     }
-    let refused = |why: String| Ok(Err(Refusal::new(ErrorCode::Elsewhere, why)));
+    let refused = |why: String| Carried::There(Err(Refusal::new(ErrorCode::Elsewhere, why)));
     let path = format!(
         "/v1/conversations/{}/commands",
         percent_encoding::utf8_percent_encode(conversation.as_str(), percent_encoding::NON_ALPHANUMERIC)
     );
-    let Ok(json) = serde_json::to_vec(&command) else { return Err(command) };
+    let Ok(json) = serde_json::to_vec(&command) else { return Carried::Here(Box::new(command)) };
     let request = Request::builder()
         .method(Method::POST)
         .uri(path)
         .header(header::CONTENT_TYPE, "application/json")
         .header(header::CONTENT_LENGTH, json.len())
         .body(Body::from(json));
-    let Ok(request) = request else { return Err(command) };
+    let Ok(request) = request else { return Carried::Here(Box::new(command)) };
     let passed = to_owner(shared, conversation, Purpose::Make, principal, request.into_parts()).await;
     let response = match passed {
-        Ok(Passed::Here(..)) => return Err(command),
+        Ok(Passed::Here(..)) => return Carried::Here(Box::new(command)),
         Ok(Passed::There(response)) => response,
-        Err(problem) => return Ok(Err(problem.into())),
+        Err(problem) => return Carried::There(Err(problem.into())),
     };
     let is_done = response.status().is_success();
     let body = match axum::body::to_bytes(response.into_body(), ANSWER_BYTES_MAX).await {
@@ -310,11 +318,13 @@ pub(crate) async fn command(
         Err(error) => return refused(error.to_string()),
     };
     if is_done {
-        return serde_json::from_slice(&body)
-            .map_or_else(|error| refused(error.to_string()), |done| Ok(Ok(done)));
+        return match serde_json::from_slice(&body) {
+            Ok(done) => Carried::There(Ok(done)),
+            Err(error) => refused(error.to_string()),
+        };
     }
     match serde_json::from_slice::<RefusedThere>(&body) {
-        Ok(there) => Ok(Err(Refusal::new(there.code, there.detail))),
+        Ok(there) => Carried::There(Err(Refusal::new(there.code, there.detail))),
         Err(error) => refused(error.to_string()),
     }
 }

@@ -21,10 +21,10 @@ async fn viewer(fanout: &Fanout) -> Arc<Subscription> {
             &"c".parse().unwrap(),
             &outbox,
             1,
-            SubscriptionTerms {
+            crate::SubscriptionTerms {
                 wish: &SubscriptionOptions::default(),
                 mask: None,
-                delivery: Delivery::Joined,
+                delivery: crate::Delivery::Joined,
             },
         )
         .unwrap()
