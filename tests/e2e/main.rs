@@ -18,6 +18,7 @@ mod kinds; // results in their own form
 mod list; // the list of conversations: rows, conditions, pages, width
 mod live; // tokens while they stream, calls through their states
 mod look; // light, dark, narrow; what is shown is what came
+mod modules; // parts of the page that are fetched when they are needed
 mod overview; // the table of runs and the dashboard
 mod reading; // nothing jumps, choices stay
 mod recording; // files that are dropped on the page
