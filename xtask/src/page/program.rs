@@ -106,6 +106,10 @@ impl WasmProgram {
         let Self { package, bin, script, .. } = self;
         let mut bind = ws.command(toolbox.wasm_bindgen(ws)?);
         bind.args(["--target", script, "--no-typescript", "--out-name", bin, "--out-dir"]).arg(folder);
+        if self.form == ProgramForm::Cut {
+            // The modules import the table of functions.
+            bind.arg("--keep-lld-exports");
+        }
         run(bind.arg(compiled))?;
         if folder.join("snippets").exists() {
             return Err(CommandFailure::new(format!(
