@@ -9,6 +9,7 @@ mod copying; // what is copied is what there is
 mod delivery; // packed, kept, policed
 mod details; // facts of a conversation, the marks of its connection
 mod dialogs; // what lies over the page has the keys to itself
+mod directions; // texts that are read from the right
 mod embeds; // pages of tools with their scripts: on a click, and shut in
 mod finding; // a word everywhere, links, commands, keys
 mod first; // an empty hub, the first event, what opens by itself

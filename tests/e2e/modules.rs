@@ -28,8 +28,7 @@ async fn first_list_travels_within_its_budget_and_the_rest_is_fetched_behind_it(
     page.goto(&hub.url("/wall")).await;
     page.holds("return !!document.querySelector('[data-t=connection][data-state=live]')").await;
     let sizes = format!("[...{}, ...{}, ...{}]", fetched("fanlight-"), fetched("page-"), fetched("boot-"));
-    let bytes =
-        page.run(&format!("return {sizes}.reduce((sum, it) => sum + it.encodedBodySize, 0)")).await;
+    let bytes = page.run(&format!("return {sizes}.reduce((sum, it) => sum + it.encodedBodySize, 0)")).await;
     let bytes = bytes.as_u64().unwrap();
     assert!((200 << 10..=FIRST_LIST_BYTES).contains(&bytes), "{bytes} bytes for the first list");
     // Nobody clicks anything.
@@ -58,7 +57,10 @@ async fn a_part_that_cannot_be_fetched_says_so_and_is_drawn_when_it_can() {
         page.devtools("Network.setBlockedURLs", json!({"urls": []})).await;
         page.run(again).await;
         page.holds(&format!("return {ROWS}.length > 1")).await;
-        assert_eq!(page.run("return !!document.querySelector('[data-t=module-missing]')").await, json!(false));
+        assert_eq!(
+            page.run("return !!document.querySelector('[data-t=module-missing]')").await,
+            json!(false)
+        );
         page.close().await;
     }
 }

@@ -105,21 +105,7 @@ pub(crate) fn Content() -> impl IntoView {
         view! {
             {move || (first.get() > 0).then(|| {
                 let label = format!("Show {} earlier messages and runs", format::grouped(first.get() as u64));
-                let more = move |event: leptos::ev::MouseEvent| {
-                    hold_first(&event, store);
-                    let rows = budget.get_untracked();
-                    if event.is_trusted() {
-                        budget.set(rows.saturating_mul(4));
-                    } else if let Some(more) = window::grown(rows) {
-                        budget.set(more);
-                    } else {
-                        let before = first.get_untracked();
-                        let at = items.with_untracked(|items| store.reading.view(|view| {
-                            window::first(before, rows / 2, |at| weight(store, view, items, at, rows))
-                        }));
-                        anchor.set(Some(at));
-                    }
-                };
+                let more = move |event| show_earlier(&event, store, items, first, budget, anchor);
                 view! { <button type="button" class="more" data-earlier="" on:click=more>{label}</button> }
             })}
             <Origin />
@@ -151,6 +137,32 @@ pub(crate) fn Content() -> impl IntoView {
             return view! { {compared} <Unheard said=said /> }.into_any();
         }
         if is_bare_of_words.get() { view! { <Empty /> }.into_any() } else { rows().into_any() }
+    }
+}
+
+/// Shows more of what stands above `first`, with what is visible at its place: a reader who clicks gets much at once.
+fn show_earlier(
+    event: &leptos::ev::MouseEvent,
+    store: Store,
+    items: Memo<Vec<Piece>>,
+    first: Memo<usize>,
+    budget: RwSignal<usize>,
+    anchor: RwSignal<Option<usize>>,
+) {
+    hold_first(event, store);
+    let rows = budget.get_untracked();
+    if event.is_trusted() {
+        budget.set(rows.saturating_mul(4));
+    } else if let Some(more) = window::grown(rows) {
+        budget.set(more);
+    } else {
+        let before = first.get_untracked();
+        let at = items.with_untracked(|items| {
+            store
+                .reading
+                .view(|view| window::first(before, rows / 2, |at| weight(store, view, items, at, rows)))
+        });
+        anchor.set(Some(at));
     }
 }
 
