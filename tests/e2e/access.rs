@@ -103,7 +103,7 @@ async fn no_screen_has_a_barrier_that_axe_finds_in_either_colour() {
                     page.press(key).await;
                 }
             }
-            page.holds(&format!("return !!document.querySelector('{shown}')")).await;
+            page.holds(&format!("return !!document.querySelector({})", json!(shown))).await;
             let words: String = format!("{place}-{}", keys.concat())
                 .chars()
                 .map(|sign| if sign.is_ascii_alphanumeric() { sign } else { '-' })
