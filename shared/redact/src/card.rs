@@ -115,7 +115,9 @@ impl Digits {
     /// Judges the first group as a number that is written in one.
     fn whole(&self, text: &[u8], goes_on: bool) -> Verdict {
         match self.groups() {
-            [(digits, _)] if goes_on && *digits <= DIGITS_MAX => Verdict::Open(Strength::Known),
+            [(digits, _)] if goes_on && *digits <= DIGITS_MAX && !self.is_separated() => {
+                Verdict::Open(Strength::Known)
+            }
             [(digits, to), ..] => self.number(text, *digits, *to),
             [] => Verdict::No,
         }
@@ -305,6 +307,7 @@ mod tests {
             "4112 4113 4114 4115 4116",
             "4111 1111 1111 1111 1227 123 ",
             "2681 x",
+            "4111111 ",
         ] {
             assert!(!open(text), "{text}");
         }
