@@ -6,14 +6,14 @@ use tests::BrowserPage;
 use crate::scene::{LOOKS, hub_and_publisher};
 
 /// A question and an answer in Arabic, with a list, English words and code.
-const ARABIC: &str = r####"
+const ARABIC: &str = r###"
     {"k":"message","message":"m","role":"user","text":"كيف تغيرت الإيرادات هذا الربع؟"}
     {"k":"run.start","run":"r"}
     {"k":"part.start","run":"r","part":"p","kind":"text"}
     {"k":"part.delta","run":"r","part":"p","text":"## الإيرادات\n\nارتفعت الإيرادات بنسبة 8.4 % في EMEA.\n\n- تجديدات المؤسسات\n- قائمة الأسعار الجديدة\n\nThe Americas were flat.\n\n```sql\nselect net from sales;\n```\n"}
     {"k":"part.end","run":"r","part":"p"}
     {"k":"run.end","run":"r","status":"complete"}
-"####;
+"###;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_paragraph_is_read_from_its_own_side_and_code_from_the_left() {
