@@ -42,7 +42,7 @@ const PLACES: [(&str, &[&str], &str); 24] = [
     ("/c/asks", &[], "[data-t=consent]"),
     ("/c/asks", &["E"], "[data-t=arguments]"),
     ("/c/asks", &["R"], "[data-t=reason]"),
-    ("/runs", &[], "[data-t=run-row] a[href^='/c/']"),
+    ("/runs", &[], "[data-t=run-row] a[href^=\"/c/\"]"),
     ("/dashboard", &[], "[data-panel=runs] svg"),
     ("/dashboard?by=model&range=7d", &[], "[data-panel=tokens] svg"),
 ];
@@ -103,7 +103,7 @@ async fn no_screen_has_a_barrier_that_axe_finds_in_either_colour() {
                     page.press(key).await;
                 }
             }
-            page.holds(&format!("return !!document.querySelector('{shown}')")).await;
+            page.holds(&format!("return !!document.querySelector({})", json!(shown))).await;
             let words: String = format!("{place}-{}", keys.concat())
                 .chars()
                 .map(|sign| if sign.is_ascii_alphanumeric() { sign } else { '-' })

@@ -9,6 +9,7 @@ mod copying; // what is copied is what there is
 mod delivery; // packed, kept, policed
 mod details; // facts of a conversation, the marks of its connection
 mod dialogs; // what lies over the page has the keys to itself
+mod directions; // texts that are read from the right
 mod embeds; // pages of tools with their scripts: on a click, and shut in
 mod finding; // a word everywhere, links, commands, keys
 mod first; // an empty hub, the first event, what opens by itself
@@ -18,6 +19,7 @@ mod kinds; // results in their own form
 mod list; // the list of conversations: rows, conditions, pages, width
 mod live; // tokens while they stream, calls through their states
 mod look; // light, dark, narrow; what is shown is what came
+mod modules; // parts of the page that are fetched when they are needed
 mod overview; // the table of runs and the dashboard
 mod reading; // nothing jumps, choices stay
 mod recording; // files that are dropped on the page

@@ -10,6 +10,7 @@ use crate::components::{Beside, Groups, title};
 use crate::drop;
 use crate::keys;
 use crate::link::Status;
+use crate::modules::PageModule;
 use crate::navigation::{self, Navigation};
 use crate::pages::{Bare, Full};
 use crate::route;
@@ -41,7 +42,7 @@ fn App() -> impl IntoView {
     let store = Store::new(is_bare);
     provide_context(store);
     provide_context(Groups::of(store));
-    provide_context(Beside(Store::beside()));
+    provide_context(Beside(store.beside()));
     let navigation = Navigation::start();
     Effect::new(move |_| {
         store.show_wall(navigation.is_wall());
@@ -71,6 +72,9 @@ fn App() -> impl IntoView {
     });
     speak(store);
     if !is_bare {
+        prefetch(store);
+    }
+    if !is_bare {
         store.note_seen();
     }
     browser::every(1_000, move || {
@@ -85,6 +89,23 @@ fn App() -> impl IntoView {
     session::start(PageListener { store, with_fleet: !is_bare });
     session::page::measure(store);
     if is_bare { view! { <Bare /> }.into_any() } else { view! { <Full /> }.into_any() }
+}
+
+/// Fetches the modules that nobody needs yet, once the list and what stands beside it are drawn.
+fn prefetch(store: Store) {
+    Effect::new(move |is_begun: Option<bool>| {
+        if is_begun == Some(true) {
+            return true;
+        }
+        store.track_fleet();
+        let has_list = store.reading.model(|model| model.fleet().is_some());
+        let first = if store.panel.wall.get() { PageModule::Wall } else { PageModule::Conversation };
+        let is_drawn = store.modules.has(first) && has_list;
+        if is_drawn {
+            store.modules.fetch_rest();
+        }
+        is_drawn
+    });
 }
 
 /// Shows what the address asks for (level, timeline, search, place, moment) once the conversation is loaded.
@@ -124,7 +145,7 @@ fn look(store: Store, navigation: Navigation) {
         let Some(place) = wanted.get() else { return };
         store.reading.seq.track();
         let is_shown = store.reading.conversation.with(|shown| *shown == navigation.conversation());
-        if is_shown && store.reading.live.get() {
+        if is_shown && store.reading.live.get() && store.modules.has(PageModule::Conversation) {
             wanted.set(None);
             // The painting that is going on makes the rows.
             browser::after(0, move || {

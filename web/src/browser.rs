@@ -263,6 +263,20 @@ pub(crate) fn after(ms: i32, work: impl FnOnce() + 'static) {
     drop(window().set_timeout_with_callback_and_timeout_and_arguments_0(work.unchecked_ref(), ms));
 }
 
+/// Calls `work` once when the browser has nothing else to do, at the latest after `ms` milliseconds. Browsers that do not tell when that is
+/// wait for `ms`.
+pub(crate) fn when_idle(ms: i32, work: impl FnOnce() + 'static) {
+    let window = window();
+    let ask = js_sys::Reflect::get(&window, &"requestIdleCallback".into()).ok();
+    let Some(ask) = ask.and_then(|it| it.dyn_into::<js_sys::Function>().ok()) else {
+        return after(ms, work);
+    };
+    let options = js_sys::Object::new();
+    // A plain object takes any property.
+    drop(js_sys::Reflect::set(&options, &"timeout".into(), &ms.into()));
+    drop(ask.call2(&window, &Closure::once_into_js(work), &options));
+}
+
 /// Writes `text` to the clipboard, byte for byte. `told` is called with whether that succeeded.
 pub(crate) fn copy(text: &str, told: impl FnOnce(bool) + 'static) {
     let navigator = window().navigator();

@@ -68,6 +68,8 @@ mod drop;
 #[cfg(target_arch = "wasm32")]
 mod keys;
 #[cfg(target_arch = "wasm32")]
+mod modules;
+#[cfg(target_arch = "wasm32")]
 mod navigation;
 #[cfg(target_arch = "wasm32")]
 #[expect(unreachable_pub, reason = "leptos makes the properties of every component public")]

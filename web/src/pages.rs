@@ -4,8 +4,9 @@ use leptos::prelude::*;
 
 use crate::components::{
     Aloud, Connection, Conversations, DropVeil, Overlay, Panel, ReplayBar, StatusBar, Timeline, TopBar,
-    Transcript, Wall,
+    Transcript,
 };
+use crate::modules::{self, PageModule, from_module};
 use crate::store::{Sheet, use_store};
 
 /// The full page: bars, list, conversation and panel.
@@ -21,7 +22,7 @@ pub(crate) fn Full() -> impl IntoView {
             <Conversations />
             <Transcript />
             {move || if store.panel.wall.get() {
-                view! { <Wall /> }.into_any()
+                from_module(PageModule::Wall, modules::wall).into_any()
             } else {
                 view! { <Panel /> <Timeline /> }.into_any()
             }}

@@ -12,6 +12,7 @@ use model::{AgentId, ConversationId, RunId};
 
 use crate::browser;
 use crate::model::Model;
+use crate::modules::Modules;
 
 mod commands;
 mod compare;
@@ -73,6 +74,8 @@ pub(crate) struct Parts {
     pub(crate) replay: ReplayStore,
     /// Announcements to screen readers. All stores make some, so none owns them.
     pub(crate) spoken: Voice,
+    /// Which modules of the page are there. They draw what several stores hold.
+    pub(crate) modules: Modules,
     /// Notified when the list of conversations changes; the list itself is in the model, in `reading`.
     fleet: Trigger,
 }
@@ -85,16 +88,17 @@ pub(crate) fn use_store() -> Store {
 impl Store {
     /// An empty store with the reader's settings. `is_bare` is whether the page shows the conversation alone.
     pub(crate) fn new(is_bare: bool) -> Self {
-        Self::shaped(if is_bare { Shape::Bare } else { Shape::Whole })
+        let shape = if is_bare { Shape::Bare } else { Shape::Whole };
+        Self::shaped(shape, Modules::new())
     }
 
-    /// The store of a conversation that is shown beside another.
-    pub(crate) fn beside() -> Self {
-        Self::shaped(Shape::Beside)
+    /// The store of a conversation that is shown beside that of this one.
+    pub(crate) fn beside(self) -> Self {
+        Self::shaped(Shape::Beside, self.modules)
     }
 
     /// A store for a page of this shape. It is never freed.
-    fn shaped(shape: Shape) -> Self {
+    fn shaped(shape: Shape, modules: Modules) -> Self {
         Self(Box::leak(Box::new(Parts {
             link: LinkStore::new(),
             reading: ReadingStore::new(shape),
@@ -102,6 +106,7 @@ impl Store {
             control: ControlStore::new(),
             replay: ReplayStore::new(),
             spoken: Voice::new(),
+            modules,
             fleet: Trigger::new(),
         })))
     }

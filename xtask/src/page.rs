@@ -5,6 +5,7 @@
 //! a second build of an unchanged page does not rebuild the hub. Trunk is not needed: `trunk serve` reads the same `web/index.html`.
 
 mod assemble;
+mod cut;
 mod decoder;
 mod glue;
 mod html;
@@ -16,7 +17,7 @@ use crate::failure::{CommandFailure, CommandResult};
 use crate::process::run;
 use crate::tools::{self, ToolCache};
 use crate::workspace::Workspace;
-use program::WasmProgram;
+use program::{ProgramForm, WasmProgram};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,13 +27,15 @@ use std::path::{Path, PathBuf};
 const PAGE_FLAGS: (&str, &str) = ("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", "--cfg=erase_components");
 
 /// The page itself.
-const PAGE: WasmProgram = WasmProgram { package: "web", bin: "page", script: "web" };
+const PAGE: WasmProgram = WasmProgram { package: "web", bin: "page", script: "web", form: ProgramForm::Cut };
 
 /// The operator's pages, the table of runs and the dashboard, which browsers fetch when they are opened.
-const OVERVIEW: WasmProgram = WasmProgram { package: "web", bin: "overview", script: "web" };
+const OVERVIEW: WasmProgram =
+    WasmProgram { package: "web", bin: "overview", script: "web", form: ProgramForm::Whole };
 
 /// What decodes recordings: the page fetches it when one is opened.
-const DECODER: WasmProgram = WasmProgram { package: "decoder", bin: "decode", script: "no-modules" };
+const DECODER: WasmProgram =
+    WasmProgram { package: "decoder", bin: "decode", script: "no-modules", form: ProgramForm::Whole };
 
 /// Builds the page into `dist/`. The answer is the name of the script that starts it: it changes with everything that
 /// the script loads.
@@ -40,6 +43,7 @@ pub(crate) fn build(ws: &Workspace) -> CommandResult<String> {
     let toolbox = ToolCache::find()?;
     tools::wasm_target(ws)?;
     toolbox.wasm_bindgen(ws)?;
+    toolbox.wasm_split(ws)?;
     run(&mut ws.cargo("fetch --locked"))?;
 
     let page = PAGE.build(ws, &toolbox)?;

@@ -17,6 +17,8 @@ const CARGO_DENY: &str = "0.20.2";
 const CARGO_FUZZ: &str = "0.13.2";
 /// Binaryen, as its authors publish it for node: `wasm-opt`. Distributions carry versions too old for our compiler.
 const BINARYEN: &str = "132.0.0";
+/// wasm-split: cuts the page into modules. Its marks are those of the `wasm_split_helpers` that Leptos has.
+const WASM_SPLIT: &str = "0.2.4";
 /// What the page is compiled for.
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
@@ -80,6 +82,17 @@ impl ToolCache {
         }
     }
 
+    /// wasm-split at the version that is pinned.
+    pub(crate) fn wasm_split(&self, ws: &Workspace) -> CommandResult<PathBuf> {
+        let pin = PinnedTool {
+            package: "wasm_split_cli_support",
+            program: "wasm-split-cli",
+            version: WASM_SPLIT,
+            locked: true,
+        };
+        self.cargo_tool(ws, &pin)
+    }
+
     /// wasm-opt, where node and npm are there to run it; else why not.
     pub(crate) fn wasm_opt(&self) -> Result<PathBuf, String> {
         if which("node").is_none() || which("npm").is_none() {
@@ -98,9 +111,17 @@ impl ToolCache {
         Ok(program)
     }
 
+    /// Whether a tool is there at its version: it says so itself, or cargo does of one that has no such option.
+    fn has(&self, program: &Path, pin: &PinnedTool<'_>) -> bool {
+        has_version(program, pin.version)
+            || program.is_file()
+                && std::fs::read_to_string(self.root.join(".crates.toml"))
+                    .is_ok_and(|list| is_listed(&list, pin.package, pin.version))
+    }
+
     fn cargo_tool(&self, ws: &Workspace, pin: &PinnedTool<'_>) -> CommandResult<PathBuf> {
         let program = self.root.join("bin").join(format!("{}{}", pin.program, std::env::consts::EXE_SUFFIX));
-        if has_version(&program, pin.version) {
+        if self.has(&program, pin) {
             return Ok(program);
         }
         say(format!("installing {} {} into {} (once)", pin.package, pin.version, self.root.display()));
@@ -110,12 +131,15 @@ impl ToolCache {
         if pin.locked {
             install.arg("--locked");
         }
+        if pin.program == "wasm-split-cli" {
+            install.args(["--features", "build-binary"]);
+        }
         // The tool is no part of our build directory, and our compiler flags are not meant for it.
         install.env_remove("CARGO_TARGET_DIR").env_remove("RUSTFLAGS");
         // Each tool runs for seconds and compiles for minutes: a light optimisation is the shorter way in all.
         install.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
         run(&mut install)?;
-        if !has_version(&program, pin.version) {
+        if !self.has(&program, pin) {
             return Err(CommandFailure::new(format!(
                 "{} does not call itself {}",
                 program.display(),
@@ -125,6 +149,11 @@ impl ToolCache {
         say(format!("{} {} installed in {}", pin.package, pin.version, human(started.elapsed())));
         Ok(program)
     }
+}
+
+/// Whether cargo's list of what it installed, as text, has this version of this package.
+fn is_listed(list: &str, package: &str, version: &str) -> bool {
+    list.lines().any(|line| line.starts_with(&format!("\"{package} {version} (")))
 }
 
 struct PinnedTool<'a> {

@@ -84,7 +84,7 @@ pub enum UpstreamError {
     #[error("the name of an upstream has letters, digits, dots, - and _ alone, and {0:?} has others")]
     Name(String),
     /// The URL cannot be parsed.
-    #[error("the URL of the upstream {0:?} is invalid")]
+    #[error("the URL of the upstream {0:?} is invalid; it has the form https://HOST/PATH")]
     Url(String),
     /// The URL has a scheme other than HTTP and HTTPS.
     #[error("the URL of the upstream {0:?} begins neither with http:// nor with https://")]

@@ -18,7 +18,7 @@ use crate::store::{AgentKey, Store, use_store};
 
 /// The tree of all agents, or the chosen agent.
 #[component]
-pub(super) fn Agents() -> impl IntoView {
+pub(crate) fn Agents() -> impl IntoView {
     let store = use_store();
     move || match store.panel.agent.get() {
         Some(agent) => view! { <One agent=agent /> }.into_any(),

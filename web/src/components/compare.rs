@@ -35,7 +35,7 @@ pub(crate) struct Beside(pub(crate) Store);
 
 /// The open conversation beside `other`.
 #[component]
-pub(super) fn Compared(other: ConversationId) -> impl IntoView {
+pub(crate) fn Compared(other: ConversationId) -> impl IntoView {
     let store = use_store();
     let Beside(beside) = expect_context();
     let (name, path) = (title(store, &other), route::path_of(&other));

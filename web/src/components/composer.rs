@@ -14,7 +14,7 @@ const HEIGHT_MAX: i32 = 8 * 20 + 16;
 
 /// The composer, shown if the hub has agents.
 #[component]
-pub(super) fn Composer() -> impl IntoView {
+pub(crate) fn Composer() -> impl IntoView {
     let store = use_store();
     let is_there = Memo::new(move |_| {
         let is_somewhere = store.reading.conversation.with(Option::is_some) || store.control.fresh.get();

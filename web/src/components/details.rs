@@ -22,7 +22,7 @@ fn look(store: Store) {
 
 /// The Details tab.
 #[component]
-pub(super) fn Details() -> impl IntoView {
+pub(crate) fn Details() -> impl IntoView {
     let store = use_store();
     // The text nodes are updated in place, so that a selection stays.
     let facts = move || {

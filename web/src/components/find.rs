@@ -51,7 +51,7 @@ fn searched(store: Store) -> Memo<Searched> {
 
 /// The Find tab.
 #[component]
-pub(super) fn Find() -> impl IntoView {
+pub(crate) fn Find() -> impl IntoView {
     let store = use_store();
     let searched = searched(store);
     Effect::new(move |_| {

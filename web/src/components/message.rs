@@ -55,7 +55,7 @@ fn UserMessage(text: String, key: StoredValue<String>, id: MessageId) -> impl In
     let whole = move || if is_long && !open.get() { format!("{start}…") } else { text.clone() };
     view! {
         <div class="asked">
-            <div class="user" data-row="">
+            <div class="user" data-row="" dir="auto">
                 {whole}
                 {move || (is_long && !open.get()).then(|| {
                     let show = move |_| key.with_value(|key| store.reading.choose(key, true));
@@ -87,7 +87,7 @@ fn OtherMessage(role: String, text: String, key: StoredValue<String>) -> impl In
                 <span class="meta num">{size}</span>
                 {move || (!open.get()).then(|| view! { <span class="pv">{line.clone()}</span> })}
             </button>
-            {move || open.get().then(|| view! { <div class="think-text">{text.clone()}</div> })}
+            {move || open.get().then(|| view! { <div class="think-text" dir="auto">{text.clone()}</div> })}
         </div>
     }
 }

@@ -14,6 +14,7 @@ use super::settings::Settings;
 use crate::browser;
 use crate::exports::{self, EXPORTS};
 use crate::keys::COMMANDS;
+use crate::modules::{self, PageModule, from_module};
 use crate::store::{Over, use_store};
 
 /// The elements that Tab reaches in a dialog.
@@ -23,7 +24,15 @@ const CONTROLS: &str = "a[href], button:not([disabled]), input, select, textarea
 #[component]
 pub(crate) fn Overlay() -> impl IntoView {
     let store = use_store();
-    move || match store.panel.over.get() {
+    move || {
+        let over = store.panel.over.get();
+        (over != Over::Nothing).then(|| from_module(PageModule::Dialogs, move || modules::dialog(over)))
+    }
+}
+
+/// The dialog `over`.
+pub(crate) fn shown_dialog(over: Over) -> AnyView {
+    match over {
         Over::Nothing => ().into_any(),
         Over::Help => view! { <Keys /> }.into_any(),
         Over::Palette => view! { <Palette /> }.into_any(),

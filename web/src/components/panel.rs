@@ -2,12 +2,11 @@
 
 use leptos::prelude::*;
 
-use super::agents::Agents;
-use super::details::Details;
 use super::edge::Edge;
-use super::find::Find;
 use super::icon::icon;
-use super::tools::Tools;
+use crate::browser;
+use crate::faces::has_room_beside;
+use crate::modules::{self, PageModule, from_module};
 use crate::panes::Pane;
 use crate::store::{Sheet, Tab, use_store};
 
@@ -27,6 +26,11 @@ pub(crate) fn Panel() -> impl IntoView {
         tab(Tab::Find, "Find"),
         tab(Tab::Details, "Details"),
     ];
+    // A page without room for the panel fetches what draws it when it is opened, or when nothing else is to do.
+    let is_due = Memo::new(move |_| {
+        let is_seen = store.panel.is_beside.get() && has_room_beside(browser::width());
+        is_seen || store.panel.sheet.get() == Sheet::Tools || store.modules.has(PageModule::Panel)
+    });
     view! {
         <aside class="tools" class:off=move || !store.panel.is_beside.get() class:sheet=move || store.panel.sheet.get() == Sheet::Tools
             aria-label="Tools, agents, finding and details">
@@ -38,12 +42,10 @@ pub(crate) fn Panel() -> impl IntoView {
                 </button>
             </div>
             <Edge pane=Pane::Panel />
-            {move || match store.panel.tab.get() {
-                Tab::Tools => view! { <Tools /> }.into_any(),
-                Tab::Agents => view! { <Agents /> }.into_any(),
-                Tab::Find => view! { <Find /> }.into_any(),
-                Tab::Details => view! { <Details /> }.into_any(),
-            }}
+            {move || is_due.get().then(|| {
+                let tab = store.panel.tab.get();
+                from_module(PageModule::Panel, move || modules::panel(tab))
+            })}
         </aside>
     }
 }

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use super::icon::icon;
 use crate::browser;
 use crate::format;
+use crate::modules::{self, PageModule, from_module};
 use crate::store::{Replaying, use_store};
 
 /// The bar and the frame around the page, shown during a replay.
@@ -12,7 +13,7 @@ use crate::store::{Replaying, use_store};
 pub(crate) fn ReplayBar() -> impl IntoView {
     let store = use_store();
     let is_on = Memo::new(move |_| store.replay.is_on());
-    move || is_on.get().then(|| view! { <Bar /> })
+    move || is_on.get().then(|| from_module(PageModule::Replay, modules::replay))
 }
 
 /// The moment, as a time of the day or as the number of the event.
@@ -35,7 +36,7 @@ fn words(replay: &Replaying) -> String {
 
 /// The bar itself.
 #[component]
-fn Bar() -> impl IntoView {
+pub(crate) fn ReplayControls() -> impl IntoView {
     let store = use_store();
     let replay = Memo::new(move |_| store.replay.told.get().unwrap_or_default());
     let is_playing = Memo::new(move |_| replay.with(|replay| replay.player.is_playing));

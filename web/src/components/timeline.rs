@@ -15,6 +15,7 @@ use wasm_bindgen::JsCast;
 use super::icon::icon;
 use crate::browser;
 use crate::format;
+use crate::modules::{self, PageModule, from_module};
 use crate::number::decimal;
 use crate::store::{Store, use_store};
 use crate::timeline::{self, Drawer, Extent, Row, Scale, Squeeze, Tick, float};
@@ -38,7 +39,7 @@ pub(crate) fn Timeline() -> impl IntoView {
     let store = use_store();
     store.keep_looks_in_address();
     let is_open = Memo::new(move |_| store.panel.drawer.get() != Drawer::Closed);
-    move || is_open.get().then(|| view! { <Open /> })
+    move || is_open.get().then(|| from_module(PageModule::Timeline, modules::timeline))
 }
 
 /// The state that the parts of an open timeline share.
@@ -163,7 +164,7 @@ impl Chart {
 
 /// The open timeline.
 #[component]
-fn Open() -> impl IntoView {
+pub(crate) fn OpenTimeline() -> impl IntoView {
     let store = use_store();
     let chart = Chart::new(store);
     let seen = StoredValue::new(None::<(u64, u32)>);

@@ -42,7 +42,7 @@ fn all_calls(store: Store, groups: Memo<Vec<Group>>, every: Memo<Vec<Group>>) ->
 
 /// The Tools tab.
 #[component]
-pub(super) fn Tools() -> impl IntoView {
+pub(crate) fn Tools() -> impl IntoView {
     let store = use_store();
     let Groups(every) = expect_context();
     // Only the calls of one agent and the agents below it, if the reader chose one.

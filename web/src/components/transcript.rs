@@ -5,8 +5,7 @@ use leptos::prelude::*;
 use model::View;
 
 use super::agents::OnlyAgent;
-use super::compare::Compared;
-use super::composer::{Composer, Unheard, unheard};
+use super::composer::{Unheard, unheard};
 use super::copy::copy_code;
 use super::empty::Empty;
 use super::message::Message;
@@ -15,6 +14,7 @@ use super::run::Run;
 use super::strip::Strip;
 use super::turn::Origin;
 use crate::format;
+use crate::modules::{self, PageModule, from_module, more_from_module};
 use crate::pieces::{self, Piece};
 use crate::scroll::Scroller;
 use crate::store::{Store, use_store};
@@ -46,9 +46,9 @@ pub(crate) fn Transcript() -> impl IntoView {
                 aria-label=name tabindex="0"
                 aria-busy=move || store.reading.running.get().to_string()
                 data-running=move || store.reading.running.get().then_some("")
-                data-seq=move || store.reading.seq.get().to_string()
+                data-seq=move || drawn_seq(store).to_string()
                 on:click=move |event| copy_code(&event, store)>
-                <div class="col" class:wide=move || store.panel.compared.with(Option::is_some) node_ref=content>{move || (!store.panel.wall.get()).then(|| view! { <Content /> })}</div>
+                <div class="col" class:wide=move || store.panel.compared.with(Option::is_some) node_ref=content>{move || (!store.panel.wall.get()).then(|| from_module(PageModule::Conversation, || modules::conversation(modules::Piece::Content)))}</div>
                 <div class="spacer" node_ref=spacer></div>
             </div>
             {move || store.link.mark.get().map(|words| view! {
@@ -56,14 +56,20 @@ pub(crate) fn Transcript() -> impl IntoView {
             })}
             <Jump />
             </div>
-            <Composer />
+            {more_from_module(PageModule::Conversation, || modules::conversation(modules::Piece::Composer))}
         </main>
     }
 }
 
+/// The seq up to which the conversation is drawn.
+fn drawn_seq(store: Store) -> u64 {
+    let seq = store.reading.seq.get();
+    if store.modules.has(PageModule::Conversation) { seq } else { 0 }
+}
+
 /// Messages and runs. All are built anew for another conversation.
 #[component]
-fn Content() -> impl IntoView {
+pub(crate) fn Content() -> impl IntoView {
     let store = use_store();
     let budget = RwSignal::new(window::rows(store.reading.is_bare));
     let items = Memo::new(move |_| {
@@ -99,21 +105,7 @@ fn Content() -> impl IntoView {
         view! {
             {move || (first.get() > 0).then(|| {
                 let label = format!("Show {} earlier messages and runs", format::grouped(first.get() as u64));
-                let more = move |event: leptos::ev::MouseEvent| {
-                    hold_first(&event, store);
-                    let rows = budget.get_untracked();
-                    if event.is_trusted() {
-                        budget.set(rows.saturating_mul(4));
-                    } else if let Some(more) = window::grown(rows) {
-                        budget.set(more);
-                    } else {
-                        let before = first.get_untracked();
-                        let at = items.with_untracked(|items| store.reading.view(|view| {
-                            window::first(before, rows / 2, |at| weight(store, view, items, at, rows))
-                        }));
-                        anchor.set(Some(at));
-                    }
-                };
+                let more = move |event| show_earlier(&event, store, items, first, budget, anchor);
                 view! { <button type="button" class="more" data-earlier="" on:click=more>{label}</button> }
             })}
             <Origin />
@@ -141,9 +133,36 @@ fn Content() -> impl IntoView {
         if let Some(other) =
             store.panel.compared.get().filter(|_| store.reading.recording.with(Option::is_none))
         {
-            return view! { <Compared other=other /> <Unheard said=said /> }.into_any();
+            let compared = from_module(PageModule::Compare, move || modules::compared(other.clone()));
+            return view! { {compared} <Unheard said=said /> }.into_any();
         }
         if is_bare_of_words.get() { view! { <Empty /> }.into_any() } else { rows().into_any() }
+    }
+}
+
+/// Shows more of what stands above `first`, with what is visible at its place: a reader who clicks gets much at once.
+fn show_earlier(
+    event: &leptos::ev::MouseEvent,
+    store: Store,
+    items: Memo<Vec<Piece>>,
+    first: Memo<usize>,
+    budget: RwSignal<usize>,
+    anchor: RwSignal<Option<usize>>,
+) {
+    hold_first(event, store);
+    let rows = budget.get_untracked();
+    if event.is_trusted() {
+        budget.set(rows.saturating_mul(4));
+    } else if let Some(more) = window::grown(rows) {
+        budget.set(more);
+    } else {
+        let before = first.get_untracked();
+        let at = items.with_untracked(|items| {
+            store
+                .reading
+                .view(|view| window::first(before, rows / 2, |at| weight(store, view, items, at, rows)))
+        });
+        anchor.set(Some(at));
     }
 }
 

@@ -77,18 +77,18 @@ fn build(node: &Node) -> DomNode {
 /// The empty element for a tag.
 fn make(tag: &Tag) -> Element {
     match tag {
-        Tag::Paragraph => element("p", ""),
+        Tag::Paragraph => read_from_its_side(element("p", "")),
         Tag::Stretch => element("span", "piece"),
         // The heading of a run is `h2`. Models begin with any level and skip some; two levels are enough for
         // an outline without gaps.
         Tag::Heading(level) => match level {
-            1 | 2 => element("h3", ""),
-            3 => element("h3", "low"),
-            _ => element("h4", "low"),
+            1 | 2 => read_from_its_side(element("h3", "")),
+            3 => read_from_its_side(element("h3", "low")),
+            _ => read_from_its_side(element("h4", "low")),
         },
-        Tag::Quote => element("blockquote", ""),
-        Tag::List(None) => element("ul", ""),
-        Tag::List(Some(first)) => with(element("ol", ""), "start", &first.to_string()),
+        Tag::Quote => read_from_its_side(element("blockquote", "")),
+        Tag::List(None) => read_from_its_side(element("ul", "")),
+        Tag::List(Some(first)) => with(read_from_its_side(element("ol", "")), "start", &first.to_string()),
         Tag::Item => element("li", ""),
         Tag::Task(done) => task(*done),
         Tag::Rule => element("hr", ""),
@@ -115,9 +115,14 @@ fn make(tag: &Tag) -> Element {
                 Align::Center => "center",
                 Align::End => "num",
             };
-            element(if *head { "th" } else { "td" }, class)
+            read_from_its_side(element(if *head { "th" } else { "td" }, class))
         }
     }
+}
+
+/// Lets the browser choose the side from which the text of an element is read, by its first letter: Arabic and Hebrew from the right.
+fn read_from_its_side(element: Element) -> Element {
+    with(element, "dir", "auto")
 }
 
 /// Sets an attribute and returns the element.
@@ -160,7 +165,7 @@ fn code_block(language: &str) -> Element {
     let copy = with(with(element("button", "copy"), "type", "button"), "data-copy", "code");
     copy.set_text_content(Some("Copy"));
     // Long lines scroll, also with the keyboard.
-    let pre = with(element("pre", ""), "tabindex", "0");
+    let pre = with(with(element("pre", ""), "tabindex", "0"), "dir", "ltr");
     for (parent, child) in [(&head, &name), (&head, &copy), (&block, &head), (&block, &pre)] {
         drop(parent.append_child(child));
     }

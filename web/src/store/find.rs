@@ -10,6 +10,7 @@ use crate::browser;
 use crate::decoder::Decoder;
 use crate::dom::{Pattern, highlight};
 use crate::find::{Matcher, Place, Sought, Word};
+use crate::modules::PageModule;
 
 impl Store {
     /// The matcher of the query; `None` if the query is too short. The error says what is wrong with the
@@ -48,13 +49,14 @@ impl Store {
     /// Shows the Find tab and focuses its input, also if the tab is shown already.
     pub(crate) fn ask_word(self) {
         self.panel.show_tab(Tab::Find);
-        browser::after(0, || {
+        let focus = || {
             let input = browser::document().get_element_by_id("find-word");
             if let Some(input) = input.and_then(|it| it.dyn_into::<HtmlInputElement>().ok()) {
                 drop(input.focus());
                 input.select();
             }
-        });
+        };
+        self.modules.with(PageModule::Panel, move || browser::after(0, focus));
     }
 
     /// Shows a hit: unfolds what hides it and scrolls to the match.

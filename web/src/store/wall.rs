@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use super::Store;
 use crate::browser;
+use crate::modules::PageModule;
 use crate::route;
 
 impl Store {
@@ -25,7 +26,8 @@ impl Store {
             browser::follow_link(&before.map_or_else(|| "/".to_owned(), |id| route::path_of(&id)));
         } else {
             browser::follow_link(route::WALL);
-            browser::after(0, || browser::focus("wall"));
+            let focus = || browser::after(0, || browser::focus("wall"));
+            self.modules.with(PageModule::Wall, focus);
         }
     }
 }

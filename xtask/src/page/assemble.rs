@@ -44,6 +44,9 @@ pub(super) fn put(
     write(&folder.join(&wasm), &page.wasm)?;
     let script = format!("{}-{}.js", document.script, html::hash(page.script.as_bytes()));
     write(&folder.join(&script), page.script.as_bytes())?;
+    for module in &page.modules {
+        write(&folder.join(&module.name), &module.wasm)?;
+    }
 
     let file = |name: &str| {
         let bytes = read(&web.join(name))?;

@@ -1,8 +1,9 @@
 //! A program for the browser: cargo compiles it, wasm-bindgen writes the script that loads it, wasm-opt shrinks it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::cut::{self, CutProgram, ModuleFile};
 use super::{PAGE_FLAGS, glue, html, read, write};
 use crate::console::{human_bytes, say};
 use crate::failure::{CommandFailure, CommandResult};
@@ -11,7 +12,7 @@ use crate::tools::{ToolCache, WASM};
 use crate::workspace::Workspace;
 
 /// What the compiler may use, and so the optimiser too: the features that every browser of the last years has.
-const WASM_FEATURES: [&str; 6] = [
+pub(super) const WASM_FEATURES: [&str; 6] = [
     "--enable-bulk-memory",
     "--enable-multivalue",
     "--enable-mutable-globals",
@@ -39,6 +40,17 @@ pub(super) struct WasmProgram {
     pub(super) bin: &'static str,
     /// The kind of script that loads it, as wasm-bindgen calls it.
     pub(super) script: &'static str,
+    /// Whether it stays in one file.
+    pub(super) form: ProgramForm,
+}
+
+/// In how many files a program is shipped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ProgramForm {
+    /// In one.
+    Whole,
+    /// In a main program and modules, where its functions are marked.
+    Cut,
 }
 
 /// What came of it.
@@ -48,21 +60,57 @@ pub(super) struct BuiltProgram {
     pub(super) script: String,
     /// The program, as it is shipped.
     pub(super) wasm: Vec<u8>,
+    /// Its modules, if it is cut.
+    pub(super) modules: Vec<ModuleFile>,
 }
 
 impl WasmProgram {
     /// Builds it. What it depends on is there already: nothing is fetched.
     pub(super) fn build(&self, ws: &Workspace, toolbox: &ToolCache) -> CommandResult<BuiltProgram> {
-        let Self { package, bin, script } = self;
+        let folder = ws.target().join("page-bound").join(self.bin);
+        let compiled = self.compile(ws)?;
+        let cut = match self.form {
+            ProgramForm::Whole => None,
+            ProgramForm::Cut => Some(cut::cut(ws, toolbox, &compiled, folder.join("cut"))?),
+        };
+        let (script, wasm) =
+            self.bind(ws, toolbox, cut.as_ref().map_or(&compiled, |cut| &cut.main), &folder)?;
+        let modules = cut.as_ref().map(|cut| modules(ws, toolbox, cut)).transpose()?.unwrap_or_default();
+        let script = cut.map_or(script.clone(), |cut| cut.script(&script, &modules));
+        let wasm = optimise(ws, toolbox, &wasm)?;
+        Ok(BuiltProgram { script: glue::without_comments(script), wasm, modules })
+    }
+
+    /// Compiles it. The same flags serve all programs, so that crates which they share are compiled once; what only the cut needs is given to
+    /// the last compiler and the linker alone.
+    fn compile(&self, ws: &Workspace) -> CommandResult<PathBuf> {
+        let Self { package, bin, .. } = self;
         let line =
-            format!("build --locked --offline -p {package} --bin {bin} --profile wasm --target {WASM}");
-        // The same flags for all programs: crates that they share are compiled once.
-        run(ws.cargo(&line).env(PAGE_FLAGS.0, PAGE_FLAGS.1))?;
-        let folder = ws.target().join("page-bound").join(bin);
+            format!("rustc --locked --offline -p {package} --bin {bin} --profile wasm --target {WASM}");
+        let mut compile = ws.cargo(&line);
+        if self.form == ProgramForm::Cut {
+            compile.args(["--features", "split", "--", "-C", "link-arg=--emit-relocs"]);
+        }
+        run(compile.env(PAGE_FLAGS.0, PAGE_FLAGS.1))?;
+        Ok(ws.target().join(WASM).join(format!("wasm/{bin}.wasm")))
+    }
+
+    /// Lets wasm-bindgen write the script of `compiled`. The answer is the script and the path of the program that goes with it.
+    fn bind(
+        &self,
+        ws: &Workspace,
+        toolbox: &ToolCache,
+        compiled: &Path,
+        folder: &Path,
+    ) -> CommandResult<(String, PathBuf)> {
+        let Self { package, bin, script, .. } = self;
         let mut bind = ws.command(toolbox.wasm_bindgen(ws)?);
-        bind.args(["--target", script, "--no-typescript", "--out-name", bin, "--out-dir"]).arg(&folder);
-        bind.arg(ws.target().join(WASM).join(format!("wasm/{bin}.wasm")));
-        run(&mut bind)?;
+        bind.args(["--target", script, "--no-typescript", "--out-name", bin, "--out-dir"]).arg(folder);
+        if self.form == ProgramForm::Cut {
+            // The modules import the table of functions.
+            bind.arg("--keep-lld-exports");
+        }
+        run(bind.arg(compiled))?;
         if folder.join("snippets").exists() {
             return Err(CommandFailure::new(format!(
                 "{package} brings scripts of its own, which the page does not ship"
@@ -73,9 +121,20 @@ impl WasmProgram {
         let script = String::from_utf8_lossy(&read(&folder.join(format!("{bin}.js")))?).into_owned();
         let (script, numbered) = glue::number_imports(&script, &read(&wasm)?);
         write(&wasm, &numbered)?;
-        let wasm = optimise(ws, toolbox, &wasm)?;
-        Ok(BuiltProgram { script: glue::without_comments(script), wasm })
+        Ok((script, wasm))
     }
+}
+
+/// The modules of a program that is cut, as they are shipped.
+fn modules(ws: &Workspace, toolbox: &ToolCache, cut: &CutProgram) -> CommandResult<Vec<ModuleFile>> {
+    let wasm_merge = toolbox.wasm_opt().ok().map(|program| program.with_file_name("wasm-merge"));
+    let mut files = Vec::new();
+    for module in cut.modules(wasm_merge.as_deref())? {
+        for file in &module.files {
+            files.push(ModuleFile::new(&module.name, optimise(ws, toolbox, file)?));
+        }
+    }
+    Ok(files)
 }
 
 /// The bytes to ship: optimised where wasm-opt can run. The result is kept by the hash of what went in, since this

@@ -156,7 +156,7 @@ fn page_that_knows_too_much_is_found() {
     assert_eq!(broken("web/src/components/a.rs", "use crate::session::Session;\n"), [("layers", 2)]);
     assert_eq!(broken("web/src/pages/a.rs", "web_sys::WebSocket::new(url);\n"), [("layers", 2)]);
     assert_eq!(broken("web/src/components/a.rs", "<div inner_html=text/>\n"), [("layers", 2)]);
-    assert_eq!(broken("web/src/markdown.rs", "<div inner_html=text/>\n"), []);
+    assert_eq!(broken("web/src/markdown.rs", "<div inner_html=text/>\n"), [("layers", 2)]);
     assert_eq!(broken("web/src/session/socket.rs", "use web_sys::WebSocket;\n"), []);
 }
 

@@ -24,7 +24,7 @@ fn what_is_no_upstream_is_refused_with_the_reason() {
         assert!(refused(name, "http://a.example").contains("letters"), "{name}");
     }
     for url in ["", "a.example", "/path", "http://"] {
-        assert!(refused("x", url).contains("is none"), "{url}");
+        assert!(refused("x", url).contains("is invalid"), "{url}");
     }
     assert!(refused("x", "ftp://a.example").contains("https://"));
     // A secret that somebody wrote there is not repeated.

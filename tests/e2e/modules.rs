@@ -1,0 +1,83 @@
+//! The modules of the page: what the first list costs, what is fetched behind it, and what is said when a part cannot be fetched.
+
+use serde_json::json;
+use tests::browser::DESKTOP;
+use tests::{BrowserPage, TestHub};
+
+use crate::scene::{ANSWER, CALLS, LOOKS, OPENING, hub_and_publisher};
+
+/// Most bytes that travel before the list is shown: scripts, WebAssembly.
+const FIRST_LIST_BYTES: u64 = 350 << 10;
+
+/// The modules, by the names of their files.
+const MODULES: usize = 8;
+
+const ROWS: &str = "[...document.querySelectorAll('[data-t=timeline-row]')]";
+
+/// What the browser fetched whose name begins so.
+fn fetched(begin: &str) -> String {
+    format!(
+        "performance.getEntriesByType('resource').filter(it => new URL(it.name).pathname.startsWith('/{begin}'))"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn first_list_travels_within_its_budget_and_the_rest_is_fetched_behind_it() {
+    let hub = TestHub::start_in_memory().await;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/wall")).await;
+    page.holds("return !!document.querySelector('[data-t=connection][data-state=live]')").await;
+    let sizes = format!("[...{}, ...{}, ...{}]", fetched("fanlight-"), fetched("page-"), fetched("boot-"));
+    let bytes = page.run(&format!("return {sizes}.reduce((sum, it) => sum + it.encodedBodySize, 0)")).await;
+    let bytes = bytes.as_u64().unwrap();
+    assert!((200 << 10..=FIRST_LIST_BYTES).contains(&bytes), "{bytes} bytes for the first list");
+    // Nobody clicks anything.
+    page.run_until(&format!("return {}.length", fetched("module-")), |n| n == &json!(MODULES)).await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_that_cannot_be_fetched_says_so_and_is_drawn_when_it_can() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let head = publisher.says_all(&[OPENING, CALLS, ANSWER]).await;
+    for (name, screen) in LOOKS {
+        let page = BrowserPage::open(screen).await;
+        page.devtools("Network.enable", json!({})).await;
+        let block = |what: &str| json!({"urls": [what]});
+        page.devtools("Network.setBlockedURLs", block("*/module-timeline-*")).await;
+        page.goto(&hub.url("/c/c")).await;
+        page.painted(head).await;
+        page.press("t").await;
+        page.holds("return !!document.querySelector('[data-t=module-missing] [data-t=module-reload]')").await;
+        page.screenshot(&format!("module-missing-{name}")).await;
+        let again = "document.querySelector('[data-t=module-missing] [data-t=module-again]').click()";
+        page.run(again).await;
+        page.holds("return !!document.querySelector('[data-t=module-missing]')").await;
+        page.devtools("Network.setBlockedURLs", json!({"urls": []})).await;
+        page.run(again).await;
+        page.holds(&format!("return {ROWS}.length > 1")).await;
+        assert_eq!(
+            page.run("return !!document.querySelector('[data-t=module-missing]')").await,
+            json!(false)
+        );
+        page.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_whose_part_cannot_be_fetched_leaves_the_list_usable() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    publisher.says_all(&[OPENING, CALLS, ANSWER]).await;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.devtools("Network.enable", json!({})).await;
+    page.devtools("Network.setBlockedURLs", json!({"urls": ["*/module-conversation-*"]})).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.holds("return !!document.querySelector('#transcript [data-t=module-missing]')").await;
+    page.holds("return document.querySelectorAll('a[href=\"/c/c\"]').length > 0").await;
+    page.screenshot("module-missing-conversation").await;
+    page.devtools("Network.setBlockedURLs", json!({"urls": []})).await;
+    page.run("document.querySelector('#transcript [data-t=module-again]').click()").await;
+    page.holds("return document.querySelectorAll('#transcript [data-t=answer]').length > 0").await;
+    page.close().await;
+}

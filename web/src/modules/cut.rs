@@ -1,0 +1,93 @@
+//! The functions at which the program is cut. Each returns what its module draws; with the feature `split`, a call fetches the module first.
+//!
+//! A module has one function: each would be fetched for itself. What a module draws in several places is chosen by an argument.
+
+use leptos::prelude::*;
+use leptos::wasm_split::SplitLoaderError;
+#[cfg(feature = "split")]
+use leptos::wasm_split::wasm_split;
+use model::ConversationId;
+
+use crate::components::{
+    Agents, Compared, Composer, Content, Details, Find, OpenTimeline, ReplayControls, Tools, Wall,
+    shown_dialog,
+};
+use crate::store::{Over, Tab};
+
+/// What a module draws, or that it cannot be fetched.
+pub(crate) type Drawn = Result<AnyView, SplitLoaderError>;
+
+/// The parts that the module of the conversation draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// Messages and runs.
+    Content,
+    /// The form in which a reader writes.
+    Composer,
+}
+
+/// Declares the function of a module, and the function that fetches the module.
+macro_rules! module {
+    ($(#[$doc:meta])* $name:ident, $fetch:ident, $draw:ident($($argument:ident: $of:ty)?) $body:expr) => {
+        $(#[$doc])*
+        #[cfg(feature = "split")]
+        #[wasm_split($name, fallible, preload($fetch), wasm_split_path = leptos::wasm_split)]
+        pub(crate) fn $draw($($argument: $of)?) -> Drawn {
+            Ok($body)
+        }
+
+        $(#[$doc])*
+        #[cfg(not(feature = "split"))]
+        pub(crate) fn $draw($($argument: $of)?) -> std::future::Ready<Drawn> {
+            std::future::ready(Ok($body))
+        }
+
+        #[cfg(not(feature = "split"))]
+        pub(super) fn $fetch() -> std::future::Ready<Result<(), SplitLoaderError>> {
+            std::future::ready(Ok(()))
+        }
+    };
+}
+
+module! {
+    /// A part of the open conversation.
+    conversation, fetch_conversation, conversation(piece: Piece) match piece {
+        Piece::Content => view! { <Content /> }.into_any(),
+        Piece::Composer => view! { <Composer /> }.into_any(),
+    }
+}
+
+module! {
+    /// A tab of the panel.
+    panel, fetch_panel, panel(tab: Tab) match tab {
+        Tab::Tools => view! { <Tools /> }.into_any(),
+        Tab::Agents => view! { <Agents /> }.into_any(),
+        Tab::Find => view! { <Find /> }.into_any(),
+        Tab::Details => view! { <Details /> }.into_any(),
+    }
+}
+
+module! {
+    /// A dialog.
+    dialogs, fetch_dialogs, dialog(over: Over) shown_dialog(over)
+}
+
+module! {
+    /// The open timeline.
+    timeline, fetch_timeline, timeline() view! { <OpenTimeline /> }.into_any()
+}
+
+module! {
+    /// The wall.
+    wall, fetch_wall, wall() view! { <Wall /> }.into_any()
+}
+
+module! {
+    /// The bar of the replay that goes on.
+    replay, fetch_replay, replay() view! { <ReplayControls /> }.into_any()
+}
+
+module! {
+    /// The open conversation beside another.
+    compare, fetch_compare, compared(other: ConversationId) view! { <Compared other=other /> }.into_any()
+}
