@@ -179,7 +179,9 @@ fn drawn(spec: PanelSpec, picture: Picture, pointed: RwSignal<Option<usize>>) ->
         })
     };
     let top = told(Some(picture.chart.top), spec.unit, picture.currency.as_deref());
-    let half = told(Some(picture.chart.top / 2), spec.unit, picture.currency.as_deref());
+    // Half of an odd number of runs would be rounded to a number that stands elsewhere.
+    let half = Some(picture.chart.top / 2).filter(|_| picture.chart.top % 2 == 0);
+    let half = half.map(|half| told(Some(half), spec.unit, picture.currency.as_deref()));
     let times =
         [0, steps / 2, steps.saturating_sub(1)].map(|step| view! { <span>{picture.tick(step)}</span> });
     view! {
