@@ -77,6 +77,13 @@ fn under_load(place: &PostgresPlace, disturb: impl FnOnce()) {
                         head += 1;
                         if wait(log, newest).is_ok() {
                             acked = head;
+                            continue;
+                        }
+                        // Without a pause the queue is full before the database is back, and what it has no room for is a hole.
+                        while log.progress().borrow().health != Health::Well
+                            && !is_over.load(Ordering::Relaxed)
+                        {
+                            std::thread::yield_now();
                         }
                     }
                     (name, head, acked, newest)
