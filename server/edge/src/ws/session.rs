@@ -14,6 +14,7 @@ use model::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
 use model::{ConversationId, Position, Seq};
 use tokio::time::Instant;
 
+use super::admission::Greeted;
 use super::connection::Connection;
 use super::feed::Feed;
 use event_log::clock;
@@ -74,12 +75,31 @@ impl Connection {
         if !versions.iter().any(|version| version.as_ref() == VERSION) {
             return self.close(CloseCode::NoCommonVersion, "this hub speaks version 1");
         }
-        if !self.is_let_in(token) {
-            return;
+        tracing::debug!(client, "hello");
+        self.greet(token);
+    }
+
+    /// Lets in a client that waits for the key of its token, if the keys were looked for since it said `hello`.
+    pub(super) fn greet_later(&mut self) {
+        if let Some((_, token)) = self.unknown_key.take_if(|(at, _)| *at != self.shared.gate.changes()) {
+            self.greet(Some(&token));
+        }
+    }
+
+    /// Lets a client in and welcomes it, or closes the socket, or puts that off until the key of its token was looked for.
+    fn greet(&mut self, token: Option<&BearerToken>) {
+        let changes = self.shared.gate.changes();
+        match self.let_in(token) {
+            Greeted::Yes => {}
+            Greeted::No => return,
+            Greeted::Later => {
+                self.unknown_key = token.map(|token| (changes, token.clone()));
+                return;
+            }
         }
         self.greeted = true;
         let session = clock::fresh_name();
-        tracing::debug!(%session, client, "hello");
+        tracing::debug!(%session, "welcome");
         self.queue(&ServerFrame::Welcome(Welcome {
             version: VERSION.into(),
             session,
@@ -234,6 +254,9 @@ impl Connection {
     /// publisher may come back on another one; [`hub::orphans`] deals with those that do not.
     fn publish(&mut self, frame: Pub) {
         let id = frame.id;
+        if !self.may_publish(id) {
+            return;
+        }
         let numbers = Numbers::of(frame.pfirst, frame.pseq);
         let claim = frame.pid.map(|publisher| Claim { publisher, epoch: frame.pepoch, numbers });
         let offered = self.shared.hub.log().durability();

@@ -8,6 +8,7 @@ use access::Grant;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::amount::LengthOfTime;
+use super::identities::{JwtTable, OidcTable, RuleTable};
 
 /// The table `[access]`. Its presence turns access control on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +23,15 @@ pub(crate) struct AccessSettings {
     /// What roles hide, by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) roles: BTreeMap<String, RoleSettings>,
+    /// Who else signs tokens that the hub takes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) jwt: Vec<JwtTable>,
+    /// Where people log in besides with a token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) oidc: Option<OidcTable>,
+    /// What users get whom a trusted proxy names; the first rule that fits decides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) rules: Vec<RuleTable>,
 }
 
 /// The table `[access.roles.NAME]`: what is hidden from whoever has that role.
