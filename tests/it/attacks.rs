@@ -12,6 +12,7 @@ use super::access::{forbidden, get, guarded, refusal, tell, unauthenticated};
 
 mod headers;
 mod jwt;
+mod limits;
 mod login;
 
 #[tokio::test(flavor = "multi_thread")]

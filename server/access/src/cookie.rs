@@ -51,10 +51,7 @@ pub fn session<'a>(
 }
 
 /// The state of a login at a provider that this browser has begun, in the same way.
-pub fn login<'a>(
-    headers: impl Iterator<Item = &'a str>,
-    channel: Channel,
-) -> Result<Option<Secret>, Denial> {
+pub fn login<'a>(headers: impl Iterator<Item = &'a str>, channel: Channel) -> Result<Option<Secret>, Denial> {
     named(headers, channel.login_cookie(), SecretKind::Login)
 }
 

@@ -26,7 +26,9 @@ pub enum Denial {
     )]
     Untrusted,
     /// Its key is not among those of its issuer.
-    #[error("the key that signed the token is not among those of its issuer, or they could not be fetched yet: try again in a moment")]
+    #[error(
+        "the key that signed the token is not among those of its issuer, or they could not be fetched yet: try again in a moment"
+    )]
     UnknownKey,
     /// It was made for later.
     #[error("the token is for later, or the clocks of its issuer and of this hub differ")]
@@ -35,7 +37,9 @@ pub enum Denial {
     #[error("this hub knows who you are, and none of its rules lets you in: ask its operator for a grant")]
     Unmapped,
     /// The header with a name came from somewhere else than a trusted proxy, or more than once.
-    #[error("the request says in a header who sends it, and comes from no proxy whom this hub believes that, or says it twice")]
+    #[error(
+        "the request says in a header who sends it, and comes from no proxy whom this hub believes that, or says it twice"
+    )]
     ForgedIdentity,
     /// Its role is none of this hub's, so nobody knows what to hide.
     #[error(

@@ -79,10 +79,14 @@ pub enum JwtSettingsError {
     #[error("`issuer` is empty: it is the claim `iss` of the tokens")]
     NoIssuer,
     /// No audience: a token for another service would do.
-    #[error("`audience` is missing: without it a token that was made for another service would open this one")]
+    #[error(
+        "`audience` is missing: without it a token that was made for another service would open this one"
+    )]
     NoAudience,
     /// An algorithm that there is not, or that does not fit the keys.
-    #[error("{0:?} is not an algorithm for these keys: a secret signs with HS256, keys of a JWKS with RS256, PS256, ES256, ES384 or EdDSA")]
+    #[error(
+        "{0:?} is not an algorithm for these keys: a secret signs with HS256, keys of a JWKS with RS256, PS256, ES256, ES384 or EdDSA"
+    )]
     Algorithm(String),
     /// Clocks may differ too much.
     #[error("`skew_s` is {0}, the limit is {JWT_SKEW_S_MAX}")]
@@ -112,7 +116,8 @@ impl JwtIssuer {
         if settings.skew_s > JWT_SKEW_S_MAX {
             return Err(JwtSettingsError::Skew(settings.skew_s));
         }
-        let fits = |algorithm: Algorithm| (algorithm == Algorithm::HS256) == (settings.keys == JwtKeyKind::Secret);
+        let fits =
+            |algorithm: Algorithm| (algorithm == Algorithm::HS256) == (settings.keys == JwtKeyKind::Secret);
         let fitting = || ALGORITHMS.into_iter().filter(|(_, algorithm)| fits(*algorithm));
         let named = settings.algorithms.iter().map(|word| {
             let known = fitting().find(|(known, _)| known == word);
@@ -153,7 +158,8 @@ impl JwtIssuer {
             return Err(Denial::Malformed);
         }
         let header = jsonwebtoken::decode_header(text).map_err(|_not_told| Denial::Untrusted)?;
-        let is_typed = header.typ.as_deref().is_none_or(|typ| TYPES.contains(&typ.to_ascii_lowercase().as_str()));
+        let is_typed =
+            header.typ.as_deref().is_none_or(|typ| TYPES.contains(&typ.to_ascii_lowercase().as_str()));
         // What must be understood and is not (RFC 7515, 4.1.11).
         if header.crit.is_some() || !is_typed || !self.algorithms.contains(&header.alg) {
             return Err(Denial::Untrusted);
@@ -196,7 +202,11 @@ fn seconds(claims: &Map<String, Value>, name: &str) -> Result<Option<u64>, Denia
     let seconds = value.as_f64().filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
     let seconds = seconds.ok_or(Denial::Untrusted)?;
     // A float becomes the nearest number that there is.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative, and cut at the ends")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "not negative, and cut at the ends"
+    )]
     let millis = (seconds * 1000.0) as u64;
     Ok(Some(millis))
 }
@@ -210,7 +220,8 @@ pub(crate) fn unchecked_issuer(text: &str) -> Option<String> {
         return None;
     }
     let mut parts = text.split('.');
-    let (Some(_), Some(claims), Some(_), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
+    let (Some(_), Some(claims), Some(_), None) = (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
         return None;
     };
     let claims = URL_SAFE_NO_PAD.decode(claims).ok()?;

@@ -171,13 +171,20 @@ mod tests {
 
     #[test]
     fn claims_are_found_by_name_by_way_and_by_word() {
-        let of = |claim: &str, value, claims| mapped(vec![rule(claim, Some(value), "view", None)], claims).is_ok();
+        let of =
+            |claim: &str, value, claims| mapped(vec![rule(claim, Some(value), "view", None)], claims).is_ok();
         assert!(of("realm_access.roles", "dev", json!({"sub":"a","realm_access":{"roles":["dev"]}})));
         assert!(of("https://x.example/roles", "dev", json!({"sub":"a","https://x.example/roles":"dev"})));
         assert!(of("scope", "hub:view", json!({"sub":"a","scope":"openid hub:view"})));
         assert!(!of("scope", "hub:view", json!({"sub":"a","scope":"openid hub:viewer"})));
-        assert!(!of("note", "hub:view", json!({"sub":"a","note":"openid hub:view"})), "words are for scopes alone");
-        assert!(of("level", "3", json!({"sub":"a","level":3})) && of("staff", "true", json!({"sub":"a","staff":true})));
+        assert!(
+            !of("note", "hub:view", json!({"sub":"a","note":"openid hub:view"})),
+            "words are for scopes alone"
+        );
+        assert!(
+            of("level", "3", json!({"sub":"a","level":3}))
+                && of("staff", "true", json!({"sub":"a","staff":true}))
+        );
         assert!(mapped(vec![rule("sub", None, "view", None)], json!({"sub":"a"})).is_ok(), "any value");
     }
 

@@ -82,10 +82,9 @@ pub fn is_safe_url(url: &str) -> bool {
     if authority.contains('@') || url.contains(|sign: char| sign.is_control() || sign == ' ') {
         return false;
     }
-    let host = authority.strip_prefix("[::1]").map_or_else(
-        || authority.split_once(':').map_or(authority, |(host, _)| host),
-        |_port| "[::1]",
-    );
+    let host = authority
+        .strip_prefix("[::1]")
+        .map_or_else(|| authority.split_once(':').map_or(authority, |(host, _)| host), |_port| "[::1]");
     host == "[::1]" || host == "localhost" || host.ends_with(".localhost") || host == "127.0.0.1"
 }
 
@@ -210,9 +209,14 @@ mod tests {
     #[test]
     fn a_provider_is_who_it_was_said_to_be_and_nobody_changes_its_words_on_the_way() {
         assert!(document(|_| {}).is_ok());
-        assert!(matches!(document(|it| it["issuer"] = json!("https://id.example/")), Err(ProviderError::Issuer(_))));
+        assert!(matches!(
+            document(|it| it["issuer"] = json!("https://id.example/")),
+            Err(ProviderError::Issuer(_))
+        ));
         for name in ["authorization_endpoint", "token_endpoint", "jwks_uri"] {
-            for url in ["http://id.example/x", "ftp://id.example", "//id.example", "http://127.0.0.1@evil.example/"] {
+            for url in
+                ["http://id.example/x", "ftp://id.example", "//id.example", "http://127.0.0.1@evil.example/"]
+            {
                 let got = document(|it| it[name] = json!(url));
                 assert!(matches!(got, Err(ProviderError::Insecure(_))), "{name} {url}");
             }
@@ -220,7 +224,12 @@ mod tests {
         for url in ["http://127.0.0.1:9/x", "http://localhost/x", "http://[::1]:9/x", "https://a.example"] {
             assert!(is_safe_url(url), "{url}");
         }
-        for url in ["http://127.0.0.1.evil.example/", "http://localhost.evil.example", "https://a b", "http://[::1]x@e"] {
+        for url in [
+            "http://127.0.0.1.evil.example/",
+            "http://localhost.evil.example",
+            "https://a b",
+            "http://[::1]x@e",
+        ] {
             assert!(!is_safe_url(url), "{url}");
         }
     }

@@ -11,8 +11,8 @@ pub const RATED_MAX: usize = 10_000;
 pub struct Quotas {
     /// Most open connections of one address, those of named proxies aside.
     pub connections_per_address: u32,
-    /// Logins of one address that may fail at once; then one more in three seconds.
-    pub failed_logins: u32,
+    /// Logins of one address that may fail in a minute, all of them at once too.
+    pub failed_logins_per_minute: u32,
     /// Most requests of one principal that are answered at the same time, streams and waits among them.
     pub requests_per_principal: u32,
     /// Most open sockets of one principal.
@@ -25,7 +25,7 @@ impl Default for Quotas {
     fn default() -> Self {
         Self {
             connections_per_address: 1_000,
-            failed_logins: 20,
+            failed_logins_per_minute: 1_000,
             requests_per_principal: 500,
             sockets_per_principal: 1_000,
             publishes_per_second: 1_000,
@@ -92,7 +92,8 @@ impl<K: Ord + Clone> Rates<K> {
         }
         if !self.full_at.contains_key(whose) && self.full_at.len() >= RATED_MAX {
             self.full_at.retain(|_, full_at| *full_at > now);
-            let least = self.full_at.iter().min_by_key(|(_, full_at)| **full_at).map(|(whose, _)| whose.clone());
+            let least =
+                self.full_at.iter().min_by_key(|(_, full_at)| **full_at).map(|(whose, _)| whose.clone());
             if let Some(least) = least.filter(|_| self.full_at.len() >= RATED_MAX) {
                 self.full_at.remove(&least);
             }
@@ -112,7 +113,10 @@ mod tests {
     #[test]
     fn i7_no_more_are_in_use_than_may_be_and_others_are_not_counted() {
         let mut used = InUse::new(2);
-        assert_eq!([used.take(&"a"), used.take(&"a"), used.take(&"a"), used.take(&"b")], [true, true, false, true]);
+        assert_eq!(
+            [used.take(&"a"), used.take(&"a"), used.take(&"a"), used.take(&"b")],
+            [true, true, false, true]
+        );
         used.give_back(&"a");
         assert!(used.take(&"a") && !used.take(&"a"));
         for _ in 0..2 {
@@ -128,7 +132,11 @@ mod tests {
         assert_eq!([0; 4].map(|now| rates.take(&"a", now)), [true, true, true, false]);
         assert!(!rates.has_left(&"a", 999) && rates.has_left(&"b", 0));
         assert!(rates.take(&"a", 1_000) && !rates.take(&"a", 1_000));
-        assert_eq!([9_000; 4].map(|now| rates.take(&"a", now)), [true, true, true, false], "saved up to three");
+        assert_eq!(
+            [9_000; 4].map(|now| rates.take(&"a", now)),
+            [true, true, true, false],
+            "saved up to three"
+        );
     }
 
     #[test]

@@ -177,7 +177,12 @@ impl Registry {
     }
 
     /// Begins a session for a caller for whom somebody else vouches.
-    pub fn log_in_vouched(&mut self, vouched: Vouched, session: &Secret, now: u64) -> Result<Admission, Denial> {
+    pub fn log_in_vouched(
+        &mut self,
+        vouched: Vouched,
+        session: &Secret,
+        now: u64,
+    ) -> Result<Admission, Denial> {
         let expires = vouched.expires;
         self.sessions.begin(session.hash(), Behind::Vouched(Arc::new(vouched)), Some(expires), now);
         self.admit(&Proof::Session(session.hash()), now)

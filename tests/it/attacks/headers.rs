@@ -19,8 +19,7 @@ value = "bob"
 grants = ["view:team-*"]
 "#;
 
-const NAMED: [&str; 4] =
-    ["--trusted-proxy", "127.0.0.1", "--trusted-groups-header", "X-Forwarded-Groups"];
+const NAMED: [&str; 4] = ["--trusted-proxy", "127.0.0.1", "--trusted-groups-header", "X-Forwarded-Groups"];
 
 async fn asked(hub: &TestHub, headers: &[(&str, &str)]) -> reqwest::Response {
     let mut request = hub.request("GET", "/v1/access");
@@ -98,16 +97,16 @@ async fn attack_a_second_identity_header_beside_that_of_the_proxy() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_proxy_says_stays_in_the_hub() {
-    let upstream = axum::Router::new().fallback(async |request: axum::extract::Request| {
-        format!("{:?}", request.headers())
-    });
+    let upstream = axum::Router::new()
+        .fallback(async |request: axum::extract::Request| format!("{:?}", request.headers()));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let named = format!("echo=http://{}", listener.local_addr().unwrap());
     let serving = tokio::spawn(async move { axum::serve(listener, upstream).await });
     let settings = settings();
     let hub = settings.hub(RULES, &[&NAMED[..], &["--upstream", &named]].concat()).await;
     let call = hub.request("GET", "/proxy/echo/v1/models").header("authorization", "Bearer vendor");
-    let call = call.header("x-forwarded-user", "ann").header("x-forwarded-groups", "ops").header("x-other", "1");
+    let call =
+        call.header("x-forwarded-user", "ann").header("x-forwarded-groups", "ops").header("x-other", "1");
     let seen = call.send().await.unwrap().text().await.unwrap();
     assert!(seen.contains("x-other") && seen.contains("vendor"), "{seen}");
     assert!(!seen.contains("x-forwarded-user") && !seen.contains("x-forwarded-groups"), "{seen}");
@@ -122,7 +121,10 @@ async fn settings_of_trusted_proxies_that_mean_everybody_or_nobody_are_refused()
         ("trusted_proxies = [\"proxy.example\"]\n", "proxy.example"),
         ("trusted_proxies = [\"127.0.0.1\"]\n[access]\n", "[[access.rules]]"),
         ("trusted_user_header = \"x-user\"\n", "no address of a proxy"),
-        ("trusted_proxies = [\"127.0.0.1\"]\ntrusted_user_header = \"x user\"\n[[access.rules]]\nclaim=\"user\"\ngrants=[\"view\"]\n", "x user"),
+        (
+            "trusted_proxies = [\"127.0.0.1\"]\ntrusted_user_header = \"x user\"\n[[access.rules]]\nclaim=\"user\"\ngrants=[\"view\"]\n",
+            "x user",
+        ),
     ] {
         let said = refused(&settings, text).await;
         assert!(said.contains(says), "{says}: {said}");

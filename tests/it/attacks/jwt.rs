@@ -127,7 +127,6 @@ async fn a_jwt_that_expires_ends_its_sockets_streams_and_browsers() {
     let mut wire = greeted(&hub, &brief).await;
     assert!(wire.text().await.unwrap().contains("welcome"));
     assert_eq!(wire.end().await, (Some(4401), Some(4401)));
-    assert!(now_s() < now_s() + 5);
     let answer = get(&hub, &brief, "/v1/access").await;
     assert_eq!(answer.status(), 401);
     assert!(answer.text().await.unwrap().contains("expired"));
@@ -147,7 +146,8 @@ async fn attack_jwt_of_others_for_others_out_of_time_and_without_a_signature() {
     let modulus = public["keys"][1]["n"].as_str().unwrap().to_owned();
     let unsigned = |alg: &str| token(&json!({"alg": alg, "kid": "k"}), &good, |_| Vec::new());
     let with_kid = |kid: &str| signer.sign_as(&json!({"alg": "EdDSA", "kid": kid}), &good);
-    let own_key = json!({"alg": "EdDSA", "kid": "k", "jwk": stranger.jwks()["keys"][0], "jku": "https://evil.example"});
+    let own_key =
+        json!({"alg": "EdDSA", "kid": "k", "jwk": stranger.jwks()["keys"][0], "jku": "https://evil.example"});
     let wrong = [
         unsigned("none"),
         unsigned("None"),
@@ -174,7 +174,11 @@ async fn attack_jwt_of_others_for_others_out_of_time_and_without_a_signature() {
         signer.sign(&with("note", json!("x".repeat(9_000)))),
     ];
     for (number, forged) in wrong.iter().enumerate() {
-        assert_eq!(refusal(get(&hub, forged, "/v1/access").await).await, unauthenticated(), "number {number}");
+        assert_eq!(
+            refusal(get(&hub, forged, "/v1/access").await).await,
+            unauthenticated(),
+            "number {number}"
+        );
         let mut wire = greeted(&hub, forged).await;
         assert_eq!(wire.end().await, (Some(4401), Some(4401)), "number {number}");
     }

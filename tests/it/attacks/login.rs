@@ -224,7 +224,8 @@ async fn attack_a_provider_whose_document_is_of_somebody_else() {
     assert_eq!((sent.status().as_u16(), cookies(&sent).len()), (401, 0));
     assert!(sent.text().await.unwrap().contains("the discovery document is of"));
     let none = TestHub::start_with(&["--access", "tokens"]).await;
-    assert_eq!(browser().get(none.url("/login/oidc")).send().await.unwrap().status(), 404);
+    let sent = browser().get(none.url("/login/oidc")).send().await.unwrap();
+    assert_eq!((sent.status().as_u16(), &sent.headers()["location"]), (303, &"/login".parse().unwrap()));
     for (wrong, says) in [
         (knows("http://id.example"), "neither https"),
         (knows(&provider.url).replace("/login/callback", "/"), "/login/callback"),

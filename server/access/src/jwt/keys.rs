@@ -34,7 +34,9 @@ pub(super) struct JwtKey {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JwtKeyError {
     /// The secret is too short to be one.
-    #[error("the secret has {0} bytes; HS256 needs {SECRET_BYTES_MIN} or more: `openssl rand -base64 48` makes one")]
+    #[error(
+        "the secret has {0} bytes; HS256 needs {SECRET_BYTES_MIN} or more: `openssl rand -base64 48` makes one"
+    )]
     Short(usize),
     /// The secret is no text that stands for one, but a public key.
     #[error("the file of the secret holds a public key, which everybody knows")]
@@ -89,9 +91,10 @@ impl JwtKeys {
     /// The key for a token with this header. Without a `kid` there must be one key alone that may sign so.
     pub(super) fn find(&self, kid: Option<&str>, algorithm: Algorithm) -> Result<&JwtKey, Denial> {
         // A secret has no name: whatever the token calls it, there is but one.
-        let named = self.all.iter().filter(|key| {
-            key.algorithms == [Algorithm::HS256] || kid.is_none() || key.kid.as_deref() == kid
-        });
+        let named = self
+            .all
+            .iter()
+            .filter(|key| key.algorithms == [Algorithm::HS256] || kid.is_none() || key.kid.as_deref() == kid);
         let named: Vec<_> = named.collect();
         if named.is_empty() {
             return Err(Denial::UnknownKey);
@@ -115,7 +118,9 @@ fn usable(value: Value) -> Option<JwtKey> {
         AlgorithmParameters::RSA(_) => vec![Algorithm::RS256, Algorithm::PS256],
         AlgorithmParameters::EllipticCurve(key) if key.curve == EllipticCurve::P256 => vec![Algorithm::ES256],
         AlgorithmParameters::EllipticCurve(key) if key.curve == EllipticCurve::P384 => vec![Algorithm::ES384],
-        AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => vec![Algorithm::EdDSA],
+        AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => {
+            vec![Algorithm::EdDSA]
+        }
         _ => return None,
     };
     if let Some(said) = jwk.common.key_algorithm {

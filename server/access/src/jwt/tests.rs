@@ -314,7 +314,9 @@ fn keys_and_settings_that_protect_nothing_are_refused() {
     assert_eq!(new(JwtSettings { audiences: vec![], ..good.clone() }), Err(JwtSettingsError::NoAudience));
     assert_eq!(new(JwtSettings { issuer: "".into(), ..good.clone() }), Err(JwtSettingsError::NoIssuer));
     assert_eq!(new(JwtSettings { skew_s: 301, ..good.clone() }), Err(JwtSettingsError::Skew(301)));
-    for (kind, word) in [(JwtKeyKind::Public, "HS256"), (JwtKeyKind::Secret, "RS256"), (JwtKeyKind::Public, "none")] {
+    for (kind, word) in
+        [(JwtKeyKind::Public, "HS256"), (JwtKeyKind::Secret, "RS256"), (JwtKeyKind::Public, "none")]
+    {
         let settings = JwtSettings { keys: kind, algorithms: vec![word.to_owned()], ..good.clone() };
         assert_eq!(new(settings), Err(JwtSettingsError::Algorithm(word.to_owned())), "{word}");
     }

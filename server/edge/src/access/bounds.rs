@@ -8,8 +8,8 @@ use compact_str::CompactString;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// After so many microseconds one more login of an address may fail.
-const FAILED_LOGIN_EVERY_US: u64 = 3_000_000;
+/// A minute in microseconds.
+const MINUTE_US: u64 = 60_000_000;
 
 /// As many seconds' worth may be published at once.
 const PUBLISHES_SAVED_S: u32 = 10;
@@ -66,7 +66,10 @@ impl Counted {
             requests: Arc::new(Mutex::new(InUse::new(quotas.requests_per_principal))),
             sockets: Arc::new(Mutex::new(InUse::new(quotas.sockets_per_principal))),
             publishes: Mutex::new(Rates::new(at_once, every_us)),
-            failed: Mutex::new(Rates::new(quotas.failed_logins, FAILED_LOGIN_EVERY_US)),
+            failed: Mutex::new(Rates::new(
+                quotas.failed_logins_per_minute,
+                MINUTE_US / u64::from(quotas.failed_logins_per_minute.max(1)),
+            )),
         }
     }
 

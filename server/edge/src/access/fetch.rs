@@ -34,7 +34,9 @@ pub(super) async fn send(
             return Err(format!("it answers with {}", answer.status()));
         }
         let body = Limited::new(answer.into_body(), DOCUMENT_BYTES_MAX).collect().await;
-        let body = body.map_err(|error| format!("its answer cannot be read, or has over {DOCUMENT_BYTES_MAX} bytes: {error}"))?;
+        let body = body.map_err(|error| {
+            format!("its answer cannot be read, or has over {DOCUMENT_BYTES_MAX} bytes: {error}")
+        })?;
         Ok(body.to_bytes().to_vec())
     };
     let asked = tokio::time::timeout(FETCH_WITHIN, asked).await;

@@ -144,7 +144,13 @@ impl KeyRing {
     }
 
     /// Asks an address for its keys.
-    async fn fetch(&self, egress: &Egress, number: usize, upstream: &Upstream, take: &impl Fn(usize, JwtKeys)) {
+    async fn fetch(
+        &self,
+        egress: &Egress,
+        number: usize,
+        upstream: &Upstream,
+        take: &impl Fn(usize, JwtKeys),
+    ) {
         let document = fetch::get(egress, upstream).await;
         let keys = document.and_then(|document| {
             let text = String::from_utf8(document).map_err(|error| error.to_string())?;

@@ -73,7 +73,9 @@ pub(crate) enum LoginFault {
     #[error(transparent)]
     Denied(#[from] Denial),
     /// No login with that state has begun in this browser.
-    #[error("this login did not begin in this browser, took over ten minutes or was done before: begin again")]
+    #[error(
+        "this login did not begin in this browser, took over ten minutes or was done before: begin again"
+    )]
     NoLogin,
     /// The provider did not do what it should.
     #[error("the provider of identities cannot be used now: {0}")]
@@ -86,7 +88,8 @@ impl Provider {
         let secret = match &config.secret {
             None => None,
             Some(path) => {
-                let wrong = || StoreError::Keys { path: shown(path), error: "there is no secret in it".to_owned() };
+                let wrong =
+                    || StoreError::Keys { path: shown(path), error: "there is no secret in it".to_owned() };
                 let text = read(path)?.ok_or_else(wrong)?;
                 Some(text.trim().to_owned()).filter(|text| !text.is_empty()).ok_or_else(wrong).map(Some)?
             }
@@ -119,7 +122,8 @@ impl Provider {
         let now = clock::now_ms();
         let login = self.pending.lock().take(&state.hash(), now).ok_or(LoginFault::NoLogin)?;
         let documents = self.documents(egress, PROVIDER_EVERY).await.map_err(LoginFault::Provider)?;
-        let token = self.redeem(egress, &documents.metadata, &login, code).await.map_err(LoginFault::Provider)?;
+        let token =
+            self.redeem(egress, &documents.metadata, &login, code).await.map_err(LoginFault::Provider)?;
         let mut verified = documents.tokens.verify(&token, clock::now_ms());
         if matches!(verified, Err(Denial::UnknownKey)) {
             let newer = self.documents(egress, KEYS_AGAIN).await.map_err(LoginFault::Provider)?;
@@ -157,7 +161,8 @@ impl Provider {
             }
             None => {}
         }
-        let request = request.body(Full::new(Bytes::from(form(&fields)))).map_err(|error| error.to_string())?;
+        let request =
+            request.body(Full::new(Bytes::from(form(&fields)))).map_err(|error| error.to_string())?;
         let answer = fetch::send(egress, &upstream, request).await?;
         let answer: serde_json::Value =
             serde_json::from_slice(&answer).map_err(|_not_shown| "its answer is no JSON".to_owned())?;

@@ -36,7 +36,9 @@ pub struct TrustedHeaders {
 
 /// Why a text is no range of addresses.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is neither an address nor a range of them: write 10.0.0.2 or 10.1.0.0/16, and not all addresses there are")]
+#[error(
+    "{0:?} is neither an address nor a range of them: write 10.0.0.2 or 10.1.0.0/16, and not all addresses there are"
+)]
 pub struct AddressRangeError(String);
 
 impl AddressRange {
@@ -56,7 +58,8 @@ impl FromStr for AddressRange {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let wrong = || AddressRangeError(text.chars().take(60).collect());
-        let (address, bits) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
+        let (address, bits) =
+            text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
         let first = address.parse::<IpAddr>().map_err(|_no_address| wrong())?.to_canonical();
         let all = if first.is_ipv4() { 32 } else { 128 };
         let bits = bits.map_or(Ok(all), |bits| bits.parse::<u32>().map_err(|_no_number| wrong()))?;
@@ -90,7 +93,9 @@ mod tests {
         assert!(!contains("10.0.0.2", "10.0.0.3") && !contains("10.0.0.2", "::1"));
         assert!(contains("10.1.0.0/16", "10.1.255.1") && !contains("10.1.0.0/16", "10.2.0.1"));
         assert!(contains("fd00::/8", "fd12::1") && !contains("fd00::/8", "fe80::1"));
-        for none in ["", "10.0.0", "0.0.0.0/0", "::/0", "10.0.0.0/33", "10.0.0.0/x", "0.0.0.0", "::", "a.example"] {
+        for none in
+            ["", "10.0.0", "0.0.0.0/0", "::/0", "10.0.0.0/33", "10.0.0.0/x", "0.0.0.0", "::", "a.example"]
+        {
             assert!(none.parse::<AddressRange>().is_err(), "{none}");
         }
     }

@@ -15,7 +15,8 @@ impl Gate {
     pub(crate) async fn by_token_in_time(&self, text: &str) -> Result<Admission, Denial> {
         let came = self.by_token(text);
         let is_missing = matches!(came, Err(Denial::UnknownKey));
-        let Some(mut looked) = self.guarded.as_ref().filter(|_| is_missing).and_then(|it| it.keys.ask()) else {
+        let Some(mut looked) = self.guarded.as_ref().filter(|_| is_missing).and_then(|it| it.keys.ask())
+        else {
             return came;
         };
         // Either way the token is looked at once more.

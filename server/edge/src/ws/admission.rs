@@ -75,12 +75,20 @@ impl Connection {
 
     /// Whether the client may publish now; otherwise it is told that it sends too much.
     pub(super) fn may_publish(&self, id: u64) -> bool {
-        let (Some(counted), Some(admission)) = (self.shared.gate.counted(), &self.admission) else { return true };
+        let (Some(counted), Some(admission)) = (self.shared.gate.counted(), &self.admission) else {
+            return true;
+        };
         if counted.may_publish(admission.principal.name()) {
             return true;
         }
         let message = fair::too_fast(counted);
-        self.queue(&ServerFrame::Error { sub: None, id: Some(id), code: ErrorCode::TooMany, message, expected: None });
+        self.queue(&ServerFrame::Error {
+            sub: None,
+            id: Some(id),
+            code: ErrorCode::TooMany,
+            message,
+            expected: None,
+        });
         false
     }
 

@@ -190,8 +190,7 @@ impl Connection {
             }
             let waiting = outbox.waiting();
             let writes = waiting > 0 || !self.behind.is_empty();
-            let reads =
-                waiting <= ANSWERS_BYTES_MAX && self.acks.has_room() && self.unknown_key.is_none();
+            let reads = waiting <= ANSWERS_BYTES_MAX && self.acks.has_room() && self.unknown_key.is_none();
             let ahead = reads && (self.unread || self.inlet.has_ahead());
             // All arms may be cancelled: they only wait.
             tokio::select! {

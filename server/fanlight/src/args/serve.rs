@@ -68,7 +68,12 @@ pub(crate) struct ServeArgs {
     pub(crate) access: Option<String>,
     /// The address of a reverse proxy, or a range of them (10.1.0.0/16), that says in a header who sends a request; may be repeated. Takes
     /// --access tokens and rules for its users in the file
-    #[arg(long = "trusted-proxy", value_name = "ADDRESS", env = "FANLIGHT_TRUSTED_PROXIES", value_delimiter = ',')]
+    #[arg(
+        long = "trusted-proxy",
+        value_name = "ADDRESS",
+        env = "FANLIGHT_TRUSTED_PROXIES",
+        value_delimiter = ','
+    )]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) trusted_proxies: Vec<String>,
     /// The header in which it names the user [default: X-Forwarded-User]

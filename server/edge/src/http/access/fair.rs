@@ -28,15 +28,16 @@ pub(crate) fn address(shared: &Shared, headers: &HeaderMap, extensions: &Extensi
 pub(super) fn may_try(shared: &Shared, parts: &Parts) -> Result<(), Problem> {
     let Some(counted) = shared.gate.counted() else { return Ok(()) };
     let shows = [header::AUTHORIZATION, TOKEN].iter().any(|name| parts.headers.contains_key(name));
-    let logs_in = matches!(parts.uri.path(), "/login" | "/login/callback" | "/v1/ws") && parts.method != "HEAD";
+    let logs_in =
+        matches!(parts.uri.path(), "/login" | "/login/callback" | "/v1/ws") && parts.method != "HEAD";
     let is_try = shows || (logs_in && (parts.method == "POST" || parts.uri.path() != "/login"));
     let from = is_try.then(|| address(shared, &parts.headers, &parts.extensions)).flatten();
     if !from.is_some_and(|from| counted.is_barred(from)) {
         return Ok(());
     }
     let detail = format!(
-        "{} logins from this address have failed; another one may be tried in a few seconds",
-        counted.quotas.failed_logins
+        "{} logins from this address have failed within a minute; another one may be tried in a moment",
+        counted.quotas.failed_logins_per_minute
     );
     Err(Problem::busy(detail))
 }

@@ -19,7 +19,8 @@ const GROUPS_MAX: usize = 500;
 pub(super) fn take(shared: &Shared, parts: &mut Parts) -> Result<Option<Map<String, Value>>, Denial> {
     let Some(trusted) = shared.gate.trusted() else { return Ok(None) };
     let user = only(&mut parts.headers, &trusted.user)?;
-    let groups = trusted.groups.as_ref().map(|groups| only(&mut parts.headers, groups)).transpose()?.flatten();
+    let groups =
+        trusted.groups.as_ref().map(|groups| only(&mut parts.headers, groups)).transpose()?.flatten();
     if user.is_none() && groups.is_none() {
         return Ok(None);
     }
@@ -29,10 +30,7 @@ pub(super) fn take(shared: &Shared, parts: &mut Parts) -> Result<Option<Map<Stri
     let user = user.ok_or(Denial::ForgedIdentity)?;
     let groups = groups.unwrap_or_default();
     let groups = groups.split(',').map(str::trim).filter(|group| !group.is_empty()).take(GROUPS_MAX);
-    let claims = [
-        (USER_CLAIM, Value::from(user.trim())),
-        (GROUPS_CLAIM, groups.map(Value::from).collect()),
-    ];
+    let claims = [(USER_CLAIM, Value::from(user.trim())), (GROUPS_CLAIM, groups.map(Value::from).collect())];
     Ok(Some(claims.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()))
 }
 

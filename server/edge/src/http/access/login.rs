@@ -64,7 +64,8 @@ pub(super) fn page(shared: &Shared, status: StatusCode, next: &str, why: Option<
     html.push_str("<button>Log in</button></form>");
     if shared.gate.provider().is_some() {
         let next = utf8_percent_encode(next, NON_ALPHANUMERIC);
-        let _written = write!(html, "<p><a href=\"/login/oidc?next={next}\">Log in with your organisation</a></p>");
+        let _written =
+            write!(html, "<p><a href=\"/login/oidc?next={next}\">Log in with your organisation</a></p>");
     }
     html.push_str(
         "<p>Whoever runs this hub makes tokens with <code>fanlight token create</code>.</p></main></html>",

@@ -9,16 +9,14 @@ use access::{Secret, SecretKind};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use event_log::blocking;
-use model::code::ErrorCode;
 use serde::Deserialize;
 
 use super::channel;
 use super::login::{self, again, is_path, peer, to};
 use crate::access::LoginFault;
 use crate::http::params::Query;
-use crate::http::problem::Problem;
 use crate::state::Shared;
 
 /// What a browser asks for.
@@ -46,13 +44,13 @@ pub(crate) async fn begin_login(
     Query(wanted): Query<Wanted>,
     request: Request,
 ) -> Response {
-    let Some(provider) = shared.gate.provider() else {
-        return Problem::new(ErrorCode::NotFound, "this hub has no provider of identities").into_response();
-    };
+    let Some(provider) = shared.gate.provider() else { return to("/login", None) };
     let (parts, _) = request.into_parts();
     let next = if is_path(&wanted.next) { wanted.next.as_str() } else { "/" };
     match provider.begin(&shared.egress, next).await {
-        Ok((address, state)) => to(&address, Some(cookie::set_login(&state, channel(&shared, &parts), LOGIN_MS / 1000))),
+        Ok((address, state)) => {
+            to(&address, Some(cookie::set_login(&state, channel(&shared, &parts), LOGIN_MS / 1000)))
+        }
         Err(fault) => refused(&shared, &parts, &fault),
     }
 }
@@ -87,7 +85,8 @@ async fn finish(
         return Err(LoginFault::Provider("the answer names another provider".to_owned()));
     }
     if let Some(error) = &brought.error {
-        let word: String = error.chars().filter(|sign| sign.is_ascii_alphanumeric() || *sign == '_').take(60).collect();
+        let word: String =
+            error.chars().filter(|sign| sign.is_ascii_alphanumeric() || *sign == '_').take(60).collect();
         return Err(LoginFault::Provider(format!("it says {word}")));
     }
     let code = brought.code.as_deref().ok_or(LoginFault::NoLogin)?;
@@ -95,10 +94,8 @@ async fn finish(
     let told = Audited::new(Deed::LogIn, admission.principal.name()).at(&peer(parts).to_string());
     blocking(|| shared.gate.audit(told.with("at the provider of identities")));
     let mut response = again(StatusCode::OK, &next);
-    let set = [
-        cookie::set(&session, channel, access::SESSION_MS / 1000),
-        cookie::set_login(&state, channel, 0),
-    ];
+    let set =
+        [cookie::set(&session, channel, access::SESSION_MS / 1000), cookie::set_login(&state, channel, 0)];
     for text in set {
         if let Ok(mut value) = HeaderValue::from_str(&text) {
             value.set_sensitive(true);

@@ -35,6 +35,7 @@ pub(super) fn wanted(settings: &ServeSettings) -> Result<Option<AccessConfig>, C
         jwt: issuers(access, &roles)?,
         trusted: trusted(settings, access, &roles)?,
         oidc: provider(access, &roles)?,
+        quotas: access.limits.quotas(),
         roles,
     }))
 }
@@ -42,7 +43,9 @@ pub(super) fn wanted(settings: &ServeSettings) -> Result<Option<AccessConfig>, C
 /// The error for a hub that would be told who its callers are and let everybody do everything.
 fn without_access() -> CommandError {
     CommandError::Usage {
-        what: String::from("a trusted proxy is named, and without access control it makes no difference who somebody is"),
+        what: String::from(
+            "a trusted proxy is named, and without access control it makes no difference who somebody is",
+        ),
         mend: String::from("add --access tokens, and rules for its users: docs/access.md"),
     }
 }

@@ -39,7 +39,9 @@ fn source(table: &JwtTable, roles: &Roles) -> Result<JwtSource, String> {
             KeySource::Remote(Box::new(upstream))
         }
         (None, None, Some(url)) => {
-            return Err(format!("jwks_url = {url:?} is neither https nor on this machine, so keys could be changed on the way"));
+            return Err(format!(
+                "jwks_url = {url:?} is neither https nor on this machine, so keys could be changed on the way"
+            ));
         }
         _ => return Err(String::from("give one of secret_file, jwks_file and jwks_url: where the keys are")),
     };
@@ -69,7 +71,10 @@ fn oidc(table: &OidcTable, roles: &Roles) -> Result<OidcConfig, String> {
         }
     }
     if !table.redirect.ends_with("/login/callback") {
-        return Err(format!("redirect = {:?} must be the hub's own address with /login/callback", table.redirect));
+        return Err(format!(
+            "redirect = {:?} must be the hub's own address with /login/callback",
+            table.redirect
+        ));
     }
     if table.client_id.is_empty() {
         return Err(String::from("client_id is empty: it is the name of the hub at the provider"));
@@ -105,7 +110,10 @@ pub(super) fn trusted(
     if settings.trusted_proxies.is_empty() {
         let is_half = !access.rules.is_empty() || settings.trusted_user_header.is_some();
         return if is_half {
-            Err(wrong("trusted_proxies", "no address of a proxy is named, so its headers would never be believed"))
+            Err(wrong(
+                "trusted_proxies",
+                "no address of a proxy is named, so its headers would never be believed",
+            ))
         } else {
             Ok(None)
         };
