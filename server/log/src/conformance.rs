@@ -18,6 +18,7 @@ mod importing;
 mod lasting;
 mod listing;
 mod material;
+mod measuring;
 mod promises;
 mod removing;
 
@@ -101,6 +102,7 @@ fn all() -> impl Iterator<Item = &'static Case> {
         finding::CASES,
         removing::CASES,
         importing::CASES,
+        measuring::CASES,
     ]
     .into_iter()
     .flatten()

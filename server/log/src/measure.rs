@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{LogError, Stop};
 
+mod counts;
 mod latency;
 
+pub(crate) use counts::{MeasureCounts, SUM_MAX};
 pub use latency::{bucket, longest, quantile};
 
 /// Milliseconds of an hour.
@@ -251,7 +253,7 @@ pub(crate) struct MeasureRow<'a> {
     pub(crate) model: &'a str,
     pub(crate) tool: &'a str,
     pub(crate) detail: &'a str,
-    pub(crate) amount: i64,
+    pub(crate) amount: i128,
 }
 
 /// After so many rows it is looked whether the query is stopped.
@@ -267,9 +269,7 @@ impl<'a> Sums<'a> {
     pub(crate) fn add(&mut self, row: &MeasureRow<'_>) -> Result<(), LogError> {
         self.rows += 1;
         if self.rows.is_multiple_of(LOOK_EVERY_ROWS) && self.stop.is_stopped() {
-            return Err(LogError::BadQuery(String::from(
-                "adding up takes too long; ask for a shorter time, longer steps or fewer metrics",
-            )));
+            return Err(Self::stopped());
         }
         let named = |dimension: Dimension, name: &str| {
             if self.query.by.contains(&dimension) {
@@ -287,13 +287,20 @@ impl<'a> Sums<'a> {
             detail: row.detail.into(),
         };
         let sum = self.totals.entry(key).or_default();
-        *sum = sum.saturating_add(i128::from(row.amount));
+        *sum = sum.saturating_add(row.amount);
         if self.totals.len() > MEASURE_SUMS_MAX {
             return Err(LogError::BadQuery(format!(
                 "these are more than {MEASURE_SUMS_MAX} sums; ask for a shorter time, longer steps or fewer groups"
             )));
         }
         Ok(())
+    }
+
+    /// The error of a query that is stopped.
+    pub(crate) fn stopped() -> LogError {
+        LogError::BadQuery(String::from(
+            "adding up takes too long; ask for a shorter time, longer steps or fewer metrics",
+        ))
     }
 
     /// The sums of all rows that were added.
@@ -346,7 +353,7 @@ impl MeasuresInMemory {
                 model: &key.model,
                 tool: &key.tool,
                 detail: &key.detail,
-                amount: *amount,
+                amount: i128::from(*amount),
             })?;
         }
         Ok(Measured { sums: sums.finish(), since: self.since })

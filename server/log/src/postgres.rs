@@ -39,8 +39,8 @@ use crate::queue::{Queue, Stage};
 use crate::rank::{Rank, step_back};
 use crate::tally::Tally;
 use crate::{
-    Append, Call, Checkpoint, EventLog, Figures, Finds, Import, ListQuery, LogError, Measurement, Page,
-    Progress, Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures, Unwritten, clock,
+    Append, Call, Checkpoint, EventLog, Figures, Finds, Import, ListQuery, LogError, MeasureQuery, Measured,
+    Measurement, Page, Progress, Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures, Unwritten, clock,
 };
 
 mod address;
@@ -50,6 +50,7 @@ mod database;
 mod failure;
 mod known;
 mod life;
+mod measures;
 mod plan;
 mod prefetch;
 mod read;
@@ -350,6 +351,11 @@ impl EventLog for PostgresLog {
     fn tools(&self) -> Result<Vec<ToolFigures>, LogError> {
         self.shared.queue.settle_found();
         self.read_with(|session| Box::pin(read::tools(session)))
+    }
+
+    fn measured(&self, query: &MeasureQuery, stop: &Stop) -> Result<Measured, LogError> {
+        self.shared.queue.settle_found();
+        measures::measured(&self.shared.database, query, stop)
     }
 
     fn attachment(&self, conversation: &ConversationId, hash: &str) -> Result<Option<Arc<str>>, LogError> {

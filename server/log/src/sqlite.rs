@@ -30,7 +30,6 @@
 //! `readers` and `load`, `search`, then what happens at the start and in the end (`schema`, `replay`,
 //! `watermark`, `retain`, `sweep`).
 
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -133,7 +132,7 @@ struct Threads {
     journal: Option<JoinHandle<()>>,
     packer: Option<JoinHandle<()>>,
     /// The lock of the file. Dropping it lets other processes use the file.
-    lock: Option<File>,
+    lock: Option<private::FileLock>,
 }
 
 impl SqliteLog {

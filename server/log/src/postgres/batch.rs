@@ -16,6 +16,7 @@ use tokio_postgres::types::ToSql;
 
 use super::database::Session;
 use super::known::Known;
+use super::measures;
 use super::plan::Plan;
 use super::text::escape;
 use crate::documents;
@@ -95,7 +96,8 @@ const TOOLS: &str = "INSERT INTO tool (name, calls, failed) SELECT * FROM unnest
 const LATENCIES: &str = "INSERT INTO tool_latency (name, bucket, calls) SELECT * FROM unnest($1::text[], $2::int[], $3::bigint[]) \
                          ON CONFLICT (name, bucket) DO UPDATE SET calls = tool_latency.calls + excluded.calls";
 
-type Values = Vec<Box<dyn ToSql + Sync + Send>>;
+/// The values of a statement.
+pub(super) type Values = Vec<Box<dyn ToSql + Sync + Send>>;
 
 /// One statement of a transaction.
 struct Step {
@@ -138,6 +140,9 @@ impl Batch {
             batch.blocks(blocks.iter().map(|block| (*key, block)));
         }
         batch.tools(&plan.calls.tools, known);
+        for (sql, values) in measures::steps(&plan.measures, known) {
+            batch.step(sql, values);
+        }
         batch
     }
 

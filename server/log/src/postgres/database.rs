@@ -7,12 +7,13 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::Semaphore;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{CancelToken, Client, NoTls, Statement};
 
 use super::address::{Encryption, PostgresUrl};
 use super::tls::MakeTls;
 use super::{PostgresError, unreadable};
-use crate::LogError;
+use crate::{LogError, Stop};
 
 /// Most readers at a time, of which as many as [`model::limits::SEARCHES_AT_ONCE_MAX`] may be searches.
 const READERS_MAX: usize = 6;
@@ -162,6 +163,38 @@ impl Database {
         done.unwrap_or_else(|| Err(unreadable("the log has ended")))
     }
 
+    /// Reads as [`Database::read`] does until `stop` is called, which ends the statement that runs; then there is no answer.
+    pub(super) fn read_until<T, F>(self: &Arc<Self>, stop: &Stop, read: F) -> Result<Option<T>, LogError>
+    where
+        T: Send + 'static,
+        F: for<'a> Fn(&'a mut Session) -> Asking<'a, T> + Send + Sync + 'static,
+    {
+        let token = Arc::new(Mutex::new(None));
+        let _running = {
+            let (token, database) = (Arc::clone(&token), Arc::clone(self));
+            stop.runs(Box::new(move || {
+                let Some(token) = token.lock().take() else { return };
+                let on = Arc::clone(&database);
+                database.begin(async move { on.cancel(token).await });
+            }))
+        };
+        let read = Arc::new(read);
+        self.read(move |session| {
+            let (read, token) = (Arc::clone(&read), Arc::clone(&token));
+            Box::pin(async move {
+                *token.lock() = Some(session.client.cancel_token());
+                let answer = read(session).await;
+                // From here on the session may be another's.
+                token.lock().take();
+                match answer {
+                    Ok(answer) => Ok(Some(answer)),
+                    Err(error) if error.code() == Some(&SqlState::QUERY_CANCELED) => Ok(None),
+                    Err(error) => Err(unreadable(error)),
+                }
+            })
+        })
+    }
+
     /// Lets go of all connections. Nothing is read or written after that.
     pub(super) fn end(&self) {
         self.idle.lock().clear();
@@ -179,6 +212,10 @@ impl Drop for Database {
 
 /// A reading that is under way.
 pub(super) type Reading<'a, T> = std::pin::Pin<Box<dyn Future<Output = Result<T, LogError>> + Send + 'a>>;
+
+/// Statements that are under way.
+pub(super) type Asking<'a, T> =
+    std::pin::Pin<Box<dyn Future<Output = Result<T, tokio_postgres::Error>> + Send + 'a>>;
 
 async fn as_of_now<T, F>(session: &mut Session, read: &F) -> Result<T, LogError>
 where

@@ -33,6 +33,10 @@ pub(super) struct Known {
     pub(super) has_imports: bool,
     /// The tools that count under their own names; nothing before they were read.
     pub(super) tools: Option<HashSet<CompactString>>,
+    /// The newest day, since 1970, with measurements; nothing before one was written.
+    pub(super) newest_day: Option<u64>,
+    /// Tickets of compactions, in the group that is about to be planned, whose blocks are not there any more.
+    pub(super) outdated: HashSet<u64>,
 }
 
 impl Known {
@@ -42,6 +46,7 @@ impl Known {
             self.places.clear();
         }
         self.absent.clear();
+        self.outdated.clear();
     }
 
     /// Whether it must be asked for.

@@ -13,6 +13,7 @@ use model::{ConversationId, Envelope, Epoch, PublisherId, Seq};
 use super::known::{Known, Place};
 use crate::blocks::cut;
 use crate::documents::{self, clean, item};
+use crate::measure::MeasureCounts;
 use crate::numbers::integer;
 use crate::ops::{Adoption, Block, Compacted, Encoding, Events, Op, PackedView, Queued};
 use crate::pack::pack;
@@ -82,6 +83,7 @@ pub(super) struct Plan {
     pub(super) removed: Vec<i64>,
     pub(super) compacted: Vec<(i64, Vec<i64>, Vec<Block>)>,
     pub(super) calls: CallCounts,
+    pub(super) measures: MeasureCounts,
     /// Imports under way: the key, the number, and the bytes and head that they have now.
     pub(super) staged: IndexMap<i64, (u64, i64, Seq)>,
     /// Imports that became conversations.
@@ -134,7 +136,7 @@ impl<'a> Planner<'a> {
             Op::Append(events) => self.append(queued.ticket, events),
             Op::Keep(checkpoint) => self.keep(queued.ticket, checkpoint),
             Op::View(view) => self.view(view),
-            Op::Compact(compacted) => self.compact(compacted),
+            Op::Compact(compacted) => self.compact(queued.ticket, compacted),
             Op::Rows(rows) => rows.iter().for_each(|row| self.row(row)),
             Op::Remove(conversation) => self.remove(conversation),
             Op::Stage(import, events) => self.stage(queued.ticket, *import, events),
@@ -211,6 +213,7 @@ impl<'a> Planner<'a> {
             change.bytes += bytes;
         }
         self.plan.calls.add(&events.calls);
+        self.plan.measures.add(&events.measurements);
     }
 
     fn lose(&mut self, ticket: u64) {
@@ -296,9 +299,14 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn compact(&mut self, compacted: &Compacted) {
+    /// Joins blocks, unless they are not there any more or the plan joins blocks of the conversation already.
+    fn compact(&mut self, ticket: u64, compacted: &Compacted) {
         let Some(place) = self.known.find(&compacted.conversation) else { return };
-        if place.key != compacted.key {
+        let is_outdated = self.known.outdated.contains(&ticket);
+        if place.key != compacted.key
+            || is_outdated
+            || self.plan.compacted.iter().any(|(key, ..)| *key == place.key)
+        {
             return;
         }
         let Some(change) = self.touch(&compacted.conversation) else { return };
@@ -389,6 +397,7 @@ impl<'a> Planner<'a> {
         }
         self.put_view(key, head, adoption.body.clone());
         self.plan.calls.add(&adoption.calls);
+        self.plan.measures.add(&adoption.measurements);
         self.plan.outcome.ripe.push((id.clone(), key));
         self.row(&adoption.row);
     }

@@ -7,8 +7,8 @@ use super::known::{Known, Place};
 use super::read;
 use super::text::unescape;
 use crate::Import;
-use crate::numbers::natural;
-use crate::ops::{Op, Queued};
+use crate::numbers::{natural, size};
+use crate::ops::{Compacted, Op, Queued};
 
 /// Keys that are taken from the database at once, at least.
 const KEYS_AT_ONCE: usize = 256;
@@ -63,6 +63,13 @@ pub(super) async fn prefetch(
         let names = rows.iter().map(|row| Ok(unescape(row.try_get(0)?).as_ref().into()));
         known.tools = Some(names.collect::<Result<_, tokio_postgres::Error>>()?);
     }
+    for queued in group {
+        if let Op::Compact(compacted) = &queued.op
+            && !has_all(session, compacted).await?
+        {
+            known.outdated.insert(queued.ticket);
+        }
+    }
     if imports && !known.has_imports {
         let rows = session
             .client
@@ -78,6 +85,17 @@ pub(super) async fn prefetch(
         known.has_imports = true;
     }
     Ok(())
+}
+
+/// Whether the blocks that a compaction joins are those that the conversation has: while the database was away, an earlier compaction
+/// of the same blocks may have waited too.
+async fn has_all(session: &mut Session, compacted: &Compacted) -> Result<bool, tokio_postgres::Error> {
+    let select = "SELECT count(*), coalesce(sum(last - first + 1), 0)::bigint FROM event WHERE conversation = $1 AND first = ANY($2)";
+    let select = session.prepared(select).await?;
+    let row = session.client.query_one(&select, &[&compacted.key, &compacted.instead_of]).await?;
+    let (blocks, events): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+    let packed: u64 = compacted.blocks.iter().map(|block| block.last - block.first + 1).sum();
+    Ok(blocks == size(compacted.instead_of.len()) && natural(events) == packed)
 }
 
 /// Asks where the conversations of these names stand.

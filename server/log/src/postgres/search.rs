@@ -6,7 +6,6 @@ use std::sync::Arc;
 use model::RunId;
 use model::limits::HITS_MAX;
 use tokio_postgres::Row;
-use tokio_postgres::error::SqlState;
 
 use super::batch::{of_conversation, of_kind};
 use super::database::{Database, Session};
@@ -97,30 +96,12 @@ struct Found {
 
 /// Looks at the next documents; nothing when the search was stopped meanwhile.
 fn look_back(database: &Arc<Database>, wanted: &Wanted, stop: &Stop) -> Result<Option<Found>, LogError> {
-    let token = Arc::new(parking_lot::Mutex::new(None));
-    let _running = {
-        let (token, database) = (Arc::clone(&token), Arc::clone(database));
-        stop.runs(Box::new(move || {
-            let Some(token) = token.lock().take() else { return };
-            let on = Arc::clone(&database);
-            database.begin(async move { on.cancel(token).await });
-        }))
-    };
-    let wanted = wanted.clone();
-    database.read(move |session| {
-        let (wanted, token) = (wanted.clone(), Arc::clone(&token));
-        Box::pin(async move {
-            *token.lock() = Some(session.client.cancel_token());
-            let rows = step(session, &wanted).await;
-            // From here on the session may be another's.
-            token.lock().take();
-            match rows {
-                Ok(rows) => found(&rows, &wanted).map(Some),
-                Err(error) if error.code() == Some(&SqlState::QUERY_CANCELED) => Ok(None),
-                Err(error) => Err(unreadable(error)),
-            }
-        })
-    })
+    let asked = wanted.clone();
+    let rows = database.read_until(stop, move |session| {
+        let asked = asked.clone();
+        Box::pin(async move { step(session, &asked).await })
+    })?;
+    rows.map(|rows| found(&rows, wanted)).transpose()
 }
 
 async fn step(session: &mut Session, wanted: &Wanted) -> Result<Vec<Row>, tokio_postgres::Error> {

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use rustix::process::{Pid, Signal};
 
 use super::PostgresUrl;
 use crate::conformance::LogPlace;
@@ -156,8 +157,18 @@ impl PostgresServer {
     /// # Panics
     /// When it does not run.
     pub fn kill(&self) {
-        let pid = self.pid().and_then(rustix::process::Pid::from_raw).expect("it runs");
-        rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("a process of ours");
+        let first = self.pid().expect("it runs");
+        // Stopped, so that it starts no more processes. Those of the connections would finish what they do, and outlive it.
+        signal(first, Signal::STOP);
+        let all: Vec<i32> = children(first).into_iter().chain([first]).collect();
+        for pid in &all {
+            signal(*pid, Signal::KILL);
+        }
+        let deadline = Instant::now() + START;
+        while all.iter().any(|pid| is_alive(*pid)) {
+            assert!(Instant::now() < deadline, "processes of the server do not end");
+            std::thread::yield_now();
+        }
         if let Some(shell) = self.shell.lock().take() {
             end(shell, "keep");
         }
@@ -213,6 +224,33 @@ impl LogPlace for PostgresPlace {
     fn open(&self) -> Box<dyn EventLog> {
         Box::new(self.open_log())
     }
+}
+
+fn signal(pid: i32, signal: Signal) {
+    let pid = Pid::from_raw(pid).expect("a process");
+    if let Err(error) = rustix::process::kill_process(pid, signal) {
+        assert_eq!(error, rustix::io::Errno::SRCH, "only one that has ended already is not told");
+    }
+}
+
+/// State and parent of a process; nothing once it is gone.
+fn stat(pid: i32) -> Option<(char, i32)> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut words = rest.split_whitespace();
+    Some((words.next()?.chars().next()?, words.next()?.parse().ok()?))
+}
+
+/// Whether it runs: one that nobody has waited for does not.
+fn is_alive(pid: i32) -> bool {
+    stat(pid).is_some_and(|(state, _)| state != 'Z' && state != 'X')
+}
+
+fn children(of: i32) -> Vec<i32> {
+    let all =
+        std::fs::read_dir("/proc").map(|folder| folder.flatten().collect::<Vec<_>>()).unwrap_or_default();
+    let pids = all.iter().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|pid| stat(*pid).is_some_and(|(_, parent)| parent == of)).collect()
 }
 
 /// Tells the shell to end the server, and waits until it has.

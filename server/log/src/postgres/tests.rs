@@ -8,7 +8,8 @@ use model::{Event, RunId, testkit};
 
 use super::*;
 use crate::conformance::{self, LogKind, LogPlace};
-use crate::{Health, reached};
+use crate::ops::Compacted;
+use crate::{Health, blocks, reached};
 
 fn place() -> Box<dyn LogPlace> {
     Box::new(PostgresServer::shared().place())
@@ -240,6 +241,40 @@ fn a_run_that_ended_is_packed_into_few_blocks_and_reads_the_same() {
     }
     assert_eq!(log.read(&id("c"), 0, 1_000).unwrap().envelopes, history);
     assert_eq!(log.load(&id("c")).unwrap().unwrap().view, testkit::folded(&history));
+}
+
+#[test]
+fn i9_blocks_that_were_joined_already_are_not_joined_again() {
+    let log = PostgresServer::shared().place().open_log();
+    for seq in 1..=6 {
+        wait(&log, append(&log, "c", seq - 1, &events(seq, seq))).unwrap();
+    }
+    let joined = || {
+        let mut source = Source { database: Arc::clone(&log.shared.database) };
+        let key = log.read_with(|session| {
+            Box::pin(async { Ok(read::find(session, &id("c")).await?.map(|found| found.key)) })
+        });
+        let key = key.unwrap().unwrap();
+        let loose = source.newest_first(key, 10).unwrap();
+        let some = loose.get(loose.len() - 4..).unwrap();
+        let all = some.iter().rev().flat_map(|it| source.one(key, it.id).unwrap()).map(Arc::new);
+        Op::Compact(Box::new(Compacted {
+            conversation: id("c"),
+            key,
+            instead_of: some.iter().map(|it| it.id).collect(),
+            bytes_before: some.iter().map(|it| it.bytes).sum(),
+            blocks: blocks::compress(&all.collect::<Vec<_>>()),
+        }))
+    };
+    // As after a failure: several wait that were made from the same blocks, in one group and in two.
+    let [first, second, third] = [joined(), joined(), joined()];
+    let queue = &log.shared.queue;
+    queue.put(first);
+    wait(&log, queue.put(second)).unwrap();
+    wait(&log, queue.put(third)).unwrap();
+    wait(&log, append(&log, "c", 6, &events(7, 7))).unwrap();
+    assert_eq!(log.progress().borrow().health, Health::Well);
+    assert_eq!(log.read(&id("c"), 0, 100).unwrap().envelopes, events(1, 7));
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! The log of a hub that is stopped, opened to look at all that it holds, to change texts in it, and to take a conversation out. What is
 //! gone is gone from the file: freed pages are overwritten, the index is made anew, and the file is written anew.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use model::{ConversationId, Envelope, Seq, View};
 use rusqlite::Connection;
 
 use super::blocks::{self, unreadable};
-use super::private::lock;
+use super::private::{FileLock, lock};
 use super::schema::integer;
 use super::{Options, SqliteLog, load, schema, sweep, views};
 use crate::blocks::{compress, inflate};
@@ -21,7 +20,7 @@ pub struct ClosedLog {
     connection: Connection,
     path: PathBuf,
     /// Held as long as the file is in use.
-    _lock: File,
+    _lock: FileLock,
 }
 
 /// Changes what a conversation says, without making events more or fewer.

@@ -11,10 +11,10 @@ use model::{ConversationId, Envelope, Epoch, PublisherId, Seq};
 use rusqlite::Connection;
 
 use super::known::{Known, Touch};
-use super::measures::MeasureCounts;
 use super::ops::{Adoption, Compacted, Events, Op, PackedView, Queued};
 use super::tools::CallCounts;
 use super::{blocks, documents, imports, marks, measures, rows, sweep, tools, views};
+use crate::measure::MeasureCounts;
 use crate::{Attachment, Checkpoint, Document, Import, Mark};
 
 /// How many blocks of one conversation may collect before they are packed together.

@@ -1,50 +1,24 @@
 //! Sums of measurements as rows: one for each span, metric, agent, model, tool and detail. Each measurement counts in its hour and
 //! in its day; hours are kept for a quarter of a year.
 
-use std::collections::BTreeMap;
-
 use model::limits::{MEASURE_HOURS_KEPT, MEASURES_PER_SPAN_MAX};
 use rusqlite::Connection;
 
 use super::blocks::unreadable;
 use super::schema::{integer, natural, size};
-use crate::measure::{MeasureKey, MeasureRow, OTHERS, Span, Sums};
-use crate::{LogError, MeasureQuery, Measured, Measurement, Metric, Stop};
-
-/// Where a sum stays when more comes: twice that still fits into the database's numbers.
-const SUM_MAX: i64 = i64::MAX / 4;
-
-/// The measurements of one commit, added up.
-#[derive(Debug, Default)]
-pub(super) struct MeasureCounts {
-    rows: BTreeMap<(Span, MeasureKey), i64>,
-}
-
-impl MeasureCounts {
-    /// Adds measurements to their hours and days.
-    pub(super) fn add(&mut self, measurements: &[Measurement]) {
-        for it in measurements {
-            for span in Span::ALL {
-                let sum = self.rows.entry((span, MeasureKey::of(it, span))).or_default();
-                *sum = sum.saturating_add(it.amount).clamp(-SUM_MAX, SUM_MAX);
-            }
-        }
-    }
-}
+use crate::measure::{MeasureCounts, MeasureKey, MeasureRow, SUM_MAX, Span, Sums};
+use crate::{LogError, MeasureQuery, Measured, Metric, Stop};
 
 /// Writes the measurements of one commit.
 pub(super) fn add(connection: &Connection, counts: &MeasureCounts) -> rusqlite::Result<()> {
-    for ((span, key), amount) in &counts.rows {
-        if *amount == 0 || more(connection, *span, key, *amount)? {
+    for (span, key, amount) in counts.changes() {
+        if more(connection, span, key, amount)? {
             continue;
         }
-        if has_room(connection, *span, key)? {
-            put(connection, *span, key, *amount)?;
+        if has_room(connection, span, key)? {
+            put(connection, span, key, amount)?;
         } else {
-            let (agent, model) = (OTHERS.into(), OTHERS.into());
-            let tool = if key.tool.is_empty() { "".into() } else { OTHERS.into() };
-            let detail = if key.metric == Metric::Ended { OTHERS.into() } else { key.detail.clone() };
-            put(connection, *span, &MeasureKey { agent, model, tool, detail, ..key.clone() }, *amount)?;
+            put(connection, span, &key.among_others(), amount)?;
         }
     }
     Ok(())
@@ -144,7 +118,7 @@ fn add_up(
             model: text(2)?,
             tool: text(3)?,
             detail: text(4)?,
-            amount: number(5)?,
+            amount: i128::from(number(5)?),
         })?;
     }
     Ok(())

@@ -6,15 +6,27 @@ use std::path::{Path, PathBuf};
 
 use super::schema::OpenError;
 
+/// The lock of a log's file. Dropping it lets the next one in.
+#[derive(Debug)]
+pub(super) struct FileLock(File);
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a program that is being started at this moment holds it open too, for an instant.
+        // Should this fail, closing does it.
+        drop(self.0.unlock());
+    }
+}
+
 /// Makes the directory and locks the file, so that no other process opens it.
-pub(super) fn lock(path: &Path) -> Result<File, OpenError> {
+pub(super) fn lock(path: &Path) -> Result<FileLock, OpenError> {
     let failed = |source| OpenError::File { path: path.to_path_buf(), source };
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         folder(directory).map_err(failed)?;
     }
     let file = open(&beside(path, ".lock")).map_err(failed)?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
+        Ok(()) => Ok(FileLock(file)),
         Err(std::fs::TryLockError::WouldBlock) => Err(OpenError::InUse { path: path.to_path_buf() }),
         Err(std::fs::TryLockError::Error(source)) => Err(failed(source)),
     }
@@ -63,4 +75,20 @@ fn restrict(file: &File) -> io::Result<()> {
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
 fn restrict(_file: &File) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_was_let_go_can_be_taken_though_a_program_that_starts_has_the_file_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("fanlight.db");
+        let first = lock(&path).unwrap();
+        assert!(matches!(lock(&path), Err(OpenError::InUse { .. })));
+        let _held = first.0.try_clone().unwrap();
+        drop(first);
+        lock(&path).unwrap();
+    }
 }

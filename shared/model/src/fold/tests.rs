@@ -429,6 +429,10 @@ fn a_conversation_without_a_title_is_called_by_its_first_question() {
 
 #[test]
 fn who_commanded_something_in_a_run_may_be_said_when_it_is_over() {
+    let of = |lines: &[&str]| {
+        let mut view = View::default();
+        for (seq, line) in (1..).zip(lines) {
+            let envelope = Envelope { seq, ..Envelope::parse(line).unwrap() };
     let begun = r#"{"k":"run.start","run":"r"}"#;
     let end = r#"{"k":"run.end","run":"r","status":"complete"}"#;
     let said = r#"{"k":"custom","run":"r","name":"fanlight.command","value":{"by":"ann","command":"stop"}}"#;

@@ -1,0 +1,247 @@
+//! Cases of measurements and their sums.
+
+use std::collections::BTreeMap;
+
+use model::limits::{MEASURE_HOURS_KEPT, MEASURES_PER_SPAN_MAX};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use super::material::{append_with, at, checkpoint, events, id, settle, stored};
+use super::{Trial, cases};
+use crate::measure::{DAY_MS, HOUR_MS, OTHERS};
+use crate::{
+    Append, Dimension, EventLog, Import, LogError, MeasureQuery, Measured, Measurement, Metric, Stop, Ticket,
+};
+
+cases! {
+    Passing:
+        sums_are_those_of_the_single_measurements_for_all_steps,
+        nothing_measured_has_no_sums,
+        any_name_can_be_measured,
+        what_is_taken_back_is_no_sum,
+        what_a_removed_conversation_took_stays_counted,
+        a_query_that_is_stopped_is_refused_or_answered;
+    Lasting:
+        i10_what_is_measured_counts_once_over_a_death,
+        what_was_staged_counts_with_the_import_and_not_before,
+        what_was_staged_and_abandoned_counts_for_nothing,
+        i7_a_span_has_so_many_rows_and_the_rest_counts_together,
+        i7_a_span_is_filled_step_by_step_and_the_rest_counts_together,
+        i7_hours_go_after_a_while_and_days_stay,
+        sums_that_overflow_stay_where_they_are;
+}
+
+/// An hour in the time of the cases that is no midnight.
+const NOON: u64 = 1_795_262_400_000;
+
+fn measurement(metric: Metric, at: u64, agent: &str, tool: &str, amount: i64) -> Measurement {
+    let (agent, tool) = (agent.into(), tool.into());
+    Measurement { metric, at, agent, model: "m".into(), tool, detail: "".into(), amount }
+}
+
+fn query(from: u64, to: u64, step_ms: u64, by: &[Dimension]) -> MeasureQuery {
+    MeasureQuery { metrics: Metric::ALL.to_vec(), from, to, step_ms, by: by.iter().copied().collect() }
+}
+
+fn measured(log: &dyn EventLog, query: &MeasureQuery) -> Measured {
+    log.measured(query, &Stop::default()).expect("it can be added up")
+}
+
+type ByNames = BTreeMap<(Metric, u64, String, String), i128>;
+
+fn sums(log: &dyn EventLog, query: &MeasureQuery) -> ByNames {
+    let key = |sum: &crate::MeasureSum| (sum.metric, sum.start, sum.agent.to_string(), sum.tool.to_string());
+    measured(log, query).sums.iter().map(|sum| (key(sum), sum.amount)).collect()
+}
+
+fn total(log: &dyn EventLog) -> i128 {
+    sums(log, &query(0, NOON + DAY_MS, NOON + DAY_MS, &[])).into_values().sum()
+}
+
+/// Appends the event `seq` with measurements.
+fn measure(log: &dyn EventLog, name: &str, seq: u64, measurements: Vec<Measurement>) -> Ticket {
+    append_with(log, name, seq - 1, &events(seq, seq), |append| append.measurements = measurements)
+}
+
+fn any_measurement() -> impl Strategy<Value = Measurement> {
+    let metric = proptest::sample::select(Metric::ALL.to_vec());
+    let name = proptest::sample::select(vec!["", "a", "b", "größe"]);
+    (metric, 0_u64..200, name.clone(), name, -5_i64..1_000).prop_map(
+        |(metric, half_hours, agent, tool, amount)| {
+            measurement(metric, NOON + half_hours * HOUR_MS / 2, agent, tool, amount)
+        },
+    )
+}
+
+/// What the sums of `all` are for a query that begins at `from`.
+fn truth(all: &[Measurement], from: u64, step: u64) -> ByNames {
+    let mut truth = ByNames::new();
+    for it in all {
+        let hour = it.at / HOUR_MS * HOUR_MS;
+        let start = from + hour.saturating_sub(from) / step * step;
+        let key = (it.metric, start, it.agent.to_string(), it.tool.to_string());
+        *truth.entry(key).or_default() += i128::from(it.amount);
+    }
+    truth.retain(|_, amount| *amount != 0);
+    truth
+}
+
+fn sums_are_those_of_the_single_measurements_for_all_steps(trial: &mut Trial<'_>) {
+    // Each history has a year of its own, so that one log serves them all.
+    let year = std::cell::Cell::new(0);
+    let all = proptest::collection::vec(any_measurement(), 1..80);
+    let mut runner = TestRunner::new(Config { cases: 12, failure_persistence: None, ..Config::default() });
+    let log = trial.log();
+    let held = runner.run(&(all, 1_usize..9), |(mut all, chunk)| {
+        let begin = year.get() * 366 * DAY_MS;
+        year.set(year.get() + 1);
+        for it in &mut all {
+            it.at += begin;
+        }
+        let name = format!("c{begin}");
+        for (n, some) in all.chunks(chunk).enumerate() {
+            measure(log, &name, n as u64 + 1, some.to_vec());
+        }
+        settle(log);
+        let midnight = NOON - NOON % DAY_MS;
+        for (from, step) in
+            [(NOON, HOUR_MS), (midnight, DAY_MS), (NOON, 7 * HOUR_MS), (NOON + 60_000, HOUR_MS)]
+        {
+            let from = from + begin;
+            let asked = query(from, from + 14 * DAY_MS, step, &[Dimension::Agent, Dimension::Tool]);
+            prop_assert_eq!(sums(log, &asked), truth(&all, from, step));
+        }
+        Ok(())
+    });
+    held.unwrap_or_else(|why| panic!("{why}"));
+}
+
+fn nothing_measured_has_no_sums(trial: &mut Trial<'_>) {
+    append_with(trial.log(), "c", 0, &events(1, 3), |_| {});
+    settle(trial.log());
+    let found = measured(trial.log(), &query(0, NOON + DAY_MS, DAY_MS, &[]));
+    assert_eq!(found, Measured::default(), "all is counted from the beginning");
+}
+
+fn any_name_can_be_measured(trial: &mut Trial<'_>) {
+    let names = ["a'; DROP TABLE measure --", "\0\u{1}0", "漢字 \\ \"", "{a,b}", "NULL", " "];
+    let all: Vec<_> = names.iter().map(|name| measurement(Metric::Calls, NOON, name, name, 1)).collect();
+    measure(trial.log(), "c", 1, all.clone());
+    settle(trial.log());
+    let by = [Dimension::Agent, Dimension::Tool];
+    assert_eq!(sums(trial.log(), &query(NOON, NOON + HOUR_MS, HOUR_MS, &by)), truth(&all, NOON, HOUR_MS));
+}
+
+fn what_is_taken_back_is_no_sum(trial: &mut Trial<'_>) {
+    measure(trial.log(), "c", 1, vec![measurement(Metric::Runs, NOON, "", "", 1)]);
+    measure(
+        trial.log(),
+        "c",
+        2,
+        vec![measurement(Metric::Runs, NOON, "", "", -1), measurement(Metric::Runs, NOON, "a", "", 1)],
+    );
+    settle(trial.log());
+    let found = sums(trial.log(), &query(NOON, NOON + HOUR_MS, HOUR_MS, &[Dimension::Agent]));
+    assert_eq!(found, [((Metric::Runs, NOON, "a".to_owned(), String::new()), 1)].into());
+}
+
+fn what_a_removed_conversation_took_stays_counted(trial: &mut Trial<'_>) {
+    measure(trial.log(), "c", 1, vec![measurement(Metric::Calls, NOON, "a", "sql", 2)]);
+    trial.log().remove(&id("c"));
+    settle(trial.log());
+    assert_eq!(total(trial.log()), 2);
+}
+
+fn a_query_that_is_stopped_is_refused_or_answered(trial: &mut Trial<'_>) {
+    measure(trial.log(), "c", 1, vec![measurement(Metric::Runs, NOON, "a", "", 1)]);
+    settle(trial.log());
+    let stop = Stop::default();
+    stop.now();
+    match trial.log().measured(&query(NOON, NOON + HOUR_MS, HOUR_MS, &[]), &stop) {
+        Ok(found) => assert_eq!(found.sums.len(), 1),
+        Err(why) => assert!(matches!(&why, LogError::BadQuery(_)), "{why}"),
+    }
+    assert_eq!(total(trial.log()), 1, "whoever asks next is not stopped");
+}
+
+fn i10_what_is_measured_counts_once_over_a_death(trial: &mut Trial<'_>) {
+    stored(trial.log(), measure(trial.log(), "c", 1, vec![measurement(Metric::Runs, NOON, "a", "", 1)]));
+    stored(trial.log(), measure(trial.log(), "c", 2, vec![measurement(Metric::Calls, NOON, "a", "sql", 2)]));
+    trial.crash();
+    assert_eq!(total(trial.log()), 3);
+    stored(trial.log(), trial.log().remove(&id("c")));
+    assert_eq!(total(trial.log()), 3);
+    trial.restart();
+    assert_eq!(total(trial.log()), 3);
+}
+
+fn what_was_staged_counts_with_the_import_and_not_before(trial: &mut Trial<'_>) {
+    let history = events(1, 3);
+    let (name, after, import) = (id("c"), at(0), Import(7));
+    trial.log().stage(import, Append::of(&name, &after, &history));
+    settle(trial.log());
+    assert_eq!(total(trial.log()), 0);
+    let measured = vec![measurement(Metric::Runs, NOON, "a", "", 1)];
+    stored(trial.log(), trial.log().adopt(import, checkpoint("c", &history, 0), Vec::new(), measured));
+    assert_eq!(total(trial.log()), 1);
+}
+
+fn what_was_staged_and_abandoned_counts_for_nothing(trial: &mut Trial<'_>) {
+    let (name, after, import) = (id("c"), at(0), Import(7));
+    trial.log().stage(import, Append::of(&name, &after, &events(1, 3)));
+    trial.log().abandon(import);
+    settle(trial.log());
+    assert_eq!(total(trial.log()), 0);
+}
+
+fn i7_a_span_has_so_many_rows_and_the_rest_counts_together(trial: &mut Trial<'_>) {
+    let all = MEASURES_PER_SPAN_MAX + 50;
+    let many = (0..all).map(|n| measurement(Metric::Calls, NOON, "a", &format!("t{n}"), 1)).collect();
+    stored(trial.log(), measure(trial.log(), "c", 1, many));
+    let found = sums(trial.log(), &query(NOON, NOON + HOUR_MS, HOUR_MS, &[Dimension::Tool]));
+    assert_eq!(found.len(), MEASURES_PER_SPAN_MAX + 1);
+    assert_eq!(found.get(&(Metric::Calls, NOON, String::new(), OTHERS.to_owned())), Some(&50));
+    assert_eq!(found.values().sum::<i128>(), all as i128);
+}
+
+fn i7_a_span_is_filled_step_by_step_and_the_rest_counts_together(trial: &mut Trial<'_>) {
+    let of = |names: std::ops::Range<usize>| -> Vec<_> {
+        let ended = |n: usize| Measurement {
+            detail: format!("reason {n}").into(),
+            ..measurement(Metric::Ended, NOON, &format!("agent {n}"), "", 1)
+        };
+        names.map(ended).collect()
+    };
+    let (half, all) = (MEASURES_PER_SPAN_MAX / 2, MEASURES_PER_SPAN_MAX + 10);
+    for (seq, names) in [(1, 0..half), (2, half..all), (3, all..all + 10), (4, 0..5)] {
+        stored(trial.log(), measure(trial.log(), "c", seq, of(names)));
+    }
+    let asked = query(NOON, NOON + HOUR_MS, HOUR_MS, &[Dimension::Agent]);
+    let found = measured(trial.log(), &asked).sums;
+    assert_eq!(found.len(), MEASURES_PER_SPAN_MAX + 1);
+    let others: Vec<_> = found.iter().filter(|sum| sum.agent == OTHERS).collect();
+    let others: Vec<_> = others.iter().map(|sum| (sum.detail.as_str(), sum.amount)).collect();
+    assert_eq!(others, [(OTHERS, 20)]);
+    assert_eq!(found.iter().filter(|sum| sum.amount == 2).count(), 5, "rows that are there go on");
+}
+
+fn i7_hours_go_after_a_while_and_days_stay(trial: &mut Trial<'_>) {
+    stored(trial.log(), measure(trial.log(), "c", 1, vec![measurement(Metric::Runs, NOON, "a", "", 1)]));
+    let later = NOON + (MEASURE_HOURS_KEPT + 48) * HOUR_MS;
+    stored(trial.log(), measure(trial.log(), "c", 2, vec![measurement(Metric::Runs, later, "a", "", 1)]));
+    let hours = measured(trial.log(), &query(NOON, later + HOUR_MS, HOUR_MS, &[]));
+    assert_eq!(hours.sums.len(), 1);
+    assert!(hours.since > NOON, "{}", hours.since);
+    let day = |at: u64| at - at % DAY_MS;
+    let days = measured(trial.log(), &query(day(NOON), day(later) + DAY_MS, DAY_MS, &[]));
+    assert_eq!((days.sums.len(), days.since), (2, 0));
+}
+
+fn sums_that_overflow_stay_where_they_are(trial: &mut Trial<'_>) {
+    for seq in 1..=6 {
+        let money = measurement(Metric::Money, NOON, "a", "", i64::MAX);
+        stored(trial.log(), measure(trial.log(), "c", seq, vec![money]));
+    }
+    let found = sums(trial.log(), &query(NOON, NOON + HOUR_MS, HOUR_MS, &[]));
+    assert_eq!(found.into_values().collect::<Vec<_>>(), [i128::from(i64::MAX / 4)]);
+}

@@ -1,0 +1,44 @@
+//! The measurements of one commit, added up to the rows that they change.
+
+use std::collections::BTreeMap;
+
+use super::{MeasureKey, Measurement, Metric, OTHERS, Span};
+
+/// Where a sum stays when more comes: twice that still fits into a database's numbers.
+pub(crate) const SUM_MAX: i64 = i64::MAX / 4;
+
+/// The measurements of one commit, by row, in the order of the rows.
+#[derive(Debug, Default)]
+pub(crate) struct MeasureCounts {
+    rows: BTreeMap<(Span, MeasureKey), i64>,
+}
+
+impl MeasureCounts {
+    /// Adds measurements to their hours and days.
+    pub(crate) fn add(&mut self, measurements: &[Measurement]) {
+        for it in measurements {
+            for span in Span::ALL {
+                let sum = self.rows.entry((span, MeasureKey::of(it, span))).or_default();
+                *sum = sum.saturating_add(it.amount).clamp(-SUM_MAX, SUM_MAX);
+            }
+        }
+    }
+
+    /// The rows that change, and by how much: at most [`SUM_MAX`] either way.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = (Span, &MeasureKey, i64)> {
+        self.rows
+            .iter()
+            .filter(|(_, amount)| **amount != 0)
+            .map(|((span, key), amount)| (*span, key, *amount))
+    }
+}
+
+impl MeasureKey {
+    /// The row that this one counts in when its span has as many rows as it may have. A reason is not kept, since others may
+    /// be made up without end; a bucket and a currency are.
+    pub(crate) fn among_others(&self) -> Self {
+        let tool = if self.tool.is_empty() { "".into() } else { OTHERS.into() };
+        let detail = if self.metric == Metric::Ended { OTHERS.into() } else { self.detail.clone() };
+        Self { agent: OTHERS.into(), model: OTHERS.into(), tool, detail, ..*self }
+    }
+}
