@@ -136,7 +136,9 @@ impl PendingLogins {
         self.open.retain(|_, (_, until, _)| *until > now);
         if self.open.len() >= LOGINS_MAX {
             let oldest = self.open.iter().min_by_key(|(_, (.., number))| *number).map(|(state, _)| *state);
-            oldest.map(|oldest| self.open.remove(&oldest));
+            if let Some(oldest) = oldest {
+                self.open.remove(&oldest);
+            }
         }
         self.begun += 1;
         self.open.insert(state, (login, now.saturating_add(LOGIN_MS), self.begun));

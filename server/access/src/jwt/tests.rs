@@ -231,7 +231,7 @@ fn attack_other_issuers_audiences_and_times() {
         with("aud", json!(["x", "hub-2"])),
         with("nbf", json!(NOW + 30)),
         with("exp", json!(NOW - 29)),
-        with("exp", json!(NOW as f64 + 0.5)),
+        with("exp", json!(1_000_000.5)),
     ];
     for claims in good {
         assert!(verify(&issuer, &hs256(&claims)).is_ok(), "{claims}");
@@ -278,7 +278,7 @@ fn attack_tokens_that_are_changed_cut_or_joined() {
         format!("{header}.{body}"),
         format!("{header}.{body}.{signature}.{signature}"),
         format!("{header}.{body}.{signature}="),
-        format!("{header}.{body}.{}", &signature[..signature.len() - 1]),
+        format!("{header}.{body}.{}", signature.chars().skip(1).collect::<String>()),
         format!(".{body}.{signature}"),
         format!("{header}..{signature}"),
         token.to_uppercase(),
