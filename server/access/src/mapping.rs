@@ -148,7 +148,8 @@ mod tests {
 
     fn mapped(rules: Vec<IdentityRule>, claims: Value) -> Result<Principal, Denial> {
         let mapping = IdentityMapping::new("sub", rules, &roles()).unwrap();
-        mapping.principal(claims.as_object().unwrap(), &roles())
+        let Value::Object(claims) = claims else { unreachable!() };
+        mapping.principal(&claims, &roles())
     }
 
     #[test]

@@ -9,7 +9,7 @@ use signature::{Error, Verifier};
 
 static RING: CryptoProvider = CryptoProvider {
     signer_factory: |_, _| Err(ErrorKind::InvalidAlgorithm.into()),
-    verifier_factory: verifier,
+    verifier_factory: |algorithm, key| verifier(*algorithm, key),
     // No key is taken apart here.
     key_utils: KeyUtils::new_unimplemented(),
 };
@@ -27,11 +27,11 @@ struct RingVerifier {
     key: DecodingKey,
 }
 
-fn verifier(algorithm: &Algorithm, key: &DecodingKey) -> Result<Box<dyn JwtVerifier>> {
+fn verifier(algorithm: Algorithm, key: &DecodingKey) -> Result<Box<dyn JwtVerifier>> {
     if algorithm.family() != key.family() {
         return Err(ErrorKind::InvalidAlgorithm.into());
     }
-    Ok(Box::new(RingVerifier { algorithm: *algorithm, key: key.clone() }))
+    Ok(Box::new(RingVerifier { algorithm, key: key.clone() }))
 }
 
 impl JwtVerifier for RingVerifier {
