@@ -34,6 +34,8 @@ async fn provider(redirect: &str) -> (Child, tempfile::TempDir, String) {
     loop {
         let line = within("the address of the provider", lines.next_line()).await.unwrap().unwrap();
         if line.starts_with("http://127.0.0.1:") {
+            // It goes on to talk, and ends where nobody reads.
+            tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
             return (child, place, line);
         }
     }
