@@ -42,7 +42,7 @@ const PLACES: [(&str, &[&str], &str); 24] = [
     ("/c/asks", &[], "[data-t=consent]"),
     ("/c/asks", &["E"], "[data-t=arguments]"),
     ("/c/asks", &["R"], "[data-t=reason]"),
-    ("/runs", &[], "[data-t=run-row] a[href^='/c/']"),
+    ("/runs", &[], "[data-t=run-row] a[href^=\"/c/\"]"),
     ("/dashboard", &[], "[data-panel=runs] svg"),
     ("/dashboard?by=model&range=7d", &[], "[data-panel=tokens] svg"),
 ];

@@ -105,8 +105,11 @@ async fn i7_a_frame_over_the_limit_closes_that_socket_with_its_code() {
 async fn an_unknown_frame_and_text_that_is_none_are_named_and_the_socket_stays() {
     let hub = TestHub::start().await;
     let mut wire = WebSocketWire::connect(hub.address()).await;
-    let bad =
-        [("{\"t\":\"weather\"}", "weather"), ("{oops", "no frame"), ("{\"t\":\"sub\",\"sub\":1}", "conv")];
+    let bad = [
+        ("{\"t\":\"weather\"}", "weather"),
+        ("{oops", "not a valid frame"),
+        ("{\"t\":\"sub\",\"sub\":1}", "conv"),
+    ];
     for (text, part) in bad {
         wire.send_text(text.to_owned()).await;
         let answer = wire.frame().await;

@@ -68,7 +68,8 @@ async fn i9_a_hub_that_was_paused_and_wakes_after_another_has_taken_over_writes_
     until("the paused hub to notice", async || ready(&paused).await.contains("another hub").then_some(()))
         .await;
     assert!(post(&next, "second").await.is_success());
-    let view = next.request("GET", "/v1/conversations/c/events").send().await.unwrap().text().await.unwrap();
+    let export = next.request("GET", "/v1/conversations/c/export/native").send().await.unwrap();
+    let view = export.text().await.unwrap();
     assert!(view.contains("first") && view.contains("second") && !view.contains("late"), "{view}");
 }
 

@@ -15,7 +15,7 @@ use hub::TALLY;
 
 mod measured;
 
-pub(crate) use measured::query;
+pub(crate) use measured::queries;
 
 /// All numbers, in Prometheus' text format 0.0.4; those of the log where it was asked and has answered.
 pub(crate) fn text(shared: &Shared, measured: Option<&Measured>) -> String {

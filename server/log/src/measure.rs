@@ -12,9 +12,11 @@ use serde::{Deserialize, Serialize};
 use crate::{LogError, Stop};
 
 mod counts;
+mod facet;
 mod latency;
 
 pub(crate) use counts::{MeasureCounts, SUM_MAX};
+pub(crate) use facet::Facet;
 pub use latency::{bucket, longest, quantile};
 
 /// Milliseconds of an hour.
@@ -216,6 +218,8 @@ pub(crate) struct MeasureKey {
     /// The number of the span since 1970.
     pub(crate) start: u64,
     pub(crate) metric: Metric,
+    /// Which names tell it apart; the others are empty.
+    pub(crate) facet: Facet,
     pub(crate) agent: CompactString,
     pub(crate) model: CompactString,
     pub(crate) tool: CompactString,
@@ -223,16 +227,22 @@ pub(crate) struct MeasureKey {
 }
 
 impl MeasureKey {
-    /// The row that `it` counts in, among those of `span`.
-    pub(crate) fn of(it: &Measurement, span: Span) -> Self {
-        Self {
-            start: it.at / span.ms(),
-            metric: it.metric,
-            agent: short(&it.agent),
-            model: short(&it.model),
-            tool: short(&it.tool),
-            detail: short(&it.detail),
-        }
+    /// The rows that `it` counts in, among those of `span`: one for each facet of its metric.
+    pub(crate) fn of(it: &Measurement, span: Span) -> impl Iterator<Item = Self> {
+        Facet::of(it.metric).iter().map(move |facet| {
+            let named = |dimension: Dimension, name: &str| {
+                if facet.tells_apart(dimension) { short(name) } else { CompactString::default() }
+            };
+            Self {
+                start: it.at / span.ms(),
+                metric: it.metric,
+                facet: *facet,
+                agent: named(Dimension::Agent, &it.agent),
+                model: named(Dimension::Model, &it.model),
+                tool: named(Dimension::Tool, &it.tool),
+                detail: short(&it.detail),
+            }
+        })
     }
 }
 
@@ -281,6 +291,8 @@ impl<'a> Sums<'a> {
         let key = MeasureKey {
             start: row.at.saturating_sub(self.query.from) / self.query.step_ms.max(HOUR_MS),
             metric: row.metric,
+            // One question has one facet for each metric.
+            facet: Facet::Every,
             agent: named(Dimension::Agent, row.agent),
             model: named(Dimension::Model, row.model),
             tool: named(Dimension::Tool, row.tool),
@@ -308,7 +320,7 @@ impl<'a> Sums<'a> {
         let (from, step) = (self.query.from, self.query.step_ms.max(HOUR_MS));
         let sums = self.totals.into_iter().filter(|(_, amount)| *amount != 0);
         let sum = |(key, amount): (MeasureKey, i128)| {
-            let MeasureKey { start, metric, agent, model, tool, detail } = key;
+            let MeasureKey { start, metric, agent, model, tool, detail, .. } = key;
             let start = from.saturating_add(start.saturating_mul(step));
             MeasureSum { metric, start, agent, model, tool, detail, amount }
         };
@@ -327,8 +339,10 @@ impl MeasuresInMemory {
     /// Counts measurements, and drops the oldest hours beyond the limit.
     pub(crate) fn add(&mut self, measurements: &[Measurement]) {
         for it in measurements {
-            let sum = self.rows.entry(MeasureKey::of(it, Span::Hour)).or_default();
-            *sum = sum.saturating_add(it.amount);
+            for key in MeasureKey::of(it, Span::Hour) {
+                let sum = self.rows.entry(key).or_default();
+                *sum = sum.saturating_add(it.amount);
+            }
         }
         while self.rows.len() > MEASURES_IN_MEMORY_MAX {
             // The whole hour: half of one would look like an hour with less in it.
@@ -340,10 +354,11 @@ impl MeasuresInMemory {
 
     /// What a query asks for.
     pub(crate) fn measured(&self, query: &MeasureQuery, stop: &Stop) -> Result<Measured, LogError> {
+        let facets = Facet::asked(query)?;
         let mut sums = Sums::new(query, stop);
         let (from, to) = (query.from / HOUR_MS, query.to.div_ceil(HOUR_MS));
         for (key, amount) in &self.rows {
-            if key.start < from || key.start >= to || !query.metrics.contains(&key.metric) {
+            if key.start < from || key.start >= to || !facets.contains(&(key.metric, key.facet)) {
                 continue;
             }
             sums.add(&MeasureRow {

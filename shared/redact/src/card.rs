@@ -12,29 +12,46 @@ pub(crate) const BANK_DIGITS: usize = 6;
 /// The groups of digits in which numbers are written.
 const GROUPINGS: [&[usize]; 4] = [&[4, 4, 4, 4], &[4, 6, 5], &[4, 6, 4], &[4, 4, 4, 4, 3]];
 
-/// Judges whether the number of a card begins with `text`; the byte before it is no letter or digit.
-pub(crate) fn card(text: &[u8], end: End) -> Verdict {
+/// So many groups of four digits in a row are a list of numbers, which has no card in it.
+const LIST_GROUPS: usize = 6;
+
+/// Most bytes before a number that say whether it is within a list.
+pub(crate) const BEFORE_BYTES: usize = 5 * (LIST_GROUPS - 4) + 1;
+
+/// Judges whether the number of a card begins with `text`. Before it is `before`, whose last byte is no letter or digit.
+pub(crate) fn card(text: &[u8], end: End, before: &[u8]) -> Verdict {
     let read = Digits::read(text);
     if !may_be_card(read.first(read.count)) {
         return Verdict::No;
     }
-    if read.bytes == text.len() && end == End::Open && read.count <= DIGITS_MAX {
+    let goes_on = read.bytes == text.len() && end == End::Open;
+    let verdicts = std::iter::once(read.whole(text, goes_on))
+        .chain(GROUPINGS.iter().map(|grouping| read.judge(grouping, text, goes_on, before)));
+    let (mut is_open, mut found) = (false, None);
+    for verdict in verdicts {
+        match verdict {
+            Verdict::Open(_) => is_open = true,
+            Verdict::Secret { .. } => found = found.or(Some(verdict)),
+            Verdict::No => {}
+        }
+    }
+    if is_open {
         let strength = if read.count > BANK_DIGITS { Strength::Begun } else { Strength::Known };
         return Verdict::Open(strength);
     }
-    let whole: [usize; 1] = [read.groups.first().map_or(0, |group| group.0)];
-    let groupings = std::iter::once(whole.as_slice()).chain(GROUPINGS);
-    let mut found = groupings.filter_map(|grouping| {
-        let (count, to) = read.grouped(grouping)?;
-        let is_whole = match text.get(to..).unwrap_or_default() {
-            [b'.', digit, ..] => !digit.is_ascii_digit(),
-            [byte, ..] => !byte.is_ascii_alphanumeric() && *byte != b'_',
-            [] => true,
-        };
-        (is_whole && count <= DIGITS_MAX && is_card(read.first(count)))
-            .then_some(Verdict::Secret { from: 0, to })
-    });
-    found.next().unwrap_or(Verdict::No)
+    found.unwrap_or(Verdict::No)
+}
+
+/// How many groups of four digits stand right before a number, each with a space or dash behind it.
+fn fours_before(mut before: &[u8]) -> usize {
+    let mut count = 0;
+    while let [rest @ .., a, b, c, d, b' ' | b'-'] = before
+        && [a, b, c, d].iter().all(|byte| byte.is_ascii_digit())
+        && !rest.last().is_some_and(u8::is_ascii_digit)
+    {
+        (before, count) = (rest, count + 1);
+    }
+    count
 }
 
 /// Most groups that are looked at.
@@ -84,11 +101,79 @@ impl Digits {
         self.kept.get(..count.min(DIGITS_MAX)).unwrap_or_default()
     }
 
-    /// Digits and bytes of the first groups, where they have these lengths.
-    fn grouped(&self, grouping: &[usize]) -> Option<(usize, usize)> {
-        let groups = self.groups.get(..grouping.len())?;
-        let fits = groups.iter().zip(grouping).all(|(group, wanted)| group.0 == *wanted);
-        fits.then(|| (grouping.iter().sum(), groups.last().map_or(0, |group| group.1)))
+    /// The groups that were read: how many digits each has, and where it ends.
+    fn groups(&self) -> &[(usize, usize)] {
+        let count = self.groups.iter().take_while(|(digits, _)| *digits > 0).count();
+        self.groups.get(..count).unwrap_or_default()
+    }
+
+    /// Whether the last group has ended: a space or dash is behind it.
+    fn is_separated(&self) -> bool {
+        self.groups().last().is_some_and(|(_, to)| *to < self.bytes)
+    }
+
+    /// Judges the first group as a number that is written in one.
+    fn whole(&self, text: &[u8], goes_on: bool) -> Verdict {
+        match self.groups() {
+            [(digits, _)] if goes_on && *digits <= DIGITS_MAX && !self.is_separated() => {
+                Verdict::Open(Strength::Known)
+            }
+            [(digits, to), ..] => self.number(text, *digits, *to),
+            [] => Verdict::No,
+        }
+    }
+
+    /// Judges the first groups as a number that is written in `grouping`. `goes_on`: more may follow what was read.
+    fn judge(&self, grouping: &[usize], text: &[u8], goes_on: bool, before: &[u8]) -> Verdict {
+        let groups = self.groups();
+        let same = groups.iter().zip(grouping).take_while(|(group, wanted)| group.0 == **wanted).count();
+        if let Some(wanted) = grouping.get(same) {
+            let grows = match groups.get(same..) {
+                Some([]) | None => true,
+                Some([(digits, _)]) => digits < wanted && !self.is_separated(),
+                Some(_) => false,
+            };
+            return if goes_on && grows { Verdict::Open(Strength::Known) } else { Verdict::No };
+        }
+        let (count, to) = (grouping.iter().sum(), groups.get(same - 1).map_or(0, |group| group.1));
+        let rest = groups.get(same..).unwrap_or_default();
+        let verdict = self.number(text, count, to);
+        if verdict == Verdict::No {
+            // With one digit more it is another number, but no card in this grouping.
+            return verdict;
+        }
+        let fours = rest.iter().take_while(|(digits, _)| *digits == 4).count();
+        let is_of_fours = grouping.iter().all(|digits| *digits == 4);
+        if is_of_fours
+            && fours_before(before) + same + fours >= LIST_GROUPS
+            && !(goes_on && rest.len() == fours)
+        {
+            return Verdict::No;
+        }
+        let may_be_list = is_of_fours
+            && rest.get(fours..).is_some_and(|rest| match rest {
+                [] => true,
+                [(digits, _)] => *digits < 4 && !self.is_separated(),
+                _ => false,
+            });
+        if goes_on && (rest.is_empty() || may_be_list && rest.len() < GROUPS_MAX - 4 + 1) {
+            return Verdict::Open(Strength::Known);
+        }
+        verdict
+    }
+
+    /// The number of the first `count` digits, which end at `to`, if it is that of a card and nothing follows that belongs to it.
+    fn number(&self, text: &[u8], count: usize, to: usize) -> Verdict {
+        let is_whole = match text.get(to..).unwrap_or_default() {
+            [b'.', digit, ..] => !digit.is_ascii_digit(),
+            [byte, ..] => !byte.is_ascii_alphanumeric() && *byte != b'_',
+            [] => true,
+        };
+        if is_whole && count <= DIGITS_MAX && is_card(self.first(count)) {
+            Verdict::Secret { from: 0, to }
+        } else {
+            Verdict::No
+        }
     }
 }
 
@@ -159,16 +244,16 @@ mod tests {
             "6011111111111117",
             "3530111333300000",
         ] {
-            let verdict = card(number.as_bytes(), End::Last);
+            let verdict = card(number.as_bytes(), End::Last, b"");
             assert_eq!(verdict, Verdict::Secret { from: 0, to: number.len() }, "{number}");
             let behind = format!("{number}, thanks");
             assert_eq!(
-                card(behind.as_bytes(), End::Open),
+                card(behind.as_bytes(), End::Open, b""),
                 Verdict::Secret { from: 0, to: number.len() },
                 "{behind}"
             );
             let expires = format!("{number} 12/27");
-            assert_ne!(card(expires.as_bytes(), End::Open), Verdict::No, "{expires}");
+            assert_ne!(card(expires.as_bytes(), End::Open, b""), Verdict::No, "{expires}");
         }
     }
 
@@ -183,16 +268,57 @@ mod tests {
             "2024",
             "5577006791947779410",
         ] {
-            assert_eq!(card(number.as_bytes(), End::Last), Verdict::No, "{number}");
+            assert_eq!(card(number.as_bytes(), End::Last, b""), Verdict::No, "{number}");
+        }
+    }
+
+    #[test]
+    fn numbers_in_a_list_are_none() {
+        // Each four of them would be right by their digits.
+        for list in ["4000 0000 0000 0002 4000 0000 0000 0002", "4111-1111-1111-1111-1111-1111"] {
+            assert_eq!(card(list.as_bytes(), End::Last, b""), Verdict::No, "{list}");
+        }
+        assert_eq!(card(b"4111 1111 1111 1111", End::Last, b"20 4998 4999 "), Verdict::No);
+        let card_of = |text: &str, before: &[u8]| card(text.as_bytes(), End::Last, before);
+        for before in [&b"2024 "[..], b"4998, 4999 ", b"14998 4999 ", b"Visa "] {
+            assert_eq!(card_of("4111 1111 1111 1111", before), Verdict::Secret { from: 0, to: 19 });
+        }
+        for behind in [" 123", " 1227", " 1227 123", " 12/27", "\n5555 5555 5555 4444 1111 1111"] {
+            let text = format!("4111 1111 1111 1111{behind}");
+            assert_eq!(card_of(&text, b""), Verdict::Secret { from: 0, to: 19 }, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_open_only_while_it_may_be_a_card() {
+        let open = |text: &str| matches!(card(text.as_bytes(), End::Open, b""), Verdict::Open(_));
+        for text in [
+            "4111 ",
+            "4111 1111 1111 1111",
+            "4111 1111 1111 1111 ",
+            "4111 1111 1111 1111 12",
+            "4111 1111 1111 1111 1227 12",
+        ] {
+            assert!(open(text), "{text}");
+        }
+        for text in [
+            "268 269",
+            "268 269 270 271 2",
+            "4112 4113 4114 4115 4116",
+            "4111 1111 1111 1111 1227 123 ",
+            "2681 x",
+            "4111111 ",
+        ] {
+            assert!(!open(text), "{text}");
         }
     }
 
     #[test]
     fn a_number_that_may_go_on_is_open_until_it_cannot_be_one() {
-        assert_eq!(card(b"41", End::Open), Verdict::Open(Strength::Known));
-        assert_eq!(card(b"411111", End::Open), Verdict::Open(Strength::Known));
-        assert_eq!(card(b"4111111", End::Open), Verdict::Open(Strength::Begun));
-        assert_eq!(card(b"17", End::Open), Verdict::No);
-        assert_eq!(card(b"4111111 apples", End::Open), Verdict::No);
+        assert_eq!(card(b"41", End::Open, b""), Verdict::Open(Strength::Known));
+        assert_eq!(card(b"411111", End::Open, b""), Verdict::Open(Strength::Known));
+        assert_eq!(card(b"4111111", End::Open, b""), Verdict::Open(Strength::Begun));
+        assert_eq!(card(b"17", End::Open, b""), Verdict::No);
+        assert_eq!(card(b"4111111 apples", End::Open, b""), Verdict::No);
     }
 }

@@ -294,11 +294,12 @@ impl Entry {
         }
     }
 
-    fn verdict(&self, text: &[u8], end: End) -> Verdict {
+    /// Judges a text that begins like a secret of this kind; `before` stands before it.
+    fn verdict(&self, text: &[u8], end: End, before: &[u8]) -> Verdict {
         match self.what {
             What::Key(rule, start) => rule.judge(start, text, end),
             What::PrivateKey => private_key(text, end),
-            What::Card => card(text, end),
+            What::Card => card(text, end, before),
         }
     }
 
@@ -307,7 +308,8 @@ impl Entry {
             return None;
         }
         let text = bytes.get(at..)?;
-        match self.verdict(text, end) {
+        let before = bytes.get(part.floor.min(at)..at).unwrap_or_default();
+        match self.verdict(text, end, before) {
             Verdict::No => None,
             Verdict::Secret { from, to } => {
                 let value = text.get(from..to)?.to_vec();
@@ -392,13 +394,13 @@ impl Entry {
                 DecodedEnd::OfText => end,
                 DecodedEnd::Cut => End::Open,
             };
-            let verdict = self.verdict(&decoded.bytes, open);
+            let verdict = self.verdict(&decoded.bytes, open, &[]);
             let wants_more = decoded.end == DecodedEnd::Cut && matches!(verdict, Verdict::Open(_));
             if !wants_more {
                 return (decoded, verdict);
             }
             if most >= DECODED_LETTERS_MAX {
-                let verdict = self.verdict(&decoded.bytes, End::Last);
+                let verdict = self.verdict(&decoded.bytes, End::Last, &[]);
                 return (decoded, verdict);
             }
             most *= 8;

@@ -9,6 +9,7 @@
 //! What everybody knows of a secret, such as `sk-`, is passed on; what would follow it is not. So the beginning of a key that was cut
 //! within it can stand before its mark, and no byte of what is secret does.
 
+use crate::card;
 use crate::find::{Found, KindIndex, Part};
 use crate::marks::Redactor;
 use crate::plain::Plain;
@@ -20,8 +21,8 @@ pub const HELD_BYTES_MAX: usize = 16 << 10;
 /// Bytes at the end of a text that the beginning of a secret can stand in without being seen: two of three.
 const UNSEEN_BYTES: usize = 2;
 
-/// Bytes before those that say whether a word begins there.
-const BEFORE_BYTES: usize = 2;
+/// Bytes before those that say whether a word begins there, and whether a number is one of a list.
+const BEFORE_BYTES: usize = card::BEFORE_BYTES;
 
 /// What a text is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use super::problem::Problem;
 use super::search;
 use crate::metrics;
 use crate::state::Shared;
-use event_log::clock;
+use event_log::{Measured, clock};
 
 /// `GET /healthz`: the process answers.
 pub(crate) async fn healthz() -> &'static str {
@@ -81,9 +81,17 @@ fn failing(fault: &Fault, now: u64) -> Problem {
 /// `GET /metrics`: the metrics in Prometheus's text format.
 pub(crate) async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
-    let (log, query) = (Arc::clone(&shared), metrics::query(clock::now_ms()));
+    let log = Arc::clone(&shared);
+    let measured = search::asked(&shared, move |stop| {
+        let mut all = Measured::default();
+        for query in metrics::queries(clock::now_ms()) {
+            let found = log.hub.log().measured(&query, stop)?;
+            all.sums.extend(found.sums);
+        }
+        Ok(all)
+    });
     // Where the log is busy the hub's own numbers are told all the same.
-    let measured = search::asked(&shared, move |stop| log.hub.log().measured(&query, stop)).await.ok();
+    let measured = measured.await.ok();
     (kind, metrics::text(&shared, measured.as_ref())).into_response()
 }
 

@@ -1,7 +1,7 @@
 //! The sums of the log as Prometheus reads them: what runs, calls and models took and cost since the log began, whichever process
 //! counted it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use event_log::measure::{HOUR_MS, OTHERS, longest};
 use event_log::{Dimension, MeasureQuery, MeasureSum, Measured, Metric};
@@ -26,14 +26,31 @@ const BOUNDS: [(u64, &str); 11] = [
     (u64::MAX, "+Inf"),
 ];
 
-/// What is asked of the log, at `now`.
-pub(crate) fn query(now: u64) -> MeasureQuery {
+/// What is asked of the log, at `now`: the metrics of each family by its labels.
+pub(crate) fn queries(now: u64) -> [MeasureQuery; 4] {
     // Whole days: the log has these together.
     let to = now.div_ceil(24 * HOUR_MS).saturating_mul(24 * HOUR_MS);
-    let metrics =
-        Metric::ALL.into_iter().filter(|metric| !matches!(metric, Metric::RunMs | Metric::UnpricedTokens));
-    let by = BTreeSet::from([Dimension::Agent, Dimension::Model, Dimension::Tool]);
-    MeasureQuery { metrics: metrics.collect(), from: 0, to, step_ms: to, by }
+    let query = |metrics: &[Metric], by: &[Dimension]| MeasureQuery {
+        metrics: metrics.to_vec(),
+        from: 0,
+        to,
+        step_ms: to,
+        by: by.iter().copied().collect(),
+    };
+    let of_models = [
+        Metric::FirstMs,
+        Metric::InputTokens,
+        Metric::CachedTokens,
+        Metric::OutputTokens,
+        Metric::ReasoningTokens,
+        Metric::Money,
+    ];
+    [
+        query(&[Metric::Runs, Metric::Ended], &[Dimension::Agent, Dimension::Model]),
+        query(&[Metric::Calls, Metric::CallsFailed, Metric::CallMs], &[Dimension::Tool]),
+        query(&of_models, &[Dimension::Model]),
+        query(&[Metric::Waits, Metric::WaitMs], &[]),
+    ]
 }
 
 /// Writes all families of `measured`.

@@ -5,7 +5,9 @@ use crate::access::Gate;
 use crate::config::Config;
 
 fn page() -> String {
-    let shared = Shared::new(Config::default(), Gate::default(), None, None).unwrap();
+    let redactor =
+        crate::redaction::Redaction::default().redactor(&crate::config::LogChoice::Memory).unwrap();
+    let shared = Shared::new(Config::default(), Gate::default(), None, Some(redactor)).unwrap();
     text(&shared, Some(&Measured::default()))
 }
 

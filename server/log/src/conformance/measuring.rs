@@ -20,6 +20,7 @@ cases! {
         any_name_can_be_measured,
         what_is_taken_back_is_no_sum,
         what_a_removed_conversation_took_stays_counted,
+        latencies_by_several_names_are_refused,
         a_query_that_is_stopped_is_refused_or_answered;
     Lasting:
         i10_what_is_measured_counts_once_over_a_death,
@@ -39,9 +40,14 @@ fn measurement(metric: Metric, at: u64, agent: &str, tool: &str, amount: i64) ->
     Measurement { metric, at, agent, model: "m".into(), tool, detail: "".into(), amount }
 }
 
+/// A query for all counts.
 fn query(from: u64, to: u64, step_ms: u64, by: &[Dimension]) -> MeasureQuery {
-    MeasureQuery { metrics: Metric::ALL.to_vec(), from, to, step_ms, by: by.iter().copied().collect() }
+    let metrics = Metric::ALL.into_iter().filter(|metric| !LATENCIES.contains(metric));
+    MeasureQuery { metrics: metrics.collect(), from, to, step_ms, by: by.iter().copied().collect() }
 }
+
+/// The metrics that are told apart by one name at a time.
+const LATENCIES: [Metric; 3] = [Metric::RunMs, Metric::FirstMs, Metric::CallMs];
 
 fn measured(log: &dyn EventLog, query: &MeasureQuery) -> Measured {
     log.measured(query, &Stop::default()).expect("it can be added up")
@@ -73,13 +79,21 @@ fn any_measurement() -> impl Strategy<Value = Measurement> {
     )
 }
 
-/// What the sums of `all` are for a query that begins at `from`.
-fn truth(all: &[Measurement], from: u64, step: u64) -> ByNames {
+/// What the sums of `all` are for `query`.
+fn truth(all: &[Measurement], query: &MeasureQuery) -> ByNames {
+    let (from, step) = (query.from, query.step_ms);
     let mut truth = ByNames::new();
-    for it in all {
+    for it in all.iter().filter(|it| query.metrics.contains(&it.metric)) {
         let hour = it.at / HOUR_MS * HOUR_MS;
         let start = from + hour.saturating_sub(from) / step * step;
-        let key = (it.metric, start, it.agent.to_string(), it.tool.to_string());
+        let named = |dimension: Dimension, name: &str| {
+            // What runs took is kept without tools.
+            let is_kept =
+                dimension != Dimension::Tool || !matches!(it.metric, Metric::RunMs | Metric::FirstMs);
+            String::from(if query.by.contains(&dimension) && is_kept { name } else { "" })
+        };
+        let names = (named(Dimension::Agent, &it.agent), named(Dimension::Tool, &it.tool));
+        let key = (it.metric, start, names.0, names.1);
         *truth.entry(key).or_default() += i128::from(it.amount);
     }
     truth.retain(|_, amount| *amount != 0);
@@ -109,7 +123,12 @@ fn sums_are_those_of_the_single_measurements_for_all_steps(trial: &mut Trial<'_>
         {
             let from = from + begin;
             let asked = query(from, from + 14 * DAY_MS, step, &[Dimension::Agent, Dimension::Tool]);
-            prop_assert_eq!(sums(log, &asked), truth(&all, from, step));
+            prop_assert_eq!(sums(log, &asked), truth(&all, &asked));
+            for by in [&[][..], &[Dimension::Agent], &[Dimension::Tool]] {
+                let asked =
+                    MeasureQuery { metrics: LATENCIES.to_vec(), ..query(from, from + 14 * DAY_MS, step, by) };
+                prop_assert_eq!(sums(log, &asked), truth(&all, &asked));
+            }
         }
         Ok(())
     });
@@ -128,8 +147,8 @@ fn any_name_can_be_measured(trial: &mut Trial<'_>) {
     let all: Vec<_> = names.iter().map(|name| measurement(Metric::Calls, NOON, name, name, 1)).collect();
     measure(trial.log(), "c", 1, all.clone());
     settle(trial.log());
-    let by = [Dimension::Agent, Dimension::Tool];
-    assert_eq!(sums(trial.log(), &query(NOON, NOON + HOUR_MS, HOUR_MS, &by)), truth(&all, NOON, HOUR_MS));
+    let asked = query(NOON, NOON + HOUR_MS, HOUR_MS, &[Dimension::Agent, Dimension::Tool]);
+    assert_eq!(sums(trial.log(), &asked), truth(&all, &asked));
 }
 
 fn what_is_taken_back_is_no_sum(trial: &mut Trial<'_>) {
@@ -150,6 +169,13 @@ fn what_a_removed_conversation_took_stays_counted(trial: &mut Trial<'_>) {
     trial.log().remove(&id("c"));
     settle(trial.log());
     assert_eq!(total(trial.log()), 2);
+}
+
+fn latencies_by_several_names_are_refused(trial: &mut Trial<'_>) {
+    let by = [Dimension::Agent, Dimension::Tool];
+    let asked = MeasureQuery { metrics: vec![Metric::CallMs], ..query(NOON, NOON + HOUR_MS, HOUR_MS, &by) };
+    let refused = trial.log().measured(&asked, &Stop::default()).expect_err("they are not kept");
+    assert!(refused.to_string().contains("one name"), "{refused}");
 }
 
 fn a_query_that_is_stopped_is_refused_or_answered(trial: &mut Trial<'_>) {

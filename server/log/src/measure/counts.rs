@@ -18,8 +18,10 @@ impl MeasureCounts {
     pub(crate) fn add(&mut self, measurements: &[Measurement]) {
         for it in measurements {
             for span in Span::ALL {
-                let sum = self.rows.entry((span, MeasureKey::of(it, span))).or_default();
-                *sum = sum.saturating_add(it.amount).clamp(-SUM_MAX, SUM_MAX);
+                for key in MeasureKey::of(it, span) {
+                    let sum = self.rows.entry((span, key)).or_default();
+                    *sum = sum.saturating_add(it.amount).clamp(-SUM_MAX, SUM_MAX);
+                }
             }
         }
     }
@@ -34,11 +36,12 @@ impl MeasureCounts {
 }
 
 impl MeasureKey {
-    /// The row that this one counts in when its span has as many rows as it may have. A reason is not kept, since others may
-    /// be made up without end; a bucket and a currency are.
+    /// The row that this one counts in when its span has as many rows as it may have. Names that are empty stay so. A reason is not
+    /// kept, since others may be made up without end; a bucket and a currency are.
     pub(crate) fn among_others(&self) -> Self {
-        let tool = if self.tool.is_empty() { "".into() } else { OTHERS.into() };
+        let others = |name: &str| if name.is_empty() { "".into() } else { OTHERS.into() };
         let detail = if self.metric == Metric::Ended { OTHERS.into() } else { self.detail.clone() };
-        Self { agent: OTHERS.into(), model: OTHERS.into(), tool, detail, ..*self }
+        let (agent, model, tool) = (others(&self.agent), others(&self.model), others(&self.tool));
+        Self { agent, model, tool, detail, ..*self }
     }
 }

@@ -11,7 +11,7 @@ use super::database::{Database, Session};
 use super::known::Known;
 use super::text::{escape, unescape};
 use super::unreadable;
-use crate::measure::{HOUR_MS, MeasureCounts, MeasureRow, OTHERS, SUM_MAX, Span, Sums};
+use crate::measure::{Facet, HOUR_MS, MeasureCounts, MeasureRow, OTHERS, SUM_MAX, Span, Sums};
 use crate::numbers::{integer, natural, size};
 use crate::{Dimension, LogError, MeasureQuery, Measured, Metric, Stop};
 
@@ -24,8 +24,8 @@ const ADD: &str = "WITH given AS (SELECT * FROM unnest($1::smallint[], $2::small
                    FROM given g LEFT JOIN measure m ON m.span = g.span AND m.metric = g.metric AND m.start = g.start AND m.agent = g.agent \
                    AND m.model = g.model AND m.tool = g.tool AND m.detail = g.detail \
                    LEFT JOIN measure_span s ON s.span = g.span AND s.start = g.start), \
-                   named AS (SELECT span, metric, start, CASE WHEN fits THEN agent ELSE $10::text END AS agent, \
-                   CASE WHEN fits THEN model ELSE $10 END AS model, CASE WHEN fits OR tool = '' THEN tool ELSE $10 END AS tool, \
+                   named AS (SELECT span, metric, start, CASE WHEN fits OR agent = '' THEN agent ELSE $10::text END AS agent, \
+                   CASE WHEN fits OR model = '' THEN model ELSE $10 END AS model, CASE WHEN fits OR tool = '' THEN tool ELSE $10 END AS tool, \
                    CASE WHEN fits OR metric <> $11::smallint THEN detail ELSE $10 END AS detail, amount FROM placed), \
                    added AS (INSERT INTO measure AS m (span, metric, start, agent, model, tool, detail, amount) \
                    SELECT span, metric, start, agent, model, tool, detail, greatest(-$12::bigint, least($12, sum(amount)))::bigint \
@@ -54,7 +54,7 @@ pub(super) fn steps(counts: &MeasureCounts, known: &mut Known) -> Vec<(&'static 
     let mut amounts = Vec::<i64>::new();
     for (span, key, amount) in &changes {
         spans.push(small(span.number()));
-        metrics.push(small(key.metric.number()));
+        metrics.push(small(key.facet.number(key.metric)));
         starts.push(integer(key.start));
         agents.push(escape(&key.agent).into_owned());
         models.push(escape(&key.model).into_owned());
@@ -77,7 +77,7 @@ pub(super) fn steps(counts: &MeasureCounts, known: &mut Known) -> Vec<(&'static 
         Box::new(amounts),
         Box::new(size(MEASURES_PER_SPAN_MAX)),
         Box::new(OTHERS),
-        Box::new(small(Metric::Ended.number())),
+        Box::new(small(Facet::Every.number(Metric::Ended))),
         Box::new(SUM_MAX),
     ];
     steps.push((ADD, values));
@@ -86,7 +86,7 @@ pub(super) fn steps(counts: &MeasureCounts, known: &mut Known) -> Vec<(&'static 
         known.newest_day = Some(day);
         let hour = integer(day.saturating_mul(24).saturating_sub(MEASURE_HOURS_KEPT));
         let values: Values =
-            vec![Box::new(hour), Box::new(numbers(&Metric::ALL)), Box::new(integer(HOUR_MS))];
+            vec![Box::new(hour), Box::new(numbers(Facet::all())), Box::new(integer(HOUR_MS))];
         steps.push((FORGET, values));
     }
     steps
@@ -97,8 +97,8 @@ fn small(number: i64) -> i16 {
     i16::try_from(number).unwrap_or(i16::MAX)
 }
 
-fn numbers(metrics: &[Metric]) -> Vec<i16> {
-    metrics.iter().map(|metric| small(metric.number())).collect()
+fn numbers(of: impl IntoIterator<Item = (Metric, Facet)>) -> Vec<i16> {
+    of.into_iter().map(|(metric, facet)| small(facet.number(metric))).collect()
 }
 
 /// What a query asks for.
@@ -107,21 +107,26 @@ pub(super) fn measured(
     query: &MeasureQuery,
     stop: &Stop,
 ) -> Result<Measured, LogError> {
-    let asked = query.clone();
+    let of = Facet::asked(query)?;
+    let asked = (query.clone(), numbers(of.iter().copied()));
     let found = database.read_until(stop, move |session| {
-        let asked = asked.clone();
-        Box::pin(async move { rows(session, &asked).await })
+        let (query, numbers) = asked.clone();
+        Box::pin(async move { rows(session, &query, &numbers).await })
     })?;
     let Some((rows, since)) = found else { return Err(Sums::stopped()) };
     let mut sums = Sums::new(query, stop);
     for row in &rows {
-        add(&mut sums, row, query)?;
+        add(&mut sums, row, query, &of)?;
     }
     Ok(Measured { sums: sums.finish(), since })
 }
 
 /// The rows of an answer, one more than it may have, and since when all is counted.
-async fn rows(session: &mut Session, query: &MeasureQuery) -> Result<(Vec<Row>, u64), tokio_postgres::Error> {
+async fn rows(
+    session: &mut Session,
+    query: &MeasureQuery,
+    metrics: &[i16],
+) -> Result<(Vec<Row>, u64), tokio_postgres::Error> {
     let span = query.span();
     let by = |dimension: Dimension| query.by.contains(&dimension);
     let (from, to) = (integer(query.from / span.ms()), integer(query.to.div_ceil(span.ms())));
@@ -138,7 +143,7 @@ async fn rows(session: &mut Session, query: &MeasureQuery) -> Result<(Vec<Row>, 
                 &by(Dimension::Model),
                 &by(Dimension::Tool),
                 &small(span.number()),
-                &numbers(&query.metrics),
+                &metrics,
                 &from,
                 &to,
                 &size(MEASURE_SUMS_MAX.saturating_add(1)),
@@ -155,9 +160,9 @@ async fn rows(session: &mut Session, query: &MeasureQuery) -> Result<(Vec<Row>, 
 }
 
 /// Adds a row of an answer.
-fn add(sums: &mut Sums<'_>, row: &Row, query: &MeasureQuery) -> Result<(), LogError> {
+fn add(sums: &mut Sums<'_>, row: &Row, query: &MeasureQuery, of: &[(Metric, Facet)]) -> Result<(), LogError> {
     let number: i16 = row.try_get(0).map_err(unreadable)?;
-    let Some(metric) = query.metrics.iter().find(|metric| small(metric.number()) == number) else {
+    let Some((metric, _)) = of.iter().find(|(metric, facet)| small(facet.number(*metric)) == number) else {
         return Err(unreadable(format!("a sum of the unknown metric {number}")));
     };
     let step = natural(row.try_get(1).map_err(unreadable)?);

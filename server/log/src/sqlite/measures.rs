@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::blocks::unreadable;
 use super::schema::{integer, natural, size};
-use crate::measure::{MeasureCounts, MeasureKey, MeasureRow, SUM_MAX, Span, Sums};
+use crate::measure::{Facet, MeasureCounts, MeasureKey, MeasureRow, SUM_MAX, Span, Sums};
 use crate::{LogError, MeasureQuery, Measured, Metric, Stop};
 
 /// Writes the measurements of one commit.
@@ -29,9 +29,9 @@ fn more(connection: &Connection, span: Span, key: &MeasureKey, amount: i64) -> r
     let update = "UPDATE measure SET amount = max(-?8, min(?8, amount + ?9)) WHERE span = ?1 AND metric = ?2 \
                   AND start = ?3 AND agent = ?4 AND model = ?5 AND tool = ?6 AND detail = ?7";
     let mut update = connection.prepare_cached(update)?;
-    let MeasureKey { start, metric, agent, model, tool, detail } = key;
+    let MeasureKey { start, metric, facet, agent, model, tool, detail } = key;
     let (agent, model, tool, detail) = (agent.as_str(), model.as_str(), tool.as_str(), detail.as_str());
-    let (span, metric, start) = (span.number(), metric.number(), integer(*start));
+    let (span, metric, start) = (span.number(), facet.number(*metric), integer(*start));
     Ok(update.execute((span, metric, start, agent, model, tool, detail, SUM_MAX, amount))? > 0)
 }
 
@@ -41,9 +41,9 @@ fn put(connection: &Connection, span: Span, key: &MeasureKey, amount: i64) -> ru
     }
     let insert = "INSERT INTO measure (span, metric, start, agent, model, tool, detail, amount) \
                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-    let MeasureKey { start, metric, agent, model, tool, detail } = key;
+    let MeasureKey { start, metric, facet, agent, model, tool, detail } = key;
     let (agent, model, tool, detail) = (agent.as_str(), model.as_str(), tool.as_str(), detail.as_str());
-    let (span, metric, start) = (span.number(), metric.number(), integer(*start));
+    let (span, metric, start) = (span.number(), facet.number(*metric), integer(*start));
     connection
         .prepare_cached(insert)?
         .execute((span, metric, start, agent, model, tool, detail, amount))
@@ -65,9 +65,9 @@ fn has_room(connection: &Connection, span: Span, key: &MeasureKey) -> rusqlite::
 /// Drops the hours before `hour`.
 fn forget(connection: &Connection, hour: i64) -> rusqlite::Result<()> {
     let mut gone = 0;
-    for metric in Metric::ALL {
+    for (metric, facet) in Facet::all() {
         let delete = "DELETE FROM measure WHERE span = 0 AND metric = ?1 AND start < ?2";
-        gone += connection.prepare_cached(delete)?.execute((metric.number(), hour))?;
+        gone += connection.prepare_cached(delete)?.execute((facet.number(metric), hour))?;
     }
     if gone == 0 {
         return Ok(());
@@ -85,8 +85,8 @@ pub(super) fn measured(
 ) -> Result<Measured, LogError> {
     let span = query.span();
     let mut sums = Sums::new(query, stop);
-    for metric in &query.metrics {
-        add_up(connection, span, *metric, query, &mut sums)?;
+    for of in Facet::asked(query)? {
+        add_up(connection, span, of, query, &mut sums)?;
     }
     let since = match span {
         Span::Day => "SELECT coalesce(max(since), 0) FROM measured",
@@ -99,7 +99,7 @@ pub(super) fn measured(
 fn add_up(
     connection: &Connection,
     span: Span,
-    metric: Metric,
+    (metric, facet): (Metric, Facet),
     query: &MeasureQuery,
     sums: &mut Sums<'_>,
 ) -> Result<(), LogError> {
@@ -107,7 +107,7 @@ fn add_up(
                   WHERE span = ?1 AND metric = ?2 AND start >= ?3 AND start < ?4";
     let mut select = connection.prepare_cached(select).map_err(unreadable)?;
     let (from, to) = (integer(query.from / span.ms()), integer(query.to.div_ceil(span.ms())));
-    let mut rows = select.query((span.number(), metric.number(), from, to)).map_err(unreadable)?;
+    let mut rows = select.query((span.number(), facet.number(metric), from, to)).map_err(unreadable)?;
     while let Some(row) = rows.next().map_err(unreadable)? {
         let text = |column: usize| row.get_ref(column).and_then(|it| Ok(it.as_str()?)).map_err(unreadable);
         let number = |column: usize| row.get::<_, i64>(column).map_err(unreadable);

@@ -1,0 +1,110 @@
+//! By which names sums are kept. Counts are told apart by all names at once. A latency has a row for each of its buckets, and
+//! those of all combinations of names would be more than a question can add up in time: so latencies are kept in total and by one
+//! name alone.
+
+use super::{Dimension, MeasureQuery, Metric};
+use crate::LogError;
+
+/// Which names tell the rows of a metric apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Facet {
+    /// All of them.
+    Every = 0,
+    /// None: totals.
+    Total = 1,
+    /// The agent alone.
+    Agent = 2,
+    /// The model alone.
+    Model = 3,
+    /// The tool alone.
+    Tool = 4,
+}
+
+/// Facets have numbers of their own beyond those of metrics.
+const FACET: i64 = 100;
+
+impl Facet {
+    /// The facets by which a metric is kept.
+    pub(crate) fn of(metric: Metric) -> &'static [Self] {
+        match metric {
+            Metric::RunMs | Metric::FirstMs => &[Self::Total, Self::Agent, Self::Model],
+            Metric::CallMs => &[Self::Total, Self::Agent, Self::Model, Self::Tool],
+            _ => &[Self::Every],
+        }
+    }
+
+    /// Each metric with each of its facets.
+    pub(crate) fn all() -> impl Iterator<Item = (Metric, Self)> {
+        Metric::ALL.into_iter().flat_map(|metric| Self::of(metric).iter().map(move |facet| (metric, *facet)))
+    }
+
+    /// Whether rows of this facet name `dimension`.
+    pub(crate) fn tells_apart(self, dimension: Dimension) -> bool {
+        match self {
+            Self::Every => true,
+            Self::Total => false,
+            Self::Agent => dimension == Dimension::Agent,
+            Self::Model => dimension == Dimension::Model,
+            Self::Tool => dimension == Dimension::Tool,
+        }
+    }
+
+    /// The metrics of a query, each with the facet that answers it. Fails with [`LogError::BadQuery`] for a latency that is asked
+    /// for by several names.
+    pub(crate) fn asked(query: &MeasureQuery) -> Result<Vec<(Metric, Self)>, LogError> {
+        query.metrics.iter().map(|metric| Ok((*metric, Self::asked_of(*metric, query)?))).collect()
+    }
+
+    fn asked_of(metric: Metric, query: &MeasureQuery) -> Result<Self, LogError> {
+        let facets = Self::of(metric);
+        if let [Self::Every] = facets {
+            return Ok(Self::Every);
+        }
+        // What has no such name is in the total.
+        let mut names = query.by.iter().map(|dimension| match dimension {
+            Dimension::Agent => Self::Agent,
+            Dimension::Model => Self::Model,
+            Dimension::Tool => Self::Tool,
+        });
+        let mut names = names.by_ref().filter(|facet| facets.contains(facet));
+        match (names.next(), names.next()) {
+            (found, None) => Ok(found.unwrap_or(Self::Total)),
+            (_, Some(_)) => Err(LogError::BadQuery(String::from(
+                "latencies are kept by one name at a time: by agent, by model or by tool; ask for each of them",
+            ))),
+        }
+    }
+
+    /// The number of `metric` with this facet in a database.
+    pub(crate) fn number(self, metric: Metric) -> i64 {
+        metric.number() + FACET * self as i64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn each_metric_has_a_number_of_its_own_in_each_facet() {
+        let numbers: Vec<_> = Facet::all().map(|(metric, facet)| facet.number(metric)).collect();
+        assert_eq!(numbers.iter().collect::<BTreeSet<_>>().len(), numbers.len());
+    }
+
+    #[test]
+    fn latencies_are_asked_for_by_one_name() {
+        let asked = |metric: Metric, by: &[Dimension]| {
+            let by = by.iter().copied().collect();
+            Facet::asked(&MeasureQuery { metrics: vec![metric], from: 0, to: 1, step_ms: 1, by })
+        };
+        use Dimension::{Agent, Model, Tool};
+        assert_eq!(asked(Metric::CallMs, &[]).unwrap(), [(Metric::CallMs, Facet::Total)]);
+        assert_eq!(asked(Metric::CallMs, &[Tool]).unwrap(), [(Metric::CallMs, Facet::Tool)]);
+        assert_eq!(asked(Metric::RunMs, &[Tool]).unwrap(), [(Metric::RunMs, Facet::Total)]);
+        assert_eq!(asked(Metric::RunMs, &[Model, Tool]).unwrap(), [(Metric::RunMs, Facet::Model)]);
+        assert_eq!(asked(Metric::Runs, &[Agent, Model, Tool]).unwrap(), [(Metric::Runs, Facet::Every)]);
+        assert!(asked(Metric::CallMs, &[Agent, Tool]).unwrap_err().to_string().contains("by tool"));
+    }
+}
