@@ -16,6 +16,7 @@ mod chats; // a page with useChat asks an agent of the hub
 mod conforms; // a client written from the documents alone
 mod elsewhere; // published servers that the hub asks as agents elsewhere
 mod lines; // the lines for coding agents
+mod logs_in; // a person logs in at a provider of identities
 mod loops; // agents whose calls go through the proxy
 mod own; // how programs of the own packages are run
 mod page; // a page of the documentation, and what is seen when it is followed

@@ -10,6 +10,11 @@ use tokio::process::Command;
 
 use super::access::{forbidden, get, guarded, refusal, tell, unauthenticated};
 
+mod headers;
+mod jwt;
+mod limits;
+mod login;
+
 #[tokio::test(flavor = "multi_thread")]
 async fn attack_missing_wrong_and_mangled_tokens() {
     let hub = guarded().await;

@@ -12,6 +12,7 @@ mod access_audit; // who did what, and that nobody changes it unseen
 mod access_ends; // revoked, expired, logged out
 mod access_page; // logging in, links, the certificate
 mod access_roles; // what a role hides, at every door
+mod access_who; // whose name stands in the conversation
 mod attacks; // what somebody tries who may not
 mod bad_input; // wrong dialects, broken JSON, frames over the limit, bodies that stop
 mod bounded; // endless input

@@ -5,6 +5,7 @@ pub mod actor;
 pub mod browser;
 pub mod hub;
 pub mod installed;
+pub mod jwt;
 pub mod meddler;
 pub mod model;
 pub mod origin;

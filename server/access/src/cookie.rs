@@ -24,6 +24,14 @@ impl Channel {
         }
     }
 
+    /// The name of the cookie of a login at a provider that has begun.
+    fn login_cookie(self) -> &'static str {
+        match self {
+            Self::Secure => "__Host-fanlight-login",
+            Self::Plain => "fanlight-login",
+        }
+    }
+
     /// The attributes of the cookie.
     fn attributes(self) -> &'static str {
         match self {
@@ -39,13 +47,34 @@ pub fn session<'a>(
     headers: impl Iterator<Item = &'a str>,
     channel: Channel,
 ) -> Result<Option<Secret>, Denial> {
+    named(headers, channel.cookie(), SecretKind::Session)
+}
+
+/// The state of a login at a provider that this browser has begun, in the same way.
+pub fn login<'a>(headers: impl Iterator<Item = &'a str>, channel: Channel) -> Result<Option<Secret>, Denial> {
+    named(headers, channel.login_cookie(), SecretKind::Login)
+}
+
+/// The secret in the one cookie of that name.
+fn named<'a>(
+    headers: impl Iterator<Item = &'a str>,
+    cookie: &str,
+    kind: SecretKind,
+) -> Result<Option<Secret>, Denial> {
     let pairs = headers.flat_map(|header| header.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    let mut values = pairs.filter(|(name, _)| *name == channel.cookie()).map(|(_, value)| value);
+    let mut values = pairs.filter(|(name, _)| *name == cookie).map(|(_, value)| value);
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
-        (Some(value), None) => Secret::parse(SecretKind::Session, value).map(Some).ok_or(Denial::Malformed),
+        (Some(value), None) => Secret::parse(kind, value).map(Some).ok_or(Denial::Malformed),
         (Some(_), Some(_)) => Err(Denial::Malformed),
     }
+}
+
+/// The `Set-Cookie` value that remembers the state of a login for `lives_s` seconds; 0 removes it. The browser comes back from the
+/// provider, so it must send the cookie with a link from elsewhere.
+pub fn set_login(state: &Secret, channel: Channel, lives_s: u64) -> String {
+    let attributes = channel.attributes().replace("SameSite=Strict", "SameSite=Lax");
+    format!("{}={}; Max-Age={lives_s}; {attributes}", channel.login_cookie(), state.reveal())
 }
 
 /// The `Set-Cookie` value that logs a browser in for `lives_s` seconds.

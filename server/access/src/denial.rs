@@ -19,6 +19,28 @@ pub enum Denial {
     /// The credential has expired.
     #[error("the token has expired: ask the operator of this hub for another one")]
     Expired,
+    /// Somebody else signed it, or for somebody else, or in another way; which of these is not told.
+    #[error(
+        "the token was not signed for this hub by somebody whom it trusts: its issuer, audience, algorithm, signature or one of its \
+         times is not as it must be"
+    )]
+    Untrusted,
+    /// Its key is not among those of its issuer.
+    #[error(
+        "the key that signed the token is not among those of its issuer, or they could not be fetched yet: try again in a moment"
+    )]
+    UnknownKey,
+    /// It was made for later.
+    #[error("the token is for later, or the clocks of its issuer and of this hub differ")]
+    NotYet,
+    /// Who it is was proven, and no rule of the hub is about them.
+    #[error("this hub knows who you are, and none of its rules lets you in: ask its operator for a grant")]
+    Unmapped,
+    /// The header with a name came from somewhere else than a trusted proxy, or more than once.
+    #[error(
+        "the request says in a header who sends it, and comes from no proxy whom this hub believes that, or says it twice"
+    )]
+    ForgedIdentity,
     /// Its role is none of this hub's, so nobody knows what to hide.
     #[error(
         "the token or link has a role that this hub does not have, and nobody is let in with it: whoever runs this hub writes \

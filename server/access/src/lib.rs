@@ -13,16 +13,21 @@
 //! It depends on `model` and no other crate of the workspace.
 //!
 //! Reading order: `right` → `pattern` → `grant` → `roles` → `principal` → `need` and its tables `routes` and `frames` →
-//! `secret` → `tokens`, `sessions`, `shares` → `registry` → `cookie`, `audit`.
+//! `secret` → `tokens`, `mapping`, `jwt`, `vouched`, `sessions`, `shares` → `registry` → `cookie`, `oidc`,
+//! `quota`, `audit`.
 
 pub mod audit;
 pub mod cookie;
 mod denial;
 pub mod frames;
 mod grant;
+pub mod jwt;
+mod mapping;
 mod need;
+pub mod oidc;
 mod pattern;
 mod principal;
+mod quota;
 mod registry;
 mod right;
 mod roles;
@@ -31,12 +36,15 @@ mod secret;
 mod sessions;
 mod shares;
 mod tokens;
+mod vouched;
 
 pub use denial::Denial;
 pub use grant::{Grant, GrantError};
+pub use mapping::{IDENTITY_RULES_MAX, IdentityMapping, IdentityRule, MappingError};
 pub use need::{Need, Shows};
 pub use pattern::{Pattern, PatternError};
 pub use principal::Principal;
+pub use quota::{InUse, Quotas, RATED_MAX, Rates};
 pub use registry::{Admission, Proof, Registry};
 pub use right::{Right, Rights};
 pub use roles::{ROLES_MAX, RoleError, Roles};
@@ -44,3 +52,4 @@ pub use secret::{Hash, SECRET_BYTES, Secret, SecretKind};
 pub use sessions::{SESSION_MS, SESSIONS_MAX, Sessions};
 pub use shares::{SHARES_MAX, Share, ShareError, Shares};
 pub use tokens::{NewToken, TOKENS_MAX, TokenError, TokenRecord, Tokens};
+pub use vouched::Vouched;

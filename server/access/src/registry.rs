@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use crate::denial::Denial;
+use crate::jwt::{JwtIssuer, JwtKeys, unchecked_issuer};
 use crate::principal::Principal;
 use crate::roles::Roles;
 use crate::secret::{Hash, Secret, SecretKind};
 use crate::sessions::{Behind, Session, Sessions};
 use crate::shares::{Share, Shares};
 use crate::tokens::{TokenRecord, Tokens};
+use crate::vouched::Vouched;
 
 /// The kind of the credential that admitted a caller, with its hash.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Proof {
     /// None: access control is off.
     None,
@@ -19,6 +21,8 @@ pub enum Proof {
     Token(Hash),
     /// The session with this hash.
     Session(Hash),
+    /// The word of somebody else: of an issuer of JWT, or of a trusted proxy.
+    Vouched(Arc<Vouched>),
 }
 
 /// An admitted caller.
@@ -49,12 +53,27 @@ pub struct Registry {
     roles: Roles,
     sessions: Sessions,
     shares: Shares,
+    /// Who signs tokens that the hub takes, in the order of the settings.
+    issuers: Vec<JwtIssuer>,
 }
 
 impl Registry {
     /// A registry with tokens of the hub's own clients, which are in no file, and the roles of the hub.
     pub fn new(own: Tokens, roles: Roles) -> Self {
         Self { own, roles, ..Self::default() }
+    }
+
+    /// The same, with issuers of JWT. Their order is that of [`Registry::set_keys`].
+    #[must_use]
+    pub fn with_issuers(self, issuers: Vec<JwtIssuer>) -> Self {
+        Self { issuers, ..self }
+    }
+
+    /// Replaces the keys of the issuer with this number, from 0.
+    pub fn set_keys(&mut self, issuer: usize, keys: JwtKeys) {
+        if let Some(issuer) = self.issuers.get_mut(issuer) {
+            issuer.set_keys(keys);
+        }
     }
 
     /// The roles that a token or a link may name.
@@ -89,40 +108,84 @@ impl Registry {
 
     /// Admits a caller with the token `text` at `now`, in milliseconds since 1970.
     pub fn by_token(&self, text: &str, now: u64) -> Result<Admission, Denial> {
-        let secret = Secret::parse(SecretKind::Token, text).ok_or(Denial::Malformed)?;
-        self.admit(Proof::Token(secret.hash()), now)
+        match Secret::parse(SecretKind::Token, text) {
+            Some(secret) => self.admit(&Proof::Token(secret.hash()), now),
+            None if self.issuers.is_empty() => Err(Denial::Malformed),
+            None => self.by_jwt(text, now),
+        }
+    }
+
+    /// Admits a caller with the JWT `text` at `now`.
+    fn by_jwt(&self, text: &str, now: u64) -> Result<Admission, Denial> {
+        let named = unchecked_issuer(text).ok_or(Denial::Malformed)?;
+        let mut denial = Denial::Untrusted;
+        for issuer in self.issuers.iter().filter(|issuer| issuer.issuer() == named) {
+            let verified = match issuer.verify(text, now) {
+                Ok(verified) => verified,
+                // Of two issuers with one name the other one may have the key.
+                Err(why) => {
+                    denial = if denial == Denial::Untrusted { why } else { denial };
+                    continue;
+                }
+            };
+            let principal = issuer.mapping().principal(&verified.claims, &self.roles)?;
+            return self.vouch(Vouched::signed(principal, verified.expires, verified.key), now);
+        }
+        Err(denial)
+    }
+
+    /// Admits a caller for whom somebody else vouches, at `now`.
+    pub fn vouch(&self, vouched: Vouched, now: u64) -> Result<Admission, Denial> {
+        self.admit(&Proof::Vouched(Arc::new(vouched)), now)
     }
 
     /// Admits a caller with a known credential at `now`. It checks everything again, so that a revoked token
     /// and an ended session are refused.
-    pub fn admit(&self, proof: Proof, now: u64) -> Result<Admission, Denial> {
+    pub fn admit(&self, proof: &Proof, now: u64) -> Result<Admission, Denial> {
         let (principal, expires) = match proof {
             Proof::None => return Err(Denial::Missing),
             Proof::Token(hash) => {
-                let record = self.token(&hash)?;
-                (record.principal(now, &self.roles)?, record.expires)
+                let record = self.token(hash)?;
+                (Arc::new(record.principal(now, &self.roles)?), record.expires)
             }
             Proof::Session(hash) => {
-                let session = self.sessions.find(&hash).ok_or(Denial::Unknown)?;
+                let session = self.sessions.find(hash).ok_or(Denial::Unknown)?;
                 (self.behind(&session, now)?, Some(session.expires))
             }
+            Proof::Vouched(vouched) => (self.vouched(vouched, now)?, Some(vouched.expires)),
         };
-        Ok(Admission { principal: Arc::new(principal), proof, expires })
+        Ok(Admission { principal, proof: proof.clone(), expires })
     }
 
     /// Checks at `now` that an admission is still valid: the credential admits the same principal with the
     /// same grants.
     pub fn still_holds(&self, admission: &Admission, now: u64) -> Result<(), Denial> {
-        let again = self.admit(admission.proof, now)?;
+        let again = self.admit(&admission.proof, now)?;
         if again.principal == admission.principal { Ok(()) } else { Err(Denial::Unknown) }
     }
 
     /// Begins a session for a caller with the token `text`. `session` is the secret of the new session.
     pub fn log_in(&mut self, text: &str, session: &Secret, now: u64) -> Result<Admission, Denial> {
         let admission = self.by_token(text, now)?;
-        let Proof::Token(hash) = admission.proof else { return Err(Denial::Malformed) };
-        self.sessions.begin(session.hash(), Behind::Token(hash), admission.expires, now);
-        self.admit(Proof::Session(session.hash()), now)
+        let behind = match admission.proof {
+            Proof::Token(hash) => Behind::Token(hash),
+            Proof::Vouched(vouched) => Behind::Vouched(vouched),
+            Proof::None | Proof::Session(_) => return Err(Denial::Malformed),
+        };
+        self.sessions.begin(session.hash(), behind, admission.expires, now);
+        self.admit(&Proof::Session(session.hash()), now)
+    }
+
+    /// Begins a session for a caller for whom somebody else vouches.
+    pub fn log_in_vouched(
+        &mut self,
+        vouched: Vouched,
+        session: &Secret,
+        now: u64,
+    ) -> Result<Admission, Denial> {
+        let expires = vouched.expires;
+        self.sessions.begin(session.hash(), Behind::Vouched(Arc::new(vouched)), Some(expires), now);
+        self.admit(&Proof::Session(session.hash()), now)
     }
 
     /// Counts a view of the link `text` and begins a session for it. `session` is the secret of the new
@@ -131,7 +194,7 @@ impl Registry {
         let secret = Secret::parse(SecretKind::Share, text).ok_or(Denial::Unknown)?;
         let share = self.shares.follow(&secret.hash(), now, &self.roles)?;
         self.sessions.begin(session.hash(), Behind::Share(share.hash), Some(share.expires), now);
-        Ok((share, self.admit(Proof::Session(session.hash()), now)?))
+        Ok((share, self.admit(&Proof::Session(session.hash()), now)?))
     }
 
     /// Ends a session. False if there was none.
@@ -145,16 +208,28 @@ impl Registry {
     }
 
     /// The principal of the credential for which a session stands.
-    fn behind(&self, session: &Session, now: u64) -> Result<Principal, Denial> {
+    fn behind(&self, session: &Session, now: u64) -> Result<Arc<Principal>, Denial> {
         if now >= session.expires {
             return Err(Denial::Expired);
         }
-        match session.behind {
-            Behind::Token(hash) => self.token(&hash)?.principal(now, &self.roles),
+        match &session.behind {
+            Behind::Token(hash) => self.token(hash)?.principal(now, &self.roles).map(Arc::new),
             Behind::Share(hash) => {
-                self.shares.find(&hash).ok_or(Denial::Unknown)?.principal(now, &self.roles)
+                self.shares.find(hash).ok_or(Denial::Unknown)?.principal(now, &self.roles).map(Arc::new)
             }
+            Behind::Vouched(vouched) => self.vouched(vouched, now),
         }
+    }
+
+    /// The principal for whom somebody else vouches, for as long as that counts: until it is over, or until the key that signed it is gone.
+    fn vouched(&self, vouched: &Vouched, now: u64) -> Result<Arc<Principal>, Denial> {
+        if now >= vouched.expires {
+            return Err(Denial::Expired);
+        }
+        if vouched.key.is_some_and(|key| !self.issuers.iter().any(|issuer| issuer.has_key(&key))) {
+            return Err(Denial::Unknown);
+        }
+        Ok(Arc::clone(&vouched.principal))
     }
 }
 

@@ -39,6 +39,8 @@ pub const ROUTES: &[Route] = &[
     on("GET", "/readyz", Need::Nothing, Nothing),
     on("GET", "/login", Need::Nothing, Nothing),
     on("POST", "/login", Need::Nothing, Nothing),
+    on("GET", "/login/oidc", Need::Nothing, Nothing),
+    on("GET", "/login/callback", Need::Nothing, Nothing),
     on("POST", "/logout", Need::Nothing, Nothing),
     on("GET", "/s/{secret}", Need::Nothing, Nothing),
     // The page.
@@ -246,7 +248,11 @@ mod tests {
     #[test]
     fn nobody_is_let_in_unknown_but_to_be_alive_and_to_log_in() {
         let open: Vec<_> = all().filter(|(_, _, need, _)| need.is_open()).map(|(_, path, ..)| path).collect();
-        assert_eq!(open, ["/healthz", "/readyz", "/login", "/login", "/logout", "/s/{secret}", "/v1/ws"]);
+        let login = ["/login", "/login", "/login/oidc", "/login/callback", "/logout"];
+        let mut all = vec!["/healthz", "/readyz"];
+        all.extend(login);
+        all.extend(["/s/{secret}", "/v1/ws"]);
+        assert_eq!(open, all);
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub enum SecretKind {
     Session,
     /// A link to a conversation.
     Share,
+    /// A login at a provider of identities that has begun.
+    Login,
 }
 
 impl SecretKind {
@@ -33,6 +35,7 @@ impl SecretKind {
             Self::Token => "fanlight_",
             Self::Session => "fls_",
             Self::Share => "flk_",
+            Self::Login => "flo_",
         }
     }
 }
@@ -78,6 +81,11 @@ impl fmt::Debug for Secret {
 pub struct Hash([u8; 32]);
 
 impl Hash {
+    /// The hash of `bytes`, by which something other than a secret is known again.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
     /// The first 12 hex digits. They name the secret for people and reveal nothing about it.
     pub fn short(&self) -> String {
         String::from(*self).chars().take(12).collect()
@@ -141,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_secret_of_one_kind_is_none_of_another() {
-        let kinds = [SecretKind::Token, SecretKind::Session, SecretKind::Share];
+        let kinds = [SecretKind::Token, SecretKind::Session, SecretKind::Share, SecretKind::Login];
         for made in kinds {
             for read in kinds {
                 let secret = Secret::mint(made, &[1; 32]);

@@ -3,8 +3,10 @@
 //! a browser.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::secret::Hash;
+use crate::vouched::Vouched;
 
 /// How long a session lasts, in milliseconds: twelve hours.
 pub const SESSION_MS: u64 = 12 * 60 * 60 * 1000;
@@ -17,16 +19,28 @@ pub const SESSIONS_MAX: usize = 2_000;
 const SESSIONS_EACH_MAX: usize = 100;
 
 /// The credential for which a session stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Behind {
     /// The token with this hash.
     Token(Hash),
     /// The link with this hash.
     Share(Hash),
+    /// Somebody else vouches for them.
+    Vouched(Arc<Vouched>),
+}
+
+impl Behind {
+    /// Whether the same caller is behind both.
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Vouched(one), Self::Vouched(two)) => one.principal.name() == two.principal.name(),
+            (one, two) => one == two,
+        }
+    }
 }
 
 /// A session of a browser.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Session {
     /// The credential for which it stands.
     pub(crate) behind: Behind,
@@ -48,9 +62,9 @@ impl Sessions {
     /// Begins a session at `now`. It ends at `until` at the latest. Expired sessions are removed.
     pub(crate) fn begin(&mut self, hash: Hash, behind: Behind, until: Option<u64>, now: u64) {
         self.open.retain(|_, session| session.expires > now);
-        let same = |session: &&Session| session.behind == behind;
+        let same = |session: &&Session| session.behind.is_same(&behind);
         if self.open.values().filter(same).count() >= SESSIONS_EACH_MAX {
-            self.drop_oldest(|session| session.behind == behind);
+            self.drop_oldest(|session| session.behind.is_same(&behind));
         }
         if self.open.len() >= SESSIONS_MAX {
             self.drop_oldest(|_| true);
@@ -62,7 +76,7 @@ impl Sessions {
 
     /// The session with this hash, even if it has expired.
     pub(crate) fn find(&self, hash: &Hash) -> Option<Session> {
-        self.open.get(hash).copied()
+        self.open.get(hash).cloned()
     }
 
     /// Ends a session. False if there was none.

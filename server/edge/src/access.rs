@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::audit::Audited;
-use access::{Admission, Denial, Proof, Registry, Roles, Secret, SecretKind, Share, Tokens};
+use access::{Admission, Denial, Proof, Quotas, Registry, Roles, Secret, SecretKind, Share, Tokens};
 use compact_str::CompactString;
 use model::Mask;
 use parking_lot::RwLock;
@@ -17,16 +17,29 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use event_log::clock;
+use upstream::Egress;
 
 mod audit;
+mod bounds;
+mod fetch;
+mod keys;
+mod login;
 mod store;
+mod trusted;
+mod vouched;
 
 use audit::AuditLog;
 pub(crate) use audit::AuditPage;
 pub use audit::{AUDIT_PART_BYTES_MAX, AUDIT_PARTS_MAX, AuditReport, verify};
+pub(crate) use bounds::{Counted, Seat};
+use keys::KeyRing;
+pub use keys::{JwtSource, KeySource};
+pub use login::OidcConfig;
+pub(crate) use login::{LoginFault, Provider};
 use store::ShareStore;
 pub(crate) use store::private;
 pub use store::{StoreError, TokenStore, random};
+pub use trusted::{AddressRange, AddressRangeError, GROUPS_CLAIM, TrustedHeaders, USER_CLAIM, USER_HEADER};
 
 /// The time between two checks whether the file of tokens has changed.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -36,7 +49,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 const RECHECK_MAX: Duration = Duration::from_mins(1);
 
 /// The settings of access control.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct AccessConfig {
     /// The data folder, in which the files of tokens and links are.
     pub folder: PathBuf,
@@ -47,6 +60,14 @@ pub struct AccessConfig {
     /// Addresses of proxies in front of the hub. Their forwarding headers are believed, and they may connect
     /// without TLS.
     pub proxies: Vec<IpAddr>,
+    /// Who else signs tokens that the hub takes.
+    pub jwt: Vec<JwtSource>,
+    /// Proxies that say who sends a request.
+    pub trusted: Option<TrustedHeaders>,
+    /// Where people log in besides with a token.
+    pub oidc: Option<OidcConfig>,
+    /// How much one address and one principal may do.
+    pub quotas: Quotas,
 }
 
 /// Decides who may come in. One for each hub, shared by all requests and sockets. Costs next to nothing while
@@ -68,6 +89,14 @@ struct Guarded {
     shares: ShareStore,
     /// Proxies that were named in the settings.
     proxies: Vec<IpAddr>,
+    /// The keys of who else signs tokens.
+    keys: KeyRing,
+    /// Proxies that say who sends a request.
+    trusted: Option<TrustedHeaders>,
+    /// Where people log in besides with a token.
+    provider: Option<Provider>,
+    /// How much each address and principal does.
+    counted: Counted,
     audit: AuditLog,
     /// Rises with every change of who is known, so that admissions are checked again.
     changes: watch::Sender<u64>,
@@ -79,10 +108,15 @@ impl Gate {
         let Some(config) = config else { return Ok(Self::default()) };
         let tokens = TokenStore::in_folder(&config.folder);
         let shares = ShareStore::in_folder(&config.folder);
-        let mut registry = Registry::new(config.own.clone(), config.roles.clone());
+        let issuers = config.jwt.iter().map(|source| source.issuer.clone()).collect();
+        let mut registry = Registry::new(config.own.clone(), config.roles.clone()).with_issuers(issuers);
+        let sources = config.jwt.iter().map(|source| source.keys.clone()).collect();
+        let keys = KeyRing::new(sources, |issuer, keys| registry.set_keys(issuer, keys))?;
+        let provider = config.oidc.clone().map(Provider::new).transpose()?;
         registry.set_tokens(tokens.load()?);
         registry.set_shares(shares.load(clock::now_ms())?);
-        if registry.tokens().all().next().is_none() {
+        let has_others = !config.jwt.is_empty() || config.trusted.is_some() || provider.is_some();
+        if registry.tokens().all().next().is_none() && !has_others {
             tracing::warn!(
                 "access control is on, and there is no token yet: `fanlight token create --name NAME --grant view:*` makes one"
             );
@@ -91,13 +125,21 @@ impl Gate {
         let audit = AuditLog::open(&config.folder, registry.tokens())?;
         let (changes, _) = watch::channel(0);
         let registry = RwLock::new(registry);
-        let proxies = config.proxies.clone();
-        Ok(Self { guarded: Some(Guarded { registry, tokens, shares, proxies, audit, changes }) })
+        let (proxies, trusted) = (config.proxies.clone(), config.trusted.clone());
+        let counted = Counted::new(config.quotas);
+        let guarded =
+            Guarded { registry, tokens, shares, proxies, keys, trusted, provider, counted, audit, changes };
+        Ok(Self { guarded: Some(guarded) })
     }
 
     /// Whether access control is on.
     pub(crate) fn is_on(&self) -> bool {
         self.guarded.is_some()
+    }
+
+    /// How much each address and principal does; `None` while access control is off.
+    pub(crate) fn counted(&self) -> Option<&Counted> {
+        self.guarded.as_ref().map(|guarded| &guarded.counted)
     }
 
     /// Writes what somebody did into the audit log, where there is one. Waits for the disk.
@@ -129,7 +171,10 @@ impl Gate {
     /// Whether `address` is that of a proxy named in the settings.
     pub(crate) fn is_proxy(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
-        self.guarded.as_ref().is_some_and(|it| it.proxies.iter().any(|known| known.to_canonical() == address))
+        self.guarded.as_ref().is_some_and(|it| {
+            it.proxies.iter().any(|known| known.to_canonical() == address)
+                || it.trusted.as_ref().is_some_and(|trusted| trusted.is_from(address))
+        })
     }
 
     /// Admits whoever has the token `text`.
@@ -141,7 +186,7 @@ impl Gate {
     /// Admits whoever has the secret of a session.
     pub(crate) fn by_session(&self, session: &Secret) -> Result<Admission, Denial> {
         let guarded = self.guarded.as_ref().ok_or(Denial::Malformed)?;
-        guarded.registry.read().admit(Proof::Session(session.hash()), clock::now_ms())
+        guarded.registry.read().admit(&Proof::Session(session.hash()), clock::now_ms())
     }
 
     /// Checks an earlier admission again. The error says why it no longer holds.
@@ -176,8 +221,9 @@ impl Gate {
     }
 
     /// Begins a session for whoever has the token `text`; returns its secret, for a cookie.
-    pub(crate) fn log_in(&self, text: &str) -> Result<(Secret, Admission), Denial> {
+    pub(crate) async fn log_in(&self, text: &str) -> Result<(Secret, Admission), Denial> {
         let guarded = self.guarded.as_ref().ok_or(Denial::Malformed)?;
+        self.by_token_in_time(text).await?;
         let session = Secret::mint(SecretKind::Session, &random());
         let admission = guarded.registry.write().log_in(text, &session, clock::now_ms())?;
         Ok((session, admission))
@@ -239,10 +285,15 @@ impl Gate {
         Ok(was_there)
     }
 
-    /// Takes over changes of the file of tokens, and calls `changed` after each. Never returns; cancel it to
-    /// stop.
-    pub(crate) async fn watch(&self, changed: impl Fn()) {
+    /// Takes over changes of who is known: of the file of tokens, and of the keys of others. Calls `changed` after each. Never returns;
+    /// cancel it to stop.
+    pub(crate) async fn watch(&self, egress: &Egress, changed: impl Fn()) {
         let Some(guarded) = &self.guarded else { return pending().await };
+        tokio::join!(guarded.follow_keys(egress, &changed), Self::follow_tokens(guarded, &changed));
+    }
+
+    /// Takes over changes of the file of tokens. Never returns.
+    async fn follow_tokens(guarded: &Guarded, changed: impl Fn()) {
         // The first look always loads the file: it may have changed since the hub read it.
         let mut known = None;
         loop {

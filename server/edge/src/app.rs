@@ -63,7 +63,7 @@ pub(crate) async fn run(
     let presence = shared.fanout.tell_presence();
     let health = shared.watch_log();
     let certificate = shared.watch_certificate();
-    let access = shared.gate.watch(|| shared.sockets.wake_due(true));
+    let access = shared.gate.watch(&shared.egress, || shared.sockets.wake_due(true));
     let unfinished = shared.hub.read_back();
     sink::start(&shared.hub, &shared.config.sinks, &shared.tasks, &shared.drain);
     shared.agents.resume_all(unfinished.iter().map(|found| found.id().clone()).collect());
@@ -240,6 +240,8 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/login", get(access::form).post(access::log_in))
+        .route("/login/oidc", get(access::begin_login))
+        .route("/login/callback", get(access::end_login))
         .route("/logout", post(access::log_out))
         .route("/s/{secret}", get(access::follow))
         .route("/v1/shares/{id}", delete(access::unshare))

@@ -19,6 +19,7 @@ use crate::fork::{Cut, fork};
 use crate::state::Shared;
 
 mod remembered;
+mod signature;
 
 pub(crate) use remembered::Remembered;
 
@@ -32,7 +33,7 @@ pub(crate) async fn carry_out(
     command: Command,
 ) -> Result<Done, Refusal> {
     let told = Audited::new(Deed::Command, who).about(conversation.as_str()).with(words(&command.deed));
-    let came = done_once(shared, conversation, command).await;
+    let came = done_once(shared, who, conversation, command).await;
     blocking(|| {
         shared.gate.audit(match &came {
             Ok(_) => told,
@@ -60,6 +61,7 @@ fn words(deed: &CommandAction) -> String {
 
 async fn done_once(
     shared: &Arc<Shared>,
+    who: &str,
     conversation: &ConversationId,
     command: Command,
 ) -> Result<Done, Refusal> {
@@ -75,6 +77,7 @@ async fn done_once(
     if let Some(known) = known {
         return Ok(known);
     }
+    let told = shared.gate.is_on().then(|| signature::of(who, &deed));
     let came = match deed {
         CommandAction::Fork { at, before, into, agent, text } => {
             let target = find(&shared.hub, conversation)?;
@@ -96,6 +99,9 @@ async fn done_once(
         }
     };
     remembered.put(key, came.clone());
+    if let Some(told) = told {
+        blocking(|| signature::leave(shared, &came, &told));
+    }
     Ok(came)
 }
 

@@ -98,7 +98,9 @@ impl Config {
     /// Whether the hub may listen for other machines: access control is on, and nobody can read along because
     /// connections use TLS or come through a named proxy.
     pub fn may_be_reached(&self) -> bool {
-        self.access.as_ref().is_some_and(|access| self.tls.is_some() || !access.proxies.is_empty())
+        self.access.as_ref().is_some_and(|access| {
+            self.tls.is_some() || !access.proxies.is_empty() || access.trusted.is_some()
+        })
     }
 }
 

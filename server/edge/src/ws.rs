@@ -5,6 +5,7 @@
 //! `subscriptions` and `waiting` (what it follows), `feed` and `catch_up` (viewers that are behind), `acks`, `passing`, `commands`, then `admission`, `zombies` and
 //! `allowance`.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use access::Admission;
@@ -17,7 +18,7 @@ use hyper_util::rt::TokioIo;
 use model::frame::SUBPROTOCOL;
 use tokio::net::TcpStream;
 
-use crate::http::access::Greeting;
+use crate::http::access::{Greeting, fair};
 use crate::http::hubs::known::FromHub;
 use crate::http::patience::Patient;
 use crate::http::problem::Problem;
@@ -67,10 +68,11 @@ pub(crate) async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Requ
         Some(_) => SocketKind::Hub,
         None => SocketKind::Client,
     };
+    let from = fair::address(&shared, request.headers(), request.extensions());
     let tasks = shared.tasks.clone();
     tasks.spawn(async move {
         match upgraded.await {
-            Ok(upgraded) => start(&shared, upgraded, admission, kind),
+            Ok(upgraded) => start((&shared, kind), upgraded, admission, from),
             Err(error) => tracing::debug!(%error, "upgrade failed"),
         }
     });
@@ -86,12 +88,18 @@ pub(crate) async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Requ
 
 /// Takes the TCP stream and starts the task of the socket. It is a new and small one: the task of the upgrade
 /// ends.
-fn start(shared: &Arc<Shared>, upgraded: Upgraded, admission: Option<Admission>, kind: SocketKind) {
+fn start(
+    (shared, kind): (&Arc<Shared>, SocketKind),
+    upgraded: Upgraded,
+    admission: Option<Admission>,
+    from: Option<IpAddr>,
+) {
     match upgraded.downcast::<TokioIo<Patient<TcpStream>>>() {
         Ok(parts) => {
             let stream = parts.io.into_inner().into_inner();
             let connection =
                 connection::Connection::new((Arc::clone(shared), kind), stream, &parts.read_buf, admission);
+            let connection = connection.from(from);
             shared.tasks.spawn(connection.run());
         }
         Err(_other_stream) => tracing::error!("the upgraded stream is no TCP stream"),

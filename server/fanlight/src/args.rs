@@ -10,6 +10,7 @@ mod client;
 mod dialect;
 mod doctor;
 mod doors;
+mod identities;
 mod layers;
 mod moving;
 mod price;
@@ -23,6 +24,7 @@ pub(crate) use self::client::{ExportArgs, ImportArgs, ReplayArgs, ReplaySpeed, T
 pub(crate) use self::redact::{EraseArgs, ScanArgs, StoredArgs};
 pub(crate) use dialect::{StreamDialect, described};
 pub(crate) use doctor::DoctorArgs;
+pub(crate) use identities::{JwtTable, OidcTable, RuleTable};
 pub(crate) use moving::MoveArgs;
 pub(crate) use serve::{ServeArgs, ServeSettings, TraceFormat};
 pub(crate) use sinks::SinkSettings;

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{ConversationId, MessageId, RunId, ToolCallId};
 use crate::position::{Position, Seq};
 
+/// The name of the event `custom` in which the hub says who commanded something in a run.
+pub const COMMANDED: &str = "fanlight.command";
+
 /// What a person wants done in a conversation. The id makes it idempotent: a command that comes again with its id is not carried
 /// out again and gets the same answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

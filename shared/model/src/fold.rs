@@ -6,6 +6,7 @@
 //! deltas, no time of the last delta, and an oddity of deltas is noted once for each text, not once for each delta.
 
 use crate::anomaly::{Anomalies, AnomalyCode};
+use crate::command::COMMANDED;
 use crate::envelope::Envelope;
 use crate::event::{Event, Kind, Message};
 use crate::ids::{MessageId, RunId};
@@ -197,20 +198,21 @@ fn fold_in_run(view: &mut View, envelope: &Envelope, changed: &mut dyn FnMut(Vie
     }
 }
 
-/// Facts that are fine for a run that has ended: it goes on, somebody learnt more, or the caller gives back what the
-/// calls that were handed over to it did.
+/// Facts that are fine for a run that has ended: it goes on, somebody learnt more, the caller gives back what the
+/// calls that were handed over to it did, or the hub says who commanded something in it.
 fn may_come_late(kind: &Kind) -> bool {
-    matches!(
-        kind,
-        Kind::RunStart(_)
-            | Kind::RunUpdate(_)
-            | Kind::RunStalled { .. }
-            | Kind::ToolState(_)
-            | Kind::ToolOutput { .. }
-            | Kind::ToolResult(_)
-            | Kind::ApprovalRequest { .. }
-            | Kind::ApprovalAnswer { .. }
-    )
+    matches!(kind, Kind::Custom { name, .. } if name == COMMANDED)
+        || matches!(
+            kind,
+            Kind::RunStart(_)
+                | Kind::RunUpdate(_)
+                | Kind::RunStalled { .. }
+                | Kind::ToolState(_)
+                | Kind::ToolOutput { .. }
+                | Kind::ToolResult(_)
+                | Kind::ApprovalRequest { .. }
+                | Kind::ApprovalAnswer { .. }
+        )
 }
 
 fn fold_kind(run: &mut RunView, scene: &mut RunFold<'_>) {

@@ -58,7 +58,7 @@ fn what_is_no_token_lets_nobody_in() {
         assert_eq!(registry.by_token(text, 0).map(|_| ()), Err(Denial::Malformed), "{text}");
     }
     assert_eq!(registry.by_token(secret(SecretKind::Token, 3).reveal(), 0).map(|_| ()), Err(Denial::Unknown));
-    assert_eq!(registry.admit(Proof::None, 0).map(|_| ()), Err(Denial::Missing));
+    assert_eq!(registry.admit(&Proof::None, 0).map(|_| ()), Err(Denial::Missing));
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_session_ends_with_its_token_and_with_a_log_out() {
     let admission = registry.log_in(secret(SecretKind::Token, 2).reveal(), &one, 50).unwrap();
     assert_eq!((admission.principal.name(), admission.expires), ("t2", Some(100)));
     assert!(registry.log_in("fanlight_wrong", &two, 50).is_err());
-    assert!(registry.admit(Proof::Session(two.hash()), 50).is_err());
+    assert!(registry.admit(&Proof::Session(two.hash()), 50).is_err());
     let again = registry.log_in(secret(SecretKind::Token, 2).reveal(), &two, 50).unwrap();
     assert!(registry.log_out(&one));
     assert_eq!(registry.still_holds(&admission, 50), Err(Denial::Unknown));
@@ -102,4 +102,22 @@ fn whoever_follows_a_link_is_let_in_until_it_is_taken_back() {
     assert_eq!(registry.still_holds(&admission, 50), Err(Denial::Unknown));
     let token = secret(SecretKind::Token, 1);
     assert!(registry.follow(token.reveal(), &second, 0).is_err(), "a token is no link");
+}
+
+#[test]
+fn who_is_vouched_for_is_let_in_until_the_time_and_as_long_as_the_key_is_there() {
+    let mut registry = registry();
+    let principal = || Principal::new("ann", vec!["view:*".parse().unwrap()], None);
+    let admission = registry.vouch(Vouched::new(principal(), 100), 99).unwrap();
+    assert_eq!((admission.principal.name(), admission.expires), ("ann", Some(100)));
+    assert_eq!(registry.still_holds(&admission, 99), Ok(()));
+    assert_eq!(registry.still_holds(&admission, 100), Err(Denial::Expired));
+    let by_key = Vouched::signed(principal(), 100, secret(SecretKind::Token, 7).hash());
+    assert_eq!(registry.vouch(by_key, 99).map(|_| ()), Err(Denial::Unknown), "no issuer has that key");
+    let session = secret(SecretKind::Session, 1);
+    let browser = registry.log_in_vouched(Vouched::new(principal(), 100), &session, 0).unwrap();
+    assert_eq!((browser.principal.name(), browser.expires), ("ann", Some(100)));
+    assert_eq!(registry.still_holds(&browser, 99), Ok(()));
+    assert!(registry.log_out(&session));
+    assert_eq!(registry.still_holds(&browser, 99), Err(Denial::Unknown));
 }

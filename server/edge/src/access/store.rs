@@ -33,6 +33,14 @@ pub enum StoreError {
         /// What is wrong with it.
         error: TokenError,
     },
+    /// The file does not hold keys.
+    #[error("{path}: {error}")]
+    Keys {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        error: String,
+    },
     /// The file is not a valid list of links.
     #[error("{path}: {error}")]
     Json {
@@ -110,13 +118,18 @@ impl TokenStore {
 
     /// The present state of the file, for comparison with a later one.
     pub(super) fn mark(&self) -> Mark {
-        let about = fs::metadata(&self.path).ok()?;
-        #[cfg(unix)]
-        let number = std::os::unix::fs::MetadataExt::ino(&about);
-        #[cfg(not(unix))]
-        let number = 0;
-        Some((about.modified().ok()?, about.len(), number))
+        mark(&self.path)
     }
+}
+
+/// The present state of a file, for comparison with a later one.
+pub(super) fn mark(path: &Path) -> Mark {
+    let about = fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(&about);
+    #[cfg(not(unix))]
+    let number = 0;
+    Some((about.modified().ok()?, about.len(), number))
 }
 
 /// The file of links. Only the hub writes it.
@@ -153,7 +166,7 @@ pub(super) fn shown(path: &Path) -> String {
 }
 
 /// The text of a file; `None` if there is no file. Fails for files over [`FILE_BYTES_MAX`].
-fn read(path: &Path) -> Result<Option<String>, StoreError> {
+pub(super) fn read(path: &Path) -> Result<Option<String>, StoreError> {
     let wrong = |error| StoreError::Io { path: shown(path), error };
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -7,12 +7,7 @@ use access::{NewToken, Right};
 use super::*;
 
 fn config(folder: &std::path::Path) -> AccessConfig {
-    AccessConfig {
-        folder: folder.to_owned(),
-        own: Tokens::default(),
-        roles: Roles::default(),
-        proxies: Vec::new(),
-    }
+    AccessConfig { folder: folder.to_owned(), ..AccessConfig::default() }
 }
 
 fn view(name: &str) -> NewToken<'_> {
@@ -67,7 +62,7 @@ async fn a_revoked_token_ends_what_it_let_in_and_damage_to_the_file_ends_nothing
     let gate = Arc::new(Gate::new(Some(&config(place.path()))).unwrap());
     let admission = gate.by_token(secret.reveal()).unwrap();
     let watching = Arc::clone(&gate);
-    let watching = tokio::spawn(async move { watching.watch(|| {}).await });
+    let watching = tokio::spawn(async move { watching.watch(&Egress::direct(), || {}).await });
     // Damage is no revocation, and what comes after it is seen.
     std::fs::write(store.path(), "{").unwrap();
     assert!(gate.still_holds(&admission).is_ok());

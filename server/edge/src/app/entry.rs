@@ -1,7 +1,7 @@
 //! How connections come in: over TLS, in plain from this machine or from a named proxy, or not at all.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::Router;
@@ -10,6 +10,7 @@ use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 
 use super::{HEAD_TIMEOUT, connection, tune};
+use crate::access::Seat;
 use crate::http::access::Peer;
 use crate::http::patience::Patient;
 use crate::state::Shared;
@@ -27,14 +28,28 @@ static HANDSHAKES: Semaphore = Semaphore::const_new(HANDSHAKES_MAX);
 /// Spawns a task that serves a new connection, or closes it if it is not allowed.
 pub(super) fn enter(shared: &Arc<Shared>, stream: TcpStream, from: SocketAddr, router: &Router) {
     let address = from.ip();
+    // Behind a proxy many people have one address.
+    let counted = shared.gate.counted().filter(|_| !shared.gate.is_proxy(address));
+    let seat = match counted.map(|counted| counted.connection(address)) {
+        Some(None) => {
+            return tracing::warn!(%address, "a connection was closed, since its address has as many as it may");
+        }
+        seat => seat.flatten(),
+    };
     if shared.tls.is_some() {
-        shared.tasks.spawn(over_tls(Arc::clone(shared), stream, from, router.clone()));
+        shared.tasks.spawn(seated(seat, over_tls(Arc::clone(shared), stream, from, router.clone())));
     } else if address.to_canonical().is_loopback() || shared.gate.is_proxy(address) {
         let peer = Peer { address, is_tls: false };
-        shared.tasks.spawn(connection(Arc::clone(shared), stream, peer, router.clone()));
+        shared.tasks.spawn(seated(seat, connection(Arc::clone(shared), stream, peer, router.clone())));
     } else {
         tracing::warn!(%address, "a plain connection from an address that is not a named proxy was closed");
     }
+}
+
+/// Keeps the place of a connection until it ends.
+async fn seated(seat: Option<Seat<IpAddr>>, connection: impl Future<Output = ()>) {
+    connection.await;
+    drop(seat);
 }
 
 /// Agrees on TLS, then relays between the peer and a TCP connection inside this process, because frames are

@@ -18,6 +18,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use compact_str::CompactString;
 use event_log::blocking;
 use hub::SeenRows;
 use model::code::ErrorCode;
@@ -26,14 +27,19 @@ use model::{ConversationId, Mask};
 use super::guard;
 use super::hubs::known::FromHub;
 use super::problem::Problem;
+use crate::access::Seat;
 use crate::state::Shared;
 
 mod ending;
+pub(crate) mod fair;
+mod identity;
 mod login;
+mod provider;
 mod shares;
 
 use ending::Ending;
 pub(crate) use login::{form, log_in, log_out};
+pub(crate) use provider::{begin_login, end_login};
 pub(crate) use shares::{follow, share, shares, unshare};
 
 /// The header with the token of a call through the proxy.
@@ -168,8 +174,11 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
         return next.run(Request::from_parts(parts, body)).await;
     }
     hide(&mut parts.headers);
+    if let Err(problem) = fair::may_try(&shared, &parts) {
+        return problem.into_response();
+    }
     let is_open = line.is_some_and(|(need, _)| need.is_open());
-    let shown = credential(&shared, &parts);
+    let shown = credential(&shared, &mut parts).await;
     let admission = match shown {
         Ok(found) => found.ok_or(Denial::Missing),
         // Over a socket the page is told in a frame, which it can read; a program that sent a token is told
@@ -195,12 +204,16 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
     if let Err(denial) = is_met.and_then(|()| shows.serves(&principal)) {
         return refused(&shared, &parts, Some(&principal), denial);
     }
+    let seat = match fair::seat(&shared, need, &parts, &admission.principal) {
+        Ok(seat) => seat,
+        Err(problem) => return problem.into_response(),
+    };
     let deed = routes::deed(need, parts.method.as_str());
     let told = deed.map(|deed| about(&parts, deed, Some(&principal), named.as_deref()));
     parts.extensions.insert(Caller(principal));
     // For what goes on when the answer is over: a socket through the proxy.
     parts.extensions.insert(admission.clone());
-    let response = served(&shared, admission, Request::from_parts(parts, body), next).await;
+    let response = served(&shared, (admission, seat), Request::from_parts(parts, body), next).await;
     if let Some(told) = told {
         let status = response.status();
         let told = if status.is_success() { told } else { told.failed(status.as_str()) };
@@ -228,7 +241,12 @@ fn about(parts: &Parts, deed: Deed, who: Option<&Principal>, conversation: Optio
 
 /// Serves a request for as long as `admission` holds: its body, the wait for the answer, and the answer's
 /// body.
-async fn served(shared: &Arc<Shared>, admission: Admission, request: Request, next: Next) -> Response {
+async fn served(
+    shared: &Arc<Shared>,
+    (admission, seat): (Admission, Option<Seat<CompactString>>),
+    request: Request,
+    next: Next,
+) -> Response {
     let over = || {
         let (shared, admission) = (Arc::clone(shared), admission.clone());
         async move { shared.gate.over(&admission).await }
@@ -243,7 +261,12 @@ async fn served(shared: &Arc<Shared>, admission: Admission, request: Request, ne
     // Only the hub's own event streams have an event for it; streams in other dialects are cut.
     let is_events = path == Some(true) && kind.is_some_and(|kind| kind.starts_with(b"text/event-stream"));
     response.map(|body| {
-        let ending = Ending::wrap(body, over());
+        let over = over();
+        let ending = Ending::wrap(body, async move {
+            // The request goes on as long as its answer does.
+            let _seat = seat;
+            over.await
+        });
         if is_events { ending.with_goodbye() } else { ending }.into_body()
     })
 }
@@ -267,21 +290,28 @@ pub(crate) fn channel(shared: &Shared, parts: &Parts) -> Channel {
     }
 }
 
-/// Admits the sender of the request by what it shows; `None` if it shows nothing.
-fn credential(shared: &Shared, parts: &Parts) -> Result<Option<Admission>, Denial> {
-    if parts.uri.path().starts_with(PROXY) {
+/// Admits the sender of the request by what it shows; `None` if it shows nothing. A token comes before what a trusted proxy says, and that
+/// before a cookie.
+async fn credential(shared: &Shared, parts: &mut Parts) -> Result<Option<Admission>, Denial> {
+    let claims = identity::take(shared, parts)?;
+    let token = if parts.uri.path().starts_with(PROXY) {
         refuse_mistaken(parts)?;
-        return one(&parts.headers, &TOKEN)?.map(|token| shared.gate.by_token(token)).transpose();
+        one(&parts.headers, &TOKEN)?
+    } else {
+        one(&parts.headers, &header::AUTHORIZATION)?.map(bearer).transpose()?
+    };
+    if let Some(token) = token {
+        return shared.gate.by_token_in_time(token).await.map(Some);
     }
-    if let Some(value) = one(&parts.headers, &header::AUTHORIZATION)? {
-        let (scheme, token) = value.split_once(' ').ok_or(Denial::Malformed)?;
-        if !scheme.eq_ignore_ascii_case("bearer") {
-            return Err(Denial::Malformed);
-        }
-        return shared.gate.by_token(token.trim()).map(Some);
-    }
-    // Credentials that a browser adds by itself count only for the hub's own page.
+    // Credentials that a browser or its proxy adds by itself count only for the hub's own page.
     if guard::is_of_another_page(&parts.headers) {
+        return Ok(None);
+    }
+    if let Some(claims) = claims {
+        return shared.gate.by_claims(&claims).map(Some);
+    }
+    // What a browser has for the hub is not for upstreams.
+    if parts.uri.path().starts_with(PROXY) {
         return Ok(None);
     }
     let cookies = parts.headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -289,6 +319,12 @@ fn credential(shared: &Shared, parts: &Parts) -> Result<Option<Admission>, Denia
         Some(session) => shared.gate.by_session(&session).map(Some),
         None => Ok(None),
     }
+}
+
+/// The token in the value of `Authorization`.
+fn bearer(value: &str) -> Result<&str, Denial> {
+    let (scheme, token) = value.split_once(' ').ok_or(Denial::Malformed)?;
+    if scheme.eq_ignore_ascii_case("bearer") { Ok(token.trim()) } else { Err(Denial::Malformed) }
 }
 
 /// The only value of a header; `None` if absent, an error if there are several.
@@ -315,6 +351,7 @@ fn refuse_mistaken(parts: &Parts) -> Result<(), Denial> {
 fn refused(shared: &Shared, parts: &Parts, who: Option<&Principal>, denial: Denial) -> Response {
     let path = parts.extensions.get::<MatchedPath>().map(MatchedPath::as_str);
     let is_page = matches!(path, Some("/" | "/c/{conversation}" | "/wall" | "/new"));
+    fair::failed(shared, parts, denial);
     // A browser that nobody has logged in yet is no news.
     if denial != Denial::Missing || !is_page {
         let code =
@@ -323,7 +360,7 @@ fn refused(shared: &Shared, parts: &Parts, who: Option<&Principal>, denial: Deni
         blocking(|| shared.gate.audit(told));
     }
     if is_page && denial.is_about_credentials() {
-        return login::ask(parts, denial);
+        return login::ask(shared, parts, denial);
     }
     let problem = if parts.uri.path().starts_with(PROXY) && denial.is_about_credentials() {
         let detail = format!(

@@ -11,7 +11,9 @@ use model::code::{CloseCode, ErrorCode};
 use model::frame::{BearerToken, ClientFrame, ServerFrame};
 use tokio::time::Instant;
 
+use super::SocketKind;
 use super::connection::Connection;
+use crate::http::access::fair;
 use event_log::clock;
 
 /// Rights that can be used over a socket; a client without any of them is closed.
@@ -34,13 +36,25 @@ fn refused(who: &str, frame: &ClientFrame) -> Audited {
     }
 }
 
+/// What becomes of a client that says `hello`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Greeted {
+    /// It is let in.
+    Yes,
+    /// It is not, and the socket is closed.
+    No,
+    /// The key that signed its token is being fetched.
+    Later,
+}
+
 impl Connection {
     /// Admits the client by the token in its `hello`, otherwise by the request that opened the socket. If
-    /// that fails, the socket is closed and this is false.
-    pub(super) fn is_let_in(&mut self, token: Option<&BearerToken>) -> bool {
+    /// that fails, the socket is closed.
+    pub(super) fn let_in(&mut self, token: Option<&BearerToken>) -> Greeted {
         if let Some(token) = token.filter(|_| self.shared.gate.is_on()) {
             match self.shared.gate.by_token(token.reveal()) {
                 Ok(admission) => self.admission = Some(admission),
+                Err(Denial::UnknownKey) if self.shared.gate.asks_for_keys() => return Greeted::Later,
                 Err(denial) => return self.turned_away(denial),
             }
         }
@@ -48,18 +62,56 @@ impl Connection {
         if !OVER_SOCKETS.iter().any(|right| admission.principal.may_somewhere(*right)) {
             return self.turned_away(Denial::Forbidden);
         }
-        true
+        let counted = self.shared.gate.counted();
+        match counted.map(|counted| counted.socket(admission.principal.name())) {
+            Some(None) => {
+                let max = counted.map_or(0, |counted| counted.quotas.sockets_per_principal);
+                self.close(CloseCode::RateLimited, &format!("this principal has {max} sockets open already"));
+                return Greeted::No;
+            }
+            seat => self.seat = seat.flatten(),
+        }
+        Greeted::Yes
+    }
+
+    /// Whether the client may publish now; otherwise it is told that it sends too much.
+    pub(super) fn may_publish(&self, id: u64) -> bool {
+        let (Some(counted), Some(admission)) = (self.shared.gate.counted(), &self.admission) else {
+            return true;
+        };
+        // What another hub passes on was counted there.
+        if self.kind == SocketKind::Hub {
+            return true;
+        }
+        if counted.may_publish(admission.principal.name()) {
+            return true;
+        }
+        let message = fair::too_fast(counted);
+        self.queue(&ServerFrame::Error {
+            sub: None,
+            id: Some(id),
+            code: ErrorCode::TooMany,
+            message,
+            expected: None,
+        });
+        false
     }
 
     /// Closes the socket because of `denial`.
-    fn turned_away(&mut self, denial: Denial) -> bool {
+    fn turned_away(&mut self, denial: Denial) -> Greeted {
         let code =
             if denial.is_about_credentials() { CloseCode::Unauthenticated } else { CloseCode::Forbidden };
         let who = self.admission.as_ref().map_or("", |admission| admission.principal.name());
         let refused = Audited::new(Deed::Refused, who).with("hello on a socket").failed(code_of(denial));
         self.shared.gate.audit(refused);
+        if let (Some(counted), Some(address)) = (self.shared.gate.counted(), self.address)
+            && denial.is_about_credentials()
+            && denial != Denial::Missing
+        {
+            counted.failed(address);
+        }
         self.close(code, &denial.to_string());
-        false
+        Greeted::No
     }
 
     /// Whether the client may send this frame. If not, it is told so.

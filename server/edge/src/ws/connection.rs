@@ -2,14 +2,16 @@
 //! closes in order.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use access::Admission;
+use compact_str::CompactString;
 use model::ConversationId;
 use model::code::CloseCode;
-use model::frame::{ServerFrame, SubscriptionId};
+use model::frame::{BearerToken, ServerFrame, SubscriptionId};
 use model::limits::{RESYNC_EVERY_MS, RESYNCS_MAX};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
@@ -23,6 +25,7 @@ use super::inlet::{Inbound, Inlet};
 use super::passing::Passing;
 use super::waiting::WaitingSubscription;
 use super::zombies::Zombies;
+use crate::access::Seat;
 use crate::state::Shared;
 use event_log::clock;
 use hub::Attendant;
@@ -58,12 +61,19 @@ pub(super) struct Connection {
     pub(super) subscriptions: Vec<Arc<Subscription>>,
     /// Subscriptions that no pump serves at present.
     pub(super) behind: Feed,
+    /// The address that logins which fail are counted for, if they are.
+    pub(super) address: Option<IpAddr>,
+    /// The place among the sockets of its principal.
+    pub(super) seat: Option<Seat<CompactString>>,
     /// Who the client is; `None` before that is known.
     pub(super) admission: Option<Admission>,
     /// The number of changes of access control that the admission was last checked against.
     pub(super) changes: u64,
-    /// Whether `hello` has come.
+    /// Whether `hello` has come and was answered.
     pub(super) greeted: bool,
+    /// The token of a `hello` whose key is not there yet, with the number of changes of access control at that moment. Nothing is read
+    /// meanwhile.
+    pub(super) unknown_key: Option<(u64, BearerToken)>,
     /// When the socket was opened.
     opened: Instant,
     /// When the next heartbeat is due.
@@ -145,6 +155,9 @@ impl Connection {
             subscriptions: Vec::new(),
             behind: Feed::default(),
             greeted: false,
+            unknown_key: None,
+            address: None,
+            seat: None,
             opened,
             heartbeat_at,
             unanswered: 0,
@@ -165,6 +178,11 @@ impl Connection {
         }
     }
 
+    /// The same, from this address.
+    pub(super) fn from(self, address: Option<IpAddr>) -> Self {
+        Self { address, ..self }
+    }
+
     /// Serves the socket until it is closed.
     pub(super) async fn run(mut self) {
         let (outbox, socket) = (Arc::clone(&self.outbox), Arc::clone(&self.socket));
@@ -173,6 +191,7 @@ impl Connection {
         }
         loop {
             self.deadlines();
+            self.greet_later();
             self.tell_health();
             for answer in self.acks.settle() {
                 self.queue(&answer);
@@ -186,7 +205,8 @@ impl Connection {
             }
             let waiting = outbox.waiting();
             let writes = waiting > 0 || !self.behind.is_empty();
-            let reads = waiting <= ANSWERS_BYTES_MAX && self.acks.has_room() && self.passing.has_room();
+            let has_room = self.acks.has_room() && self.passing.has_room();
+            let reads = waiting <= ANSWERS_BYTES_MAX && has_room && self.unknown_key.is_none();
             let ahead = reads && (self.unread || self.inlet.has_ahead());
             // All arms may be cancelled: they only wait.
             tokio::select! {
@@ -288,7 +308,7 @@ impl Connection {
                     self.garbled = true;
                 }
             }
-            if self.garbled {
+            if self.garbled || self.unknown_key.is_some() {
                 return;
             }
             if self.outbox.waiting() > ANSWERS_BYTES_MAX {

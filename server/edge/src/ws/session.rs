@@ -12,6 +12,7 @@ use model::frame::{
 };
 
 use super::SocketKind;
+use super::admission::Greeted;
 use super::connection::Connection;
 use crate::sharing::FEATURE;
 use event_log::clock;
@@ -71,12 +72,31 @@ impl Connection {
         if !versions.iter().any(|version| version.as_ref() == VERSION) {
             return self.close(CloseCode::NoCommonVersion, "this hub speaks version 1");
         }
-        if !self.is_let_in(token) {
-            return;
+        tracing::debug!(client, "hello");
+        self.greet(token);
+    }
+
+    /// Lets in a client that waits for the key of its token, if the keys were looked for since it said `hello`.
+    pub(super) fn greet_later(&mut self) {
+        if let Some((_, token)) = self.unknown_key.take_if(|(at, _)| *at != self.shared.gate.changes()) {
+            self.greet(Some(&token));
+        }
+    }
+
+    /// Lets a client in and welcomes it, or closes the socket, or puts that off until the key of its token was looked for.
+    fn greet(&mut self, token: Option<&BearerToken>) {
+        let changes = self.shared.gate.changes();
+        match self.let_in(token) {
+            Greeted::Yes => {}
+            Greeted::No => return,
+            Greeted::Later => {
+                self.unknown_key = token.map(|token| (changes, token.clone()));
+                return;
+            }
         }
         self.greeted = true;
         let session = clock::fresh_name();
-        tracing::debug!(%session, client, "hello");
+        tracing::debug!(%session, "welcome");
         self.queue(&ServerFrame::Welcome(Welcome {
             version: VERSION.into(),
             session,
@@ -128,6 +148,9 @@ impl Connection {
     /// Publishes the events of a frame. A socket that is lost leaves its runs as they are, because their
     /// publisher may come back on another one; [`hub::orphans`] deals with those that do not.
     fn publish(&mut self, frame: Pub) {
+        if !self.may_publish(frame.id) {
+            return;
+        }
         if self.shared.peers.is_some() && self.kind == SocketKind::Client {
             let found = self.shared.hub.in_memory(&frame.conv);
             // A frame must not overtake one that waits.

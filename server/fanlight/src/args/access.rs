@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use access::Grant;
+use access::{Grant, Quotas};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::amount::LengthOfTime;
+use super::identities::{JwtTable, OidcTable, RuleTable};
 
 /// The table `[access]`. Its presence turns access control on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +24,49 @@ pub(crate) struct AccessSettings {
     /// What roles hide, by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) roles: BTreeMap<String, RoleSettings>,
+    /// Who else signs tokens that the hub takes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) jwt: Vec<JwtTable>,
+    /// Where people log in besides with a token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) oidc: Option<OidcTable>,
+    /// What users get whom a trusted proxy names; the first rule that fits decides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) rules: Vec<RuleTable>,
+    /// How much one address and one principal may do.
+    #[serde(default)]
+    pub(crate) limits: LimitSettings,
+}
+
+/// The table `[access.limits]`; what it leaves out is as usual.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct LimitSettings {
+    /// Most open connections of one address.
+    pub(crate) connections_per_address: Option<NonZeroU32>,
+    /// Logins of one address that may fail in a minute.
+    pub(crate) failed_logins_per_minute: Option<NonZeroU32>,
+    /// Most requests of one principal at the same time.
+    pub(crate) requests_per_principal: Option<NonZeroU32>,
+    /// Most open sockets of one principal.
+    pub(crate) sockets_per_principal: Option<NonZeroU32>,
+    /// Frames and requests with events of one principal in a second.
+    pub(crate) publishes_per_second: Option<NonZeroU32>,
+}
+
+impl LimitSettings {
+    /// All of them.
+    pub(crate) fn quotas(self) -> Quotas {
+        let usual = Quotas::default();
+        let of = |set: Option<NonZeroU32>, usual: u32| set.map_or(usual, NonZeroU32::get);
+        Quotas {
+            connections_per_address: of(self.connections_per_address, usual.connections_per_address),
+            failed_logins_per_minute: of(self.failed_logins_per_minute, usual.failed_logins_per_minute),
+            requests_per_principal: of(self.requests_per_principal, usual.requests_per_principal),
+            sockets_per_principal: of(self.sockets_per_principal, usual.sockets_per_principal),
+            publishes_per_second: of(self.publishes_per_second, usual.publishes_per_second),
+        }
+    }
 }
 
 /// The table `[access.roles.NAME]`: what is hidden from whoever has that role.

@@ -75,6 +75,24 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "tokens", env = "FANLIGHT_ACCESS", value_parser = ["tokens"])]
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "access_table")]
     pub(crate) access: Option<String>,
+    /// The address of a reverse proxy, or a range of them (10.1.0.0/16), that says in a header who sends a request; may be repeated. Takes
+    /// --access tokens and rules for its users in the file
+    #[arg(
+        long = "trusted-proxy",
+        value_name = "ADDRESS",
+        env = "FANLIGHT_TRUSTED_PROXIES",
+        value_delimiter = ','
+    )]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) trusted_proxies: Vec<String>,
+    /// The header in which it names the user [default: X-Forwarded-User]
+    #[arg(long, value_name = "HEADER", env = "FANLIGHT_TRUSTED_USER_HEADER")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) trusted_user_header: Option<String>,
+    /// The header in which it names the user's groups, with commas between them [default: none]
+    #[arg(long, value_name = "HEADER", env = "FANLIGHT_TRUSTED_GROUPS_HEADER")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) trusted_groups_header: Option<String>,
     /// The certificate for TLS, as PEM; read again when it changes
     #[arg(long, value_name = "FILE", env = "FANLIGHT_TLS_CERT", requires = "tls_key")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -174,6 +192,12 @@ pub(crate) struct ServeSettings {
     pub(crate) access: Option<AccessSettings>,
     /// What is redacted; in the file alone, as the table `[redact]`.
     pub(crate) redact: RedactSettings,
+    /// Reverse proxies that say who sends a request.
+    pub(crate) trusted_proxies: Vec<String>,
+    /// The header in which they name the user.
+    pub(crate) trusted_user_header: Option<String>,
+    /// The header in which they name the user's groups.
+    pub(crate) trusted_groups_header: Option<String>,
     /// The certificate for TLS.
     pub(crate) tls_cert: Option<PathBuf>,
     /// The key of the certificate.
@@ -236,6 +260,9 @@ impl Default for ServeSettings {
             data_dir: PathBuf::from("fanlight-data"),
             access: None,
             redact: RedactSettings::default(),
+            trusted_proxies: Vec::new(),
+            trusted_user_header: None,
+            trusted_groups_header: None,
             tls_cert: None,
             tls_key: None,
             demo: false,

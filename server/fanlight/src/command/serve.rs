@@ -21,6 +21,7 @@ use dialects::custom::UserDialect;
 use model::dialect::DECODED;
 
 mod access;
+mod identities;
 pub(crate) mod log;
 mod peers;
 

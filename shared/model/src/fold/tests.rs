@@ -426,3 +426,20 @@ fn a_conversation_without_a_title_is_called_by_its_first_question() {
     view.title = Some("Imports".to_owned());
     assert_eq!(view.headline().as_deref(), Some("Imports"));
 }
+
+#[test]
+fn who_commanded_something_in_a_run_may_be_said_when_it_is_over() {
+    let oddities = |lines: &[&str]| {
+        let mut view = View::default();
+        for (seq, line) in (1..).zip(lines) {
+            fold(&mut view, &Envelope { seq, ..Envelope::parse(line).unwrap() }, &mut |_| {});
+        }
+        view.anomalies.total
+    };
+    let begun = r#"{"k":"run.start","run":"r"}"#;
+    let end = r#"{"k":"run.end","run":"r","status":"complete"}"#;
+    let said = r#"{"k":"custom","run":"r","name":"fanlight.command","value":{"by":"ann","command":"stop"}}"#;
+    let other = r#"{"k":"custom","run":"r","name":"plan","value":{}}"#;
+    assert_eq!(oddities(&[begun, end, said]), 0);
+    assert_eq!(oddities(&[begun, end, other]), 1);
+}

@@ -13,16 +13,16 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use base64::Engine as _;
 use event_log::blocking;
-use percent_encoding::percent_decode_str;
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use sha2::{Digest as _, Sha256};
 
-use super::{Peer, channel};
+use super::{Peer, channel, fair};
 use crate::http::body;
 use crate::http::problem::Problem;
 use crate::state::Shared;
 
 /// The largest form that is read, in bytes.
-const FORM_BYTES_MAX: usize = 8 << 10;
+const FORM_BYTES_MAX: usize = 16 << 10;
 
 /// The style of the form, in one line because the policy names its hash.
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:26rem;margin:15vh auto;padding:0 1rem;\
@@ -46,7 +46,7 @@ fn policy() -> &'static HeaderValue {
 
 /// The form as an answer. `next` is the path to which the browser goes afterwards, `why` says what went wrong
 /// before.
-fn page(status: StatusCode, next: &str, why: Option<&str>) -> Response {
+pub(super) fn page(shared: &Shared, status: StatusCode, next: &str, why: Option<&str>) -> Response {
     let mut html = String::from("<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">");
     html.push_str(
         "<meta name=\"viewport\" content=\"width=device-width\"><title>Log in to Fanlight</title><style>",
@@ -61,8 +61,14 @@ fn page(status: StatusCode, next: &str, why: Option<&str>) -> Response {
          autocomplete=\"current-password\" spellcheck=\"false\">",
     );
     let _written = write!(html, "<input type=\"hidden\" name=\"next\" value=\"{}\">", escaped(next));
+    html.push_str("<button>Log in</button></form>");
+    if shared.gate.provider().is_some() {
+        let next = utf8_percent_encode(next, NON_ALPHANUMERIC);
+        let _written =
+            write!(html, "<p><a href=\"/login/oidc?next={next}\">Log in with your organisation</a></p>");
+    }
     html.push_str(
-        "<button>Log in</button></form><p>Whoever runs this hub makes tokens with <code>fanlight token create</code>.</p></main></html>",
+        "<p>Whoever runs this hub makes tokens with <code>fanlight token create</code>.</p></main></html>",
     );
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
@@ -76,23 +82,28 @@ fn page(status: StatusCode, next: &str, why: Option<&str>) -> Response {
 
 /// Asks a browser to log in and come back to the page that it wanted. After a click on a link from another
 /// site the browser has withheld its cookie, so it is told to load the page again first.
-pub(super) fn ask(parts: &Parts, denial: Denial) -> Response {
+pub(super) fn ask(shared: &Shared, parts: &Parts, denial: Denial) -> Response {
     let next = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let from_elsewhere = parts.headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");
     if from_elsewhere && denial == Denial::Missing {
-        let again = format!(
-            "<!doctype html><title>Fanlight</title><meta http-equiv=\"refresh\" content=\"0;url={}\">",
-            escaped(next)
-        );
-        let headers = [
-            (header::CONTENT_TYPE, "text/html; charset=utf-8"),
-            (header::CACHE_CONTROL, "no-store"),
-            (header::CONTENT_SECURITY_POLICY, "default-src 'none'"),
-        ];
-        return (StatusCode::UNAUTHORIZED, headers, again).into_response();
+        return again(StatusCode::UNAUTHORIZED, next);
     }
     let why = (denial != Denial::Missing).then(|| denial.to_string());
-    page(StatusCode::UNAUTHORIZED, next, why.as_deref())
+    page(shared, StatusCode::UNAUTHORIZED, next, why.as_deref())
+}
+
+/// Makes a browser that came from elsewhere go to a path of the hub by itself, so that it sends its cookie.
+pub(super) fn again(status: StatusCode, next: &str) -> Response {
+    let again = format!(
+        "<!doctype html><title>Fanlight</title><meta http-equiv=\"refresh\" content=\"0;url={}\">",
+        escaped(next)
+    );
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'"),
+    ];
+    (status, headers, again).into_response()
 }
 
 /// The address that a request came from.
@@ -103,16 +114,17 @@ pub(super) fn peer(parts: &Parts) -> IpAddr {
 /// The word for a denial in the audit log.
 pub(super) fn word(denial: Denial) -> &'static str {
     match denial {
-        Denial::Expired => "expired",
+        Denial::Expired | Denial::NotYet => "expired",
         Denial::Missing | Denial::Malformed => "malformed",
-        Denial::Unknown | Denial::UnknownRole => "unknown",
+        Denial::Unknown | Denial::UnknownRole | Denial::UnknownKey | Denial::Unmapped => "unknown",
+        Denial::Untrusted | Denial::ForgedIdentity => "untrusted",
         Denial::Forbidden | Denial::Hidden => "forbidden",
     }
 }
 
 /// `GET /login`: the form.
-pub(crate) async fn form() -> Response {
-    page(StatusCode::OK, "/", None)
+pub(crate) async fn form(State(shared): State<Arc<Shared>>) -> Response {
+    page(&shared, StatusCode::OK, "/", None)
 }
 
 /// `POST /login`: takes a form with `token`, and `next` for the path to go to afterwards.
@@ -130,7 +142,7 @@ pub(crate) async fn log_in(State(shared): State<Arc<Shared>>, request: Request) 
     let field =
         |name: &str| said.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.as_str());
     let next = if is_path(field("next")) { field("next") } else { "/" };
-    let came = shared.gate.log_in(field("token").trim());
+    let came = shared.gate.log_in(field("token").trim()).await;
     let who = came.as_ref().map_or("", |(_, admission)| admission.principal.name());
     let told = Audited::new(Deed::LogIn, who).at(&peer(&parts).to_string());
     blocking(|| {
@@ -142,7 +154,10 @@ pub(crate) async fn log_in(State(shared): State<Arc<Shared>>, request: Request) 
     });
     match came {
         Ok((session, _)) => to(next, Some(cookie::set(&session, channel, access::SESSION_MS / 1000))),
-        Err(denial) => page(StatusCode::UNAUTHORIZED, next, Some(&denial.to_string())),
+        Err(denial) => {
+            fair::failed(&shared, &parts, denial);
+            page(&shared, StatusCode::UNAUTHORIZED, next, Some(&denial.to_string()))
+        }
     }
 }
 
@@ -178,7 +193,7 @@ pub(super) fn to(path: &str, cookie: Option<String>) -> Response {
 }
 
 /// Whether `next` is a path of this hub and nothing that a browser would take for another host.
-fn is_path(next: &str) -> bool {
+pub(super) fn is_path(next: &str) -> bool {
     let mut signs = next.bytes();
     signs.next() == Some(b'/')
         && !matches!(signs.next(), Some(b'/' | b'\\'))

@@ -6,6 +6,7 @@ use edge::access::{AccessConfig, random};
 use event_log::clock;
 use model::Mask;
 
+use super::identities::{issuers, provider, trusted};
 use crate::args::{AccessSettings, ServeSettings};
 use crate::command::CommandError;
 
@@ -14,7 +15,10 @@ const DEMO_GRANT: &str = "publish:*";
 
 /// The configuration of access control; `None` if it is off.
 pub(super) fn wanted(settings: &ServeSettings) -> Result<Option<AccessConfig>, CommandError> {
-    let Some(access) = &settings.access else { return Ok(None) };
+    let Some(access) = &settings.access else {
+        let is_named = !settings.trusted_proxies.is_empty() || settings.trusted_user_header.is_some();
+        return if is_named { Err(without_access()) } else { Ok(None) };
+    };
     if let Some(any) = access.proxies.iter().find(|address| address.is_unspecified()) {
         return Err(CommandError::Usage {
             what: format!("{any} is not the address of a proxy"),
@@ -23,8 +27,27 @@ pub(super) fn wanted(settings: &ServeSettings) -> Result<Option<AccessConfig>, C
             ),
         });
     }
-    let (folder, proxies) = (settings.data_dir.clone(), access.proxies.clone());
-    Ok(Some(AccessConfig { folder, own: Tokens::default(), roles: roles(access)?, proxies }))
+    let roles = roles(access)?;
+    Ok(Some(AccessConfig {
+        folder: settings.data_dir.clone(),
+        own: Tokens::default(),
+        proxies: access.proxies.clone(),
+        jwt: issuers(access, &roles)?,
+        trusted: trusted(settings, access, &roles)?,
+        oidc: provider(access, &roles)?,
+        quotas: access.limits.quotas(),
+        roles,
+    }))
+}
+
+/// The error for a hub that would be told who its callers are and let everybody do everything.
+fn without_access() -> CommandError {
+    CommandError::Usage {
+        what: String::from(
+            "a trusted proxy is named, and without access control it makes no difference who somebody is",
+        ),
+        mend: String::from("add --access tokens, and rules for its users: docs/access.md"),
+    }
 }
 
 /// What roles hide.

@@ -1,0 +1,152 @@
+//! How much one address and one principal may do: connections, requests, sockets, what is published, logins that fail. Pure: times are
+//! arguments, and whoever holds a place gives it back.
+
+use std::collections::BTreeMap;
+
+/// Most addresses or principals of which a rate is kept; for another one that which has used least is forgotten.
+pub const RATED_MAX: usize = 10_000;
+
+/// The bounds of one address and one principal. They count while access control is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quotas {
+    /// Most open connections of one address, those of named proxies aside.
+    pub connections_per_address: u32,
+    /// Logins of one address that may fail in a minute, all of them at once too.
+    pub failed_logins_per_minute: u32,
+    /// Most requests of one principal that are answered at the same time, streams and waits among them.
+    pub requests_per_principal: u32,
+    /// Most open sockets of one principal.
+    pub sockets_per_principal: u32,
+    /// Frames and requests with events that one principal may send in a second, and ten times as many at once.
+    pub publishes_per_second: u32,
+}
+
+impl Default for Quotas {
+    fn default() -> Self {
+        Self {
+            connections_per_address: 1_000,
+            failed_logins_per_minute: 1_000,
+            requests_per_principal: 500,
+            sockets_per_principal: 1_000,
+            publishes_per_second: 1_000,
+        }
+    }
+}
+
+/// How many of something are in use, by whose they are. Who uses none is not in it.
+#[derive(Debug)]
+pub struct InUse<K> {
+    max: u32,
+    by: BTreeMap<K, u32>,
+}
+
+impl<K: Ord + Clone> InUse<K> {
+    /// At most `max` of each.
+    pub fn new(max: u32) -> Self {
+        Self { max, by: BTreeMap::new() }
+    }
+
+    /// Takes one; false if as many are in use as may be.
+    pub fn take(&mut self, whose: &K) -> bool {
+        let used = self.by.get(whose).copied().unwrap_or_default();
+        if used < self.max {
+            self.by.insert(whose.clone(), used + 1);
+        }
+        used < self.max
+    }
+
+    /// Gives one back.
+    pub fn give_back(&mut self, whose: &K) {
+        match self.by.get_mut(whose) {
+            Some(used) if *used > 1 => *used -= 1,
+            _ => drop(self.by.remove(whose)),
+        }
+    }
+}
+
+/// How often something was done, by whose it is: a number of times at once, and one more after each span of time.
+#[derive(Debug)]
+pub struct Rates<K> {
+    at_once: u64,
+    every_us: u64,
+    /// When all that may be saved up is, in microseconds since some beginning.
+    full_at: BTreeMap<K, u64>,
+}
+
+impl<K: Ord + Clone> Rates<K> {
+    /// `at_once` times at once, at least one, and one more after each `every_us` microseconds.
+    pub fn new(at_once: u32, every_us: u64) -> Self {
+        Self { at_once: u64::from(at_once.max(1)), every_us: every_us.max(1), full_at: BTreeMap::new() }
+    }
+
+    /// Whether one more may be done at `now`, in microseconds; nothing is taken.
+    pub fn has_left(&self, whose: &K, now: u64) -> bool {
+        let full_at = self.full_at.get(whose).copied().unwrap_or_default().max(now);
+        full_at - now + self.every_us <= self.every_us.saturating_mul(self.at_once)
+    }
+
+    /// Does one at `now`; false if it may not be done yet.
+    pub fn take(&mut self, whose: &K, now: u64) -> bool {
+        if !self.has_left(whose, now) {
+            return false;
+        }
+        if !self.full_at.contains_key(whose) && self.full_at.len() >= RATED_MAX {
+            self.full_at.retain(|_, full_at| *full_at > now);
+            let least =
+                self.full_at.iter().min_by_key(|(_, full_at)| **full_at).map(|(whose, _)| whose.clone());
+            if let Some(least) = least.filter(|_| self.full_at.len() >= RATED_MAX) {
+                self.full_at.remove(&least);
+            }
+        }
+        let full_at = self.full_at.entry(whose.clone()).or_default();
+        *full_at = (*full_at).max(now).saturating_add(self.every_us);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of how much one may do, and that nobody else pays for it.
+
+    use super::*;
+
+    #[test]
+    fn i7_no_more_are_in_use_than_may_be_and_others_are_not_counted() {
+        let mut used = InUse::new(2);
+        assert_eq!(
+            [used.take(&"a"), used.take(&"a"), used.take(&"a"), used.take(&"b")],
+            [true, true, false, true]
+        );
+        used.give_back(&"a");
+        assert!(used.take(&"a") && !used.take(&"a"));
+        for _ in 0..2 {
+            used.give_back(&"a");
+        }
+        used.give_back(&"b");
+        assert!(used.by.is_empty(), "who uses nothing takes no memory");
+    }
+
+    #[test]
+    fn i7_some_at_once_and_then_one_in_each_span_and_others_are_not_counted() {
+        let mut rates = Rates::new(3, 1_000);
+        assert_eq!([0; 4].map(|now| rates.take(&"a", now)), [true, true, true, false]);
+        assert!(!rates.has_left(&"a", 999) && rates.has_left(&"b", 0));
+        assert!(rates.take(&"a", 1_000) && !rates.take(&"a", 1_000));
+        assert_eq!(
+            [9_000; 4].map(|now| rates.take(&"a", now)),
+            [true, true, true, false],
+            "saved up to three"
+        );
+    }
+
+    #[test]
+    fn i7_of_so_many_is_a_rate_kept_and_those_who_used_most_stay() {
+        let mut rates = Rates::new(2, 1_000_000);
+        assert!(rates.take(&0, 0) && rates.take(&0, 0));
+        for other in 1..=2 * RATED_MAX {
+            assert!(rates.take(&other, 0));
+        }
+        assert_eq!(rates.full_at.len(), RATED_MAX);
+        assert!(!rates.has_left(&0, 0), "a crowd of others gives nobody more");
+    }
+}

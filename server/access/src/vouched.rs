@@ -1,0 +1,29 @@
+//! Callers for whom somebody else vouches: an issuer of JWT, a provider at which they logged in, a trusted proxy.
+
+use std::sync::Arc;
+
+use crate::principal::Principal;
+use crate::secret::Hash;
+
+/// A caller for whom somebody else vouches, until when, and with which key where it is signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vouched {
+    /// The caller.
+    pub(crate) principal: Arc<Principal>,
+    /// When it is over, in milliseconds since 1970.
+    pub(crate) expires: u64,
+    /// The key that signed it: when the issuer takes it back, it counts no longer.
+    pub(crate) key: Option<Hash>,
+}
+
+impl Vouched {
+    /// Somebody whose word needs no signature: it came over a connection that is trusted.
+    pub fn new(principal: Principal, expires: u64) -> Self {
+        Self { principal: Arc::new(principal), expires, key: None }
+    }
+
+    /// Somebody whose token `key` has signed.
+    pub(crate) fn signed(principal: Principal, expires: u64, key: Hash) -> Self {
+        Self { principal: Arc::new(principal), expires, key: Some(key) }
+    }
+}

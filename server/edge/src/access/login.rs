@@ -1,0 +1,215 @@
+//! Login at a provider of identities, the I/O: its documents, and the exchange of a code for an ID token. The crate `access` decides what
+//! is believed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use access::jwt::{JwtIssuer, JwtKeys};
+use access::oidc::{OidcClient, PendingLogin, PendingLogins, ProviderMetadata};
+use access::{Denial, Principal, Roles, Secret, SecretKind};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use event_log::clock;
+use http_body_util::Full;
+use hyper::Request;
+use parking_lot::Mutex;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use tokio::time::Instant;
+use upstream::{Api, Egress, Upstream};
+
+use super::fetch;
+use super::keys::KEYS_AGAIN;
+use super::store::{StoreError, random, read, shown};
+
+/// How old what a provider says of itself becomes before it is asked again.
+const PROVIDER_EVERY: Duration = Duration::from_mins(10);
+
+/// The least time between two requests to a provider that gave nothing.
+const PROVIDER_RETRY: Duration = Duration::from_secs(2);
+
+/// The settings of the login at a provider.
+#[derive(Debug, Clone)]
+pub struct OidcConfig {
+    /// The hub at its provider.
+    pub client: OidcClient,
+    /// The file with its secret there; `None` where it has none.
+    pub secret: Option<PathBuf>,
+    /// A PEM file with certificates that are trusted for the provider.
+    pub ca: Option<PathBuf>,
+    /// How its ID tokens are checked, and what their claims give.
+    pub tokens: JwtIssuer,
+}
+
+/// The provider of a running hub.
+#[derive(Debug)]
+pub(crate) struct Provider {
+    config: OidcConfig,
+    secret: Option<String>,
+    pending: Mutex<PendingLogins>,
+    known: tokio::sync::Mutex<Known>,
+}
+
+/// What is known of the provider.
+#[derive(Debug, Default)]
+struct Known {
+    asked: Option<Instant>,
+    documents: Option<Arc<Documents>>,
+}
+
+/// What the provider says of itself, and its keys.
+#[derive(Debug)]
+struct Documents {
+    metadata: ProviderMetadata,
+    tokens: JwtIssuer,
+    at: Instant,
+}
+
+/// Why a login at the provider failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LoginFault {
+    /// What it sent lets nobody in.
+    #[error(transparent)]
+    Denied(#[from] Denial),
+    /// No login with that state has begun in this browser.
+    #[error(
+        "this login did not begin in this browser, took over ten minutes or was done before: begin again"
+    )]
+    NoLogin,
+    /// The provider did not do what it should.
+    #[error("the provider of identities cannot be used now: {0}")]
+    Provider(String),
+}
+
+impl Provider {
+    /// Reads the secret. Nothing is fetched before somebody logs in.
+    pub(super) fn new(config: OidcConfig) -> Result<Self, StoreError> {
+        let secret = match &config.secret {
+            None => None,
+            Some(path) => {
+                let wrong =
+                    || StoreError::Keys { path: shown(path), error: "there is no secret in it".to_owned() };
+                let text = read(path)?.ok_or_else(wrong)?;
+                Some(text.trim().to_owned()).filter(|text| !text.is_empty()).ok_or_else(wrong).map(Some)?
+            }
+        };
+        let (pending, known) = (Mutex::default(), tokio::sync::Mutex::default());
+        Ok(Self { config, secret, pending, known })
+    }
+
+    /// Begins a login that leads to the path `next`: the address to which the browser is sent, and the state for its cookie.
+    pub(crate) async fn begin(&self, egress: &Egress, next: &str) -> Result<(String, Secret), LoginFault> {
+        let documents = self.documents(egress, PROVIDER_EVERY).await.map_err(LoginFault::Provider)?;
+        let state = Secret::mint(SecretKind::Login, &random());
+        let login = PendingLogin::new(&random(), &random(), next);
+        let fields = form(&self.config.client.asks(&login, state.reveal()));
+        let to = &documents.metadata.authorization_endpoint;
+        let between = if to.contains('?') { '&' } else { '?' };
+        let address = format!("{to}{between}{fields}");
+        self.pending.lock().begin(state.hash(), login, clock::now_ms());
+        Ok((address, state))
+    }
+
+    /// Ends the login with this state by the `code` that the provider sent: who it is, and the path to go to.
+    pub(crate) async fn finish(
+        &self,
+        egress: &Egress,
+        roles: &Roles,
+        state: &Secret,
+        code: &str,
+    ) -> Result<(Principal, String), LoginFault> {
+        let now = clock::now_ms();
+        let login = self.pending.lock().take(&state.hash(), now).ok_or(LoginFault::NoLogin)?;
+        let documents = self.documents(egress, PROVIDER_EVERY).await.map_err(LoginFault::Provider)?;
+        let token =
+            self.redeem(egress, &documents.metadata, &login, code).await.map_err(LoginFault::Provider)?;
+        let mut verified = documents.tokens.verify(&token, clock::now_ms());
+        if matches!(verified, Err(Denial::UnknownKey)) {
+            let newer = self.documents(egress, KEYS_AGAIN).await.map_err(LoginFault::Provider)?;
+            verified = newer.tokens.verify(&token, clock::now_ms());
+        }
+        let verified = verified?;
+        login.check(&verified, &self.config.client.client_id)?;
+        let principal = self.config.tokens.mapping().principal(&verified.claims, roles)?;
+        Ok((principal, login.next))
+    }
+
+    /// Whether the answer of the provider names another one (RFC 9207).
+    pub(crate) fn is_other(&self, issuer: Option<&str>) -> bool {
+        issuer.is_some_and(|issuer| issuer != self.config.client.issuer)
+    }
+
+    /// The ID token for `code`.
+    async fn redeem(
+        &self,
+        egress: &Egress,
+        metadata: &ProviderMetadata,
+        login: &PendingLogin,
+        code: &str,
+    ) -> Result<String, String> {
+        let upstream = self.upstream(&metadata.token_endpoint)?;
+        let mut fields = self.config.client.redeems(login, code);
+        let mut request = Request::post(upstream.uri("").ok_or("its address is none")?)
+            .header("content-type", "application/x-www-form-urlencoded")
+            .header("accept", "application/json");
+        match &self.secret {
+            Some(secret) if metadata.wants_secret_in_form() => fields.push(("client_secret", secret.clone())),
+            Some(secret) => {
+                let pair = format!("{}:{}", encoded(&self.config.client.client_id), encoded(secret));
+                request = request.header("authorization", format!("Basic {}", STANDARD.encode(pair)));
+            }
+            None => {}
+        }
+        let request =
+            request.body(Full::new(Bytes::from(form(&fields)))).map_err(|error| error.to_string())?;
+        let answer = fetch::send(egress, &upstream, request).await?;
+        let answer: serde_json::Value =
+            serde_json::from_slice(&answer).map_err(|_not_shown| "its answer is no JSON".to_owned())?;
+        let token = answer.get("id_token").and_then(serde_json::Value::as_str);
+        token.map(str::to_owned).ok_or_else(|| "its answer has no ID token".to_owned())
+    }
+
+    /// What the provider says of itself, at most as old as `age`.
+    async fn documents(&self, egress: &Egress, age: Duration) -> Result<Arc<Documents>, String> {
+        let mut known = self.known.lock().await;
+        if let Some(documents) = known.documents.as_ref().filter(|documents| documents.at.elapsed() < age) {
+            return Ok(Arc::clone(documents));
+        }
+        if known.asked.is_some_and(|asked| asked.elapsed() < PROVIDER_RETRY) {
+            return Err("it has just failed".to_owned());
+        }
+        known.asked = Some(Instant::now());
+        let issuer = self.config.client.issuer.as_str();
+        let place = format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/'));
+        let text = fetch::get(egress, &self.upstream(&place)?).await?;
+        let metadata = ProviderMetadata::read(&text, issuer).map_err(|error| error.to_string())?;
+        let text = fetch::get(egress, &self.upstream(&metadata.jwks_uri)?).await?;
+        let text = String::from_utf8(text).map_err(|error| error.to_string())?;
+        let mut tokens = self.config.tokens.clone();
+        tokens.set_keys(JwtKeys::set(&text).map_err(|error| error.to_string())?);
+        let documents = Arc::new(Documents { metadata, tokens, at: Instant::now() });
+        known.documents = Some(Arc::clone(&documents));
+        known.asked = None;
+        Ok(documents)
+    }
+
+    /// Where the provider is asked at `url`.
+    fn upstream(&self, url: &str) -> Result<Upstream, String> {
+        let upstream = Upstream::new("oidc", url, Api::default()).map_err(|error| error.to_string())?;
+        match &self.config.ca {
+            None => Ok(upstream),
+            Some(file) => upstream.trusting(file).map_err(|error| error.to_string()),
+        }
+    }
+}
+
+/// Fields as they stand in a query or a form.
+fn form(fields: &[(&str, String)]) -> String {
+    let pairs = fields.iter().map(|(name, value)| format!("{name}={}", encoded(value)));
+    pairs.collect::<Vec<_>>().join("&")
+}
+
+fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+}

@@ -1,0 +1,50 @@
+//! Who commanded something: an event `custom` of the hub in the run that it was about, so that everybody who may see names reads it there, now
+//! and later. The envelope says that the hub wrote it (`by_hub`), which nobody else can. Roles are not shown it, as no event `custom`.
+
+use event_log::clock;
+use hub::Publication;
+use model::command::{COMMANDED, CommandAction, Done};
+use model::{Envelope, Event, Json, Kind, View};
+use serde::Serialize;
+
+use crate::state::Shared;
+
+/// What it holds.
+#[derive(Debug, Serialize)]
+pub(super) struct Signature {
+    /// The name of the principal.
+    by: String,
+    /// The command: say, stop, approve, reject, retry, fork.
+    command: &'static str,
+    /// The call that it was about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<String>,
+}
+
+/// What is noted of a command of `who`.
+pub(super) fn of(who: &str, deed: &CommandAction) -> Signature {
+    let (command, tool) = match deed {
+        CommandAction::Say { .. } => ("say", None),
+        CommandAction::Stop { .. } => ("stop", None),
+        CommandAction::Approve { tool, .. } => ("approve", Some(tool)),
+        CommandAction::Reject { tool, .. } => ("reject", Some(tool)),
+        CommandAction::Retry { .. } => ("retry", None),
+        CommandAction::Fork { .. } => ("fork", None),
+    };
+    Signature { by: who.to_owned(), command, tool: tool.map(|tool| tool.as_str().to_owned()) }
+}
+
+/// Publishes it in the run that the command was about, also when that is over; after a fork in which nothing was asked, in the newest run that
+/// was copied. Where there is no run the audit log alone has the name. What cannot be published is said in the trace: the command is done.
+pub(super) fn leave(shared: &Shared, done: &Done, signature: &Signature) {
+    let Ok(Some(found)) = shared.hub.find(&done.conversation) else { return };
+    let newest = |view: &View| view.runs.last().map(|(id, _)| id.clone());
+    let Some(run) = done.run.clone().or_else(|| found.look(newest)) else { return };
+    let event = Event::new(&run, Kind::Custom { name: COMMANDED.into(), value: Json::of(signature) });
+    let now = clock::now_ms();
+    let event = Envelope { event, seq: 0, at: now, producer_at: None, publisher: None, by_hub: true };
+    let conversation = &done.conversation;
+    if let Err(error) = shared.fanout.publish(conversation, Publication::beside(vec![event])) {
+        tracing::warn!(%error, %conversation, "who commanded something was not noted in the conversation");
+    }
+}

@@ -1,0 +1,80 @@
+//! What one address and one principal may do over HTTP, so that nobody takes what others need: connections, requests, what is published,
+//! logins that fail. Who does more is answered with 429 and `Retry-After`.
+
+use std::net::IpAddr;
+
+use access::{Denial, Need, Principal, Right};
+use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap, header};
+use compact_str::CompactString;
+
+use super::{Peer, TOKEN};
+use crate::access::{Counted, Seat};
+use crate::http::hubs::known::FromHub;
+use crate::http::problem::Problem;
+use crate::state::Shared;
+
+/// The address for which something is counted. Behind a named proxy it is the last that the proxy has added, and without one nothing is
+/// counted, since everybody would pay for one.
+pub(crate) fn address(shared: &Shared, headers: &HeaderMap, extensions: &Extensions) -> Option<IpAddr> {
+    let peer = extensions.get::<Peer>().copied().unwrap_or_default().address;
+    if !shared.gate.is_proxy(peer) {
+        return Some(peer);
+    }
+    let forwarded = headers.get_all("x-forwarded-for").iter().next_back()?.to_str().ok()?;
+    forwarded.rsplit(',').next()?.trim().parse().ok()
+}
+
+/// Fails with a problem if so many logins from that address failed that its credentials are not looked at now.
+pub(super) fn may_try(shared: &Shared, parts: &Parts) -> Result<(), Problem> {
+    let Some(counted) = shared.gate.counted() else { return Ok(()) };
+    let shows = [header::AUTHORIZATION, TOKEN].iter().any(|name| parts.headers.contains_key(name));
+    let logs_in =
+        matches!(parts.uri.path(), "/login" | "/login/callback" | "/v1/ws") && parts.method != "HEAD";
+    let is_try = shows || (logs_in && (parts.method == "POST" || parts.uri.path() != "/login"));
+    let from = is_try.then(|| address(shared, &parts.headers, &parts.extensions)).flatten();
+    if !from.is_some_and(|from| counted.is_barred(from)) {
+        return Ok(());
+    }
+    let detail = format!(
+        "{} logins from this address have failed within a minute; another one may be tried in a moment",
+        counted.quotas.failed_logins_per_minute
+    );
+    Err(Problem::busy(detail))
+}
+
+/// Counts a login that failed.
+pub(super) fn failed(shared: &Shared, parts: &Parts, denial: Denial) {
+    let is_try = denial.is_about_credentials() && denial != Denial::Missing;
+    let from = is_try.then(|| address(shared, &parts.headers, &parts.extensions)).flatten();
+    if let (Some(counted), Some(from)) = (shared.gate.counted(), from) {
+        counted.failed(from);
+    }
+}
+
+/// A place for a request of `principal`, which lasts until it is answered; a problem if it has as many as it may, or publishes too fast.
+pub(super) fn seat(
+    shared: &Shared,
+    need: Need,
+    parts: &Parts,
+    principal: &Principal,
+) -> Result<Option<Seat<CompactString>>, Problem> {
+    // What another hub passes on was counted there.
+    let is_passed_on = parts.extensions.get::<FromHub>().is_some();
+    let Some(counted) = shared.gate.counted().filter(|_| !is_passed_on) else { return Ok(None) };
+    let publishes = matches!(need, Need::OnNamed(rights) if rights.contains(&Right::Publish));
+    if publishes && !counted.may_publish(principal.name()) {
+        return Err(Problem::busy(too_fast(counted)));
+    }
+    let seat = counted.request(principal.name());
+    let max = counted.quotas.requests_per_principal;
+    seat.map(Some).ok_or_else(|| Problem::busy(format!("this principal has {max} requests open already")))
+}
+
+/// What somebody hears who publishes too fast.
+pub(crate) fn too_fast(counted: &Counted) -> String {
+    format!(
+        "this principal publishes faster than {} frames or requests a second: send more events in each, or wait",
+        counted.quotas.publishes_per_second
+    )
+}

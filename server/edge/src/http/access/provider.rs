@@ -1,0 +1,119 @@
+//! Login at a provider of identities: `GET /login/oidc` sends a browser there, `GET /login/callback` is where it comes back.
+
+use std::sync::Arc;
+
+use access::audit::{Audited, Deed};
+use access::cookie::{self, Channel};
+use access::oidc::LOGIN_MS;
+use access::{Secret, SecretKind};
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use event_log::blocking;
+use serde::Deserialize;
+
+use super::channel;
+use super::login::{self, again, is_path, peer, to};
+use crate::access::LoginFault;
+use crate::http::params::Query;
+use crate::state::Shared;
+
+/// What a browser asks for.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Wanted {
+    /// The path to which it goes afterwards.
+    #[serde(default)]
+    next: String,
+}
+
+/// What a browser brings back.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Brought {
+    code: Option<String>,
+    state: Option<String>,
+    /// The provider, if it says so.
+    iss: Option<String>,
+    /// Why there is no code.
+    error: Option<String>,
+}
+
+/// `GET /login/oidc`: begins a login and sends the browser to the provider.
+pub(crate) async fn begin_login(
+    State(shared): State<Arc<Shared>>,
+    Query(wanted): Query<Wanted>,
+    request: Request,
+) -> Response {
+    let Some(provider) = shared.gate.provider() else { return to("/login", None) };
+    let (parts, _) = request.into_parts();
+    let next = if is_path(&wanted.next) { wanted.next.as_str() } else { "/" };
+    match provider.begin(&shared.egress, next).await {
+        Ok((address, state)) => {
+            to(&address, Some(cookie::set_login(&state, channel(&shared, &parts), LOGIN_MS / 1000)))
+        }
+        Err(fault) => refused(&shared, &parts, &fault),
+    }
+}
+
+/// `GET /login/callback`: ends a login and begins a session.
+pub(crate) async fn end_login(
+    State(shared): State<Arc<Shared>>,
+    Query(brought): Query<Brought>,
+    request: Request,
+) -> Response {
+    let (parts, _) = request.into_parts();
+    let channel = channel(&shared, &parts);
+    match finish(&shared, &parts, channel, &brought).await {
+        Ok(response) => response,
+        Err(fault) => refused(&shared, &parts, &fault),
+    }
+}
+
+async fn finish(
+    shared: &Shared,
+    parts: &Parts,
+    channel: Channel,
+    brought: &Brought,
+) -> Result<Response, LoginFault> {
+    let provider = shared.gate.provider().ok_or(LoginFault::NoLogin)?;
+    // The browser that began must be the one that ends: otherwise somebody could log others in as themselves.
+    let cookies = parts.headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let begun = cookie::login(cookies, channel)?.ok_or(LoginFault::NoLogin)?;
+    let state = brought.state.as_deref().and_then(|state| Secret::parse(SecretKind::Login, state));
+    let state = state.filter(|state| state.hash() == begun.hash()).ok_or(LoginFault::NoLogin)?;
+    if provider.is_other(brought.iss.as_deref()) {
+        return Err(LoginFault::Provider("the answer names another provider".to_owned()));
+    }
+    if let Some(error) = &brought.error {
+        let word: String =
+            error.chars().filter(|sign| sign.is_ascii_alphanumeric() || *sign == '_').take(60).collect();
+        return Err(LoginFault::Provider(format!("it says {word}")));
+    }
+    let code = brought.code.as_deref().ok_or(LoginFault::NoLogin)?;
+    let (session, admission, next) = shared.gate.finish_login(&shared.egress, &state, code).await?;
+    let told = Audited::new(Deed::LogIn, admission.principal.name()).at(&peer(parts).to_string());
+    blocking(|| shared.gate.audit(told.with("at the provider of identities")));
+    let mut response = again(StatusCode::OK, &next);
+    let set =
+        [cookie::set(&session, channel, access::SESSION_MS / 1000), cookie::set_login(&state, channel, 0)];
+    for text in set {
+        if let Ok(mut value) = HeaderValue::from_str(&text) {
+            value.set_sensitive(true);
+            response.headers_mut().append(header::SET_COOKIE, value);
+        }
+    }
+    Ok(response)
+}
+
+/// The form, with what went wrong; the audit log notes it.
+fn refused(shared: &Shared, parts: &Parts, fault: &LoginFault) -> Response {
+    tracing::info!(%fault, "a login at the provider of identities failed");
+    let word = match fault {
+        LoginFault::Denied(denial) => login::word(*denial),
+        LoginFault::NoLogin => "unknown",
+        LoginFault::Provider(_) => "provider",
+    };
+    let told = Audited::new(Deed::Refused, "").at(&peer(parts).to_string());
+    blocking(|| shared.gate.audit(told.with("GET /login/callback").failed(word)));
+    login::page(shared, StatusCode::UNAUTHORIZED, "/", Some(&fault.to_string()))
+}

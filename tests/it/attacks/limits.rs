@@ -1,0 +1,152 @@
+//! More than one address or principal may do: each bound is reached by one and costs the other nothing.
+
+use serde_json::Value;
+use tests::TestHub;
+use tests::wait::{until, within};
+use tests::wire::WebSocketWire;
+
+use super::jwt::{refused, settings};
+use crate::access::{get, tell, unauthenticated};
+
+fn too_many(answer: &reqwest::Response) -> bool {
+    answer.status() == 429 && answer.headers().contains_key("retry-after")
+}
+
+async fn greeted(hub: &TestHub, token: &str) -> WebSocketWire {
+    let mut wire = WebSocketWire::connect_in_silence(hub.address()).await;
+    wire.send_text(format!(r#"{{"t":"hello","versions":["1"],"token":"{token}"}}"#)).await;
+    wire
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i7_logins_that_fail_bar_their_address_for_a_while_at_every_door() {
+    let settings = settings();
+    let hub = settings
+        .hub("[access]\nproxies = [\"127.0.0.1\"]\n[access.limits]\nfailed_logins_per_minute = 3\n", &[])
+        .await;
+    // While the token becomes known, the address of the harness itself is behind the proxy and not counted.
+    let token = hub.token_for("ann", &["view:*"]).await;
+    let from = |address: &'static str, token: &str| {
+        hub.request("GET", "/v1/access").bearer_auth(token).header("x-forwarded-for", address).send()
+    };
+    for _ in 0..3 {
+        let answer = from("203.0.113.7", "fanlight_wrong").await.unwrap();
+        assert_eq!(crate::access::refusal(answer).await, unauthenticated());
+    }
+    let barred = from("203.0.113.7", &token).await.unwrap();
+    assert!(too_many(&barred));
+    let said: Value = barred.json().await.unwrap();
+    assert!(said["detail"].as_str().unwrap().contains("3 logins from this address have failed"), "{said}");
+    let form = hub.request("POST", "/login").header("x-forwarded-for", "203.0.113.7").body("token=x");
+    assert!(too_many(&form.send().await.unwrap()), "the form counts with it");
+    // What a stranger writes in front of the address of the proxy changes nothing.
+    let forged = from("198.51.100.9, 203.0.113.7", &token).await.unwrap();
+    assert!(too_many(&forged));
+    assert!(from("198.51.100.9", &token).await.unwrap().status().is_success(), "others go on");
+    until("the address to be heard again", async || {
+        from("203.0.113.7", &token).await.ok()?.status().is_success().then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i7_sockets_that_guess_bar_their_address_too() {
+    let settings = settings();
+    let hub = settings.hub("[access.limits]\nfailed_logins_per_minute = 2\n", &[]).await;
+    for _ in 0..2 {
+        assert_eq!(greeted(&hub, "fanlight_wrong").await.end().await, (Some(4401), Some(4401)));
+    }
+    let barred = hub.request("GET", "/v1/access").bearer_auth("fanlight_wrong").send().await.unwrap();
+    assert!(too_many(&barred));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i7_a_principal_has_so_many_requests_and_sockets_open_and_others_are_not_counted() {
+    let settings = settings();
+    let limits = "[access.limits]\nrequests_per_principal = 2\nsockets_per_principal = 2\n";
+    let hub = settings.hub(limits, &[]).await;
+    let ann = hub.token_for("ann", &["view,publish:*"]).await;
+    let bob = hub.token_for("bob", &["view,publish:*"]).await;
+    assert!(tell(&hub, &ann, "c", "hello").await.status().is_success());
+    let streams = [
+        get(&hub, &ann, "/v1/conversations/c/events").await,
+        get(&hub, &ann, "/v1/conversations/c/events").await,
+    ];
+    let third = get(&hub, &ann, "/v1/access").await;
+    assert!(too_many(&third));
+    assert!(third.text().await.unwrap().contains("2 requests open already"));
+    assert!(get(&hub, &bob, "/v1/access").await.status().is_success());
+    drop(streams);
+    until("its requests to be over", async || {
+        get(&hub, &ann, "/v1/access").await.status().is_success().then_some(())
+    })
+    .await;
+    let mut sockets = [greeted(&hub, &ann).await, greeted(&hub, &ann).await];
+    for socket in &mut sockets {
+        assert!(socket.text().await.unwrap().contains("welcome"));
+    }
+    assert_eq!(greeted(&hub, &ann).await.end().await, (Some(4008), Some(4008)));
+    assert!(greeted(&hub, &bob).await.text().await.unwrap().contains("welcome"));
+    drop(sockets);
+    until("a socket of it to be welcome", async || {
+        let mut wire = greeted(&hub, &ann).await;
+        wire.text().await.is_ok_and(|text| text.contains("welcome")).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i7_who_publishes_too_fast_is_told_so_and_others_are_not() {
+    let settings = settings();
+    let hub = settings.hub("[access.limits]\npublishes_per_second = 1\n", &[]).await;
+    let ann = hub.token_for("ann", &["view,publish:*"]).await;
+    let bob = hub.token_for("bob", &["view,publish:*"]).await;
+    let mut wire = greeted(&hub, &ann).await;
+    assert!(wire.text().await.unwrap().contains("welcome"));
+    let mut refused = 0;
+    for number in 0..30 {
+        let frame = format!(
+            r#"{{"t":"pub","id":{number},"conv":"c","durability":"memory","events":[{{"k":"status","run":"r","text":"x"}}]}}"#
+        );
+        wire.send_text(frame).await;
+        let said = wire.text().await.unwrap();
+        refused += usize::from(said.contains("too_many") && said.contains("1 frames or requests a second"));
+    }
+    assert!(refused > 0, "ten at once and one a second");
+    assert!(too_many(&tell(&hub, &ann, "c", "x").await), "over HTTP it is the same principal");
+    assert!(tell(&hub, &bob, "c", "x").await.status().is_success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i7_an_address_has_so_many_connections_open() {
+    let settings = settings();
+    let hub = settings.hub("[access.limits]\nconnections_per_address = 4\n", &[]).await;
+    let connect = || tokio::net::TcpStream::connect(hub.address());
+    let mut open = Vec::new();
+    let closed = within("a connection that is closed at once", async {
+        loop {
+            let mut stream = connect().await.unwrap();
+            // The hub says nothing before it is asked; a connection over the bound ends.
+            let mut byte = [0];
+            let read = tokio::io::AsyncReadExt::read(&mut stream, &mut byte);
+            let ended = tokio::time::timeout(std::time::Duration::from_millis(300), read).await;
+            if matches!(ended, Ok(Ok(0) | Err(_))) {
+                return open.len();
+            }
+            open.push(stream);
+        }
+    })
+    .await;
+    assert!(closed <= 4, "{closed} were open");
+    open.clear();
+    until("connections to be taken again", async || {
+        hub.request("GET", "/healthz").send().await.ok()?.status().is_success().then_some(())
+    })
+    .await;
+    let said = refused_limit(&settings).await;
+    assert!(said.contains("failed_logins_per_minute"), "{said}");
+}
+
+async fn refused_limit(settings: &super::jwt::Settings) -> String {
+    refused(settings, "[access.limits]\nfailed_logins_per_minute = 0\n").await
+}
