@@ -7,12 +7,12 @@
 //!
 //! ```no_run
 //! # async fn watch() -> Result<(), Box<dyn std::error::Error>> {
-//! use client::{Session, Update};
+//! use client::{SessionUpdate, ViewerSession};
 //!
-//! let mut session = Session::connect("http://127.0.0.1:4600".parse()?).await?;
+//! let mut session = ViewerSession::connect("http://127.0.0.1:4600".parse()?).await?;
 //! let sub = session.subscribe("c42".parse()?).await;
 //! session.until(sub, |view| view.runs.values().any(|run| !run.is_running())).await?;
-//! while let Update::Events { events, .. } = session.next().await? {
+//! while let SessionUpdate::Events { events, .. } = session.next().await? {
 //!     for envelope in events { /* … */ }
 //! }
 //! # Ok(())
