@@ -92,7 +92,7 @@ async fn run(args: &Args) -> Outcome<()> {
             "failures by agent and reason, by hour",
             format!("/v1/series?metric=failures&by=agent,reason&{month}&step=1h"),
         ),
-        ("usage by agent, model, tool and day", format!("/v1/usage?by=agent,model,tool,day&{month}")),
+        ("usage by agent and model", format!("/v1/usage?by=agent,model&{month}")),
     ] {
         ask(&hub, name, &path, args.queries).await?;
     }
