@@ -54,8 +54,8 @@ fn fours_before(mut before: &[u8]) -> usize {
     count
 }
 
-/// Most groups that are looked at.
-const GROUPS_MAX: usize = 6;
+/// Most groups that are looked at: as many as show that it is a list.
+const GROUPS_MAX: usize = LIST_GROUPS;
 
 /// The digits at the beginning of a text, with one space or dash between two of them at most.
 #[derive(Default)]
@@ -142,24 +142,20 @@ impl Digits {
             // With one digit more it is another number, but no card in this grouping.
             return verdict;
         }
-        let fours = rest.iter().take_while(|(digits, _)| *digits == 4).count();
         let is_of_fours = grouping.iter().all(|digits| *digits == 4);
-        if is_of_fours
-            && fours_before(before) + same + fours >= LIST_GROUPS
-            && !(goes_on && rest.len() == fours)
-        {
+        if !is_of_fours {
+            return if goes_on && rest.is_empty() { Verdict::Open(Strength::Known) } else { verdict };
+        }
+        let fours = rest.iter().take_while(|(digits, _)| *digits == 4).count();
+        let (may_grow, may_be_four) = match rest.get(fours..).unwrap_or_default() {
+            [] => (goes_on, goes_on),
+            [(digits, _)] => (false, goes_on && *digits < 4 && !self.is_separated()),
+            _ => (false, false),
+        };
+        if fours_before(before) + same + fours >= LIST_GROUPS && !may_grow {
             return Verdict::No;
         }
-        let may_be_list = is_of_fours
-            && rest.get(fours..).is_some_and(|rest| match rest {
-                [] => true,
-                [(digits, _)] => *digits < 4 && !self.is_separated(),
-                _ => false,
-            });
-        if goes_on && (rest.is_empty() || may_be_list && rest.len() < GROUPS_MAX - 4 + 1) {
-            return Verdict::Open(Strength::Known);
-        }
-        verdict
+        if may_be_four { Verdict::Open(Strength::Known) } else { verdict }
     }
 
     /// The number of the first `count` digits, which end at `to`, if it is that of a card and nothing follows that belongs to it.
