@@ -61,12 +61,15 @@ impl Facet {
             return Ok(Self::Every);
         }
         // What has no such name is in the total.
-        let mut names = query.by.iter().map(|dimension| match dimension {
-            Dimension::Agent => Self::Agent,
-            Dimension::Model => Self::Model,
-            Dimension::Tool => Self::Tool,
-        });
-        let mut names = names.by_ref().filter(|facet| facets.contains(facet));
+        let mut names = query
+            .by
+            .iter()
+            .map(|dimension| match dimension {
+                Dimension::Agent => Self::Agent,
+                Dimension::Model => Self::Model,
+                Dimension::Tool => Self::Tool,
+            })
+            .filter(|facet| facets.contains(facet));
         match (names.next(), names.next()) {
             (found, None) => Ok(found.unwrap_or(Self::Total)),
             (_, Some(_)) => Err(LogError::BadQuery(String::from(
