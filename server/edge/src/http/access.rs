@@ -7,7 +7,7 @@
 //! passed on.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use access::audit::{Audited, Deed};
 use access::cookie::{self, Channel};
@@ -252,9 +252,18 @@ async fn served(
         async move { shared.gate.over(&admission).await }
     };
     let path = request.extensions().get::<MatchedPath>().map(|path| path.as_str().ends_with("/events"));
-    let request = request.map(|body| Ending::wrap(body, over()).into_body());
+    // Set when the request's body is cut off. A handler only sees a broken body and blames the sender for it.
+    let cut = Arc::new(OnceLock::new());
+    let request = request.map(|body| {
+        let (over, cut) = (over(), Arc::clone(&cut));
+        let noted = async move {
+            let denial = over.await;
+            *cut.get_or_init(|| denial)
+        };
+        Ending::wrap(body, noted).into_body()
+    });
     let response = tokio::select! {
-        response = next.run(request) => response,
+        response = next.run(request) => cut.get().map_or(response, |&denial| Problem::from(denial).into_response()),
         denial = over() => Problem::from(denial).into_response(),
     };
     let kind = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
