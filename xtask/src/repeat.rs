@@ -82,6 +82,8 @@ fn run(ws: &Workspace, program: &Path, filters: &[String], kept: &Path) -> Comma
     let err = out.try_clone().map_err(io("writing"))?;
     let mut suite = Command::new(program);
     suite.current_dir(ws.path("tests")).args(filters).stdout(out).stderr(err);
+    // As `cargo test` does; otherwise the suite gets the values of this program.
+    suite.env("CARGO_PKG_NAME", "tests").env("CARGO_MANIFEST_DIR", ws.path("tests"));
     if std::env::var_os("FANLIGHT_BIN").is_none() && ws.product().is_file() {
         suite.env("FANLIGHT_BIN", ws.product());
     }
