@@ -10,7 +10,7 @@ use tests::wait::patiently;
 use tests::{BrowserPage, TestHub};
 use tokio::process::Command;
 
-use crate::scene::{ANSWER, CALLS, OPENING, THINKING, hub_and_publisher};
+use crate::scene::{ANSWER, CALLS, NOTE_MARKS, OPENING, THINKING, hub_and_publisher, marked};
 
 /// What stands on the screen, without what moves with the clock.
 const SCREEN: &str = "
@@ -48,6 +48,7 @@ async fn a_crash_of_the_hub_heals_by_itself_and_the_page_shows_the_new_life() {
     page.painted(head).await;
     let connection = "return document.querySelector('[data-t=connection]')?.dataset.state";
     page.run_until(connection, |state| state == "live").await;
+    page.run(NOTE_MARKS).await;
     hub.kill().await;
     page.run_until(connection, |state| state != "live").await;
     // What was there stays readable.
@@ -55,7 +56,7 @@ async fn a_crash_of_the_hub_heals_by_itself_and_the_page_shows_the_new_life() {
     let address = hub.address().to_string();
     hub = TestHub::start_at(&address).await;
     page.run_until(connection, |state| state == "live").await;
-    page.text_until("mark", |text| text.starts_with("history reloaded")).await;
+    marked(&page, "history reloaded").await;
     let mut publisher = hub.publisher("c").await;
     publisher
         .says(&OPENING.replace("How did revenue per region change", "After the crash, how did it change"))

@@ -75,6 +75,20 @@ pub(crate) async fn live_behind_a_relay() -> (TestHub, TestPublisher, CuttableRe
     (hub, publisher, relay, page)
 }
 
+/// Notes the notices above the text from here on: each leaves after ten seconds, which a busy machine may take
+/// to look.
+pub(crate) const NOTE_MARKS: &str = "window.marks = [];
+    new MutationObserver(() => {
+        const mark = document.querySelector('[data-t=mark]');
+        if (mark) window.marks.push(mark.textContent);
+    }).observe(document.body, {childList: true, characterData: true, subtree: true});";
+
+/// Waits until a notice that begins with `words` was there, since [`NOTE_MARKS`].
+pub(crate) async fn marked(page: &BrowserPage, words: &str) {
+    let noted = format!("return window.marks.some(mark => mark.startsWith('{words}'))");
+    page.run_until(&noted, |was_there| was_there == true).await;
+}
+
 /// The question and the beginning of the run.
 pub(crate) const OPENING: &str = r#"
     {"k":"message","message":"m1","role":"user","text":"How did revenue per region change this quarter, and why?"}

@@ -6,7 +6,9 @@ use tests::browser::{DESKTOP, Screen};
 use tests::wait::within;
 use tests::{BrowserPage, TestHub};
 
-use crate::scene::{ANSWER, CALLS, OPENING, SUB_AGENT, hub_and_publisher, live_behind_a_relay};
+use crate::scene::{
+    ANSWER, CALLS, NOTE_MARKS, OPENING, SUB_AGENT, hub_and_publisher, live_behind_a_relay, marked,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_whose_publisher_is_gone_is_stalled_and_needs_somebody() {
@@ -68,12 +70,13 @@ async fn after_a_cut_the_page_says_that_it_is_back() {
     let (_hub, mut publisher, relay, page) = live_behind_a_relay().await;
     // Readers who listen are told at once.
     page.run(HEAR).await;
+    page.run(NOTE_MARKS).await;
     relay.cut();
     let head = publisher.says(ANSWER).await.seq;
     page.run_until("return window.heard.alarm", |heard| heard[0] == "Connection lost").await;
     page.painted(head).await;
     // How much that is depends on whether the words or the cut are faster.
-    page.text_until("mark", |text| text.starts_with("reconnected ")).await;
+    marked(&page, "reconnected ").await;
     page.holds("return document.querySelector('[data-t=connection]').dataset.state === 'live'").await;
     page.close().await;
 }

@@ -241,13 +241,15 @@ impl Queue {
     /// Queues a checkpoint at `head`. The conversation has no hole afterwards.
     pub(crate) fn keep(&self, op: Op, head: Seq) -> Ticket {
         let Some(conversation) = op.conversation().cloned() else { return Ticket::NEVER };
+        // Before the lock, which every publisher takes: weighing walks the events.
+        let bytes = op.bytes();
         let mut state = self.state.lock();
         let known = state.tails.get(&conversation);
         let (holed, at_least) = known.map_or((false, 0), |tail| (tail.is_holed(), tail.head));
         // A checkpoint that fills a hole is taken even if it does not fit, one at a time: it may be larger
         // than the whole queue.
         let heals = holed && !state.ops.iter().any(|queued| matches!(queued.op, Op::Keep(_)));
-        if !heals && state.bytes.saturating_add(op.bytes()) > self.bytes_max {
+        if !heals && state.bytes.saturating_add(bytes) > self.bytes_max {
             if holed {
                 // It is named again when there is room.
                 state.unnamed.insert(conversation);

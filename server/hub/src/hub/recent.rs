@@ -34,7 +34,7 @@ fn number(state: Option<RunStatus>) -> usize {
 #[derive(Debug, Default)]
 pub(super) struct Recent {
     /// The order as of the last look.
-    order: Mutex<Order>,
+    pub(super) order: Mutex<Order>,
     /// Conversations that came, moved or went since.
     moved: Mutex<Vec<ConversationId>>,
 }
@@ -111,10 +111,14 @@ impl Hub {
     }
 
     /// Brings the order up to date and locks it. Keep the lock for a moment only: the list and upkeep wait
-    /// for it.
+    /// for it. May wait for the lock of a conversation, which is held for long while a large one is read; who
+    /// publishes to others does not wait meanwhile.
     pub(super) fn order(&self) -> MutexGuard<'_, Order> {
         let mut order = self.recent.order.lock();
-        for id in std::mem::take(&mut *self.recent.moved.lock()) {
+        // In a statement of its own: in the head of the loop the lock would be held until the loop ends, and
+        // every publisher takes it.
+        let moved = std::mem::take(&mut *self.recent.moved.lock());
+        for id in moved {
             let found = self.conversations.get(&id).map(|found| Arc::clone(&found));
             match found {
                 Some(found) => {

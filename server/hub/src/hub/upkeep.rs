@@ -61,11 +61,17 @@ pub struct InUse {
 impl Hub {
     /// Counts what is in memory. Walks all conversations.
     pub fn in_use(&self) -> InUse {
-        self.conversations.iter().fold(InUse::default(), |sum, found| InUse {
+        self.all().iter().fold(InUse::default(), |sum, found| InUse {
             conversations: sum.conversations + 1,
             bytes: sum.bytes + found.usage().bytes,
             viewers: sum.viewers + found.viewers(),
         })
+    }
+
+    /// The conversations in memory, in no order. The map is not locked afterwards: whoever locks a large
+    /// conversation may wait for it, and must not keep the others that share its part of the map waiting.
+    fn all(&self) -> Vec<Arc<Conversation>> {
+        self.conversations.iter().map(|found| Arc::clone(&found)).collect()
     }
 
     /// Does one round of upkeep. `now` is in milliseconds since 1970. Call it regularly, and when
@@ -113,7 +119,7 @@ impl Hub {
     /// conversation leaves in two rounds: in the first the log is given its state, and in a later one, when
     /// the log has it, the conversation is dropped.
     fn let_rest(&self, now: u64, bounds: Bounds) {
-        let all = self.conversations.iter().map(|found| (found.usage(), Arc::clone(&found)));
+        let all = self.all().into_iter().map(|found| (found.usage(), found));
         let all: Vec<(Use, Arc<Conversation>)> = all.collect();
         let (mut count, mut bytes) = (all.len(), all.iter().map(|(usage, _)| usage.bytes).sum::<u64>());
         self.held.store(bytes, Ordering::Relaxed);

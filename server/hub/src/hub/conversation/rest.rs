@@ -72,9 +72,9 @@ impl Conversation {
     }
 
     /// If the log has everything, the state included, and nobody uses the conversation, retires it: nobody
-    /// can enter or append any more. True if it did.
+    /// can enter or append any more. True if it did. Never waits: false while somebody has the lock.
     pub(in crate::hub) fn retire_if_kept(&self, progress: &Progress) -> bool {
-        let mut state = self.state.lock();
+        let Some(mut state) = self.state.try_lock() else { return false };
         let kept = state.since_kept == 0 && progress.has_indexed(state.ticket);
         let idle =
             self.viewers.load(Ordering::Relaxed) == 0 && !state.is_running() && state.withheld.is_empty();

@@ -1,5 +1,7 @@
 //! Leaving memory and coming back, with a log on disk.
 
+use std::sync::mpsc;
+
 use event_log::{EventLog, Hand, Options, SqliteLog};
 use model::code::ErrorCode;
 use model::event::{Kind, PartKind, RunEnd, RunStart, RunStatus};
@@ -231,4 +233,84 @@ fn i7_where_memory_is_short_conversations_in_use_keep_their_newest_events_alone(
     assert_eq!(snapshot::hash(&conversation.view()), view, "the state is whole");
     says(&hub, "c", vec![delta()]);
     assert_eq!(conversation.begins_after(), after, "the bound is for that moment");
+}
+
+/// Holds the lock of the conversation `name` while `others` runs, as whoever copies a large view does.
+fn while_held(hub: &Hub, name: &str, others: impl FnOnce()) {
+    let held = hub.find(&id(name)).unwrap().unwrap();
+    let (is_held, begin) = mpsc::channel();
+    let (release, is_over) = mpsc::channel::<()>();
+    std::thread::scope(|threads| {
+        threads.spawn(move || {
+            held.look(|_| {
+                is_held.send(()).unwrap();
+                // An error says that the sender is gone, after a failed assertion too.
+                let _over = is_over.recv();
+            });
+        });
+        begin.recv().unwrap();
+        others();
+        drop(release);
+    });
+}
+
+/// Publishes to many conversations that are new, so that each part of the map gets some.
+///
+/// # Panics
+/// When that does not end in time.
+fn others_publish(hub: &Arc<Hub>) {
+    let (done, is_done) = mpsc::channel();
+    let publisher = Arc::clone(hub);
+    std::thread::spawn(move || {
+        for number in 0..500 {
+            says(&publisher, &format!("other-{number}"), vec![start()]);
+        }
+        done.send(()).unwrap();
+    });
+    is_done.recv_timeout(Duration::from_secs(20)).expect("publishers of other conversations wait");
+}
+
+#[test]
+fn i8_publishers_of_others_do_not_wait_while_the_order_of_the_list_waits_for_a_large_conversation() {
+    let hub = Arc::new(Hub::new(Arc::new(event_log::MemoryLog::default())));
+    says(&hub, "large", vec![start()]);
+    while_held(&hub, "large", || {
+        let lister = Arc::clone(&hub);
+        std::thread::spawn(move || drop(lister.order()));
+        let deadline = std::time::Instant::now() + Duration::from_secs(20);
+        while hub.recent.order.try_lock().is_some() {
+            assert!(std::time::Instant::now() < deadline, "the order is never asked for");
+            std::thread::yield_now();
+        }
+        others_publish(&hub);
+    });
+}
+
+#[test]
+fn i8_publishers_of_others_do_not_wait_while_upkeep_waits_for_a_large_conversation() {
+    let hub = Arc::new(Hub::new(Arc::new(event_log::MemoryLog::default())));
+    says(&hub, "large", vec![start()]);
+    while_held(&hub, "large", || {
+        let (begins, begun) = mpsc::channel();
+        let counter = Arc::clone(&hub);
+        std::thread::spawn(move || {
+            begins.send(()).unwrap();
+            counter.in_use()
+        });
+        begun.recv().unwrap();
+        others_publish(&hub);
+    });
+}
+
+#[test]
+fn i8_a_conversation_that_is_being_read_stays_in_memory_and_upkeep_does_not_wait_for_it() {
+    let hub = Arc::new(Hub::new(Arc::new(event_log::MemoryLog::default())));
+    says(&hub, "read", vec![start(), end()]);
+    let read = hub.find(&id("read")).unwrap().unwrap();
+    let progress = hub.log().progress().borrow().clone();
+    while_held(&hub, "read", || {
+        let (done, is_done) = mpsc::channel();
+        std::thread::spawn(move || done.send(read.retire_if_kept(&progress)).unwrap());
+        assert_eq!(is_done.recv_timeout(Duration::from_secs(20)), Ok(false));
+    });
 }
