@@ -32,7 +32,7 @@ pub(super) struct OpenCandidate {
     has_begun: bool,
     /// The call whose arguments are streamed.
     call: Option<StreamedCall>,
-    /// Calls without a result, by name: results may come without an id.
+    /// Calls without a result, oldest first, as name and id: results may come without an id.
     unanswered: VecDeque<(CompactString, CompactString)>,
     /// Hashes of the notes that were written last: servers repeat them with each piece.
     told: [u64; 4],

@@ -9,8 +9,8 @@ use crate::field::ForeignField;
 use crate::writer::CallOutcome;
 use model::json::Json;
 
-/// How the ids of calls begin that xAI's search executes itself, although they have the type of those that
-/// the caller executes.
+/// How the ids of calls begin that one vendor's search executes itself, although they have the type of those
+/// that the caller executes.
 const SEARCH_ID_START: &str = "xs_";
 
 /// The tool that an item calls, as far as its start says.
