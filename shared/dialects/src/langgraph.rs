@@ -260,8 +260,7 @@ impl LangGraphMeaning {
     }
 }
 
-/// The hash by which texts and keys are recognised. It need not resist attacks: at worst a message is taken
-/// for a repetition.
+/// The FNV-1a hash by which keys and texts are recognised. Two texts with the same hash count as the same.
 fn hash_of(text: &str) -> u64 {
     use std::hash::Hasher as _;
     let mut hasher = fnv::FnvHasher::default();

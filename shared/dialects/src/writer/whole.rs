@@ -6,8 +6,8 @@
 //! event:  delta    delta "lo"       nothing            replace "Hi there"
 //! ```
 //!
-//! A collision of the 64-bit hash would make a changed text look continued. That is not a matter of safety:
-//! the stream could as well have sent the wrong text.
+//! The hash is FNV-1a with 64 bits: a text whose beginning was made to have the hash of another one would be
+//! taken for its continuation.
 
 use std::hash::Hasher as _;
 
