@@ -29,6 +29,7 @@ pub fn completion(id: &RunId, run: &RunView, caller: &Caller) -> Vec<u8> {
     out
 }
 
+/// Writes the assistant's message. Its content is `null` if it has only calls or a refusal.
 fn fill_message(message: &mut ObjectWriter<'_>, run: &RunView, calls: &[(&ToolCallId, &ToolView)]) {
     message.put("role", "assistant");
     let (text, refusal) = (said(run, PartKind::Text), said(run, PartKind::Refusal));
@@ -62,6 +63,7 @@ fn said(run: &RunView, kind: PartKind) -> String {
     said
 }
 
+/// A call as the API has it in a message.
 fn call(id: &ToolCallId, tool: &ToolView) -> Json {
     let mut out = Vec::new();
     ObjectWriter::write(&mut out, |call| {
