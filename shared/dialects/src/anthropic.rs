@@ -13,7 +13,7 @@
 //! | event | becomes |
 //! |---|---|
 //! | `message_start` | the start of a run with its model; repeated with the same id it changes nothing |
-//! | `content_block_*` | a part, a call or a result: see [`OpenBlock`] |
+//! | `content_block_*` | a part, a call or a result: see `OpenBlock` |
 //! | `message_delta` | finish reason and tokens of the end; `stop_details` and applied edits of the context as custom events |
 //! | `message_stop` | the end of the run |
 //! | `message` | a whole run: the answer was not streamed |

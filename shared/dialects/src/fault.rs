@@ -60,6 +60,7 @@ pub(crate) fn fault(value: ForeignField<'_>) -> ErrorFact {
 
 /// The failure in the answer of a server that refuses a request; nothing if the answer is not an object with
 /// a failure.
+///
 /// `answer` is the whole body. Bytes that are not UTF-8 or not JSON give nothing.
 pub fn failure_in(answer: &[u8]) -> Option<ErrorFact> {
     let whole = ForeignField::parse(std::str::from_utf8(answer).ok()?)?;

@@ -134,6 +134,7 @@ impl<'a> ForeignField<'a> {
     }
 
     /// The fields of an object that `T` names. All are absent if the field is not an object.
+    ///
     /// An object whose syntax is broken cannot be here, since its frame was parsed; should `T` refuse it for
     /// another reason, all fields are absent too.
     pub fn object<T: Deserialize<'a> + Default>(self) -> T {
@@ -146,6 +147,7 @@ impl<'a> ForeignField<'a> {
     }
 
     /// The items of a list; a single object counts as a list of one.
+    ///
     /// Any other type gives no items.
     pub fn list(self) -> Vec<Self> {
         if self.is_list() {

@@ -45,6 +45,7 @@ pub enum FramedItem<'a> {
         data: &'a str,
     },
     /// A JSON value outside of SSE: a whole body, or a line of NDJSON.
+    ///
     /// Only its brackets were checked.
     Json(&'a str),
     /// JSON in an SSE field called `error`: it is not in the standard, but some servers report failures so.

@@ -14,7 +14,7 @@
 //! |---|---|
 //! | `interaction.created`, `interaction.start` | the start of a run |
 //! | `interaction.status_update` | nothing; the status counts at the end |
-//! | `step.*`, `content.*` | parts, calls and results: see [`OpenStep`] |
+//! | `step.*`, `content.*` | parts, calls and results: see `OpenStep` |
 //! | `interaction.completed`, `interaction.complete` | the end of the run, with its tokens; its steps are written if none was streamed |
 //! | `done`, `[DONE]` | the end of the run |
 //! | `error`, or an object with `error` | a failure |

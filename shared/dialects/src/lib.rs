@@ -116,6 +116,7 @@ pub struct DecodeOptions {
 }
 
 /// The decoder that `make` makes, with the search for calls in texts if that is set.
+///
 /// Every decoder of this crate and every dialect of a user is made through here, so that the option has the
 /// same effect on all of them.
 fn looking(options: DecodeOptions, make: impl FnOnce(DecodeOptions) -> Box<dyn Decode>) -> Box<dyn Decode> {

@@ -15,7 +15,7 @@
 //! | `response.created` | the start of a run; the run before it is interrupted if it has items |
 //! | `response.queued` | a status |
 //! | `response.in_progress` | nothing, or the start of a run that has none |
-//! | `response.output_item.added`, `.done` | an item begins or is whole: see [`OpenItem`] |
+//! | `response.output_item.added`, `.done` | an item begins or is whole: see `OpenItem` |
 //! | any other `response.…` about an item | a piece of that item |
 //! | `response.completed`, `.incomplete` | the end of the run: complete, with the tokens; the finish reason is that of `incomplete_details`, else the status |
 //! | `response.failed` | the end of the run with an error, which is written once even if `error` came before |

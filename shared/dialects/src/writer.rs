@@ -214,6 +214,7 @@ impl EventWriter {
     }
 
     /// Writes a failure. Servers repeat failures; the same one is written once.
+    ///
     /// A run begins if none is open. The failure does not end it; it decides how [`EventWriter::end`] ends
     /// it.
     pub(crate) fn fail(&mut self, fact: ErrorFact, out: &mut Decoded) {
@@ -322,6 +323,7 @@ impl EventWriter {
     }
 
     /// Notes that the provider executes `tool` from now on.
+    ///
     /// The oldest such call gets the next result whose id is unknown.
     fn wait_for(&mut self, id: &str, tool: &ToolCallId) {
         self.waits = self.waits.saturating_add(1);

@@ -58,6 +58,7 @@ impl LineSplitter {
     }
 
     /// Takes the next bytes and passes each complete line to `take`, with its number from 1.
+    ///
     /// A line that is complete in `bytes` is passed on without a copy.
     pub fn feed(&mut self, mut bytes: &[u8], take: &mut dyn FnMut(u64, StreamLine<'_>)) {
         if std::mem::take(&mut self.after_cr) {

@@ -1,6 +1,5 @@
 //! What a graph says beside the messages: the step that writes one, the calls and the tokens of a message,
-//! and what tools report while they run. Some graphs say
-//! calls and tokens only there.
+//! and what tools report while they run. Some graphs say calls and tokens only there.
 
 use compact_str::{CompactString, format_compact};
 

@@ -96,6 +96,7 @@ impl XmlCall {
     }
 
     /// Examines what `held`, which begins with `<`, has beyond what was examined before.
+    ///
     /// `held` is the whole candidate so far, not longer than the limit of calls.
     pub(super) fn look(&mut self, held: &str) -> CandidateVerdict {
         if matches!(self.tag, OpeningTag::Unknown) {

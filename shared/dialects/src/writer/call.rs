@@ -130,6 +130,7 @@ impl OpenCall {
 
     /// Ends the arguments; `arguments` replaces the streamed ones. A call of the provider's own tools runs
     /// from now on, any other one is handed over to the caller.
+    ///
     /// Only the first of [`OpenCall::written`] and [`OpenCall::asks`] has an effect. Arguments that were
     /// streamed, are not empty and are no complete object are an anomaly, `bad_arguments`; the call is
     /// written all the same.

@@ -10,6 +10,7 @@ use model::ids::MessageId;
 impl EventWriter {
     /// Writes a complete message. It belongs to the open run; between runs it belongs to the conversation
     /// only.
+    ///
     /// Its id is made of the run and a count, so that it is the same each time.
     pub(crate) fn message(&mut self, role: &str, text: &str, out: &mut Decoded) {
         self.messages = self.messages.saturating_add(1);

@@ -28,6 +28,7 @@ impl OpenPart {
 
     /// Writes text of a kind: continues the part in `open`, or ends it and begins another. An empty piece is
     /// ignored.
+    ///
     /// If the run has no room for another part, the text is dropped; the writer has said so with an anomaly.
     pub(crate) fn go_on(
         open: &mut Option<Self>,

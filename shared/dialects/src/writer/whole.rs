@@ -41,6 +41,7 @@ impl TextDigest {
     }
 
     /// What `whole` has beyond the text so far; nothing if it does not begin with that.
+    ///
     /// It costs one pass over the text so far, so a stream that repeats itself costs the square of its
     /// length, as it does its sender.
     pub(crate) fn rest<'a>(&self, whole: &'a str) -> Option<&'a str> {
