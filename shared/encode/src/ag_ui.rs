@@ -17,6 +17,14 @@
 //!
 //! Messages and results that come between two runs wait for the next one, since nothing may stand outside of
 //! a run. The stream has no terminator.
+//!
+//! ```text
+//! data: {"type":"RUN_STARTED","threadId":"talk","runId":"r1"}
+//! data: {"type":"TEXT_MESSAGE_START","messageId":"p1","role":"assistant"}
+//! data: {"type":"TEXT_MESSAGE_CONTENT","messageId":"p1","delta":"Noon."}
+//! data: {"type":"TEXT_MESSAGE_END","messageId":"p1"}
+//! data: {"type":"RUN_FINISHED","threadId":"talk","runId":"r1","usage":[{"inputTokens":12,"outputTokens":3,"totalTokens":15}]}
+//! ```
 
 use std::collections::HashSet;
 

@@ -16,6 +16,17 @@
 //!
 //! What sub-agents say and call is left out; raw events and the history too. A part cannot be taken back: a
 //! text that was replaced follows in a part of its own.
+//!
+//! ```text
+//! data: {"type":"start","messageId":"r1","messageMetadata":{"model":"m"}}
+//! data: {"type":"start-step"}
+//! data: {"type":"text-start","id":"p1"}
+//! data: {"type":"text-delta","id":"p1","delta":"Noon."}
+//! data: {"type":"text-end","id":"p1"}
+//! data: {"type":"finish-step"}
+//! data: {"type":"finish","finishReason":"stop","messageMetadata":{"usage":{"inputTokens":12,"outputTokens":3,…}}}
+//! data: [DONE]
+//! ```
 
 use std::collections::HashSet;
 

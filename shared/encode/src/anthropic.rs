@@ -13,6 +13,18 @@
 //!
 //! Files, statuses, custom events and what sub-agents do are left out. The API cannot take a block back: a
 //! text that was replaced follows in a block of its own.
+//!
+//! ```text
+//! event: message_start         data: {"type":"message_start","message":{"id":"msg_r1","role":"assistant","content":[],…}}
+//! event: content_block_start   data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+//! event: content_block_delta   data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Noon."}}
+//! event: content_block_stop    data: {"type":"content_block_stop","index":0}
+//! event: message_delta         data: {"type":"message_delta","delta":{"stop_reason":"end_turn",…},"usage":{…}}
+//! event: message_stop          data: {"type":"message_stop"}
+//! ```
+//!
+//! Blocks are numbered from 0 in the order of their beginnings; several may be open at a time, since calls
+//! may be written in parallel. The stream has no terminator of its own.
 
 use std::collections::HashMap;
 

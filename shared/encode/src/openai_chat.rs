@@ -18,6 +18,16 @@
 //!
 //! A caller takes each call in the answer as one that it has to execute, so the answer has only the caller's
 //! own calls; see [`Caller`].
+//!
+//! ```text
+//! data: {"id":"chatcmpl-r1","object":"chat.completion.chunk","created":1770000000,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}
+//! data: {…,"choices":[{"index":0,"delta":{"content":"Noon."},"finish_reason":null}]}
+//! data: {…,"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}
+//! data: {…,"choices":[],"usage":{"prompt_tokens":12,"completion_tokens":3,"total_tokens":15}}
+//! data: [DONE]
+//! ```
+//!
+//! `id` is the same in all chunks of a run, `created` is the time of the event in seconds.
 
 use std::collections::HashMap;
 
@@ -61,7 +71,7 @@ struct OpenAiChatEncoder {
     calls: HashMap<ToolCallId, usize>,
     /// Who reads the stream as the answer to a request; nothing for a viewer.
     caller: Option<Caller>,
-    /// The text so far does not end with white space, so a text after calls must be separated from it.
+    /// The text so far does not end with white space, so another text must be separated from it.
     runs_on: bool,
 }
 
@@ -106,7 +116,8 @@ impl OpenAiChatEncoder {
         });
     }
 
-    /// Writes a separator between two texts that have calls between them, since the calls may be left out.
+    /// Writes a separator between two texts of a caller's answer, unless the first ends with white space:
+    /// calls may have been between them that the answer does not have.
     fn set_apart(&mut self, scene: &FactContext<'_>, part: &PartView, out: &mut Vec<u8>) {
         if part.kind == PartKind::Text && self.caller.is_some() && std::mem::take(&mut self.runs_on) {
             text_chunk(scene, part, APART, out);

@@ -16,6 +16,15 @@
 //! A text that broke off says so, and how much of it there is (`completion_percentage`), if the source said
 //! it. A thread that broke off has no end. Files, statuses, progress, other custom and raw events are left
 //! out.
+//!
+//! ```json
+//! {"timestamp":1770000000.000,"thread_id":"r1","event_type":"thread_started","payload":{"directive":"…","model":"m","limits":{}}}
+//! {"timestamp":1770000000.500,"thread_id":"r1","event_type":"cognition_out_delta","payload":{"text":"No","turn":1,"chunk_index":0,"is_final":false}}
+//! {"timestamp":1770000001.000,"thread_id":"r1","event_type":"cognition_out","payload":{"text":"Noon.","turn":1,"tool_count":0,"is_partial":false}}
+//! {"timestamp":1770000001.000,"thread_id":"r1","event_type":"thread_completed","payload":{"cost":{"input_tokens":12,"output_tokens":3}}}
+//! ```
+//!
+//! Timestamps are in seconds. Each whole text is a turn of its thread; they are counted from 1.
 
 use std::collections::HashMap;
 
@@ -183,6 +192,8 @@ impl RyeEncoder {
 }
 
 /// Whether a run ended in any other way than complete.
+///
+/// A run that is still running is not broken, though a text of it may end now.
 fn is_broken(run: &RunView) -> bool {
     !matches!(run.status, RunStatus::Running | RunStatus::Complete)
 }
