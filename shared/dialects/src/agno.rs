@@ -362,7 +362,7 @@ impl AgnoMeaning {
         if let Some(more) = more {
             self.usage = Some(self.usage.unwrap_or_default().plus(more));
             if let Some(agent) = agent {
-                self.w.spend(agent, more);
+                self.w.add_agent_usage(agent, more);
             }
         }
     }

@@ -322,7 +322,7 @@ impl ClaudeSessionMeaning {
                 self.work.status(&format!("hook {name}"), out);
             }
             Some("bash_progress" | "mcp_progress") if self.work.calls.contains_key(&*call) => {
-                self.work.runs(&call, out);
+                self.work.executes(&call, out);
                 let text = told.any(&["output", "message", "progressMessage"]).text().unwrap_or_default();
                 let last = text.lines().last().unwrap_or_default();
                 self.work.writer.progress(&call, last, None, out);

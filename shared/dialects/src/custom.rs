@@ -75,7 +75,7 @@ impl UserDialect {
 
     /// A decoder for one stream.
     pub fn decoder(&self, options: DecodeOptions) -> Box<dyn Decode> {
-        super::looking(options, |options| self.plain_decoder(options))
+        super::with_text_search(options, |options| self.plain_decoder(options))
     }
 
     /// A decoder that does not search texts for calls.

@@ -146,7 +146,7 @@ impl ObjectMeaning for ForgeMeaning {
         let cumulative = body.cumulative.text();
         if matches!(&*kind, "token" | "thinking" | "tool_call" | "tool_result") {
             // The server says first that it has no tools, and answers without them: that did not end the answer.
-            self.writer.outlives();
+            self.writer.clear_failure();
             self.is_cancelled = false;
         }
         match &*kind {

@@ -101,7 +101,7 @@ pub(super) struct LangGraphMeaning {
     has_state: bool,
     /// The newest message lacks its end, as far as was received. Then the end of the bytes is not the end of
     /// the run.
-    is_mid_air: bool,
+    is_incomplete: bool,
     /// The graph waits for a person.
     is_asked: bool,
     /// Hashes of the questions that were written; states repeat them.
@@ -193,7 +193,7 @@ impl ObjectMeaning for LangGraphMeaning {
 
     fn finish(&mut self, out: &mut Decoded) {
         let has_said = self.has_state || !self.told.is_empty() || !self.open.is_empty();
-        let is_whole = self.is_asked || (!self.root.is_followed && !self.is_mid_air && has_said);
+        let is_whole = self.is_asked || (!self.root.is_followed && !self.is_incomplete && has_said);
         if is_whole && !self.is_asked && !self.stage.w.has_failed() {
             self.fail_at_calls(out);
         }
@@ -224,7 +224,7 @@ impl LangGraphMeaning {
             finish_reason: None,
             root: RootRunnable::default(),
             has_state: false,
-            is_mid_air: false,
+            is_incomplete: false,
             is_asked: false,
             interrupts: IndexSet::new(),
             last_state: 0,
@@ -256,7 +256,7 @@ impl LangGraphMeaning {
         self.steps.clear();
         self.tool_messages.clear();
         self.namespaces.clear();
-        (self.root, self.has_state, self.is_mid_air) = (RootRunnable::default(), false, false);
+        (self.root, self.has_state, self.is_incomplete) = (RootRunnable::default(), false, false);
     }
 }
 

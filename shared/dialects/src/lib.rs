@@ -119,7 +119,10 @@ pub struct DecodeOptions {
 ///
 /// Every decoder of this crate and every dialect of a user is made through here, so that the option has the
 /// same effect on all of them.
-fn looking(options: DecodeOptions, make: impl FnOnce(DecodeOptions) -> Box<dyn Decode>) -> Box<dyn Decode> {
+fn with_text_search(
+    options: DecodeOptions,
+    make: impl FnOnce(DecodeOptions) -> Box<dyn Decode>,
+) -> Box<dyn Decode> {
     let (form, rules) = (options.text_calls, options.text_rules.clone());
     let prefix = options.part_prefix.clone();
     let decoder = make(options);
@@ -215,7 +218,7 @@ const DECODERS: &[(&str, DecoderConstructor)] = &[
 /// if the options say so.
 pub fn decoder(name: &str, options: DecodeOptions) -> Option<Box<dyn Decode>> {
     let (name, make) = DECODERS.iter().find(|(known, _)| *known == name)?;
-    Some(looking(options, |options| Box::new(plausible::PlausibleDecoder::new(name, make(options)))))
+    Some(with_text_search(options, |options| Box::new(plausible::PlausibleDecoder::new(name, make(options)))))
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ mod prose;
 mod tools;
 mod wire;
 
-use call::ToldResult;
+use call::ResponsesResult;
 use item::OpenItem;
 use wire::{OutputItem, ResponseBody, ResponsesStreamEvent};
 
@@ -125,7 +125,7 @@ impl ObjectMeaning for ResponsesMeaning {
             "response.output_item.done" => self.item_done(&event, out),
             "error" => self.fail(whole(), out),
             "" => self.untyped(&event, whole(), out),
-            _ if kind.ends_with("_output") && self.told(whole(), out) => {}
+            _ if kind.ends_with("_output") && self.input_result(whole(), out) => {}
             _ => {
                 let fact = kind.strip_prefix("response.");
                 if !fact.is_some_and(|fact| self.item_fact(fact, &event, out)) {
@@ -185,15 +185,15 @@ impl ResponsesMeaning {
 
     /// Takes an item of the next request, which callers put between two responses: the result of a call.
     /// Returns false, and writes nothing, if the call was not in this stream.
-    fn told(&mut self, whole: ForeignField<'_>, out: &mut Decoded) -> bool {
+    fn input_result(&mut self, whole: ForeignField<'_>, out: &mut Decoded) -> bool {
         let body: OutputItem<'_> = whole.object();
-        let told = ToldResult::start(&body);
-        let is_known = told.is_known(&self.writer);
+        let result = ResponsesResult::start(&body);
+        let is_known = result.is_known(&self.writer);
         if is_known {
             if let Some(id) = body.call_id.word() {
                 self.handoffs.remove(&*id);
             }
-            told.whole(&body, &mut self.writer, out);
+            result.whole(&body, &mut self.writer, out);
         }
         is_known
     }

@@ -281,7 +281,7 @@ impl RyeMeaning {
             let Self { writer: w, turns, .. } = self;
             turns.entry(Some(agent.clone())).or_default().close(w, out);
             if let Some(total) = usage(payload.cost) {
-                w.spent(agent, total, None);
+                w.set_agent_usage(agent, total, None);
             }
             return w.close_agent(agent, status, out);
         }

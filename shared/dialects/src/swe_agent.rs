@@ -147,7 +147,7 @@ impl ObjectMeaning for SweAgentMeaning {
         } else if document.error.is_truthy() {
             self.fail(whole, out);
         } else if whole.is_truthy() {
-            self.trajectory.goes_on(out);
+            self.trajectory.ensure_run(out);
             self.trajectory.writer.raw(whole, None, out);
         }
     }
@@ -182,7 +182,7 @@ impl SweAgentMeaning {
             Vec::new()
         };
         if !rest.is_empty() || document.info.is_truthy() {
-            self.trajectory.goes_on(out);
+            self.trajectory.ensure_run(out);
         }
         for step in rest {
             if self.trajectory.writer.has_room(out) {
@@ -224,7 +224,7 @@ impl SweAgentMeaning {
     fn steps(&mut self, steps: ForeignField<'_>, out: &mut Decoded) {
         for step in steps.list() {
             let step: SweAgentStep<'_> = step.object();
-            self.trajectory.goes_on(out);
+            self.trajectory.ensure_run(out);
             let text = step.response.word().or_else(|| step.thought.word()).unwrap_or_default();
             if self.trajectory.writer.has_room(out) {
                 self.trajectory.writer.whole_part(PartKind::Text, &text, false, None, out);

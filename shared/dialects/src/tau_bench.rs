@@ -116,7 +116,7 @@ impl TauBenchMeaning {
         } else if task.error.is_truthy() {
             self.fail(whole, out);
         } else if whole.is_truthy() {
-            self.trajectory.goes_on(out);
+            self.trajectory.ensure_run(out);
             self.trajectory.writer.raw(whole, None, out);
         }
     }
@@ -139,7 +139,7 @@ impl TauBenchMeaning {
         let notes: Vec<_> = notes.into_iter().filter(|(_, note)| note.is_some()).collect();
         if !notes.is_empty() {
             // They are about the run that the user has answered, not about another.
-            self.trajectory.goes_on(out);
+            self.trajectory.ensure_run(out);
         }
         for (name, note) in notes {
             if self.trajectory.writer.has_room(out) {

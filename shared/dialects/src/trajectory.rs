@@ -152,7 +152,7 @@ impl TrajectoryWriter {
     }
 
     /// Makes sure that a run is open, for events that are about it rather than said in it.
-    pub(super) fn goes_on(&mut self, out: &mut Decoded) {
+    pub(super) fn ensure_run(&mut self, out: &mut Decoded) {
         self.writer.begin(self.model.as_deref(), out);
     }
 

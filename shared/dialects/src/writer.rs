@@ -231,7 +231,7 @@ impl EventWriter {
     }
 
     /// Notes that the run goes on in spite of the failure: only its end decides about its status.
-    pub(crate) fn outlives(&mut self) {
+    pub(crate) fn clear_failure(&mut self) {
         self.failure = None;
     }
 
@@ -325,7 +325,7 @@ impl EventWriter {
     /// Notes that the provider executes `tool` from now on.
     ///
     /// The oldest such call gets the next result whose id is unknown.
-    fn wait_for(&mut self, id: &str, tool: &ToolCallId) {
+    fn note_executing(&mut self, id: &str, tool: &ToolCallId) {
         self.waits = self.waits.saturating_add(1);
         self.waiting.insert(self.waits, (self.run.clone(), tool.clone()));
         if let Some(named) = self.calls.get_mut(ToolCallId::new(id).as_str()) {
@@ -369,7 +369,7 @@ impl EventWriter {
             self.anomaly(AnomalyCode::Truncated, String::from("the stream broke off before its end"), out);
             RunStatus::Interrupted
         };
-        self.settle_accounts(status, out);
+        self.write_agent_usage(status, out);
         self.push(Kind::RunEnd(RunEnd { status, finish_reason, usage, lost: false }), out);
     }
 }

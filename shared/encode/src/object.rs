@@ -94,7 +94,7 @@ pub(crate) fn named_event(out: &mut Vec<u8>, name: &str, fill: impl FnOnce(&mut 
 }
 
 /// Writes one line of NDJSON with the object that `fill` makes.
-pub(crate) fn data_line(out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
+pub(crate) fn json_line(out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     ObjectWriter::write(out, fill);
     out.push(b'\n');
 }

@@ -28,7 +28,7 @@
 
 use std::collections::HashMap;
 
-use super::object::data_line;
+use super::object::json_line;
 use super::{
     Encode, EncodeOptions, Fact, FactContext, FactEncoder, FactSink, ObjectWriter, PartStep, ToolStep,
 };
@@ -278,7 +278,7 @@ fn line(
 ) {
     // Seconds with three decimals, written as digits: a float cannot represent them exactly.
     let timestamp = Json::parse(&format!("{}.{:03}", scene.at / 1000, scene.at % 1000));
-    data_line(out, |line| {
+    json_line(out, |line| {
         line.put("timestamp", &timestamp).put("thread_id", thread).put("event_type", kind);
         line.nest("payload", fill);
     });

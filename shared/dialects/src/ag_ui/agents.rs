@@ -96,7 +96,7 @@ impl AgUiMeaning {
         let Some(ended) = self.inner.pop() else { return false };
         self.texts.end_all(Some(&ended), &mut self.writer, out);
         if let Some(total) = usage(event.get("usage")) {
-            self.writer.spent(&ended, total, None);
+            self.writer.set_agent_usage(&ended, total, None);
         }
         self.writer.close_agent(&ended, status, out);
         true

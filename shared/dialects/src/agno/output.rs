@@ -25,7 +25,7 @@ impl AgnoMeaning {
         let usage = it.metrics.object::<AgnoMetrics<'_>>().usage();
         if let Some(agent) = &voice.agent {
             if let Some(total) = usage {
-                w.spent(agent, total, None);
+                w.set_agent_usage(agent, total, None);
             }
             return self.close_other(key, RunStatus::Complete, out);
         }

@@ -126,9 +126,9 @@ impl AgnoCalls {
 }
 
 /// The task in the arguments of a call that gives work to a member.
-pub(super) fn errand(args: ForeignField<'_>) -> Option<String> {
-    let errand: DelegationArguments<'_> = args.object();
-    errand.task.word().or_else(|| errand.task_description.word()).map(std::borrow::Cow::into_owned)
+pub(super) fn delegated_task(args: ForeignField<'_>) -> Option<String> {
+    let arguments: DelegationArguments<'_> = args.object();
+    arguments.task.word().or_else(|| arguments.task_description.word()).map(std::borrow::Cow::into_owned)
 }
 
 impl AgnoMeaning {
@@ -275,7 +275,8 @@ impl AgnoMeaning {
             && self.calls.children.len() < ITEMS_PER_RUN_MAX
         {
             self.calls.children.insert(CompactString::new(&child), id.clone());
-            self.tasks.insert(CompactString::new(&child), errand(execution.tool_args).unwrap_or_default());
+            self.tasks
+                .insert(CompactString::new(&child), delegated_task(execution.tool_args).unwrap_or_default());
         }
     }
 

@@ -51,7 +51,7 @@ impl ClaudeStream {
         }
         tally.counts.raise(used.usage);
         if let Some(total) = tally.total() {
-            self.writer.spent(&agent.id, total, used.model.filter(|model| *model != SYNTHETIC));
+            self.writer.set_agent_usage(&agent.id, total, used.model.filter(|model| *model != SYNTHETIC));
         }
     }
 }

@@ -38,7 +38,7 @@ impl ClaudeStream {
             };
             self.start_agent(&id, start, out);
         }
-        self.runs(&id, out);
+        self.executes(&id, out);
     }
 
     /// Takes a `task_progress` line, which comes before the line that it describes: progress of the call, or
@@ -82,7 +82,7 @@ impl ClaudeStream {
         if !self.writer.is_running() || !self.calls.contains_key(&*id) {
             return;
         }
-        self.runs(&id, out);
+        self.executes(&id, out);
         let seconds = fields.get("elapsed_time_seconds").count().unwrap_or(0);
         self.writer.progress(&id, &format!("{seconds} s"), None, out);
     }

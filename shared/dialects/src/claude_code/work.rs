@@ -327,7 +327,7 @@ impl ClaudeStream {
     }
 
     /// Writes that the call `id` is executed, once.
-    pub(crate) fn runs(&mut self, id: &str, out: &mut Decoded) {
+    pub(crate) fn executes(&mut self, id: &str, out: &mut Decoded) {
         if let Some(call) = self.calls.get_mut(id)
             && !std::mem::replace(&mut call.is_running, true)
         {

@@ -68,12 +68,12 @@ impl LangGraphWriter {
             // It works, so the call runs, whether or not anybody said so.
             self.run(id, None, out);
         }
-        let errand = call.as_ref().map(|call| call.1.clone()).unwrap_or_default();
-        let errand: SubAgentArguments<'_> = ForeignField::parse(&errand).unwrap_or_default().object();
+        let arguments = call.as_ref().map(|call| call.1.clone()).unwrap_or_default();
+        let arguments: SubAgentArguments<'_> = ForeignField::parse(&arguments).unwrap_or_default().object();
         let name =
-            name.map(CompactString::new).or_else(|| errand.subagent_type.word().map(CompactString::from));
+            name.map(CompactString::new).or_else(|| arguments.subagent_type.word().map(CompactString::from));
         let tool = call.as_ref().map(|(id, _)| self.w.tool_id(id));
-        let text = task.map(str::to_owned).or_else(|| errand.description.word().map(Into::into));
+        let text = task.map(str::to_owned).or_else(|| arguments.description.word().map(Into::into));
         let start = AgentStart { name, parent, tool, text, ..AgentStart::default() };
         let agent = self.w.open_agent(&key, start, out);
         if let Some((id, _)) = call {
@@ -104,8 +104,9 @@ impl LangGraphWriter {
     ) -> Option<(CompactString, String)> {
         let may_be = |call: &&mut LangGraphCall| !call.has_agent && call.agent.as_ref() == parent;
         let says = |call: &LangGraphCall| {
-            let errand: SubAgentArguments<'_> = ForeignField::parse(&call.args).unwrap_or_default().object();
-            task.is_some() && errand.description.text().as_deref() == task
+            let arguments: SubAgentArguments<'_> =
+                ForeignField::parse(&call.args).unwrap_or_default().object();
+            task.is_some() && arguments.description.text().as_deref() == task
         };
         let place = if let Some(call) = self.call(step) {
             call.has_agent = true;

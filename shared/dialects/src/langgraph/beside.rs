@@ -40,7 +40,7 @@ impl LangGraphMeaning {
 
     /// Takes the calls and the tokens that the graph says beside `message`. If the message has calls itself,
     /// those count.
-    pub(super) fn said_beside(
+    pub(super) fn take_metadata(
         &mut self,
         about: &MessageMetadata<'_>,
         message: Option<&LangChainMessage<'_>>,
@@ -103,7 +103,7 @@ impl LangGraphMeaning {
             };
             spoken.call_piece(&piece, &mut self.stage, out);
         }
-        self.is_mid_air = spoken.calls.iter_mut().any(|entry| !entry.call.call().is_whole());
+        self.is_incomplete = spoken.calls.iter_mut().any(|entry| !entry.call.call().is_whole());
     }
 
     /// Takes a value of the mode `custom` that may be a tool's report, and writes it as progress of the call

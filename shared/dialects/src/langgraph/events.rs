@@ -127,7 +127,7 @@ impl LangGraphMeaning {
             piece.text().or_else(|| piece.object::<LangChainBlock<'_>>().text.text()).unwrap_or_default();
         self.open_message(&place.key, place, out);
         if let Some(spoken) = self.open.get_mut(&place.key) {
-            self.is_mid_air = true;
+            self.is_incomplete = true;
             spoken.delta((PartKind::Text, 0), &text, &mut self.stage, out);
         }
     }
@@ -140,7 +140,7 @@ impl LangGraphMeaning {
             spoken.id = message.body.id.word().map(CompactString::from).unwrap_or_default();
         }
         self.end_message(&place.key, true, out);
-        self.is_mid_air = false;
+        self.is_incomplete = false;
         if let Some(message) = message {
             self.whole(&message, place, out);
         }

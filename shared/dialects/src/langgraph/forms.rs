@@ -64,7 +64,7 @@ impl LangGraphMeaning {
                     self.task(path, value, out);
                 }
                 // Checkpoints, tasks and what debugging shows: a step of the graph is done.
-                self.is_mid_air &= mode == "feedback";
+                self.is_incomplete &= mode == "feedback";
                 let agent = self.agent_at(path, out);
                 self.stage.w.raw(value, agent.as_ref(), out);
             }

@@ -121,10 +121,10 @@ impl LangGraphMeaning {
         match read {
             Some(message) => {
                 self.message(&message, &place, out);
-                self.said_beside(&about, Some(&message), &place, out);
+                self.take_metadata(&about, Some(&message), &place, out);
             }
             None if about.tool_calls.is_truthy() || about.usage.is_object() => {
-                self.said_beside(&about, None, &place, out);
+                self.take_metadata(&about, None, &place, out);
             }
             None if is_block_event(message) => {
                 if let Some(run) = about.run_id.word() {
@@ -182,7 +182,7 @@ impl LangGraphMeaning {
         spoken.piece(message, &mut self.stage, out);
         let reason = message.stopped().filter(|reason| *reason != "completed");
         spoken.is_stopped |= message.stopped().is_some() || message.is_last();
-        self.is_mid_air = !spoken.is_stopped;
+        self.is_incomplete = !spoken.is_stopped;
         if spoken.is_stopped {
             spoken.write_calls(true, &mut self.stage, out);
         }
@@ -247,7 +247,7 @@ impl LangGraphMeaning {
             let Some(spoken) = self.open.get_mut(&key) else { continue };
             spoken.is_stopped |= is_complete;
             spoken.grow(&message, &mut self.stage, out);
-            self.is_mid_air = !spoken.is_stopped;
+            self.is_incomplete = !spoken.is_stopped;
             if let Some(reason) = message.stopped().filter(|_| place.agent.is_none()) {
                 self.finish_reason = Some(CompactString::new(&reason));
             }
@@ -272,7 +272,7 @@ impl LangGraphMeaning {
     pub(super) fn whole(&mut self, message: &LangChainMessage<'_>, place: &MessageSource, out: &mut Decoded) {
         let content = message.whole.as_json_text();
         let key = Self::key(message, content);
-        self.is_mid_air = false;
+        self.is_incomplete = false;
         if let Some(reason) =
             message.stopped().filter(|reason| place.agent.is_none() && reason != "completed")
         {
@@ -291,7 +291,7 @@ impl LangGraphMeaning {
             return;
         }
         let same = hash_of(&text);
-        let known = self.open.iter().find(|(_, it)| it.agent == place.agent && it.said() == Some(same));
+        let known = self.open.iter().find(|(_, it)| it.agent == place.agent && it.text_hash() == Some(same));
         if let Some(known) = known.map(|(known, _)| known.clone()) {
             self.end_message(&known, true, out);
         }
@@ -318,7 +318,7 @@ impl LangGraphMeaning {
         spoken.end(is_whole, &mut self.stage, out);
         spoken.usage = spoken.usage.or(spoken.usage_beside);
         self.count(spoken.usage, spoken.agent.as_ref());
-        if let Some(text) = spoken.said() {
+        if let Some(text) = spoken.text_hash() {
             self.streamed.insert(text);
         }
         self.note_told(hash_of(key), spoken.usage.is_some());
@@ -332,7 +332,7 @@ impl LangGraphMeaning {
         if let Some(more) = more {
             self.usage = Some(self.usage.unwrap_or_default().plus(more));
             if let Some(agent) = agent {
-                self.stage.w.spend(agent, more);
+                self.stage.w.add_agent_usage(agent, more);
             }
         }
     }
@@ -366,7 +366,7 @@ impl LangGraphMeaning {
         self.note_told(hash, true);
         let id = message.body.tool_call_id.words().unwrap_or_default();
         self.ensure_written(&id, out);
-        self.is_mid_air = false;
+        self.is_incomplete = false;
         let name = message.body.name.word().unwrap_or_default();
         let given = CallResult {
             id: &id,

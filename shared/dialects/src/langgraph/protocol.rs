@@ -242,7 +242,7 @@ impl LangGraphMeaning {
         self.open_message(&key, place, out);
         let Some(spoken) = self.open.get_mut(&key) else { return };
         let index = it.index.count().unwrap_or_default();
-        self.is_mid_air = event != "message-finish";
+        self.is_incomplete = event != "message-finish";
         match &*event {
             "message-start" => {
                 spoken.id = it.id.word().map(CompactString::from).unwrap_or_default();
@@ -297,7 +297,7 @@ impl LangGraphMeaning {
         let id = it.tool_call_id.words().or_else(|| it.tool_call_id_js.words()).unwrap_or_default();
         let name = it.tool_name.word().or_else(|| it.name.word()).unwrap_or_default();
         let agent = path.split_last().and_then(|(_, inside)| self.agent_at(inside, out));
-        self.is_mid_air = false;
+        self.is_incomplete = false;
         if !self.ensure_written(&id, out) && self.stage.w.has_room(out) {
             let args = it.input.text().unwrap_or_else(|| it.input.as_json_text().into());
             self.stage.whole_call(&id, &name, &args, agent.as_ref(), out);

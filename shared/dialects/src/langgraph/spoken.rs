@@ -23,7 +23,7 @@ pub(super) struct StreamedMessage {
     /// Its own id, if the stream has another name for it; empty otherwise.
     pub(super) id: CompactString,
     /// A hash of the text that was written of it.
-    said: ToldText,
+    text_hash: TextHash,
     /// The open parts, by their kind and their place in the message.
     parts: Vec<((PartKind, u64), WholePart)>,
     /// Its calls that are not written yet.
@@ -42,9 +42,9 @@ pub(super) struct StreamedMessage {
 
 /// A hash of the text that was written; nothing before the first.
 #[derive(Debug, Default)]
-struct ToldText(Option<u64>);
+struct TextHash(Option<u64>);
 
-impl ToldText {
+impl TextHash {
     /// Adds text to the hash.
     fn add(&mut self, text: &str) {
         let mut hasher = self.0.map_or_else(FnvHasher::default, FnvHasher::with_key);
@@ -252,7 +252,7 @@ impl StreamedMessage {
             return;
         }
         if key.0 == PartKind::Text {
-            self.said.add(text);
+            self.text_hash.add(text);
         }
         if let Some(part) = self.part(key, stage, out) {
             part.delta(text, &stage.w, out);
@@ -271,8 +271,8 @@ impl StreamedMessage {
             return;
         }
         if key.0 == PartKind::Text {
-            self.said = ToldText::default();
-            self.said.add(whole);
+            self.text_hash = TextHash::default();
+            self.text_hash.add(whole);
         }
         if let Some(part) = self.part(key, stage, out) {
             part.set(whole, &stage.w, out);
@@ -340,8 +340,8 @@ impl StreamedMessage {
     }
 
     /// The hash of all text that was written; nothing if there was none.
-    pub(super) fn said(&self) -> Option<u64> {
-        self.said.0
+    pub(super) fn text_hash(&self) -> Option<u64> {
+        self.text_hash.0
     }
 
     /// Ends the message, which is whole or was broken off.

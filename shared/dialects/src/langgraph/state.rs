@@ -79,10 +79,10 @@ impl LangGraphMeaning {
             }
             self.left_open(&messages, out);
         } else {
-            self.told_by(path, &messages, out);
+            self.write_state_messages(path, &messages, out);
         }
         self.rest("state", path, &entries, out);
-        self.is_mid_air = false;
+        self.is_incomplete = false;
         self.ask_all(interrupts(&entries), out);
     }
 
@@ -104,7 +104,12 @@ impl LangGraphMeaning {
     }
 
     /// Writes the messages of a state that were not written yet.
-    fn told_by(&mut self, path: &[CompactString], messages: &[LangChainMessage<'_>], out: &mut Decoded) {
+    fn write_state_messages(
+        &mut self,
+        path: &[CompactString],
+        messages: &[LangChainMessage<'_>],
+        out: &mut Decoded,
+    ) {
         let agent = if path.is_empty() {
             None
         } else {
@@ -126,7 +131,7 @@ impl LangGraphMeaning {
     /// Takes what a step changed in the state, by node. An empty list of questions is a breakpoint: the graph
     /// stops and asks nothing.
     pub(super) fn updates(&mut self, path: &[CompactString], value: ForeignField<'_>, out: &mut Decoded) {
-        self.is_mid_air = false;
+        self.is_incomplete = false;
         self.has_state = true;
         let nodes = value.entries();
         for (node, change) in nodes.iter().filter(|(node, _)| node != INTERRUPT) {
@@ -134,7 +139,7 @@ impl LangGraphMeaning {
             for change in change.list() {
                 let entries = change.entries();
                 let messages = entries.iter().find(|(name, _)| name == MESSAGES).map(|(_, value)| *value);
-                self.told_by(path, &LangChainMessage::list(messages.unwrap_or_default()), out);
+                self.write_state_messages(path, &LangChainMessage::list(messages.unwrap_or_default()), out);
                 let name = format!("state.{node}");
                 self.rest(&name, path, &entries, out);
             }
@@ -192,7 +197,7 @@ impl LangGraphMeaning {
     fn ask(&mut self, whole: ForeignField<'_>, value: ForeignField<'_>, out: &mut Decoded) {
         self.stage.w.begin(None, out);
         self.is_asked = true;
-        self.is_mid_air = false;
+        self.is_incomplete = false;
         // Whoever answers needs it to the letter; the calls that it asks about come behind it, in its order.
         self.stage.w.custom("interrupt", whole, None, out);
         for (item, beside) in requests(value) {

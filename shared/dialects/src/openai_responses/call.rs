@@ -119,7 +119,7 @@ impl ResponsesCall {
             // Of calls with streamed arguments this is only the beginning of the arguments.
             "in_progress" if matches!(about, "mcp_call" | "code_interpreter_call") => {}
             "in_progress" | "searching" | "generating" | "interpreting" if self.server => {
-                self.open.call().runs(w, out);
+                self.open.call().executes(w, out);
             }
             // The end of the item says it all.
             "added" | "delta" | "done" | "in_progress" | "completed" | "failed" | "incomplete" => {}
@@ -241,12 +241,12 @@ impl ResponsesCall {
 
 /// The result of a call that another item began.
 #[derive(Debug)]
-pub(super) struct ToldResult {
+pub(super) struct ResponsesResult {
     /// The id of the call, as that item had it.
     id: CompactString,
 }
 
-impl ToldResult {
+impl ResponsesResult {
     /// The result in the item `body`.
     pub(super) fn start(body: &OutputItem<'_>) -> Self {
         let id = body.call_id.words().or_else(|| body.id.words()).unwrap_or_default();

@@ -10,7 +10,7 @@
 //! | `compaction` | a custom event |
 //! | anything else | raw, when it is whole |
 
-use super::call::{ResponsesCall, ToldResult};
+use super::call::{ResponsesCall, ResponsesResult};
 use super::prose::{ProseItem, SectionKind};
 use super::wire::{OutputItem, ResponsesStreamEvent};
 use crate::Decoded;
@@ -27,7 +27,7 @@ pub(super) enum OpenItem {
     /// A call.
     Call(ResponsesCall),
     /// The result of a call that another item began.
-    Told(ToldResult),
+    Result(ResponsesResult),
     /// Only its end says what it is. Events about it are not written.
     Late {
         /// The events before the end are known, and what they say is in the end again. Otherwise each of them
@@ -57,7 +57,7 @@ impl OpenItem {
             _ if !w.has_room(out) => Self::Done,
             "message" => Self::Prose(ProseItem::default()),
             "reasoning" => Self::Prose(ProseItem::reasoning(w, out)),
-            _ if kind.ends_with("_output") => Self::Told(ToldResult::start(body)),
+            _ if kind.ends_with("_output") => Self::Result(ResponsesResult::start(body)),
             _ => ResponsesCall::start(kind, body, w, out).map_or(Self::Late { is_known: false }, Self::Call),
         }
     }
@@ -109,7 +109,7 @@ impl OpenItem {
         match self {
             Self::Prose(prose) => prose_fact(prose, fact, event, w, out),
             Self::Call(call) => call.fact(fact, event, w, out),
-            Self::Told(told) => told.fact(fact, event, w, out),
+            Self::Result(result) => result.fact(fact, event, w, out),
             Self::Late { is_known } => *is_known,
             // Servers repeat themselves.
             Self::Done => true,
@@ -137,7 +137,7 @@ impl OpenItem {
         match std::mem::replace(self, Self::Done) {
             Self::Prose(mut prose) => prose.whole(body, w, out),
             Self::Call(mut call) => call.whole(body, w, out),
-            Self::Told(told) => told.whole(body, w, out),
+            Self::Result(result) => result.whole(body, w, out),
             Self::Late { .. } if body.kind.text().is_some_and(|kind| kind == "compaction") => {
                 w.custom("compaction", whole, None, out);
             }
@@ -152,7 +152,7 @@ impl OpenItem {
         match std::mem::replace(self, Self::Done) {
             Self::Prose(mut prose) => prose.stop(is_whole, w, out),
             Self::Call(mut call) => call.stop(is_whole, w, out),
-            Self::Told(_) | Self::Late { .. } | Self::Done => {}
+            Self::Result(_) | Self::Late { .. } | Self::Done => {}
         }
     }
 

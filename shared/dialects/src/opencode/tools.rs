@@ -92,7 +92,7 @@ impl OpenCodeCalls {
         };
         let state = ForeignFields::of(part.get("state"));
         match state.get("status").text().as_deref() {
-            Some("running") => call.runs(&id, &state, w, out),
+            Some("running") => call.executes(&id, &state, w, out),
             Some("completed") => {
                 call.is_written(&state, w, out);
                 let outcome = CallOutcome::of(state.get("output").json()).took(took(state.get("time")));
@@ -120,7 +120,7 @@ impl OpenCodeCalls {
 
 impl OpenCodeCall {
     /// Takes that the call is executed, with its output so far.
-    fn runs(&mut self, id: &str, state: &ForeignFields<'_>, w: &mut EventWriter, out: &mut Decoded) {
+    fn executes(&mut self, id: &str, state: &ForeignFields<'_>, w: &mut EventWriter, out: &mut Decoded) {
         self.is_written(state, w, out);
         if self.stage < OpenCodeCallStage::Running {
             self.stage = OpenCodeCallStage::Running;

@@ -44,7 +44,7 @@ impl EventWriter {
     }
 
     /// Adds tokens that a sub-agent used. For the run they are counted elsewhere.
-    pub(crate) fn spend(&mut self, agent: &AgentId, more: Usage) {
+    pub(crate) fn add_agent_usage(&mut self, agent: &AgentId, more: Usage) {
         if let Some(account) = self.account(agent) {
             account.usage = Some(account.usage.unwrap_or_default().plus(more));
             account.is_told = false;
@@ -53,7 +53,7 @@ impl EventWriter {
 
     /// Sets all tokens that a sub-agent has used so far, and the model that it uses. For the run they are
     /// counted elsewhere.
-    pub(crate) fn spent(&mut self, agent: &AgentId, total: Usage, model: Option<&str>) {
+    pub(crate) fn set_agent_usage(&mut self, agent: &AgentId, total: Usage, model: Option<&str>) {
         let Some(account) = self.account(agent) else { return };
         account.is_told &= account.usage == Some(total);
         account.usage = Some(total);
@@ -84,7 +84,7 @@ impl EventWriter {
 
     /// Ends the sub-agents that a run with this `status` leaves open, with their usage, and writes the usage
     /// that others had after their end.
-    pub(super) fn settle_accounts(&mut self, status: RunStatus, out: &mut Decoded) {
+    pub(super) fn write_agent_usage(&mut self, status: RunStatus, out: &mut Decoded) {
         for (agent, account) in std::mem::take(&mut self.accounts) {
             if account.usage.is_some() && !account.is_told {
                 let status = account.ended.unwrap_or(status);

@@ -139,7 +139,7 @@ impl OpenCall {
             return;
         }
         if self.server {
-            self.runs(writer, out);
+            self.executes(writer, out);
         } else {
             writer.handed_over = writer.handed_over.saturating_add(1);
         }
@@ -162,11 +162,11 @@ impl OpenCall {
 
     /// Notes that the provider executes the call from now on, even if its arguments are not complete.
     /// Repeating it does nothing.
-    pub(crate) fn runs(&mut self, writer: &mut EventWriter, out: &mut Decoded) {
+    pub(crate) fn executes(&mut self, writer: &mut EventWriter, out: &mut Decoded) {
         if std::mem::replace(&mut self.running, true) {
             return;
         }
-        writer.wait_for(self.id(), &self.tool);
+        writer.note_executing(self.id(), &self.tool);
         let (tool, state) = (self.tool.clone(), ToolState::Executing);
         let change = ToolStateChange { tool, state, queued_ms: None, exec_ms: None };
         writer.push_by(self.agent.as_ref(), Kind::ToolState(change), out);

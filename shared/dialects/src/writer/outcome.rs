@@ -54,7 +54,7 @@ impl EventWriter {
     }
 
     /// Writes a complete call of an agent that executes its calls itself: start and arguments. It does not
-    /// run yet; [`OpenCall::runs`] or [`EventWriter::state`] says so later. Without `arguments` the call has
+    /// run yet; [`OpenCall::executes`] or [`EventWriter::state`] says so later. Without `arguments` the call has
     /// none.
     pub(crate) fn whole_call(
         &mut self,
