@@ -1,9 +1,36 @@
-//! AG-UI: SSE or lines of JSON with one event each, from agents of many frameworks. Texts, reasoning and calls have ids
-//! of their own and may be open side by side; a stream may hold several runs, and runs inside of runs.
+//! AG-UI: SSE or lines of JSON with one event each, from agents of many frameworks. Texts, reasoning and
+//! calls have ids of their own and may be open side by side; a stream may hold several runs, and runs inside
+//! of runs.
 //!
-//! Producers differ from the protocol in many ways (a quarter of recorded runs would be refused by a strict client):
-//! steps that were never started, calls told twice, events after the end, names in `snake_case`. Only what loses or
-//! doubts something becomes an anomaly.
+//! ```text
+//! data: {"type":"RUN_STARTED","threadId":"t","runId":"r1"}
+//! data: {"type":"TEXT_MESSAGE_START","messageId":"m1","role":"assistant"}
+//! data: {"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"Hi"}
+//! data: {"type":"TEXT_MESSAGE_END","messageId":"m1"}
+//! data: {"type":"TOOL_CALL_CHUNK","toolCallId":"c1","toolCallName":"now","delta":"{}"}
+//! data: {"type":"RUN_FINISHED","threadId":"t","runId":"r1"}
+//! ```
+//!
+//! | event | becomes |
+//! |---|---|
+//! | `RUN_STARTED` | the start of a run; with the `parentRunId` of an open run, that of a sub-agent |
+//! | `RUN_FINISHED` | its end; an `interrupt` outcome asks a person |
+//! | `RUN_ERROR` | a failure and the end; `RUN_FINISHED` may follow and is ignored |
+//! | `TEXT_MESSAGE_*` | text; with another role than `assistant`, a message |
+//! | `REASONING_MESSAGE_*`, `THINKING_TEXT_MESSAGE_*` | reasoning |
+//! | `REASONING_ENCRYPTED_VALUE` | a hidden reasoning part, if no other reasoning was written |
+//! | `TOOL_CALL_*` | a call and its result |
+//! | `MESSAGES_SNAPSHOT` | history, and what the run did without streaming it |
+//! | `STEP_STARTED`, the title of `THINKING_START` | a status |
+//! | `STATE_*`, `ACTIVITY_*`, `CUSTOM` | custom events |
+//! | `USAGE_METADATA` | tokens of one model call |
+//! | `SUBAGENT_*` | a sub-agent |
+//! | `RAW`, anything else | raw |
+//!
+//! Producers differ from the protocol in many ways (a strict client would refuse a quarter of the recorded
+//! runs): steps that were never started, calls sent twice, events after the end, names in `snake_case`. Only
+//! what loses something, or makes it doubtful, becomes an anomaly. A stream that ends without an end of its
+//! run is interrupted.
 
 use compact_str::CompactString;
 use indexmap::IndexSet;
@@ -32,7 +59,7 @@ use texts::{AgUiTexts, MessageVoice};
 /// The name of the dialect.
 pub const NAME: &str = "ag-ui";
 
-/// Most runs inside of runs, and most steps, that are open at the same time.
+/// Most runs inside of runs, most sub-agents and most steps that are open at the same time (I7).
 const OPEN_MAX: usize = 64;
 
 /// A decoder for one stream.
@@ -50,22 +77,25 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     }))
 }
 
-/// What the events mean.
+/// The meaning of one stream of events.
 #[derive(Debug)]
 struct AgUiMeaning {
     writer: EventWriter,
-    /// The dialect's id of the run that goes on.
+    /// The dialect's id of the open run.
     run_id: CompactString,
-    /// Runs inside of it that go on, outermost first.
+    /// The open runs inside of it, outermost first.
     inner: Vec<AgentId>,
-    /// Sub-agents that were named as such and go on.
+    /// The open sub-agents that were named as such (`SUBAGENT_STARTED`).
     sub_agents: IndexSet<AgentId>,
+    /// Text and reasoning, of all agents.
     texts: AgUiTexts,
+    /// Calls of all agents.
     calls: AgUiCalls,
+    /// The messages of others.
     history: AgUiHistory,
-    /// Steps that are open.
+    /// The names of open steps.
     steps: IndexSet<CompactString>,
-    /// Events that came between two runs have been told.
+    /// An anomaly says that events were received between two runs.
     is_late: bool,
 }
 
@@ -101,6 +131,7 @@ impl ObjectMeaning for AgUiMeaning {
 }
 
 impl AgUiMeaning {
+    /// Takes one event.
     fn event(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         let event = ForeignFields::of(whole);
         self.writer.set_time(event.get("timestamp").count().map(milliseconds));
@@ -131,7 +162,7 @@ impl AgUiMeaning {
         self.other(&kind, whole, &event, agent, out);
     }
 
-    /// Events that stand for themselves.
+    /// Takes an event that stands for itself.
     fn other(
         &mut self,
         kind: &str,
@@ -182,7 +213,8 @@ impl AgUiMeaning {
         }
     }
 
-    /// Whether an event that begins no run has one to belong to.
+    /// Whether an event that begins no run has one to belong to. Content outside of a run begins one, with an
+    /// anomaly; anything else after the end of a run is ignored, with one anomaly.
     fn may_go_on(&mut self, kind: &str, out: &mut Decoded) -> bool {
         if self.writer.is_running() {
             return true;
@@ -199,7 +231,8 @@ impl AgUiMeaning {
         false
     }
 
-    /// Texts and calls in the short form end with whatever is not more of them.
+    /// Ends texts and calls in the short form (`…_CHUNK`), unless the event continues them or is one that may
+    /// come between.
     fn end_chunks(&mut self, kind: &str, event: &ForeignFields<'_>, out: &mut Decoded) {
         const PASSING: [&str; 8] = [
             "RAW",
@@ -218,6 +251,7 @@ impl AgUiMeaning {
         self.calls.end_chunk(kind, event, &mut self.writer, out);
     }
 
+    /// Begins a run.
     fn begin(&mut self, model: Option<&str>, out: &mut Decoded) {
         self.writer.begin(model, out);
         self.steps.clear();
@@ -227,6 +261,7 @@ impl AgUiMeaning {
         self.history.begin();
     }
 
+    /// Takes the start of a run: repeated, inside of the open one, or another one, which interrupts it.
     fn run_started(&mut self, event: &ForeignFields<'_>, out: &mut Decoded) {
         let id = event.get("runId").words().unwrap_or_default();
         if self.writer.is_running() {
@@ -244,6 +279,7 @@ impl AgUiMeaning {
         self.snapshot(input.get("messages"), false, out);
     }
 
+    /// Takes the end of a run, or of a run inside of it.
     fn run_finished(&mut self, event: &ForeignFields<'_>, out: &mut Decoded) {
         // Adapters that tell an error tell the end too.
         if !self.writer.is_running() && self.writer.has_begun() {
@@ -270,6 +306,7 @@ impl AgUiMeaning {
         self.close(ending, out);
     }
 
+    /// Takes a failure, which ends a run or a run inside of it.
     fn run_failed(&mut self, whole: ForeignField<'_>, event: &ForeignFields<'_>, out: &mut Decoded) {
         if self.writer.is_running()
             && let Some(agent) = self.inner.last().cloned()
@@ -282,14 +319,14 @@ impl AgUiMeaning {
         self.close(RunEnding { usage: usage(event.get("usage")), ..RunEnding::default() }, out);
     }
 
-    /// Tells the messages of `list`. Those that follow the last user's are the run's own where it is said that they
-    /// may be.
+    /// Takes a list of messages. If `has_own`, those that follow the last one of the user may be the run's
+    /// own.
     fn snapshot(&mut self, list: ForeignField<'_>, has_own: bool, out: &mut Decoded) {
         let Self { history, texts, calls, writer, inner, .. } = self;
         history.tell(list, has_own, texts, calls, inner.last(), writer, out);
     }
 
-    /// The run is over, be it that the stream said so or that no more of it comes.
+    /// Ends the run, if one is open: the stream said so, or no more of it comes.
     fn close(&mut self, ending: RunEnding, out: &mut Decoded) {
         if !self.writer.is_running() {
             return;
@@ -303,7 +340,8 @@ impl AgUiMeaning {
     }
 }
 
-/// Who speaks in an event about a text, and what the event does.
+/// What kind of text an event is about, and what it does (`START`, `CONTENT`, `END`, `CHUNK`); nothing for
+/// other events.
 fn spoken(kind: &str) -> Option<(MessageVoice, &str)> {
     const PREFIXES: [(&str, MessageVoice); 3] = [
         ("TEXT_MESSAGE_", MessageVoice::Text),
@@ -313,7 +351,7 @@ fn spoken(kind: &str) -> Option<(MessageVoice, &str)> {
     PREFIXES.into_iter().find_map(|(prefix, voice)| Some((voice, kind.strip_prefix(prefix)?)))
 }
 
-/// Milliseconds since 1970; some producers count in seconds.
+/// Milliseconds since 1970 of a timestamp, which some producers give in seconds.
 fn milliseconds(time: u64) -> u64 {
     const SECONDS_MAX: u64 = 100_000_000_000;
     if time < SECONDS_MAX { time.saturating_mul(1000) } else { time }

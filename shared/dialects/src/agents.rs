@@ -13,12 +13,14 @@ use super::writer::{EventWriter, OpenPart};
 use model::event::PartKind;
 use model::ids::AgentId;
 
-/// The part that each agent is writing.
+/// The part that each agent is writing, at most one for each. The decoder owns it, and must call
+/// [`AgentParts::close_all`] before the end of the run: dropping it writes no ends.
 #[derive(Debug, Default)]
 pub(super) struct AgentParts(IndexMap<Option<AgentId>, OpenPart>);
 
 impl AgentParts {
-    /// Writes text of a kind: continues the agent's open part, or ends it and begins another.
+    /// Writes text of a kind: continues the agent's open part, or ends it and begins another. An empty text
+    /// is ignored, and so is one for which the run has no room.
     pub(super) fn write(
         &mut self,
         kind: PartKind,
@@ -44,7 +46,7 @@ impl AgentParts {
         }
     }
 
-    /// Ends the agent's open part, since it does something else.
+    /// Ends the agent's open part, since it does something else: it calls a tool, or another message begins.
     pub(super) fn close(&mut self, agent: Option<&AgentId>, w: &EventWriter, out: &mut Decoded) {
         if let Some(part) = self.0.swap_remove(&agent.cloned()) {
             part.end(false, w, out);
@@ -69,7 +71,8 @@ struct WrappedEvent<'a> {
     payload: ForeignField<'a>,
 }
 
-/// The name of an event and its payload; `{"event", "data"}` is unwrapped.
+/// The name of an event and its payload; `{"event", "data"}` is unwrapped. An object with `event` alone gives
+/// the name only if SSE gave none.
 pub(super) fn unwrapped<'a>(name: &'a str, whole: ForeignField<'a>) -> (Cow<'a, str>, ForeignField<'a>) {
     let wrapped: WrappedEvent<'a> = whole.object();
     match wrapped.event.word() {
@@ -79,7 +82,8 @@ pub(super) fn unwrapped<'a>(name: &'a str, whole: ForeignField<'a>) -> (Cow<'a, 
     }
 }
 
-/// The calls without a result, oldest first: the ids that the writer uses, and the tools.
+/// The calls without a result, oldest first: the ids that the writer uses, and the tools. For dialects whose
+/// results or progress name only the tool.
 #[derive(Debug, Default)]
 pub(super) struct UnansweredCalls(IndexMap<CompactString, CompactString>);
 
@@ -94,7 +98,7 @@ impl UnansweredCalls {
         self.0.shift_remove(id).is_some()
     }
 
-    /// The newest call of the tool `name`.
+    /// The newest call of the tool `name`, to which its progress is attached; nothing if there is none.
     pub(super) fn newest(&self, name: &str) -> Option<&CompactString> {
         self.0.iter().rev().find(|(_, tool)| *tool == name).map(|(id, _)| id)
     }
@@ -104,7 +108,7 @@ impl UnansweredCalls {
         self.0.get_key_value(id).map(|(id, _)| id)
     }
 
-    /// The oldest call of the tool `name`, or of any tool if the name is empty.
+    /// The oldest call of the tool `name`, or of any tool if the name is empty; nothing if there is none.
     pub(super) fn oldest(&self, name: &str) -> Option<CompactString> {
         self.0.iter().find(|(_, tool)| name.is_empty() || *tool == name).map(|(id, _)| id.clone())
     }

@@ -1,5 +1,35 @@
-//! Agno: events of agents, teams and workflows, in the transports of all its ages. Objects stand one after the other, in
-//! SSE with pretty-printed JSON, in SSE by the book, or as messages of a WebSocket; the event's name says what it is.
+//! Agno: events of agents, teams and workflows, in the transports of all its versions. Objects follow one
+//! another without a separator (up to 1.7), in SSE with pretty-printed JSON (AgentOS 2.0 to 2.3.8), in SSE by
+//! the book (from 2.3.9), or as messages of a WebSocket; the name of the event says what it is.
+//!
+//! ```text
+//! event: RunStarted         data: {"created_at":1770000000,"event":"RunStarted","run_id":"r","model":"gpt"}
+//! event: ToolCallStarted    data: {"event":"ToolCallStarted","run_id":"r","tool":{"tool_call_id":"c","tool_name":"add","tool_args":{"a":1}}}
+//! event: ToolCallCompleted  data: {"event":"ToolCallCompleted","run_id":"r","tool":{"tool_call_id":"c","result":"2","metrics":{"duration":0.1}}}
+//! event: RunContent         data: {"event":"RunContent","run_id":"r","content":"It is "}
+//! event: RunCompleted       data: {"event":"RunCompleted","run_id":"r","content":"It is 2.","metrics":{"input_tokens":9}}
+//! ```
+//!
+//! | event | becomes |
+//! |---|---|
+//! | `RunStarted`, `RunContinued`, `WorkflowStarted` | the start of a run; in a run, that of a sub-agent |
+//! | `RunContent` (old: `RunResponseContent`) | text, and reasoning from `reasoning_content` or `thinking`; files, citations |
+//! | `RunIntermediateContent` | a text part of its own: the final answer does not contain it |
+//! | `ReasoningContentDelta`, `ReasoningStep` | reasoning; steps are cumulative |
+//! | `ToolCallArgsDelta` | arguments of a call, of forks and proposed versions |
+//! | `ToolCallStarted`, `ToolCallCompleted`, `ToolCallError` | a call, its execution and its result |
+//! | `RunPaused` | approval requests of calls, and the whole event as a custom event `interrupt` |
+//! | `ModelRequestCompleted` | tokens |
+//! | `RunCompleted`, `RunError`, `RunCancelled` | the end of the run or of the sub-agent |
+//! | beginnings and ends of hooks, steps, memory, … | a status |
+//! | `CustomEvent`, `StepOutput`, `Task…`, followups, new memories | custom events |
+//! | an object without a name, with `run_id` | the output of a whole run |
+//! | anything else | raw |
+//!
+//! Team events have the prefix `Team`, which is dropped. Members and steps have run ids of their own and
+//! become sub-agents. There is no terminator. Without `stream_events` the stream has only content: then its
+//! end is the end of the run. A stream with `RunStarted` and without an end is interrupted. `RunCancelled` is
+//! followed by `RunCompleted`, which ends the run as cancelled.
 
 use compact_str::CompactString;
 use indexmap::IndexMap;
@@ -28,8 +58,8 @@ use wire::{AgnoEvent, AgnoMetrics};
 /// The name of the dialect.
 pub const NAME: &str = "agno";
 
-/// Steps of a run that begin and end, which are told as a line about what goes on. Events that are not known are handed
-/// on as they came.
+/// The steps of a run that begin and end (`…Started`, `…Completed`); each becomes a status. Events that are
+/// not known are passed on raw.
 const STEPS: [&str; 19] = [
     "PreHook",
     "PostHook",
@@ -52,7 +82,7 @@ const STEPS: [&str; 19] = [
     "RouterExecution",
 ];
 
-/// Most agents of one run that are told apart.
+/// Most agents of one run that are told apart (I7). Events of further ones are ignored.
 const AGENTS_MAX: usize = 4096;
 
 /// A decoder for one stream.
@@ -72,25 +102,30 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     }))
 }
 
-/// What the objects mean.
+/// The meaning of one stream. All that is about the open run is reset when it ends.
 #[derive(Debug)]
 struct AgnoMeaning {
+    /// Where the events are written.
     w: EventWriter,
     /// The id of the outermost run; empty before it is known.
     root: CompactString,
-    /// The stream told that the run began, so it tells how it ends.
+    /// The stream said that the run began, so it says how it ends.
     is_followed: bool,
+    /// Whether the run waits for a person.
     pause: PauseState,
+    /// The run was cancelled; its end is not written yet.
     is_cancelled: bool,
-    /// The number of the newest event; resumed streams repeat some.
+    /// The `event_index` of the newest event; resumed streams repeat some, which are ignored.
     last_index: Option<u64>,
+    /// The texts of the outermost run.
     main: AgnoSpeaker,
-    /// Members and steps by the ids of their runs.
+    /// The texts of members and steps, by the ids of their runs.
     others: IndexMap<CompactString, AgnoSpeaker>,
+    /// The calls of all of them.
     calls: AgnoCalls,
-    /// What child runs were told to do.
+    /// The tasks of child runs, by their ids, until they begin.
     tasks: IndexMap<CompactString, String>,
-    /// The tokens of the model calls so far.
+    /// The tokens of the model calls so far, for runs whose end has none.
     usage: Option<Usage>,
 }
 
@@ -141,7 +176,7 @@ impl ObjectMeaning for AgnoMeaning {
 }
 
 impl AgnoMeaning {
-    /// An event, by its name without the prefix of teams.
+    /// Takes an event, by its name without the prefix of teams.
     fn happened(&mut self, event: &str, it: &AgnoEvent<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
         match event {
             "replay" | "catch_up" | "subscribed" | "stream_expired" => return self.note(event, it, out),
@@ -206,7 +241,8 @@ impl AgnoMeaning {
         }
     }
 
-    /// A run waits for a person. It may go on in this stream; where it does not, the end of the stream is that of the run.
+    /// Takes a pause: a run waits for a person. It may go on in this stream; if it does not, the end of the
+    /// stream is that of the run.
     fn paused(&mut self, key: &str, it: &AgnoEvent<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
         self.pause(key, out);
         let agent = self.voice(key).agent.clone();
@@ -218,7 +254,8 @@ impl AgnoMeaning {
         self.pause = PauseState::Event;
     }
 
-    /// Whether the event is about a run that goes on, or begins one.
+    /// Makes sure that a run is open for the event. False if the event is about a run that is over, and is to
+    /// be ignored.
     fn enter(&mut self, event: &str, it: &AgnoEvent<'_>, out: &mut Decoded) -> bool {
         let run = it.run_id.words().unwrap_or_default();
         if !self.w.is_running() && self.w.has_begun() {
@@ -236,7 +273,8 @@ impl AgnoMeaning {
         true
     }
 
-    /// Who speaks: the id of its run, empty for the main one.
+    /// The key of whoever the event is about: the id of its run, empty for the outermost one. A run that is
+    /// new becomes a sub-agent. Nothing if there is no room for it.
     fn speaker(&mut self, it: &AgnoEvent<'_>, out: &mut Decoded) -> Option<CompactString> {
         let run = CompactString::from(it.run_id.words().unwrap_or_default());
         if run.is_empty() || run == self.root || it.workflow_agent.is_true() {
@@ -266,7 +304,8 @@ impl AgnoMeaning {
         Some(run)
     }
 
-    /// The agent of a foreign harness that works inside of the call `id`.
+    /// The agent of a foreign harness that works inside of the call `id`, and that has no run of its own. It
+    /// begins if it is new.
     fn harness_agent(&mut self, id: &str, parent: Option<&AgentId>, out: &mut Decoded) -> AgentId {
         let key = compact_str::format_compact!("call:{id}");
         if let Some(agent) = self.others.get(&key).and_then(|voice| voice.agent.clone()) {
@@ -281,21 +320,25 @@ impl AgnoMeaning {
         agent
     }
 
+    /// The texts of whoever has this key.
     fn voice(&mut self, key: &str) -> &mut AgnoSpeaker {
         let Self { main, others, .. } = self;
         others.get_mut(key).unwrap_or(main)
     }
 
+    /// Writes text or reasoning.
     fn say(&mut self, key: &str, kind: PartKind, text: &str, out: &mut Decoded) {
         let Self { w, main, others, .. } = self;
         others.get_mut(key).unwrap_or(main).say(kind, text, w, out);
     }
 
+    /// Ends the open part, since something else happens.
     fn pause(&mut self, key: &str, out: &mut Decoded) {
         let Self { w, main, others, .. } = self;
         others.get_mut(key).unwrap_or(main).pause(w, out);
     }
 
+    /// Takes content: text, reasoning, images and citations.
     fn content(&mut self, key: &str, it: &AgnoEvent<'_>, out: &mut Decoded) {
         let Self { w, main, others, .. } = self;
         let voice = others.get_mut(key).unwrap_or(main);
@@ -310,6 +353,7 @@ impl AgnoMeaning {
         }
     }
 
+    /// Adds the tokens of a model call to those of the run and of its sub-agent.
     fn count(&mut self, it: &AgnoEvent<'_>, whole: ForeignField<'_>, agent: Option<&AgentId>) {
         let more = whole
             .object::<AgnoMetrics<'_>>()
@@ -318,18 +362,19 @@ impl AgnoMeaning {
         if let Some(more) = more {
             self.usage = Some(self.usage.unwrap_or_default().plus(more));
             if let Some(agent) = agent {
-                self.w.spend(agent, more);
+                self.w.add_agent_usage(agent, more);
             }
         }
     }
 
+    /// Writes a message about the connection as a status.
     fn note(&mut self, event: &str, it: &AgnoEvent<'_>, out: &mut Decoded) {
         self.w.begin(None, out);
         let text = it.message.word().map_or_else(|| event.to_owned(), std::borrow::Cow::into_owned);
         self.w.push(Kind::Status { text }, out);
     }
 
-    /// What has no part in the talk: hooks, steps, memory, tasks.
+    /// Takes an event that is no part of the conversation: hooks, steps, memory, tasks.
     fn other(
         &mut self,
         event: &str,
@@ -355,7 +400,8 @@ impl AgnoMeaning {
     }
 }
 
-/// The words of a name in which they are joined: `MemoryUpdateStarted` says that the memory update started.
+/// The words of a name in which they are joined, in lower case: `MemoryUpdateStarted` gives
+/// `memory update started`.
 fn spoken(name: &str) -> String {
     let mut words = String::with_capacity(name.len().saturating_add(4));
     for letter in name.chars() {

@@ -1,8 +1,36 @@
-//! Vercel AI SDK: the UI message stream (version 1), the parts of `fullStream`, and the lines of the data stream that was
-//! before both. They tell the same things in other words: `delta` or `text`, `toolCallId` or `id`, a letter for a type.
+//! Vercel AI SDK: the UI message stream (version 1), the parts of `fullStream`, and the lines of the data
+//! stream that was before both. They say the same things in other words: `delta` or `text`, `toolCallId` or
+//! `id`, a letter for a type.
+//!
+//! ```text
+//! data: {"type":"start","messageId":"m1"}
+//! data: {"type":"start-step"}
+//! data: {"type":"text-start","id":"0"}
+//! data: {"type":"text-delta","id":"0","delta":"Hi"}
+//! data: {"type":"tool-input-available","toolCallId":"c1","toolName":"now","input":{}}
+//! data: {"type":"tool-output-available","toolCallId":"c1","output":"noon"}
+//! data: {"type":"finish"}
+//! data: [DONE]
+//! ```
+//!
+//! | part | becomes |
+//! |---|---|
+//! | `start` | the start of a run |
+//! | `text-*`, `reasoning-*` | text and reasoning |
+//! | `tool-*` | calls, approvals and results: see `calls` |
+//! | `finish-step` | tokens of a model call, and the model |
+//! | `reset-step` | what the step has written is taken back, its calls are cancelled |
+//! | `finish`, `[DONE]` | the run is complete, with finish reason and tokens |
+//! | `abort` | the run is cancelled |
+//! | `error` | a failure; it does not end the stream |
+//! | `file`, `reasoning-file` | a file |
+//! | `source*` | a custom event `citation` |
+//! | `data-NAME`, `custom` | a custom event with that name |
+//! | `message-metadata`, `messageMetadata` | a custom event; model and tokens in it count |
+//! | `raw`, anything else | raw |
 //!
 //! One message is one run; its steps are model calls. It ends with the stream, not with its `finish`: what an
-//! application adds of its own may come after that.
+//! application adds of its own may come after that. Without `finish` and `[DONE]` the run is interrupted.
 
 use compact_str::CompactString;
 
@@ -40,20 +68,23 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     }))
 }
 
-/// What the parts of a stream mean.
+/// The meaning of one stream of parts, in any of the three forms.
 #[derive(Debug)]
 struct AiSdkMeaning {
     writer: EventWriter,
+    /// Texts and reasoning of the message.
     texts: AiSdkTexts,
+    /// Its calls.
     calls: AiSdkCalls,
-    /// Something came in this message.
+    /// Something was received in this message: another `start` begins another one.
     has_content: bool,
     /// The message said that it is whole.
     is_finished: bool,
     /// It said that somebody stopped it.
     is_aborted: bool,
+    /// Why the model stopped last.
     finish_reason: Option<CompactString>,
-    /// Tokens of the whole message.
+    /// The tokens of the whole message; those of its steps are written as they come.
     usage: Option<Usage>,
 }
 
@@ -94,6 +125,7 @@ impl ObjectMeaning for AiSdkMeaning {
 }
 
 impl AiSdkMeaning {
+    /// Takes one part.
     fn part(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         let part = ForeignFields::of(whole);
         let kind = part.get("type").text().unwrap_or_default();
@@ -127,6 +159,7 @@ impl AiSdkMeaning {
         }
     }
 
+    /// Takes a part of data, a call or a text; anything else is raw.
     fn other(&mut self, kind: &str, part: &ForeignFields<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
         if let Some(name) = kind.strip_prefix("data-") {
             return self.writer.custom(name, part.get("data"), None, out);
@@ -142,7 +175,7 @@ impl AiSdkMeaning {
         self.writer.raw(whole, None, out);
     }
 
-    /// A message begins. One that has begun already begins again only where it has said something.
+    /// Begins a message. A `start` that is repeated before any content is the same message.
     fn start(&mut self, part: &ForeignFields<'_>, out: &mut Decoded) {
         if self.has_content {
             self.close(out);
@@ -151,6 +184,7 @@ impl AiSdkMeaning {
         self.metadata(part.get("messageMetadata"), out);
     }
 
+    /// Takes the end of a step: its texts end, its tokens are written.
     fn finish_step(&mut self, part: &ForeignFields<'_>, out: &mut Decoded) {
         self.texts.finish_step(&self.writer, out);
         self.calls.finish_step(&mut self.writer, out);
@@ -164,6 +198,7 @@ impl AiSdkMeaning {
         }
     }
 
+    /// Notes that the message is whole. The run ends with the stream.
     fn finished(&mut self, part: &ForeignFields<'_>, out: &mut Decoded) {
         self.take_reason(part);
         self.is_finished = true;
@@ -171,6 +206,7 @@ impl AiSdkMeaning {
         self.metadata(part.get("messageMetadata"), out);
     }
 
+    /// Notes the finish reason, if the part has one.
     fn take_reason(&mut self, part: &ForeignFields<'_>) {
         let reason = part.get("finishReason");
         // Newer versions tell the provider's own word beside the common one.
@@ -180,7 +216,8 @@ impl AiSdkMeaning {
         }
     }
 
-    /// What an application says about the message: tokens and model are known by many names, the rest is its own.
+    /// Takes what an application says about the message: tokens and model are known by many names, the rest
+    /// is its own.
     fn metadata(&mut self, metadata: ForeignField<'_>, out: &mut Decoded) {
         if !metadata.is_truthy() {
             return;
@@ -193,6 +230,7 @@ impl AiSdkMeaning {
         self.writer.custom("metadata", metadata, None, out);
     }
 
+    /// Writes a failure. Its text is mostly masked by the server.
     fn failed(&mut self, part: &ForeignFields<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
         let fact = match part.get("errorText").word() {
             Some(text) => failure(&text),
@@ -202,7 +240,7 @@ impl AiSdkMeaning {
         self.writer.fail(fact, out);
     }
 
-    /// A file or an image: a URL, or the content itself.
+    /// Writes a file or an image: its URL, or a `data:` URL of its content.
     fn file(&mut self, part: &ForeignFields<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
         let inner = ForeignFields::of(part.get("file"));
         let find = |names: &[&str]| {
@@ -220,7 +258,7 @@ impl AiSdkMeaning {
         self.texts.file(&url, &mut self.writer, out);
     }
 
-    /// The message is over, be it that the stream said so or that no more of it comes.
+    /// Ends the message and its run, if one is open.
     fn close(&mut self, out: &mut Decoded) {
         if !self.writer.is_running() {
             return;
@@ -235,13 +273,13 @@ impl AiSdkMeaning {
     }
 }
 
-/// A failure of which only the text is told.
+/// A failure of which only the text is known.
 fn failure(text: &str) -> ErrorFact {
     let code = CompactString::const_new("error");
     ErrorFact { code, message: text.to_owned(), retryable: None, retry_after_ms: None }
 }
 
-/// Reasoning or an answer, by the first word of a type.
+/// The kind of the part that a type is about, by its first word; nothing if it is neither text nor reasoning.
 fn voice(kind: &str) -> Option<PartKind> {
     match kind {
         "text" => Some(PartKind::Text),

@@ -1,5 +1,30 @@
-//! Anthropic messages: SSE with typed events and content blocks, or a JSON body where the answer was not streamed or
-//! failed. One message is one run; a second message in the same stream is a second run.
+//! Anthropic messages: SSE with typed events and content blocks, or a JSON body where the answer was not
+//! streamed or failed. One message is one run; a second message in the same stream is a second run.
+//!
+//! ```text
+//! event: message_start         {"type":"message_start","message":{"id":"msg_1","model":"claude","usage":{"input_tokens":9,"output_tokens":1}}}
+//! event: content_block_start   {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+//! event: content_block_delta   {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}
+//! event: content_block_stop    {"type":"content_block_stop","index":0}
+//! event: message_delta         {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":12}}
+//! event: message_stop          {"type":"message_stop"}
+//! ```
+//!
+//! | event | becomes |
+//! |---|---|
+//! | `message_start` | the start of a run with its model; repeated with the same id it changes nothing |
+//! | `content_block_*` | a part, a call or a result: see `OpenBlock` |
+//! | `message_delta` | finish reason and tokens of the end; `stop_details` and applied edits of the context as custom events |
+//! | `message_stop` | the end of the run |
+//! | `message` | a whole run: the answer was not streamed |
+//! | `error`, or an object with `error` | a failure; the run ends with the stream |
+//! | `ping` | nothing |
+//! | events of the SDKs' helpers | nothing; they are counted in an anomaly (`repeated`) |
+//! | anything else | raw |
+//!
+//! The stream has no `[DONE]`. A run with a `stop_reason` is whole even without `message_stop`; without both
+//! it is interrupted. `pause_turn` means that the provider goes on when it is called again, so a run that its
+//! caller continues does not end.
 
 use compact_str::CompactString;
 
@@ -20,8 +45,9 @@ pub(super) use wire::{
     AnthropicBlock, AnthropicDelta, AnthropicMessageBody, AnthropicStreamEvent, AnthropicTokens,
 };
 
-/// What the SDKs' helpers put beside the events of the API (`messages.stream()`): each repeats a delta, most of them with all that came
-/// before it (`snapshot`), so that kept they grow with the square of the answer.
+/// The events that the SDKs' helpers put beside the events of the API (`messages.stream()`). Each repeats a
+/// delta, most of them with all that came before it (`snapshot`), so that kept they would grow with the
+/// square of the answer.
 const HELPER_EVENTS: [&str; 5] = ["text", "thinking", "signature", "input_json", "citation"];
 
 /// The name of the dialect.
@@ -39,14 +65,17 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     }))
 }
 
-/// What the objects mean.
+/// The meaning of one stream of messages.
 #[derive(Debug)]
 struct AnthropicMeaning {
     writer: EventWriter,
-    /// The id of the message that goes on.
+    /// The id of the open message, to recognise a start that is repeated.
     id: CompactString,
+    /// The open content blocks of the message.
     blocks: OpenBlocks,
+    /// The tokens of the message as far as they were reported.
     counts: AnthropicTokens,
+    /// Why the model stopped, once the stream has said it.
     stop_reason: Option<CompactString>,
     /// Events of the SDK's helpers that were left out, in the message that goes on.
     repeated: u64,
@@ -109,6 +138,8 @@ impl ObjectMeaning for AnthropicMeaning {
 }
 
 impl AnthropicMeaning {
+    /// Begins a message and its run. A message that is open is ended first, unless this is its start once
+    /// more.
     fn message_start(&mut self, message: ForeignField<'_>, out: &mut Decoded) {
         let body: AnthropicMessageBody<'_> = message.object();
         let id = body.id.text().unwrap_or_default();
@@ -125,6 +156,7 @@ impl AnthropicMeaning {
         }
     }
 
+    /// Takes what the end of the message says: why it stopped, and its tokens.
     fn message_delta(&mut self, event: &AnthropicStreamEvent<'_>, out: &mut Decoded) {
         self.writer.begin(None, out);
         let delta: AnthropicDelta<'_> = event.delta.object();
@@ -136,6 +168,7 @@ impl AnthropicMeaning {
         }
     }
 
+    /// Notes why the model stopped. Details (of a refusal) become a custom event.
     fn stopped(&mut self, reason: ForeignField<'_>, details: ForeignField<'_>, out: &mut Decoded) {
         if let Some(reason) = reason.word() {
             self.stop_reason = Some(CompactString::new(&reason));
@@ -145,7 +178,7 @@ impl AnthropicMeaning {
         }
     }
 
-    /// A message that was not streamed.
+    /// Writes a message that was not streamed as a whole run.
     fn whole_message(&mut self, message: ForeignField<'_>, out: &mut Decoded) {
         self.message_start(message, out);
         let body: AnthropicMessageBody<'_> = message.object();
@@ -153,13 +186,16 @@ impl AnthropicMeaning {
         self.close(true, out);
     }
 
+    /// Writes content blocks that come whole, in a body or in the start of a message.
     fn whole_blocks(&mut self, blocks: ForeignField<'_>, out: &mut Decoded) {
         for block in blocks.list() {
             OpenBlock::start(block, None, &mut self.writer, out).stop(true, &mut self.writer, out);
         }
     }
 
-    /// The message is over, be it that the stream said so, that another one begins or that no more bytes come.
+    /// Ends the message and its run: the stream said so (`is_stopped`), another message begins, or no more
+    /// bytes come. Does nothing without an open run. Calls are written if the message is whole without a
+    /// failure, otherwise only those with whole arguments.
     fn close(&mut self, is_stopped: bool, out: &mut Decoded) {
         if !self.writer.is_running() {
             return;
@@ -178,6 +214,7 @@ impl AnthropicMeaning {
     }
 }
 
+/// The field `context_management` of `message_delta`; without applied edits it says nothing.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default)]
 struct ContextManagement<'a> {

@@ -1,9 +1,22 @@
-//! Bernard: an agent that answers as a chat completion and executes its calls itself. Results come as deltas of the role
-//! `tool`, and between the chunks stand objects that say how far a tool is. They name the tool, not the call: the newest
-//! call of that tool without a result is meant.
+//! Bernard: an agent that answers as a chat completion and executes its calls itself.
 //!
-//! Its own page reads another stream: SSE events with messages of its graph in them, each with all its text so far. What
-//! the graph itself streams, in process or from its server, is read as `langgraph` is.
+//! ```text
+//! data: {"choices":[{"delta":{"tool_calls":[{"id":"c1","function":{"name":"web_search","arguments":"{}"}}]}}]}
+//! data: {"type":"tool_progress","request_id":"q","data":{"_type":"tool_progress","tool":"web_search","phase":"progress","message":"2/3: Found 10 results"}}
+//! data: {"choices":[{"delta":{"role":"tool","tool_call_id":"c1","content":"…"}}]}
+//! data: {"choices":[{"delta":{"content":"Here."},"finish_reason":"stop"}]}
+//! data: [DONE]
+//! ```
+//!
+//! | object | becomes |
+//! |---|---|
+//! | a chunk | as in `openai_chat`; a delta of the role `tool` is the result of a call |
+//! | `tool_progress` | progress of a call. It names the tool, not the call: the newest call of that tool without a result is meant. Without such a call it is a status |
+//! | `messages/partial`, `tool_result`, `custom` | messages of its graph, as its own page reads them: see `messages` |
+//! | `error`, `done` | a failure, the end of the run |
+//!
+//! What the graph itself streams, in process or from its server, is read as `langgraph` is; the first object
+//! decides. A call whose tool has last reported a failure has failed, whatever its result says.
 
 use std::collections::BTreeSet;
 
@@ -40,20 +53,26 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     }))
 }
 
+/// The meaning of one stream: that of chunks, that of messages, or that of the graph.
 #[derive(Debug)]
 struct BernardMeaning {
+    /// For the meaning of the graph, which is made when its first object is received.
     options: DecodeOptions,
-    /// Reads the stream where it is that of the graph itself.
+    /// Reads the stream if it is that of the graph itself.
     graph: Option<Box<LangGraphMeaning>>,
+    /// Reads the chunks; its writer is used for everything else.
     chat: OpenAiChatMeaning,
+    /// Reads the messages.
     messages: BernardMessages,
+    /// The calls without a result.
     open: UnansweredCalls,
-    /// Calls of which progress was told.
+    /// The calls for which progress was received.
     running: BTreeSet<CompactString>,
-    /// Calls whose tools have said last that they failed, and that have no result yet.
+    /// The calls whose tools have last reported a failure, and that have no result yet.
     failed: BTreeSet<CompactString>,
 }
 
+/// The fields of an object that is no chunk.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct BernardLine<'a> {
@@ -139,7 +158,8 @@ impl ObjectMeaning for BernardMeaning {
 }
 
 impl BernardMeaning {
-    /// Looks which calls were made and answered by what was written from `begin` on.
+    /// Notes which calls were made and answered by the events from `begin` on. A result of a call that
+    /// reported a failure becomes an error.
     fn follow(&mut self, begin: usize, out: &mut Decoded) {
         for envelope in out.envelopes.iter_mut().skip(begin) {
             match &mut envelope.event.kind {
@@ -160,6 +180,7 @@ impl BernardMeaning {
         }
     }
 
+    /// Takes how far a tool is. The call is complete by then, so open calls are written first.
     fn progress(&mut self, report: &ProgressReport<'_>, out: &mut Decoded) {
         let name = report.tool();
         self.chat.writer().begin(None, out);
@@ -183,7 +204,7 @@ impl BernardMeaning {
         }
     }
 
-    /// Calls whose tools have said last that they failed, and that gave nothing back, are over as such.
+    /// Ends the calls that reported a failure and have no result.
     fn end_failed(&mut self, out: &mut Decoded) {
         for id in std::mem::take(&mut self.failed) {
             self.chat.writer().state(&id, ToolState::Error, None, out);
@@ -191,8 +212,8 @@ impl BernardMeaning {
     }
 }
 
-/// Whether `whole`, in an event called `name`, is one of those that a graph streams by itself. Bernard's own events are
-/// told in an object with their name, `payload` is what is in there.
+/// Whether `whole`, in an event called `name`, is one of those that a graph streams by itself. Bernard's own
+/// events are wrapped in an object with their name; `payload` is what is in it.
 fn is_of_graph(name: &str, whole: ForeignField<'_>, payload: ForeignField<'_>) -> bool {
     let is_bare = whole.as_json_text().len() == payload.as_json_text().len();
     let mode = name.split('|').next().unwrap_or_default();
@@ -205,8 +226,8 @@ fn is_of_graph(name: &str, whole: ForeignField<'_>, payload: ForeignField<'_>) -
         }
 }
 
-/// Whether it is what `stream()` of a graph gives: a mode and its value, a namespace before them, or a message with what
-/// the graph says beside it.
+/// Whether an array is what `stream()` of a graph gives: a mode and its value, a namespace before them, or a
+/// message with what the graph says beside it.
 fn is_tuple(items: &[ForeignField<'_>]) -> bool {
     match items {
         [mode, _] if mode.word().is_some() => true,
@@ -215,6 +236,7 @@ fn is_tuple(items: &[ForeignField<'_>]) -> bool {
     }
 }
 
+/// Whether an array is a message with what the graph says beside it.
 fn is_message_with_metadata(items: &[ForeignField<'_>]) -> bool {
     let [message, about] = items else { return false };
     let (message, about) = (message.fields(), about.fields());

@@ -1,6 +1,33 @@
-//! Claude Code, as it prints (`--output-format stream-json`): one object a line. A run goes from `init` to `result`. Lines
-//! of sub-agents name the call that started them; with partial messages every text comes as deltas, then whole, and
-//! at the end once more in the result.
+//! Claude Code, as it prints with `--output-format stream-json`: one object a line. A run goes from `init` to
+//! `result`.
+//!
+//! ```text
+//! {"type":"system","subtype":"init","session_id":"s","model":"claude","tools":["Bash"]}
+//! {"type":"assistant","message":{"id":"msg_1","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}]}}
+//! {"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"main.py"}]}}
+//! {"type":"assistant","message":{"id":"msg_2","content":[{"type":"text","text":"One file."}]}}
+//! {"type":"result","subtype":"success","is_error":false,"result":"One file.","total_cost_usd":0.01,"usage":{…}}
+//! ```
+//!
+//! | line | becomes |
+//! |---|---|
+//! | `system` | start, sub-agents, status lines: see `system` and `task` |
+//! | `assistant` | content blocks as in Anthropic messages; each line has one block, the lines of a message share its id |
+//! | `user` | results of calls; other text is a message, or the task of a sub-agent |
+//! | `stream_event` | the same content in deltas, if partial messages were asked for: see `live` |
+//! | `control_request`, `control_response` | approval requests and answers: see `control` |
+//! | `tool_progress` | progress of a call |
+//! | `rate_limit_event` | a custom event `rate_limit` |
+//! | `tool_use_summary` | a status |
+//! | `result` | the end of the run, with tokens and cost |
+//! | `keep_alive` | nothing |
+//! | anything else | raw |
+//!
+//! Lines of sub-agents name the call that started them (`parent_tool_use_id`). With partial messages each
+//! text comes as deltas, then whole, and at the end once more in the result; it is written once. Whether a
+//! run failed is in `is_error`, not in the subtype. Tokens on assistant lines are a snapshot of the beginning
+//! of the message, so those of the run are taken from `result`. Lines that are no JSON are ignored; without
+//! `result` the run is interrupted.
 
 use compact_str::CompactString;
 
@@ -33,7 +60,7 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     Box::new(ObjectDecoder::records(ClaudeCodeMeaning(ClaudeStream::new(NAME, options))))
 }
 
-/// What the lines mean.
+/// The meaning of the lines; the state is shared with the dialect of transcripts.
 #[derive(Debug)]
 struct ClaudeCodeMeaning(ClaudeStream);
 
@@ -80,6 +107,7 @@ impl ObjectMeaning for ClaudeCodeMeaning {
 }
 
 impl ClaudeCodeMeaning {
+    /// Takes a user line: what is no result of a call is a message, or the task of a sub-agent.
     fn user(&mut self, line: ClaudeLine<'_, '_>, out: &mut Decoded) {
         let text = self.0.user(line, out);
         if text.is_empty() {
@@ -100,6 +128,7 @@ impl ClaudeCodeMeaning {
         }
     }
 
+    /// Takes a line of a type that is neither a message nor about the run.
     fn other(&mut self, kind: &str, fields: &ForeignFields<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
         self.0.begin(None, out);
         let writer = &self.0.writer;
@@ -114,7 +143,8 @@ impl ClaudeCodeMeaning {
         }
     }
 
-    /// The run is over. Whether it failed stands in `is_error`, whatever the subtype says.
+    /// Takes the end of the run. Whether it failed is in `is_error`, whatever the subtype says. The text is
+    /// written only if the main agent has said nothing: commands of the program itself answer only here.
     fn result(&mut self, fields: &ForeignFields<'_>, out: &mut Decoded) {
         self.0.begin(None, out);
         let subtype = fields.get("subtype").word().unwrap_or_default();
@@ -160,7 +190,7 @@ impl ClaudeCodeMeaning {
     }
 }
 
-/// Why the run failed: what the result says, else what was said before it.
+/// Why the run failed: what the result says, else what was said before it (`known`).
 fn failure(fields: &ForeignFields<'_>, subtype: &str, known: Option<ErrorFact>) -> ErrorFact {
     let told = fields.get("result").word().map(std::borrow::Cow::into_owned).or_else(|| {
         let errors: Vec<_> =

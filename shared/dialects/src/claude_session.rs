@@ -1,6 +1,30 @@
-//! Claude Code's transcripts, as they lie on disk: one object a line, with times. A run goes from a prompt to the next. There
-//! is no end in them: a run is whole when its last word is text. Resumed files repeat earlier lines, agents stand between
-//! the lines of the main one (side chains) or in files of their own.
+//! Claude Code's transcripts, as they are on disk (`~/.claude/projects/…/*.jsonl`): one object a line, with
+//! times. A run goes from a prompt of the user to the next.
+//!
+//! ```text
+//! {"type":"user","uuid":"u1","timestamp":"2026-08-04T10:00:00Z","message":{"role":"user","content":"List the files."}}
+//! {"type":"assistant","uuid":"u2","parentUuid":"u1","message":{"id":"msg_1","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}],"usage":{}}}
+//! {"type":"user","uuid":"u3","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"main.py"}]}}
+//! {"type":"assistant","isSidechain":true,"agentId":"a1","uuid":"u4","message":{"content":[{"type":"text","text":"I am a sub-agent."}]}}
+//! {"type":"summary","summary":"Listing files","leafUuid":"u4"}
+//! ```
+//!
+//! | line | becomes |
+//! |---|---|
+//! | `user` | a message that begins a run; results of calls; an interruption, which cancels the run |
+//! | `assistant` | content blocks as in Anthropic messages |
+//! | `summary`, `custom-title`, `ai-title` | the title of the run |
+//! | `progress` | lines of sub-agents, hooks, progress of calls |
+//! | `system` | as in the program's output; `turn_duration` ends a run that is whole |
+//! | `queue-operation` | a status |
+//! | `attachment` | a custom event |
+//! | `file-history-snapshot`, `mode`, `last-prompt`, … | nothing |
+//! | anything else | raw, inside of a run |
+//!
+//! A transcript has no end. A run is complete if its last word is text and no call waits for a result;
+//! otherwise it is interrupted. Resumed files repeat earlier lines, which are written once. Sub-agents are
+//! between the lines of the main agent (side chains) or in files of their own. Tokens are those of each
+//! message, by the last line that has them; there is no cost.
 
 use compact_str::CompactString;
 
@@ -34,21 +58,24 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     }))
 }
 
-/// What the lines mean.
+/// The meaning of the lines; what an agent does is shared with the dialect of the program's output.
 #[derive(Debug)]
 struct ClaudeSessionMeaning {
+    /// What agents do, and where the events are written.
     work: ClaudeStream,
+    /// Which lines are of which sub-agent.
     chains: SideChains,
-    /// What the session is about, until a run tells it.
+    /// The title of the session, until a run has it.
     title: Option<String>,
-    /// The message whose tokens are being told, and what was told of them last.
+    /// The id of the newest message of the main agent, and its tokens, which are not written yet.
     usage: (CompactString, AnthropicTokens),
+    /// How far the run is.
     turn: RunProgress,
     /// When the line before this one happened, in milliseconds since 1970.
     last: Option<u64>,
 }
 
-/// How far the run is.
+/// How far the run is, to decide whether it was complete when the next one begins.
 #[derive(Debug, Default, Clone, Copy)]
 struct RunProgress {
     /// The main agent has done something.
@@ -125,7 +152,7 @@ impl ObjectMeaning for ClaudeSessionMeaning {
 }
 
 impl ClaudeSessionMeaning {
-    /// A line of a user or an assistant, wherever it stands.
+    /// Takes a line of a user or an assistant, wherever it is: at the top, or in a `progress` line.
     fn said(&mut self, kind: &str, line: ClaudeLine<'_, '_>, out: &mut Decoded) {
         if self.work.is_repeated(line.fields) {
             return;
@@ -146,6 +173,7 @@ impl ClaudeSessionMeaning {
         }
     }
 
+    /// Makes sure that a run is open, with its title.
     fn begin(&mut self, out: &mut Decoded) {
         if !self.work.writer.is_running() {
             self.turn = RunProgress::default();
@@ -154,6 +182,7 @@ impl ClaudeSessionMeaning {
         self.tell_title(out);
     }
 
+    /// Writes the title, once a run is open.
     fn tell_title(&mut self, out: &mut Decoded) {
         if self.work.writer.is_running()
             && let Some(title) = self.title.take()
@@ -163,6 +192,7 @@ impl ClaudeSessionMeaning {
         }
     }
 
+    /// Takes an assistant line: its content, its tokens, and whether it is an answer.
     fn assistant(&mut self, line: ClaudeLine<'_, '_>, out: &mut Decoded) {
         self.begin(out);
         let message = ForeignFields::of(line.fields.get("message"));
@@ -183,7 +213,7 @@ impl ClaudeSessionMeaning {
         }
     }
 
-    /// The lines of one message repeat its tokens; the last of them counts.
+    /// Notes the tokens of a message. Its lines repeat them; the last counts.
     fn count(&mut self, message: &ForeignFields<'_>, out: &mut Decoded) {
         let id = message.get("id").text().unwrap_or_default();
         if self.usage.0 != *id {
@@ -193,6 +223,7 @@ impl ClaudeSessionMeaning {
         self.usage.1.update(message.get("usage"));
     }
 
+    /// Writes the tokens of the newest message, since another one begins or the run ends.
     fn flush_usage(&mut self, out: &mut Decoded) {
         let usage = std::mem::take(&mut self.usage.1).usage();
         if usage.is_some() && self.work.writer.is_running() {
@@ -200,7 +231,8 @@ impl ClaudeSessionMeaning {
         }
     }
 
-    /// A text of the user, or one that the program wrote in the user's place.
+    /// Takes a text of the user, or one that the program wrote in the user's place: a note of the program, an
+    /// interruption, or a prompt, which ends the run before it.
     fn user(&mut self, fields: &ForeignFields<'_>, text: &str, out: &mut Decoded) {
         if text.is_empty() {
             return;
@@ -229,6 +261,7 @@ impl ClaudeSessionMeaning {
         }
     }
 
+    /// Writes a message under the id of its line.
     fn message(&mut self, role: &str, fields: &ForeignFields<'_>, text: &str, out: &mut Decoded) {
         match fields.get("uuid").word() {
             Some(id) => self.work.writer.message_as(&id, role, text, out),
@@ -236,14 +269,14 @@ impl ClaudeSessionMeaning {
         }
     }
 
-    /// The run is whole as far as anybody can tell.
+    /// Whether the run is complete, as far as the lines show.
     fn is_whole(&self) -> bool {
         let is_answered =
             if self.turn.has_begun { self.turn.is_answered } else { self.turn.is_answered_aside };
         is_answered && self.work.calls.is_empty() && self.work.trouble.is_none()
     }
 
-    /// Another run begins, or the program says that the turn is over.
+    /// Ends the run, since another one begins or the program says that the turn is over.
     fn end_turn(&mut self, out: &mut Decoded) {
         self.flush_usage(out);
         if self.work.trouble.is_some() {
@@ -258,6 +291,7 @@ impl ClaudeSessionMeaning {
         );
     }
 
+    /// Takes a system line.
     fn system(&mut self, fields: &ForeignFields<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
         match fields.get("subtype").word().as_deref() {
             Some("turn_duration") if self.is_whole() => self.end_turn(out),
@@ -271,7 +305,7 @@ impl ClaudeSessionMeaning {
         }
     }
 
-    /// What goes on inside of a call, newer versions tell like this: agents, commands, hooks.
+    /// Takes a `progress` line of newer versions: what happens inside of a call.
     fn progress(&mut self, fields: &ForeignFields<'_>, out: &mut Decoded) {
         let told = ForeignFields::of(fields.get("data"));
         let call = fields.any(&["parentToolUseID", "toolUseID"]).words().unwrap_or_default();
@@ -288,7 +322,7 @@ impl ClaudeSessionMeaning {
                 self.work.status(&format!("hook {name}"), out);
             }
             Some("bash_progress" | "mcp_progress") if self.work.calls.contains_key(&*call) => {
-                self.work.runs(&call, out);
+                self.work.executes(&call, out);
                 let text = told.any(&["output", "message", "progressMessage"]).text().unwrap_or_default();
                 let last = text.lines().last().unwrap_or_default();
                 self.work.writer.progress(&call, last, None, out);

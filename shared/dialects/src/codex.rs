@@ -1,5 +1,29 @@
-//! Codex (`codex exec --json`): one object a line, with threads, turns and items. A turn is a run. Nothing but messages
-//! of the agent, in one piece or in deltas; what it executes are items that start, grow and complete.
+//! Codex (`codex exec --json`): one object a line, with threads, turns and items. A turn is a run. Items are
+//! texts, in one piece or in deltas, and what the agent executes, which starts, grows and completes.
+//!
+//! ```text
+//! {"type":"thread.started","thread_id":"t1"}
+//! {"type":"turn.started"}
+//! {"type":"item.started","item":{"id":"item_1","type":"command_execution","command":"ls","status":"in_progress"}}
+//! {"type":"item.completed","item":{"id":"item_1","type":"command_execution","command":"ls","aggregated_output":"main.py\n","exit_code":0,"status":"completed"}}
+//! {"type":"item.completed","item":{"id":"item_2","type":"agent_message","text":"One file."}}
+//! {"type":"turn.completed","usage":{"input_tokens":90,"cached_input_tokens":10,"output_tokens":8}}
+//! ```
+//!
+//! | line | becomes |
+//! |---|---|
+//! | `thread.started` | a custom event `thread` in the next run |
+//! | `turn.started` | the start of a run |
+//! | `item.*` | parts and calls: see `items` |
+//! | `turn.completed` | the run is complete, with its tokens |
+//! | `turn.failed` | a failure, and the end of the run |
+//! | `turn.aborted`, `.interrupted`, `.cancelled` | the run is cancelled |
+//! | `error` | a status; a failure only if nothing follows it |
+//! | `request_user_input` | a call that asks a person |
+//! | anything else | raw, inside of a run |
+//!
+//! A turn that was interrupted has no end in the stream, so a run without one is interrupted. Other lines of
+//! the program are ignored.
 
 use compact_str::CompactString;
 use serde::Deserialize;
@@ -33,14 +57,15 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     }))
 }
 
-/// What the lines mean.
+/// The meaning of the lines.
 #[derive(Debug)]
 struct CodexMeaning {
     writer: EventWriter,
-    /// What was said of the thread, until a run tells it.
+    /// What was said of the thread, until a run has it.
     thread: Option<Json>,
+    /// The items of the open turn.
     items: CodexItems,
-    /// The last notice of an error that nothing came after: maybe why the stream breaks off.
+    /// The last notice of an error that nothing came after: perhaps why the stream breaks off.
     trouble: Option<ErrorFact>,
 }
 
@@ -64,6 +89,7 @@ struct CodexLine<'a> {
     id: ForeignField<'a>,
     #[serde(borrow)]
     call_id: ForeignField<'a>,
+    /// What a person is asked, in `request_user_input`.
     #[serde(borrow)]
     questions: ForeignField<'a>,
 }
@@ -124,6 +150,7 @@ impl ObjectMeaning for CodexMeaning {
 }
 
 impl CodexMeaning {
+    /// Makes sure that a run is open, and writes what was said of its thread.
     fn begin(&mut self, out: &mut Decoded) {
         self.writer.begin(None, out);
         if let Some(value) = self.thread.take() {
@@ -131,13 +158,15 @@ impl CodexMeaning {
         }
     }
 
+    /// Takes a line about an item.
     fn item(&mut self, phase: ItemPhase, item: ForeignField<'_>, out: &mut Decoded) {
         self.begin(out);
         self.trouble = None;
         self.items.take(phase, item, &mut self.writer, out);
     }
 
-    /// It may pass: a lost connection is told and then made again. Only the end of the stream shows which it was.
+    /// Takes a notice of an error. It may pass: a lost connection is reported and then made again. Only the
+    /// end of the stream shows which it was.
     fn notice(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         // Between two turns there is nothing that it could be about.
         if !self.writer.is_running() && self.writer.has_begun() && self.thread.is_none() {
@@ -149,13 +178,14 @@ impl CodexMeaning {
         self.trouble = Some(fact);
     }
 
+    /// Takes a question to a person.
     fn ask(&mut self, said: &CodexLine<'_>, out: &mut Decoded) {
         self.begin(out);
         let id = said.call_id.words().or_else(|| said.id.words()).unwrap_or_default();
         self.items.ask(&id, said.questions, &mut self.writer, out);
     }
 
-    /// Deltas of items, and what this version does not know.
+    /// Takes deltas of items, and what this version does not know.
     fn other(&mut self, kind: &str, said: &CodexLine<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
         self.begin(out);
         let item = kind.strip_prefix("item.").and_then(|rest| rest.strip_suffix(".delta"));
@@ -168,6 +198,7 @@ impl CodexMeaning {
         self.items.delta(&id, part, &delta, &mut self.writer, out);
     }
 
+    /// Ends the turn as complete. A question that a person was asked has been answered.
     fn completed(&mut self, usage: ForeignField<'_>, out: &mut Decoded) {
         self.begin(out);
         self.items.answered(&mut self.writer, out);
@@ -183,7 +214,8 @@ impl CodexMeaning {
         self.close(RunEnding { status: Some(RunStatus::Complete), usage, ..RunEnding::default() }, out);
     }
 
-    /// No more comes of the turn that goes on, though it did not say so.
+    /// Ends the open turn since no more comes of it, though it did not say so: with the last notice of an
+    /// error as its failure, else as interrupted.
     fn break_off(&mut self, out: &mut Decoded) {
         if let Some(fact) = self.trouble.take()
             && self.writer.is_running()
@@ -193,6 +225,7 @@ impl CodexMeaning {
         self.close(RunEnding::default(), out);
     }
 
+    /// Ends the open items and the run.
     fn close(&mut self, ending: RunEnding, out: &mut Decoded) {
         self.trouble = None;
         self.items.close(&mut self.writer, out);

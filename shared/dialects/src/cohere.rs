@@ -1,5 +1,28 @@
-//! Cohere chat (version 2 of the API): SSE with typed events, or a JSON body where the answer was not streamed or failed. One
-//! message is one run. The plan that the model writes before it calls tools is thinking.
+//! Cohere chat (version 2 of the API): SSE with typed events, or a JSON body where the answer was not
+//! streamed or failed. One message is one run.
+//!
+//! ```text
+//! event: message-start    data: {"type":"message-start","id":"m1","delta":{"message":{"role":"assistant"}}}
+//! event: tool-plan-delta  data: {"type":"tool-plan-delta","delta":{"message":{"tool_plan":"I will look."}}}
+//! event: tool-call-start  data: {"type":"tool-call-start","index":0,"delta":{"message":{"tool_calls":{"id":"c1","function":{"name":"find","arguments":""}}}}}
+//! event: tool-call-delta  data: {"type":"tool-call-delta","index":0,"delta":{"message":{"tool_calls":{"function":{"arguments":"{}"}}}}}
+//! event: tool-call-end    data: {"type":"tool-call-end","index":0}
+//! event: message-end      data: {"type":"message-end","delta":{"finish_reason":"TOOL_CALL","usage":{"tokens":{"input_tokens":9,"output_tokens":4}}}}
+//! ```
+//!
+//! | event | becomes |
+//! |---|---|
+//! | `message-start` | the start of a run; one that is open is interrupted |
+//! | `content-start`, `content-delta` | text, or reasoning from the field `thinking` |
+//! | `content-end` | the end of that part |
+//! | `tool-plan-delta` | reasoning: the plan that the model writes before it calls tools |
+//! | `tool-call-start`, `-delta`, `-end` | a call and its arguments, handed over to the caller |
+//! | `citation-start` | a custom event `citation` |
+//! | `message-end` | the end of the run with finish reason and tokens; `ERROR` and `TIMEOUT` are failures |
+//! | anything else | an error if it is one, a whole answer, else raw |
+//!
+//! Indices restart with each kind of content, so they only tell calls apart. A stream that ends without
+//! `message-end` is interrupted.
 
 use compact_str::CompactString;
 
@@ -27,10 +50,11 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     Box::new(ObjectDecoder::new(CohereMeaning { writer, parts: AgentParts::default(), call: None }))
 }
 
-/// What the objects mean.
+/// The meaning of one stream of events.
 #[derive(Debug)]
 struct CohereMeaning {
     writer: EventWriter,
+    /// The open text or reasoning.
     parts: AgentParts,
     /// The call that is being written, with its index where it has one. There is one at a time.
     call: Option<(Option<u64>, OpenCall)>,
@@ -75,13 +99,14 @@ impl ObjectMeaning for CohereMeaning {
 }
 
 impl CohereMeaning {
+    /// Begins a run. `message` is empty when the answer is streamed, and whole otherwise.
     fn message_start(&mut self, message: &CohereMessage<'_>, out: &mut Decoded) {
         self.close(RunEnding::default(), out);
         self.writer.begin(None, out);
         self.message(message, out);
     }
 
-    /// What a message says that comes whole; at the start of a stream that is nothing.
+    /// Writes a message that comes whole: its plan, contents, citations and calls.
     fn message(&mut self, message: &CohereMessage<'_>, out: &mut Decoded) {
         self.write(PartKind::Thinking, message.tool_plan, out);
         self.parts.close(None, &self.writer, out);
@@ -96,12 +121,14 @@ impl CohereMeaning {
         }
     }
 
+    /// Writes a piece of content: an object with `text` or `thinking`, or a plain string.
     fn content(&mut self, content: ForeignField<'_>, out: &mut Decoded) {
         let piece: CohereContent<'_> = content.object();
         self.write(PartKind::Thinking, piece.thinking, out);
         self.write(PartKind::Text, if content.is_object() { piece.text } else { content }, out);
     }
 
+    /// Continues the open text or reasoning, or begins another. A run begins if none is open.
     fn write(&mut self, kind: PartKind, text: ForeignField<'_>, out: &mut Decoded) {
         if let Some(text) = text.word() {
             self.writer.begin(None, out);
@@ -109,6 +136,7 @@ impl CohereMeaning {
         }
     }
 
+    /// Writes each citation as a custom event; they come one by one or in a list.
     fn citations(&mut self, citations: ForeignField<'_>, out: &mut Decoded) {
         for citation in citations.list() {
             self.writer.begin(None, out);
@@ -116,6 +144,7 @@ impl CohereMeaning {
         }
     }
 
+    /// Begins a call. One that is still open is written, since the dialect has one at a time.
     fn call_start(&mut self, index: Option<u64>, call: ForeignField<'_>, out: &mut Decoded) {
         self.writer.begin(None, out);
         self.parts.close(None, &self.writer, out);
@@ -131,6 +160,8 @@ impl CohereMeaning {
         self.call = Some((index, open));
     }
 
+    /// Writes more of the arguments. Without a start, or with another index, a call begins and an anomaly
+    /// says so.
     fn call_delta(&mut self, index: Option<u64>, call: ForeignField<'_>, out: &mut Decoded) {
         let is_other = match &self.call {
             Some((known, _)) => index.is_some() && known.is_some() && index != *known,
@@ -148,7 +179,8 @@ impl CohereMeaning {
         }
     }
 
-    /// The call that was being written is whole, or will never be.
+    /// Ends the call that is being written, if there is one. It is written if the stream says that it is
+    /// whole (`is_whole`) or if its arguments are; otherwise it stays open and ends with the run.
     fn call_end(&mut self, is_whole: bool, out: &mut Decoded) {
         if let Some((_, mut open)) = self.call.take()
             && (is_whole || open.is_whole())
@@ -157,6 +189,7 @@ impl CohereMeaning {
         }
     }
 
+    /// Ends the run with its finish reason. A second `message-end` is ignored.
     fn message_end(&mut self, delta: &CohereDelta<'_>, out: &mut Decoded) {
         if self.writer.has_begun() && !self.writer.is_running() {
             return;
@@ -174,7 +207,8 @@ impl CohereMeaning {
         self.close(RunEnding { is_whole: true, finish_reason, usage, ..RunEnding::default() }, out);
     }
 
-    /// An answer that was not streamed, an error body, or something that has no name here.
+    /// Takes an object without a known type: an answer that was not streamed, an error body, or something
+    /// that has no name here.
     fn other(&mut self, event: &CohereStreamEvent<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
         let answer: CohereDelta<'_> = whole.object();
         if answer.message.is_object() && answer.finish_reason.is_some() {
@@ -191,6 +225,7 @@ impl CohereMeaning {
         }
     }
 
+    /// Ends what is open and the run, if one is open.
     fn close(&mut self, ending: RunEnding, out: &mut Decoded) {
         if !self.writer.is_running() {
             return;
@@ -201,7 +236,7 @@ impl CohereMeaning {
     }
 }
 
-/// The one call of an event, be it alone or in a list.
+/// The one call of an event, be it alone or in a list; absent if there is none.
 fn first(call: ForeignField<'_>) -> ForeignField<'_> {
     call.list().into_iter().next().unwrap_or_default()
 }

@@ -1,6 +1,21 @@
-//! Decodes dialects that users describe: a YAML file says how a stream is divided into JSON objects and where in them text,
-//! thinking, calls and the rest are (`JSONPath`, RFC 9535). Nothing is read from disk here: the caller makes a
-//! [`UserDialect`] from the text of such a file, and that makes decoders.
+//! Decodes dialects that users describe: a YAML file says how a stream is divided into JSON objects and where
+//! in them text, reasoning, calls and the rest are (`JSONPath`, RFC 9535). Nothing is read from disk here:
+//! the caller makes a [`UserDialect`] from the text of such a file, and that makes decoders.
+//! `docs/dialects/user-defined.md` explains the file to users.
+//!
+//! ```text
+//! provider: { name: acme }
+//! stream:
+//!   format: ndjson
+//!   extract: { text: $.say, tool_calls: "$.calls[*]", done: $.end }
+//!
+//! {"say": "It is "}          part.delta
+//! {"calls": [{"id": "c1", "name": "now", "input": {}}]}
+//! {"end": true}              run.end, complete
+//! ```
+//!
+//! An object in which no path finds anything is passed on raw. A run is complete after `done`, a stop reason
+//! or `[DONE]`, and interrupted otherwise.
 
 use compact_str::CompactString;
 use serde_json::Value;
@@ -22,7 +37,7 @@ mod rules;
 use calls::CustomCalls;
 use rules::{CustomFormat, ExtractionRules};
 
-/// An error in a description.
+/// An error in a description: where it is and what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, at {key:?}: {why}")]
 pub struct UserDialectError {
@@ -34,16 +49,20 @@ pub struct UserDialectError {
     pub why: String,
 }
 
-/// A dialect as a user described it.
+/// A dialect as a user described it. It is cheap to clone, since its rules are shared, and makes any number
+/// of decoders.
 #[derive(Debug, Clone)]
 pub struct UserDialect {
     name: CompactString,
+    /// The places of everything that is read.
     rules: std::sync::Arc<ExtractionRules>,
+    /// How a stream is divided into objects.
     format: CustomFormat,
 }
 
 impl UserDialect {
-    /// Reads the description of a dialect. Fails with the first error in it.
+    /// Reads the description of a dialect. Fails with the first error in it: broken YAML, an unknown key, a
+    /// name that is not allowed, a path that is none or too long.
     pub fn parse(yaml: &str) -> Result<Self, UserDialectError> {
         let described = rules::parse(yaml)?;
         Ok(Self { name: described.name, rules: described.rules.into(), format: described.format })
@@ -56,9 +75,10 @@ impl UserDialect {
 
     /// A decoder for one stream.
     pub fn decoder(&self, options: DecodeOptions) -> Box<dyn Decode> {
-        super::looking(options, |options| self.plain_decoder(options))
+        super::with_text_search(options, |options| self.plain_decoder(options))
     }
 
+    /// A decoder that does not search texts for calls.
     fn plain_decoder(&self, options: DecodeOptions) -> Box<dyn Decode> {
         let meaning = CustomMeaning {
             writer: EventWriter::new(&self.name, options),
@@ -75,13 +95,18 @@ impl UserDialect {
     }
 }
 
+/// The meaning of one stream, by the rules of the user.
 #[derive(Debug)]
 struct CustomMeaning {
     writer: EventWriter,
     rules: std::sync::Arc<ExtractionRules>,
+    /// The open text or reasoning.
     parts: AgentParts,
+    /// The calls that are being written.
     calls: CustomCalls,
+    /// Why the model stopped, once the stream has said it.
     finish_reason: Option<CompactString>,
+    /// The tokens that were reported last.
     usage: Option<Usage>,
 }
 
@@ -168,6 +193,7 @@ impl CustomMeaning {
         is_known
     }
 
+    /// Ends what is open and the run, if one is open.
     fn close(&mut self, is_whole: bool, out: &mut Decoded) {
         if !self.writer.is_running() {
             return;
@@ -192,7 +218,7 @@ fn is_truthy(value: &Value) -> bool {
     }
 }
 
-/// The outcome of a call.
+/// The outcome of a call. An error that is `true` says only that the output is one.
 fn outcome(output: Option<&Value>, error: Option<&Value>) -> CallOutcome {
     match error.filter(|error| is_truthy(error)) {
         // `is_error: true` beside the output.

@@ -1,9 +1,32 @@
-//! Deep Agent: SSE objects `{"type", "data"}` of an agent with sub-agents. Tokens and calls say how deep they are, not
-//! whose they are; arguments are never sent.
+//! Deep Agent: SSE objects `{"type", "data"}` of an agent with sub-agents. Tokens and calls say how deep they
+//! are, not whose they are; arguments are never sent.
 //!
-//! The server keeps its sub-agents on a stack. Of sub-agents that run side by side it loses ends and gets depths wrong, so
-//! an id counts before a depth, and what is open at the end is ended there. The call that started a sub-agent is told only
-//! when it is over, as the end of a tool that never began; then it is written as a whole.
+//! ```text
+//! data: {"type":"status","data":{"description":"Thinking","agent_depth":0}}
+//! data: {"type":"agent_start","data":{"agent_id":"a1","name":"researcher","depth":1}}
+//! data: {"type":"tool_start","data":{"tool_id":"t1","name":"search","agent_depth":1}}
+//! data: {"type":"tool_end","data":{"tool_id":"t1","name":"search","result":"…","agent_depth":1}}
+//! data: {"type":"agent_end","data":{"agent_id":"a1","depth":1}}
+//! data: {"type":"tool_end","data":{"tool_id":"a1","name":"task","result":"…","agent_depth":0}}
+//! data: {"type":"token","data":{"content":"Done.","agent_depth":0}}
+//! data: {"type":"done"}
+//! ```
+//!
+//! | event | becomes |
+//! |---|---|
+//! | `status` | a status |
+//! | `token` | text of the newest sub-agent at that depth |
+//! | `tool_start`, `tool_end` | a call, which is executed at once, and its result |
+//! | `agent_start`, `agent_end` | a sub-agent |
+//! | `error` | a failure |
+//! | `done` | the run is complete |
+//! | anything else | raw |
+//!
+//! The server keeps its sub-agents on a stack. Of sub-agents that run side by side it loses ends and gets
+//! depths wrong, so an id counts before a depth, and what is open at the end is ended there. The call that
+//! started a sub-agent is sent only when it is over, as the end of a tool that never began; then it is
+//! written as a whole. An exception in the server just ends the stream: without `done` the run is
+//! interrupted.
 
 use compact_str::CompactString;
 use indexmap::IndexMap;
@@ -36,17 +59,21 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     }))
 }
 
+/// The meaning of one stream of objects.
 #[derive(Debug)]
 struct DeepAgentMeaning {
     writer: EventWriter,
+    /// The open text of each agent.
     parts: AgentParts,
+    /// The calls without a result.
     open: UnansweredCalls,
-    /// The sub-agents that go on and their depths, oldest first.
+    /// The open sub-agents and their depths, oldest first.
     agents: IndexMap<AgentId, u32>,
-    /// Whose call started each sub-agent, be it over or not.
+    /// The agent that started each sub-agent, be it over or not; nothing for the main one.
     parents: IndexMap<AgentId, Option<AgentId>>,
 }
 
+/// An object of the stream.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct DeepAgentLine<'a> {
@@ -56,6 +83,7 @@ struct DeepAgentLine<'a> {
     body: ForeignField<'a>,
 }
 
+/// The fields of all events; each event uses some of them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct DeepAgentFields<'a> {
@@ -78,6 +106,7 @@ struct DeepAgentFields<'a> {
 }
 
 impl DeepAgentFields<'_> {
+    /// How deep the event is: 0 for the main agent.
     fn depth(&self) -> u32 {
         self.agent_depth
             .count()
@@ -137,7 +166,8 @@ impl ObjectMeaning for DeepAgentMeaning {
 }
 
 impl DeepAgentMeaning {
-    /// The newest sub-agent that goes on at `depth`. Where there is none the depth is wrong, or the start was missed.
+    /// The newest open sub-agent at `depth`. If there is none, the depth is wrong or the start was missed:
+    /// then it is the newest at all, or one that begins now.
     fn agent_at(&mut self, depth: u32, out: &mut Decoded) -> Option<AgentId> {
         if depth == 0 {
             return None;
@@ -149,6 +179,7 @@ impl DeepAgentMeaning {
         self.begin_agent(&format!("depth-{depth}"), None, depth, out)
     }
 
+    /// Takes the start of a sub-agent. Its depth is at least 1.
     fn start_agent(&mut self, body: &DeepAgentFields<'_>, out: &mut Decoded) {
         let depth = body.depth().max(1);
         let id = body.agent_id.words().unwrap_or_else(|| format!("depth-{depth}").into());
@@ -156,6 +187,7 @@ impl DeepAgentMeaning {
         self.begin_agent(&id, name, depth, out);
     }
 
+    /// Begins a sub-agent below the newest one above it; nothing if there is no room for it.
     fn begin_agent(
         &mut self,
         id: &str,
@@ -176,6 +208,8 @@ impl DeepAgentMeaning {
         Some(agent)
     }
 
+    /// Takes the end of a sub-agent: the one with that id, else the newest at that depth. One that had not
+    /// started is an anomaly.
     fn end_agent(&mut self, body: &DeepAgentFields<'_>, out: &mut Decoded) {
         let depth = body.depth().max(1);
         let named =
@@ -189,13 +223,15 @@ impl DeepAgentMeaning {
         self.writer.anomaly(AnomalyCode::AgentWithoutStart, detail, out);
     }
 
+    /// Ends a sub-agent and its text.
     fn close_agent(&mut self, agent: &AgentId, status: RunStatus, out: &mut Decoded) {
         self.agents.shift_remove(agent);
         self.parts.close(Some(agent), &self.writer, out);
         self.writer.close_agent(agent, status, out);
     }
 
-    /// Whose call it is.
+    /// The agent that makes a call. The call that starts a sub-agent has the id of the sub-agent, and is of
+    /// the agent above.
     fn caller(&mut self, body: &DeepAgentFields<'_>, out: &mut Decoded) -> Option<AgentId> {
         // The call that starts a sub-agent has the id of the sub-agent.
         let id = body.tool_id.words().unwrap_or_default();
@@ -205,7 +241,8 @@ impl DeepAgentMeaning {
         }
     }
 
-    /// A call that runs from now on; the id by which the writer knows it.
+    /// Writes a call that is executed from now on, without arguments, and returns the id by which the writer
+    /// knows it.
     fn call(&mut self, body: &DeepAgentFields<'_>, out: &mut Decoded) -> Option<CompactString> {
         let agent = self.caller(body, out);
         self.parts.close(agent.as_ref(), &self.writer, out);
@@ -219,6 +256,8 @@ impl DeepAgentMeaning {
         Some(call.id().into())
     }
 
+    /// Takes the result of a call. A call that had not started is written now; that is an anomaly unless it
+    /// is one that starts a sub-agent.
     fn result(&mut self, body: &DeepAgentFields<'_>, out: &mut Decoded) {
         let (id, name) = (body.tool_id.words().unwrap_or_default(), body.name.word().unwrap_or_default());
         let id = if id.is_empty() { self.open.oldest(&name) } else { Some(id.into()) };
@@ -239,6 +278,7 @@ impl DeepAgentMeaning {
         self.writer.result(&id, CallOutcome::of(body.result.json()), agent.as_ref(), out);
     }
 
+    /// Ends all sub-agents and the run, if one is open.
     fn close(&mut self, is_done: bool, out: &mut Decoded) {
         if !self.writer.is_running() {
             return;

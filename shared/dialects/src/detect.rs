@@ -1,10 +1,15 @@
-//! Detects the dialect of a stream from its beginning.
+//! Detects the dialect of a stream from its beginning, for `auto` and for files that are dropped on the page.
+//!
+//! A dialect has no header that names it. Each has a few texts that only its streams contain, such as a type
+//! of event or a key; the first dialect of the table that has one in the first bytes is taken. Nothing is
+//! parsed, so that a cut or damaged beginning is recognised too.
 
 /// How many bytes of the beginning are examined.
 const LOOKED_AT_BYTES: usize = 4 << 10;
 
 /// The marks of each dialect: one of them in the beginning of a stream is enough. The more specific ones come
-/// first.
+/// first, since a dialect may contain the events of another: Claude Code passes on events of the Messages
+/// API.
 const MARKS: &[(&str, &[&str])] = &[
     (
         super::claude_session::NAME,
@@ -168,8 +173,9 @@ const MARKS: &[(&str, &[&str])] = &[
     (super::tau_bench::NAME, &["\"traj\":[", "{\"role\":\"system\",\"content\":"]),
 ];
 
-/// The dialect of a stream that begins with `bytes`; nothing if it cannot be determined. White space in JSON
-/// does not matter.
+/// The dialect of a stream that begins with `bytes`; nothing if it cannot be determined. A space behind the
+/// colons and commas of JSON does not matter. Of more than 4 KiB only the beginning is examined; with less,
+/// the answer may become known when there is more.
 pub fn detect(bytes: &[u8]) -> Option<&'static str> {
     let beginning = bytes.get(..LOOKED_AT_BYTES).unwrap_or(bytes);
     let text = String::from_utf8_lossy(beginning);

@@ -1,9 +1,18 @@
-//! The native dialect: one event or envelope in each line (NDJSON), as the items of a JSON array, or as the data of SSE
-//! events; there also the hub's own `batch` frames, so that what a hub sends can be taken in again.
+//! The native dialect: one event or envelope in each line (NDJSON), as the items of a JSON array, or as the
+//! data of SSE events; there also the hub's own `batch` frames, so that what a hub sends can be taken in
+//! again.
 //!
-//! The `at` of a recorded envelope becomes its `producer_at`: the hub that takes it now has a time of its own. Its `seq`
-//! is left behind for the same reason. A bad line costs only itself. A run that was started and not ended stays open at
-//! the end of the stream: a native publisher may go on with it in another body.
+//! ```text
+//! {"k":"part.delta","run":"r1","part":"p1","off":0,"text":"Hi"}                       an event
+//! {"seq":4,"at":1770000000000,"k":"part.delta","run":"r1","part":"p1","text":"Hi"}    an envelope
+//! {"t":"batch","ev":[…]}                                                              a frame of the hub
+//! {"fanlight":"…"}                                                                    the first line of an export: skipped
+//! ```
+//!
+//! The `at` of a recorded envelope becomes its `producer_at`: the hub that takes it now has a time of its
+//! own. Its `seq` is left behind for the same reason. An event without a run gets that of the options, unless
+//! it is about the conversation. A bad line costs only itself, and is an anomaly. A run that was started and
+//! not ended stays open at the end of the stream: a native publisher may continue it in another body.
 
 use std::borrow::Cow;
 
@@ -24,19 +33,24 @@ use model::ids::RunId;
 /// The name of the dialect.
 pub const NAME: &str = "fanlight";
 
-/// Decodes native events.
+/// Decodes native events. It keeps nothing between events but an incomplete line.
 #[derive(Debug)]
 pub struct NativeDecoder {
     framing: NativeFraming,
+    /// The run of events that name none.
     run: RunId,
 }
 
-/// How the stream falls into pieces; the first byte that is no white space decides.
+/// How the stream is divided; the first byte that is not white space decides.
 #[derive(Debug)]
 enum NativeFraming {
+    /// Only white space so far, with the number of bytes of a byte order mark and the number of lines.
     Undecided { bom: usize, lines: u64 },
+    /// `{`: one object a line.
     Lines(LineSplitter),
+    /// `[`: the items of an array.
     Array(ValueSplitter),
+    /// Anything else: server-sent events.
     Sse(SseSplitter),
 }
 
@@ -86,6 +100,7 @@ impl Decode for NativeDecoder {
     }
 }
 
+/// Takes one line of NDJSON.
 fn take_line(number: u64, line: StreamLine<'_>, run: &RunId, out: &mut Decoded) {
     match line {
         StreamLine::Text(text) => take_text(number, &text, run, out),
@@ -93,6 +108,7 @@ fn take_line(number: u64, line: StreamLine<'_>, run: &RunId, out: &mut Decoded) 
     }
 }
 
+/// Takes one item of an array, or one SSE event.
 fn take_frame(frame: StreamPiece<'_>, run: &RunId, out: &mut Decoded) {
     let line = frame.line;
     match frame.body {
@@ -106,6 +122,8 @@ fn take_frame(frame: StreamPiece<'_>, run: &RunId, out: &mut Decoded) {
     }
 }
 
+/// Takes one object: an envelope, a frame of the hub, or the first line of an export. Anything else is an
+/// anomaly.
 fn take_text(line: u64, text: &str, run: &RunId, out: &mut Decoded) {
     if text.trim().is_empty() {
         return;
@@ -134,7 +152,7 @@ struct ExportHeader<'a> {
     _format: Cow<'a, str>,
 }
 
-/// A frame of the hub, as far as it can hold events.
+/// A frame of the hub, with the fields by which it has events.
 #[derive(Deserialize)]
 struct HubFrame<'a> {
     #[serde(borrow)]
@@ -143,6 +161,8 @@ struct HubFrame<'a> {
     ev: Vec<&'a RawValue>,
 }
 
+/// Takes the events of a frame. A snapshot has none, which is an anomaly; any other frame without events is
+/// ignored.
 fn take_hub_frame(line: u64, frame: &HubFrame<'_>, run: &RunId, out: &mut Decoded) {
     if frame.t == "snap" {
         return malformed(line, "a snapshot holds no events", "", out);
@@ -155,6 +175,7 @@ fn take_hub_frame(line: u64, frame: &HubFrame<'_>, run: &RunId, out: &mut Decode
     }
 }
 
+/// Takes an envelope, without the numbers that another hub gave it.
 fn take_envelope(mut envelope: Envelope, run: &RunId, out: &mut Decoded) {
     if envelope.event.run.is_none() && belongs_to_a_run(&envelope.event.kind) {
         envelope.event.run = run.clone();
@@ -164,11 +185,13 @@ fn take_envelope(mut envelope: Envelope, run: &RunId, out: &mut Decoded) {
     out.envelopes.push(envelope);
 }
 
-/// What is the conversation's own does not; nor does what a later version says of no run.
+/// Whether an event of this kind belongs to a run. Those about the conversation do not; nor does what a later
+/// version says of no run.
 fn belongs_to_a_run(kind: &Kind) -> bool {
     !kind.is_of_conversation() && !matches!(kind, Kind::Unknown(_))
 }
 
+/// Writes an anomaly about an object that is no event; `why` says why not.
 fn malformed(line: u64, why: &str, text: &str, out: &mut Decoded) {
     let detail = format!("line {line}: {why}: {}", excerpt(text));
     out.push(&RunId::none(), Kind::Anomaly(Anomaly { code: AnomalyCode::Malformed, detail }));

@@ -1,4 +1,14 @@
 //! Reads error objects of model APIs, in the many forms of servers and gateways.
+//!
+//! ```json
+//! {"error": {"message": "slow down", "type": "rate_limit_error", "code": 429, "retry_after": 2}}
+//! {"error": "model not found", "message": "pull it first"}
+//! {"detail": "not authenticated"}
+//! "out of memory"
+//! ```
+//!
+//! The code is the first of `code`, `type`, `status` and `status_code`, as a text; `error` if there is none.
+//! Whether trying again may help follows from these words and from an HTTP status among them.
 
 use compact_str::CompactString;
 use serde::Deserialize;
@@ -6,7 +16,7 @@ use serde::Deserialize;
 use super::field::ForeignField;
 use model::event::ErrorFact;
 
-/// The fields in which servers describe an error.
+/// The fields in which servers describe an error; any may be absent or of another type.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ErrorShape<'a> {
@@ -30,7 +40,8 @@ struct ErrorShape<'a> {
     retry_after_ms: ForeignField<'a>,
 }
 
-/// Reads an error from `value`: a string, an error object, or an object with one in its field `error`.
+/// Reads an error from `value`: a string, an error object, or an object with one in its field `error`. It
+/// always gives something: without any known field the message is an excerpt of the JSON.
 pub(crate) fn fault(value: ForeignField<'_>) -> ErrorFact {
     let outer: ErrorShape<'_> = value.object();
     if outer.error.is_object() {
@@ -49,6 +60,8 @@ pub(crate) fn fault(value: ForeignField<'_>) -> ErrorFact {
 
 /// The failure in the answer of a server that refuses a request; nothing if the answer is not an object with
 /// a failure.
+///
+/// `answer` is the whole body. Bytes that are not UTF-8 or not JSON give nothing.
 pub fn failure_in(answer: &[u8]) -> Option<ErrorFact> {
     let whole = ForeignField::parse(std::str::from_utf8(answer).ok()?)?;
     let shape: ErrorShape<'_> = whole.object();
@@ -56,6 +69,7 @@ pub fn failure_in(answer: &[u8]) -> Option<ErrorFact> {
     says.then(|| fault(whole))
 }
 
+/// The failure that `shape` describes; `whole` is the JSON that it was read from.
 fn fact(shape: &ErrorShape<'_>, whole: ForeignField<'_>) -> ErrorFact {
     let message = shape.message.words().or_else(|| shape.detail.words());
     let message = message.unwrap_or_else(|| super::framing::excerpt(whole.as_json_text()).into());

@@ -1,6 +1,21 @@
 //! Reads foreign JSON: only the fields that are needed, and without failing on a type that the dialect does
 //! not allow. A provider that sends `null`, a number as a string or an object instead of a string must not
 //! cost the rest of a frame.
+//!
+//! A struct names the fields of an object, each a [`ForeignField`] that borrows its JSON from the frame.
+//! Parsing into the struct checks the syntax of the whole object once; each field is read only when somebody
+//! asks for it:
+//!
+//! ```text
+//! #[derive(Default, Deserialize)]
+//! #[serde(default)]
+//! struct Delta<'a> {
+//!     #[serde(borrow)]
+//!     content: ForeignField<'a>,
+//! }
+//! delta.content.text()      Some("Hi") for "Hi"; nothing for null, 7 or {"a":1}
+//! delta.content.words()     Some("Hi"), nothing, Some("7"), Some("{\"a\":1}")
+//! ```
 
 use std::borrow::Cow;
 
@@ -12,7 +27,8 @@ use model::event::{Cost, Currency};
 use model::json::Json;
 use model::limits::JSON_DEPTH_MAX;
 
-/// A field of a foreign object: absent and `null` are the same.
+/// A field of a foreign object: its JSON as it was received. Absent and `null` are the same. It borrows from
+/// the frame and is as cheap to copy as a reference.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ForeignField<'a>(Option<&'a RawValue>);
 
@@ -23,11 +39,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for ForeignField<'a> {
 }
 
 impl<'a> ForeignField<'a> {
-    /// `text` as a field; nothing if it is not JSON.
+    /// `text` as a field; nothing if it is not one JSON value. `null` gives a field that is absent.
     pub fn parse(text: &'a str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
+    /// The JSON of the field; empty if it is absent.
     fn raw(self) -> &'a str {
         self.0.map_or("", RawValue::get)
     }
@@ -57,7 +74,8 @@ impl<'a> ForeignField<'a> {
         self.raw() == "true"
     }
 
-    /// The content of a string; nothing for any other type.
+    /// The content of a string; nothing for any other type. It borrows unless the string has escapes. Half of
+    /// a surrogate pair, which JSON allows and Rust does not, becomes U+FFFD.
     pub fn text(self) -> Option<Cow<'a, str>> {
         let inner = self.raw().strip_prefix('"')?.strip_suffix('"')?;
         if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
@@ -81,6 +99,8 @@ impl<'a> ForeignField<'a> {
     }
 
     /// A count: a number, or a number in a string. Fractions are cut off, negative numbers give nothing.
+    /// For token counts and lengths: some servers send `12.0` or `"12"`. Numbers above the largest `u64` give
+    /// that.
     pub(crate) fn count(self) -> Option<u64> {
         let text = self.raw().trim_matches('"');
         text.parse().ok().or_else(|| {
@@ -90,7 +110,7 @@ impl<'a> ForeignField<'a> {
         })
     }
 
-    /// A boolean; nothing for any other type.
+    /// A boolean; nothing for any other type. [`ForeignField::is_true`] cannot tell `false` from absent.
     pub(crate) fn switch(self) -> Option<bool> {
         match self.raw() {
             "true" => Some(true),
@@ -99,14 +119,14 @@ impl<'a> ForeignField<'a> {
         }
     }
 
-    /// An amount of dollars: a number, or one written as a string.
+    /// An amount of US dollars: a number, or one written as a string; nothing for what is neither.
     pub(crate) fn dollars(self) -> Option<Cost> {
         let text = self.raw().trim_matches('"');
         let number = || text.parse().ok().and_then(|number| Cost::of_number(number, Currency::USD));
         Cost::parse(text, Currency::USD).or_else(number)
     }
 
-    /// A number in thousandths of its unit: seconds as milliseconds.
+    /// A number in thousandths of its unit, cut off: seconds as milliseconds. Negative numbers give nothing.
     pub(crate) fn thousandths(self) -> Option<u64> {
         let number: f64 = self.raw().trim_matches('"').parse().ok()?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
@@ -114,16 +134,21 @@ impl<'a> ForeignField<'a> {
     }
 
     /// The fields of an object that `T` names. All are absent if the field is not an object.
+    ///
+    /// An object whose syntax is broken cannot be here, since its frame was parsed; should `T` refuse it for
+    /// another reason, all fields are absent too.
     pub fn object<T: Deserialize<'a> + Default>(self) -> T {
         if self.is_object() { serde_json::from_str(self.raw()).unwrap_or_default() } else { T::default() }
     }
 
-    /// All fields of an object; none if the field is not an object.
+    /// All fields of an object, to look them up by name; none if the field is not an object.
     pub fn fields(self) -> ForeignFields<'a> {
         ForeignFields::of(self)
     }
 
     /// The items of a list; a single object counts as a list of one.
+    ///
+    /// Any other type gives no items.
     pub fn list(self) -> Vec<Self> {
         if self.is_list() {
             serde_json::from_str(self.raw()).unwrap_or_default()
@@ -143,7 +168,8 @@ impl<'a> ForeignField<'a> {
         items.into_iter().filter_map(Self::word).map(Cow::into_owned).collect()
     }
 
-    /// The fields of an object with their names, in order; nothing for any other type.
+    /// The fields of an object with their names, in the order of the text, a repeated name each time; none
+    /// for any other type.
     pub(crate) fn entries(self) -> Vec<(String, Self)> {
         struct EntriesVisitor<'a>(Vec<(String, ForeignField<'a>)>);
         impl<'de: 'a, 'a> Deserialize<'de> for EntriesVisitor<'a> {
@@ -177,19 +203,21 @@ impl<'a> ForeignField<'a> {
         }
     }
 
-    /// The field as JSON to pass on. A value that nests deeper than [`JSON_DEPTH_MAX`] becomes a string.
+    /// The field as JSON to pass on, unchanged. A value that nests deeper than [`JSON_DEPTH_MAX`] becomes a
+    /// string; an absent one becomes `null`.
     pub fn json(self) -> Json {
         json_within_depth(self.raw()).unwrap_or_else(|| Json::of(&()))
     }
 
-    /// The text of the JSON, unchanged.
+    /// The text of the JSON, unchanged; empty if the field is absent.
     pub fn as_json_text(self) -> &'a str {
         self.raw()
     }
 }
 
 /// The fields of an object by name, for dialects whose producers use different names. Case and underscores
-/// make no difference: `messageId` finds `message_id` too.
+/// make no difference: `messageId` finds `message_id` too. Each look-up is a pass over all fields, which are
+/// few.
 #[derive(Debug, Default)]
 pub struct ForeignFields<'a>(Vec<(Cow<'a, str>, ForeignField<'a>)>);
 
@@ -199,19 +227,20 @@ impl<'a> ForeignFields<'a> {
         object.object()
     }
 
-    /// The field `name`; of several the first that is not `null`.
+    /// The field `name`; of several the first that is not `null`; absent if there is none.
     pub fn get(&self, name: &str) -> ForeignField<'a> {
         let named =
             |(known, field): &&(Cow<'_, str>, ForeignField<'a>)| field.is_some() && is_same_name(known, name);
         self.0.iter().find(named).map_or(ForeignField::default(), |(_, field)| *field)
     }
 
-    /// The first of the fields `names` that is present.
+    /// The first of the fields `names` that is present, in the order of `names`; absent if none is.
     pub fn any(&self, names: &[&str]) -> ForeignField<'a> {
         names.iter().map(|name| self.get(name)).find(|field| field.is_some()).unwrap_or_default()
     }
 
-    /// The field with exactly this name; of several the last, as most readers of JSON do.
+    /// The field with exactly this name; of several the last, as most readers of JSON do. Absent if there is
+    /// none.
     pub(crate) fn last(&self, name: &str) -> ForeignField<'a> {
         self.0
             .iter()
@@ -225,7 +254,7 @@ impl<'a> ForeignFields<'a> {
         self.0.into_iter()
     }
 
-    /// A JSON object of those fields among `names` that are present.
+    /// A JSON object of those fields among `names` that are present, under these names.
     pub(crate) fn pick(&self, names: &[&str]) -> String {
         let there = names.iter().map(|name| (name, self.get(name))).filter(|(_, field)| field.is_some());
         let written: Vec<_> =
@@ -259,10 +288,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for ForeignFields<'a> {
     }
 }
 
+/// Whether two names differ only in case and underscores.
 fn is_same_name(one: &str, other: &str) -> bool {
     one == other || plain(one).eq(plain(other))
 }
 
+/// A name in lower case and without underscores, byte by byte.
 fn plain(name: &str) -> impl Iterator<Item = u8> + '_ {
     name.bytes().filter(|byte| *byte != b'_').map(|byte| byte.to_ascii_lowercase())
 }
@@ -281,7 +312,7 @@ pub(crate) fn is_too_deep(text: &str) -> bool {
 }
 
 /// The content of a JSON string with half a surrogate pair in it, which servers produce by cutting text
-/// between the halves. The half becomes U+FFFD.
+/// between the halves. The half becomes U+FFFD. `raw` is the string with its quotes; it is valid JSON.
 fn lossy(raw: &str) -> String {
     struct ByteStringVisitor(Vec<u8>);
     impl<'de> Deserialize<'de> for ByteStringVisitor {

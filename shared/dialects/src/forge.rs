@@ -1,6 +1,26 @@
-//! Forge: SSE events with names of their own, or objects `{"event", "data"}` as its documents print them. Tokens and
-//! thoughts come with all the text so far (`cumulative`), so that what was missed is healed. Of a call's states any may be
-//! missing or repeated; what a call gave back is told apart from them, and perhaps before them.
+//! Forge: SSE events with names of their own, or objects `{"event", "data"}` as its documents print them.
+//!
+//! ```text
+//! event: thinking     data: {"content":"Hm","cumulative":"Hm"}
+//! event: tool_call    data: {"id":"c1","tool_name":"now","arguments":{},"status":"executing"}
+//! event: tool_result  data: {"tool_call_id":"c1","result":"noon","is_error":false,"latency_ms":12}
+//! event: token        data: {"token":"It is ","cumulative":"It is "}
+//! event: complete     data: {"response":"It is noon.","usage":{"prompt_tokens":9,"completion_tokens":3}}
+//! ```
+//!
+//! | event | becomes |
+//! |---|---|
+//! | `token`, `thinking` | text, reasoning: see `sum` |
+//! | `tool_call` | a call, whole; executed unless its status is `pending` |
+//! | `tool_result` | its result; one that comes before the call waits for it |
+//! | `complete` | the run is complete, with its tokens; `response` is what the text is in the end |
+//! | `error` | a failure, unless the answer goes on after it; the code `CANCELLED` cancels the run |
+//! | `ping` | nothing |
+//! | anything else | raw |
+//!
+//! Tokens and thoughts come with all the text so far (`cumulative`), so that what was missed is repaired. Of
+//! the states of a call any may be missing or repeated. The stream has no terminator but `complete`; without
+//! it the run is interrupted.
 
 use std::hash::Hasher as _;
 
@@ -38,31 +58,38 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     }))
 }
 
+/// The meaning of one stream of events.
 #[derive(Debug)]
 struct ForgeMeaning {
     writer: EventWriter,
+    /// The text of the answer.
     text: CumulativeText,
+    /// Its reasoning.
     thinking: CumulativeText,
-    /// By the dialect's id.
+    /// The calls of the run, by the dialect's id, or the writer's if there is none.
     calls: IndexMap<CompactString, ForgeCall>,
-    /// Results of calls that were not told yet.
+    /// Results of calls that were not received yet.
     early: IndexMap<CompactString, CallOutcome>,
+    /// The last failure was that somebody cancelled the run.
     is_cancelled: bool,
 }
 
+/// A call that was written.
 #[derive(Debug)]
 struct ForgeCall {
     /// The id by which the writer knows it.
     id: CompactString,
+    /// It was written that it is executed.
     runs: bool,
-    /// Its result is there.
+    /// It has its result.
     is_over: bool,
-    /// It was said to be over, and how it ended: where no result comes, that is all that is known.
+    /// How it ended, as its status says: if no result comes, that is all that is known.
     end: Option<ToolState>,
-    /// Of the arguments that were told last.
+    /// The hash of the arguments that were written last.
     hash: u64,
 }
 
+/// The fields of all events; each event uses some of them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ForgeFields<'a> {
@@ -86,8 +113,10 @@ struct ForgeFields<'a> {
     result: ForeignField<'a>,
     #[serde(borrow)]
     is_error: ForeignField<'a>,
+    /// How long the call was executed, in milliseconds.
     #[serde(borrow)]
     latency_ms: ForeignField<'a>,
+    /// The whole text of the answer.
     #[serde(borrow)]
     response: ForeignField<'a>,
     #[serde(borrow)]
@@ -117,7 +146,7 @@ impl ObjectMeaning for ForgeMeaning {
         let cumulative = body.cumulative.text();
         if matches!(&*kind, "token" | "thinking" | "tool_call" | "tool_result") {
             // The server says first that it has no tools, and answers without them: that did not end the answer.
-            self.writer.outlives();
+            self.writer.clear_failure();
             self.is_cancelled = false;
         }
         match &*kind {
@@ -162,6 +191,7 @@ impl ObjectMeaning for ForgeMeaning {
 }
 
 impl ForgeMeaning {
+    /// Takes a call in some state. It is written when it is new, and its arguments again when they change.
     fn call(&mut self, body: &ForgeFields<'_>, out: &mut Decoded) {
         let id = body.id.words().or_else(|| body.tool_call_id.words()).unwrap_or_default();
         self.text.close(&self.writer, out);
@@ -211,6 +241,8 @@ impl ForgeMeaning {
         }
     }
 
+    /// Takes the result of a call, or keeps it until the call comes. Without an id it is the oldest call
+    /// without one.
     fn result(&mut self, body: &ForgeFields<'_>, out: &mut Decoded) {
         let id = body.tool_call_id.words().or_else(|| body.id.words()).unwrap_or_default();
         let outcome =
@@ -235,6 +267,8 @@ impl ForgeMeaning {
         }
     }
 
+    /// Ends the run. Results without a call are written; calls whose status said that they are over end in
+    /// that state, since the server sends no result if the model called a tool that does not exist.
     fn close(&mut self, status: Option<RunStatus>, usage: Option<Usage>, out: &mut Decoded) {
         self.thinking.close(&self.writer, out);
         self.text.close(&self.writer, out);
@@ -258,6 +292,7 @@ impl ForgeMeaning {
     }
 }
 
+/// The FNV-1a hash of arguments, to see whether they changed.
 fn hash(text: &str) -> u64 {
     let mut hasher = fnv::FnvHasher::default();
     hasher.write(text.as_bytes());

@@ -1,8 +1,29 @@
-//! Gemini `generateContent`, of the Gemini API and of Vertex: SSE with a whole response object in each event, or the same
-//! objects as a JSON array that is streamed piece by piece, or one object that was not streamed.
+//! Gemini `generateContent`, of the Gemini API and of Vertex: SSE with a whole response object in each event,
+//! or the same objects as a JSON array that is streamed piece by piece, or one object that was not streamed.
 //!
-//! The dialect has no terminator. A candidate with a `finishReason` is whole, but more may follow it: models that run
-//! code finish in between. So a run ends with the bytes.
+//! ```text
+//! data: {"candidates":[{"content":{"parts":[{"text":"Let me see.","thought":true}]},"index":0}],"modelVersion":"gemini","responseId":"a1"}
+//! data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"now","args":{}}}]}}]}
+//! data: {"candidates":[{"content":{"parts":[{"text":"Noon."}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":2}}
+//! ```
+//!
+//! | field | becomes |
+//! |---|---|
+//! | `parts[].text` | text; with `thought: true` reasoning |
+//! | `parts[].functionCall` | a call, whole or streamed (Vertex), handed over to the caller |
+//! | `parts[].executableCode`, `toolCall` | a call that the vendor executes |
+//! | `parts[].codeExecutionResult`, `toolResponse`, `functionResponse` | the result of a call |
+//! | `parts[].inlineData`, `fileData` | a file |
+//! | `thoughtSignature` before anything else | a hidden reasoning part |
+//! | `groundingMetadata`, `citationMetadata`, `urlContextMetadata`, ratings that block | custom events, once each time they change |
+//! | `usageMetadata` | tokens; cumulative, so the last ones count |
+//! | `promptFeedback.blockReason`, `error` | a failure |
+//! | an object that is no response | raw, or an error body |
+//!
+//! The dialect has no terminator. A candidate with a `finishReason` is whole, but more may follow it: models
+//! that run code finish in between. So a run ends with the bytes, or when another `responseId` follows a
+//! finished candidate; without a finish reason it is interrupted. A gateway's `[DONE]` ends it too.
+//! Signatures themselves are not kept.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +49,7 @@ use wire::{GeminiCandidate, GenerateResponse, PromptFeedback};
 /// The name of the dialect.
 pub const NAME: &str = "gemini";
 
-/// Most candidates of one answer; far above the API's own limit.
+/// Most candidates of one answer; far above the API's own limit. Further ones are ignored.
 const CANDIDATES_MAX: usize = 128;
 
 /// A decoder for one answer.
@@ -41,13 +62,15 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     }))
 }
 
-/// What the objects mean.
+/// The meaning of one stream of response objects.
 #[derive(Debug)]
 struct GeminiMeaning {
     writer: EventWriter,
-    /// The id of the response that goes on.
+    /// The id of the open response; empty if it has none.
     id: CompactString,
+    /// The candidates of the open run, by their index.
     candidates: BTreeMap<u64, OpenCandidate>,
+    /// The tokens that were reported last.
     usage: Option<Usage>,
 }
 
@@ -90,6 +113,7 @@ impl ObjectMeaning for GeminiMeaning {
 }
 
 impl GeminiMeaning {
+    /// Takes one response object, or one that is none.
     fn answer(&mut self, name: &str, whole: ForeignField<'_>, out: &mut Decoded) {
         let mut answer: GenerateResponse<'_> = whole.object();
         if answer.wrapped.is_object() {
@@ -118,7 +142,8 @@ impl GeminiMeaning {
         }
     }
 
-    /// Another id after the end of an answer is another answer in the same stream.
+    /// Notes the id of the response. Another id after the end of an answer is another answer in the same
+    /// stream, so the open run ends.
     fn goes_on_as(&mut self, id: &str, out: &mut Decoded) {
         if id.is_empty() || id == self.id.as_str() {
             return;
@@ -129,7 +154,7 @@ impl GeminiMeaning {
         self.id = CompactString::new(id);
     }
 
-    /// An object that is no response: an error in one of its other shapes, or something unknown.
+    /// Takes an object that is no response: an error in one of its other shapes, or something unknown.
     fn odd_object(
         &mut self,
         name: &str,
@@ -147,6 +172,8 @@ impl GeminiMeaning {
         }
     }
 
+    /// Takes what a response says of one candidate. The first object of a candidate with an index above 0
+    /// begins an agent for it.
     fn candidate(&mut self, body: &GeminiCandidate<'_>, out: &mut Decoded) {
         let index = body.index.count().unwrap_or(0);
         let writer = &mut self.writer;
@@ -161,7 +188,7 @@ impl GeminiMeaning {
         }
     }
 
-    /// The prompt was blocked: there will be no answer.
+    /// Writes a failure if the prompt was blocked: there will be no answer.
     fn feedback(&mut self, feedback: ForeignField<'_>, out: &mut Decoded) {
         let feedback: PromptFeedback<'_> = feedback.object();
         let Some(reason) = feedback.block_reason.word() else { return };
@@ -171,6 +198,8 @@ impl GeminiMeaning {
         self.writer.fail(ErrorFact { code, message, retryable: None, retry_after_ms: None }, out);
     }
 
+    /// Ends all candidates and the run, if one is open. The finish reason is that of the first candidate that
+    /// has one.
     fn close(&mut self, is_done: bool, out: &mut Decoded) {
         if !self.writer.is_running() {
             return;

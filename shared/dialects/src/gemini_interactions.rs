@@ -1,5 +1,29 @@
-//! Gemini's Interactions API: SSE with typed events and steps, or the interaction as one JSON object. One interaction is
-//! one run. The API's first version had `content` where it has `step` now, and shorter names for begin and end.
+//! Gemini's Interactions API: SSE with typed events and steps, or the interaction as one JSON object. One
+//! interaction is one run. The API's first version had `content` where it has `step` now, and shorter names
+//! for begin and end; both are read.
+//!
+//! ```text
+//! event: interaction.created    {"event_type":"interaction.created","interaction":{"id":"i1","model":"gemini","status":"in_progress"}}
+//! event: step.start             {"event_type":"step.start","index":0,"step":{"type":"model_output"}}
+//! event: step.delta             {"event_type":"step.delta","index":0,"delta":{"type":"text","text":"Hi"}}
+//! event: step.stop              {"event_type":"step.stop","index":0}
+//! event: interaction.completed  {"event_type":"interaction.completed","interaction":{"status":"completed","usage":{"total_input_tokens":9}}}
+//! ```
+//!
+//! | event | becomes |
+//! |---|---|
+//! | `interaction.created`, `interaction.start` | the start of a run |
+//! | `interaction.status_update` | nothing; the status counts at the end |
+//! | `step.*`, `content.*` | parts, calls and results: see `OpenStep` |
+//! | `interaction.completed`, `interaction.complete` | the end of the run, with its tokens; its steps are written if none was streamed |
+//! | `done`, `[DONE]` | the end of the run |
+//! | `error`, or an object with `error` | a failure |
+//! | an interaction as a whole | a whole run |
+//! | anything else | raw |
+//!
+//! The status is the finish reason: `completed`, `requires_action` (the caller executes calls), `incomplete`,
+//! `failed` (an error) or `cancelled`. A stream that ends without an end and without one of the first three
+//! is interrupted.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +47,8 @@ use wire::{InteractionFields, InteractionsStreamEvent};
 /// The name of the dialect.
 pub const NAME: &str = "gemini-interactions";
 
-/// Most steps that may be open at the same time. The dialect has few; the limit is for streams that never stop any.
+/// Most steps that may be open at the same time (I7). The API has few; the limit is for streams that never
+/// stop any.
 const OPEN_STEPS_MAX: usize = 1024;
 
 /// A decoder for one stream.
@@ -37,15 +62,17 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     }))
 }
 
-/// What the objects mean.
+/// The meaning of one stream of events.
 #[derive(Debug)]
 struct InteractionsMeaning {
     writer: EventWriter,
+    /// The open steps, by their index.
     steps: BTreeMap<u64, OpenStep>,
-    /// The interaction had a step.
+    /// The interaction had a step: those of its end repeat what was streamed.
     has_steps: bool,
-    /// How it stands, as far as that is more than that it goes on.
+    /// How it stands, unless it goes on.
     status: Option<CompactString>,
+    /// The tokens that were reported last.
     usage: Option<Usage>,
 }
 
@@ -110,6 +137,7 @@ impl ObjectMeaning for InteractionsMeaning {
 }
 
 impl InteractionsMeaning {
+    /// Begins an interaction and its run. One that is open ends.
     fn begin(&mut self, interaction: ForeignField<'_>, out: &mut Decoded) {
         self.close(false, out);
         let body: InteractionFields<'_> = interaction.object();
@@ -118,12 +146,14 @@ impl InteractionsMeaning {
         self.stands(body.status);
     }
 
+    /// Notes how the interaction stands.
     fn stands(&mut self, status: ForeignField<'_>) {
         if let Some(status) = status.word().filter(|status| status != "in_progress") {
             self.status = Some(CompactString::new(&status));
         }
     }
 
+    /// Begins a step. One with the same index that did not stop is ended.
     fn step_start(&mut self, event: &InteractionsStreamEvent<'_>, out: &mut Decoded) {
         self.writer.begin(None, out);
         self.has_steps = true;
@@ -141,6 +171,7 @@ impl InteractionsMeaning {
         self.steps.insert(index, step);
     }
 
+    /// Takes a delta of a step. A missing start is an anomaly.
     fn step_delta(&mut self, event: &InteractionsStreamEvent<'_>, out: &mut Decoded) {
         self.writer.begin(None, out);
         self.has_steps = true;
@@ -157,6 +188,7 @@ impl InteractionsMeaning {
         }
     }
 
+    /// Takes the end of the interaction, with its steps if none was streamed.
     fn completed(&mut self, interaction: ForeignField<'_>, out: &mut Decoded) {
         let body: InteractionFields<'_> = interaction.object();
         let model = body.model.word().or_else(|| body.agent.word());
@@ -176,7 +208,8 @@ impl InteractionsMeaning {
         self.close(true, out);
     }
 
-    /// The interaction is over, be it that the stream said so, that another one begins or that no more bytes come.
+    /// Ends the interaction and its run: the stream said so (`is_stopped`), another one begins, or no more
+    /// bytes come.
     fn close(&mut self, is_stopped: bool, out: &mut Decoded) {
         if !self.writer.is_running() {
             return;

@@ -1,6 +1,37 @@
-//! What graphs and chains of agents stream, in the forms in which it leaves its process. The platform's SSE
-//! (objects with the mode as the event's name), tuples and parts of `stream()`, the typed protocol
-//! (`protocol`), and the events of `astream_events` (`events`). What an object is tells which form it is of.
+//! What graphs and chains of agents stream (LangGraph, LangChain), in the forms in which it leaves its
+//! process: the platform's SSE (objects with the mode as the name of the event), tuples and parts of
+//! `stream()`, the typed protocol (`protocol`), and the events of `astream_events` (`events`). Each object
+//! shows which form it has.
+//!
+//! ```text
+//! event: messages|tools:9f  data: [{"type":"AIMessageChunk","id":"m1","content":"Hi"}, {"langgraph_node":"agent"}]     platform SSE
+//! ["updates", {"agent": {"messages": [{"type":"ai","content":"Hi"}]}}]                                                 tuples
+//! {"type":"values","ns":[],"data":{"messages":[…]}}                                                                    parts
+//! {"type":"event","seq":4,"method":"messages","params":{"namespace":[],"data":{"event":"content-block-delta",…}}}      protocol
+//! {"event":"on_chat_model_stream","run_id":"u1","parent_ids":[],"data":{"chunk":{…}}}                                  astream_events
+//! ```
+//!
+//! | mode, method or event | becomes |
+//! |---|---|
+//! | `messages` | text, reasoning and calls of the model; results of tools; history |
+//! | `messages/partial`, `/complete` | the same; each has the whole message so far |
+//! | `values`, `updates` | messages that were not streamed; the rest of the state as a custom event, when it changes |
+//! | `tools`, `on_tool_*` | calls, their execution, output and result |
+//! | `tasks`, `debug` | raw; besides, when calls are executed and why nodes failed |
+//! | `custom`, `on_custom_event` | the progress of a call if it is a report, else a custom event |
+//! | `__interrupt__`, `input.requested` | a custom event `interrupt`, and approval requests of the calls that it names |
+//! | `lifecycle`, `on_chain_start`, `on_chain_end` | start and end of the run |
+//! | `error`, `on_…_error` | a failure |
+//! | `metadata` | nothing but the start of the run |
+//! | anything else | raw |
+//!
+//! A graph inside of a tool call is a sub-agent; the namespace of an event says which (`agents`). The same
+//! message is often sent several times: as pieces, in an update and in the state. It is recognised by its id,
+//! else by its text, and written once.
+//!
+//! Most forms have no terminator, and the end of the bytes is the end of the run. It is complete if the
+//! newest message and all calls of the model are; a graph that waits for a person is paused. Where the stream
+//! says that the outermost runnable began, the run is interrupted without its end.
 
 use compact_str::CompactString;
 use indexmap::{IndexMap, IndexSet};
@@ -42,47 +73,55 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     Box::new(ObjectDecoder::with_arrays(LangGraphMeaning::new(NAME, options)))
 }
 
-/// What the objects mean.
+/// The meaning of one stream. All that is about the open run is reset when it ends. Deep Agents and Bernard
+/// have such streams among their own objects and use this too.
 #[derive(Debug)]
 pub(super) struct LangGraphMeaning {
+    /// Where the events are written, with what is known of calls and sub-agents.
     stage: LangGraphWriter,
-    /// Messages that go on, by id or by where they come from.
+    /// The open messages, by id or by where they come from.
     open: IndexMap<CompactString, StreamedMessage>,
-    /// Messages that were told, by the hash of their key; whether their tokens are counted.
+    /// The messages that were written, by the hash of their key; and whether their tokens are counted.
     told: IndexMap<u64, bool>,
-    /// Hashes of texts that were streamed and not yet seen as a whole: nodes may give a message a new id.
+    /// Hashes of texts that were streamed and were not yet received as a whole: nodes may give a message a
+    /// new id.
     streamed: IndexSet<u64>,
-    /// What tools gave back and is being told as a message, and by which call.
+    /// Results of tools that are being streamed as messages, by the key of the message; and the calls that
+    /// they are of.
     tool_messages: IndexMap<CompactString, CompactString>,
-    /// Where messages come from of which that is told only once, by their id.
+    /// The namespaces of messages by their ids, from `messages/metadata`, which is sent once for each.
     namespaces: IndexMap<CompactString, CompactString>,
+    /// The tokens of all messages so far.
     usage: Option<Usage>,
+    /// Why the main model stopped last.
     finish_reason: Option<CompactString>,
+    /// The outermost runnable.
     root: RootRunnable,
-    /// A state or a message came: the first state alone is what the run began with.
+    /// A state or a message was received: the first state alone is what the run began with.
     has_state: bool,
-    /// The newest message lacks its end, as far as was seen.
-    is_mid_air: bool,
+    /// The newest message lacks its end, as far as was received. Then the end of the bytes is not the end of
+    /// the run.
+    is_incomplete: bool,
     /// The graph waits for a person.
     is_asked: bool,
-    /// Questions that were told.
+    /// Hashes of the questions that were written; states repeat them.
     interrupts: IndexSet<u64>,
-    /// The hash of the newest state that was told.
+    /// The hash of the newest state that was written.
     last_state: u64,
-    /// Hashes of the steps that were told.
+    /// Hashes of the steps that were written, each once.
     steps: IndexSet<u64>,
 }
 
 /// What is known of the outermost runnable.
 #[derive(Debug, Default)]
 struct RootRunnable {
-    /// The id by which its events name it; empty where they do not.
+    /// The id by which its events name it; empty if they do not.
     run: CompactString,
-    /// The stream tells when it begins, so it tells when it ends.
+    /// The stream says when it begins, so it says when it ends.
     is_followed: bool,
 }
 
-/// An object that says what it is.
+/// The fields by which an object shows its form, and those that all forms share.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct TaggedObject<'a> {
@@ -154,7 +193,7 @@ impl ObjectMeaning for LangGraphMeaning {
 
     fn finish(&mut self, out: &mut Decoded) {
         let has_said = self.has_state || !self.told.is_empty() || !self.open.is_empty();
-        let is_whole = self.is_asked || (!self.root.is_followed && !self.is_mid_air && has_said);
+        let is_whole = self.is_asked || (!self.root.is_followed && !self.is_incomplete && has_said);
         if is_whole && !self.is_asked && !self.stage.w.has_failed() {
             self.fail_at_calls(out);
         }
@@ -166,13 +205,13 @@ impl ObjectMeaning for LangGraphMeaning {
     }
 }
 
-/// Whether it is an event of `astream_events`: their names begin alike.
+/// Whether the object is an event of `astream_events`: their names begin with `on_`.
 fn is_runnable_event(tagged: &TaggedObject<'_>) -> bool {
     tagged.event.text().is_some_and(|event| event.starts_with("on_")) && tagged.run_id.is_some()
 }
 
 impl LangGraphMeaning {
-    /// For the dialect called `name`, which is this one or has such streams among others.
+    /// The meaning of a stream in the dialect `name`, which is this one or has such streams among others.
     pub(super) fn new(name: &str, options: DecodeOptions) -> Self {
         Self {
             stage: LangGraphWriter::new(EventWriter::new(name, options)),
@@ -185,7 +224,7 @@ impl LangGraphMeaning {
             finish_reason: None,
             root: RootRunnable::default(),
             has_state: false,
-            is_mid_air: false,
+            is_incomplete: false,
             is_asked: false,
             interrupts: IndexSet::new(),
             last_state: 0,
@@ -193,7 +232,8 @@ impl LangGraphMeaning {
         }
     }
 
-    /// The run is over.
+    /// Ends the run, if one is open. `is_whole` says whether it came to its end; a failure counts before
+    /// that.
     fn close(&mut self, is_whole: bool, out: &mut Decoded) {
         if !self.stage.w.is_running() {
             return;
@@ -216,11 +256,11 @@ impl LangGraphMeaning {
         self.steps.clear();
         self.tool_messages.clear();
         self.namespaces.clear();
-        (self.root, self.has_state, self.is_mid_air) = (RootRunnable::default(), false, false);
+        (self.root, self.has_state, self.is_incomplete) = (RootRunnable::default(), false, false);
     }
 }
 
-/// The hash by which things are known again.
+/// The FNV-1a hash by which keys and texts are recognised. Two texts with the same hash count as the same.
 fn hash_of(text: &str) -> u64 {
     use std::hash::Hasher as _;
     let mut hasher = fnv::FnvHasher::default();

@@ -1,12 +1,32 @@
-//! Dialects: foreign stream formats. A decoder turns the bytes of one stream into events, however the bytes are cut
-//! (invariant I11); bad input becomes anomalies, never an error, and loses nothing else.
+//! Dialects: foreign stream formats. A decoder turns the bytes of one stream into events, however the bytes
+//! are cut (invariant I11); bad input becomes anomalies, never an error, and loses nothing else.
 //!
-//! A decoder must never know what becomes of its events: no hub, no log, no encoder, and neither clock nor file. All that
-//! it needs from outside stands in [`DecodeOptions`].
+//! ```text
+//! bytes ──framing──▶ pieces ──objects──▶ a dialect's meaning ──writer──▶ events
+//!         SSE, lines,         [DONE],      what each object of            ids, offsets,
+//!         JSON values         errors       one vendor stands for          one end per run
+//! ```
 //!
-//! Reading order: [`framing`] (server-sent events, lines, objects) is separate from meaning and has one module for each kind
-//! of frame; [`field`] reads what stands in them; one module for each dialect says what it means, where [`openai_chat`] and
-//! [`anthropic`] are the ones to begin with; [`detect()`] tells a dialect by its first bytes, [`recording`] folds a whole stream.
+//! A decoder must never know what becomes of its events: no hub, no log, no encoder, and neither clock nor
+//! file. All that it needs from outside is in [`DecodeOptions`].
+//!
+//! What every decoder guarantees, for any bytes:
+//!
+//! * It never panics and never fails. Input that is not of the dialect becomes [`Kind::Anomaly`] with a line
+//!   number and an excerpt.
+//! * The events do not depend on how the bytes were cut (I11), nor on time: the same bytes give the same
+//!   events and the same ids.
+//! * A run that begins also ends, at the latest in [`Decode::end`]. A stream that breaks off ends it as
+//!   interrupted, never as complete. There are two exceptions: with [`DecodeOptions::run_goes_on`] a run may
+//!   be left to its caller, and native events ([`fanlight`]) pass as they are.
+//! * Memory is bounded (I7): a piece has at most [`model::limits::LINE_BYTES_MAX`] bytes, a run at most
+//!   [`model::limits::ITEMS_PER_RUN_MAX`] parts and calls. What is beyond is left out and named by an
+//!   anomaly.
+//!
+//! Reading order: [`framing`] (server-sent events, lines, objects) is separate from meaning and has one
+//! module for each kind of frame; [`field`] reads the values inside a frame; one module for each dialect says
+//! what they mean, where [`openai_chat`] and [`anthropic`] are the ones to begin with; [`detect()`] tells a
+//! dialect by its first bytes, [`recording`] folds a whole stream.
 
 use compact_str::CompactString;
 
@@ -63,16 +83,21 @@ pub use fault::{by_status, failure_in};
 use text_calls::stream::WithTextCalls;
 
 /// Turns one stream into events. Pass it the bytes as they are received, then call [`Decode::end`] once.
+///
+/// The caller owns the decoder, one for each stream. Dropping it without `end` loses nothing that was
+/// decoded, but leaves the open run without an end, and pieces whose end was not received are lost.
 pub trait Decode: std::fmt::Debug + Send {
     /// Takes the next bytes and appends the events to `out`. The stream may be cut at any byte, also inside
-    /// of a character.
+    /// of a character (I11). An event is written once its bytes are there; what may still turn out to be
+    /// something else, such as half a tag, waits for the bytes that follow.
     fn feed(&mut self, bytes: &[u8], out: &mut Decoded);
 
-    /// Takes the end of the stream. A run that the stream did not end is interrupted.
+    /// Takes the end of the stream, whether it was closed or broke off. Open parts end, and a run that the
+    /// stream did not end is interrupted. Nothing may be fed afterwards.
     fn end(&mut self, out: &mut Decoded);
 }
 
-/// The options of a decoder.
+/// The options of a decoder: all that it knows besides the bytes.
 #[derive(Debug, Clone)]
 pub struct DecodeOptions {
     /// The run that the stream belongs to, for dialects whose streams do not name runs. A second run in the same
@@ -91,7 +116,13 @@ pub struct DecodeOptions {
 }
 
 /// The decoder that `make` makes, with the search for calls in texts if that is set.
-fn looking(options: DecodeOptions, make: impl FnOnce(DecodeOptions) -> Box<dyn Decode>) -> Box<dyn Decode> {
+///
+/// Every decoder of this crate and every dialect of a user is made through here, so that the option has the
+/// same effect on all of them.
+fn with_text_search(
+    options: DecodeOptions,
+    make: impl FnOnce(DecodeOptions) -> Box<dyn Decode>,
+) -> Box<dyn Decode> {
     let (form, rules) = (options.text_calls, options.text_rules.clone());
     let prefix = options.part_prefix.clone();
     let decoder = make(options);
@@ -101,6 +132,7 @@ fn looking(options: DecodeOptions, make: impl FnOnce(DecodeOptions) -> Box<dyn D
     }
 }
 
+/// Run `r1`, no prefix, the run ends with its stream, texts are left unchanged.
 impl Default for DecodeOptions {
     fn default() -> Self {
         Self {
@@ -114,7 +146,8 @@ impl Default for DecodeOptions {
 }
 
 impl DecodeOptions {
-    /// The id of the `number`th part (from 1) of a stream.
+    /// The id of the `number`th part (from 1) of a stream: the prefix, `p`, and the number. Ids are counted
+    /// and never random, so that decoding twice gives the same events.
     pub fn part(&self, number: u64) -> PartId {
         PartId::new(&compact_str::format_compact!("{}p{number}", self.part_prefix))
     }
@@ -123,17 +156,17 @@ impl DecodeOptions {
 /// The events that a decoder made, in order. Their seq and time are 0 until they are appended.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Decoded {
-    /// The events.
+    /// The events in the order in which the stream has them. The decoder only appends; the caller drains.
     pub envelopes: Vec<Envelope>,
 }
 
 impl Decoded {
-    /// Adds an event of `run`.
+    /// Adds an event of the main agent of `run`, without a time of its own.
     pub fn push(&mut self, run: &RunId, kind: Kind) {
         self.event(Event::new(run, kind));
     }
 
-    /// Adds an event.
+    /// Adds an event, without a time of its own.
     pub fn event(&mut self, event: Event) {
         self.event_at(event, None);
     }
@@ -147,7 +180,8 @@ impl Decoded {
 /// A function that makes a decoder for one stream.
 type DecoderConstructor = fn(DecodeOptions) -> Box<dyn Decode>;
 
-/// The dialects that can be decoded, each with its decoder.
+/// The dialects that can be decoded, each with its decoder, in the order of `model::dialect::DECODED`. A test
+/// compares the two.
 const DECODERS: &[(&str, DecoderConstructor)] = &[
     (fanlight::NAME, fanlight::decoder),
     (openai_chat::NAME, openai_chat::decoder),
@@ -177,10 +211,14 @@ const DECODERS: &[(&str, DecoderConstructor)] = &[
     (agno::NAME, agno::decoder),
 ];
 
-/// A decoder for the dialect `name`; nothing if the dialect is unknown.
+/// A decoder for the dialect `name`; nothing if the dialect is unknown. Names are compared exactly.
+///
+/// It also notes at its end if nothing in the stream was of this dialect
+/// ([`AnomalyCode::WrongDialect`](model::anomaly::AnomalyCode::WrongDialect)), and searches texts for calls
+/// if the options say so.
 pub fn decoder(name: &str, options: DecodeOptions) -> Option<Box<dyn Decode>> {
     let (name, make) = DECODERS.iter().find(|(known, _)| *known == name)?;
-    Some(looking(options, |options| Box::new(plausible::PlausibleDecoder::new(name, make(options)))))
+    Some(with_text_search(options, |options| Box::new(plausible::PlausibleDecoder::new(name, make(options)))))
 }
 
 #[cfg(test)]

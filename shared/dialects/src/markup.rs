@@ -1,9 +1,11 @@
-//! Tags in text, as models and chat servers write them: attributes in quotes, values escaped as HTML. No HTML parser:
-//! only what is needed to read such a tag back.
+//! Tags in text, as models and chat servers write them: attributes in quotes, values escaped as HTML. This is
+//! no HTML parser: it reads back only what the two formats that use it contain, `<tool_use>` of models and
+//! `<details>` of Open WebUI.
 
 use std::borrow::Cow;
 
-/// The value of the attribute `name` in the tag `tag`, unescaped.
+/// The value of the attribute `name` in the tag `tag`, unescaped; nothing if it is absent or not in quotes.
+/// `tag` is the text from `<` on, with or without its `>`.
 pub(crate) fn attribute<'a>(tag: &'a str, name: &str) -> Option<Cow<'a, str>> {
     attributes(tag).find(|(found, _)| *found == name).map(|(_, value)| unescape(value))
 }
@@ -29,7 +31,8 @@ fn attributes(tag: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// `text` with its HTML entities written out. What is no entity that anybody writes here stays as it is.
+/// `text` with its HTML entities replaced: `amp`, `lt`, `gt`, `quot`, `apos`, `nbsp` and code points. Other
+/// entities stay as they are. It borrows if there is no `&`.
 pub(crate) fn unescape(text: &str) -> Cow<'_, str> {
     if memchr::memchr(b'&', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
@@ -50,7 +53,8 @@ pub(crate) fn unescape(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// The character that the entity at the beginning of `text` (behind its `&`) stands for, and its length in bytes.
+/// The character that the entity at the beginning of `text` (after its `&`) stands for, and its length in
+/// bytes with the `;`.
 fn entity(text: &str) -> Option<(char, usize)> {
     /// Longest entity that is looked for: a code point in decimal digits, or `quot`.
     const LONGEST: usize = 10;

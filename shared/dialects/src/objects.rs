@@ -1,5 +1,20 @@
-//! What dialects of JSON objects have in common: SSE or a JSON body, a terminator that some send and others add, errors in
-//! odd places, lines that are no event. A dialect says what an object means ([`ObjectMeaning`]); the rest is here.
+//! What dialects of JSON objects have in common: SSE or a JSON body, a terminator that some send and others
+//! add, errors in odd places, lines that are no event. A dialect says what an object means
+//! ([`ObjectMeaning`]); the rest is here.
+//!
+//! What becomes of each piece of the stream:
+//!
+//! ```text
+//! data: {…}  or  {…}              ObjectMeaning::object
+//! data: [DONE]                    ObjectMeaning::done
+//! error: {…}                      ObjectMeaning::fail
+//! plain text                      ObjectMeaning::line; if it meant nothing, the first such line is kept
+//! a piece over the limit          an anomaly, `too_large`; the next piece is read as usual
+//! an object that is not closed    ObjectMeaning::cut, and an anomaly, `malformed`
+//! ```
+//!
+//! If no run began until the end, the line that was kept becomes an anomaly: an error page of a gateway is
+//! often all that a caller gets.
 
 use super::fault::fault;
 use super::field::ForeignField;
@@ -8,51 +23,60 @@ use super::writer::EventWriter;
 use super::{Decode, Decoded};
 use model::anomaly::AnomalyCode;
 
-/// What the objects of one dialect mean.
+/// What the objects of one dialect mean. The decoder owns the meaning and calls it for one stream, in order.
 pub(super) trait ObjectMeaning: std::fmt::Debug + Send {
-    /// The name of the dialect.
+    /// The name of the dialect, as it is written into the details of anomalies.
     const NAME: &'static str;
 
-    /// The object `text` that began on line `line`, in an event called `name` (empty without one).
+    /// Takes the object `text` that began on line `line` (from 1), in an event called `name` (empty without
+    /// one). `text` need not be valid JSON: the meaning parses it, and writes an anomaly if it cannot.
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded);
 
-    /// An error, in whatever shape.
+    /// Takes an error, in whatever shape: from an `error:` field of SSE, or from an object that the meaning
+    /// recognised as one. By default the failure is written to the run, which begins if there is none; it
+    /// does not end the run.
     fn fail(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         self.writer().fail(fault(whole), out);
     }
 
-    /// A line that is neither an SSE field nor JSON. Whether it meant something.
+    /// Takes a line that is neither an SSE field nor JSON, and returns whether it meant something. A line
+    /// that did not is kept for the end.
     fn line(&mut self, _line: u64, _text: &str, _out: &mut Decoded) -> bool {
         false
     }
 
-    /// The terminator `[DONE]`. Gateways add it to dialects that have none.
+    /// Takes the terminator `[DONE]`. Gateways add it to dialects that have none, so by default it is
+    /// ignored.
     fn done(&mut self, _out: &mut Decoded) {}
 
-    /// The bytes end inside of an object.
+    /// Notes that the bytes end inside of an object. [`ObjectMeaning::finish`] follows, and must not call the
+    /// run complete.
     fn cut(&mut self) {}
 
-    /// The bytes are over: whatever is open ends.
+    /// Takes the end of the bytes: whatever is open ends. It is called once, after the last object.
     fn finish(&mut self, out: &mut Decoded);
 
-    /// Where the events are written.
+    /// The writer of the meaning's events, for the anomalies and failures that are written here.
     fn writer(&mut self) -> &mut EventWriter;
 }
 
-/// Decodes one stream of objects.
+/// Decodes one stream of objects: a splitter, and the meaning that takes what it finds.
 #[derive(Debug)]
 pub(super) struct ObjectDecoder<M> {
     pieces: ObjectFraming,
     taking: ObjectReader<M>,
 }
 
-/// How the bytes fall into objects.
+/// How the bytes are divided into objects.
 #[derive(Debug)]
 enum ObjectFraming {
+    /// An HTTP body: server-sent events, or JSON values one after the other.
     Body(BodyFraming),
+    /// The output of a program: an object a line, among other lines.
     Records(RecordSplitter),
 }
 
+/// Passes each piece of the stream to the meaning.
 #[derive(Debug)]
 struct ObjectReader<M> {
     meaning: M,
@@ -61,7 +85,7 @@ struct ObjectReader<M> {
 }
 
 impl<M: ObjectMeaning> ObjectDecoder<M> {
-    /// A decoder for one stream.
+    /// A decoder for a body of SSE or JSON; an array at the top is divided into its items.
     pub(super) fn new(meaning: M) -> Self {
         Self {
             pieces: ObjectFraming::Body(BodyFraming::default()),
@@ -69,17 +93,18 @@ impl<M: ObjectMeaning> ObjectDecoder<M> {
         }
     }
 
-    /// The same for programs that print an object a line, between lines that are none.
+    /// A decoder for programs that print an object a line, between lines that are none.
     pub(super) fn records(meaning: M) -> Self {
         Self { pieces: ObjectFraming::Records(RecordSplitter::default()), ..Self::new(meaning) }
     }
 
-    /// The same for a dialect whose objects may stand bare among events.
+    /// A decoder for a dialect whose objects may stand bare among events, such as joined messages of a
+    /// WebSocket.
     pub(super) fn in_text(meaning: M) -> Self {
         Self { pieces: ObjectFraming::Body(BodyFraming::of_objects()), ..Self::new(meaning) }
     }
 
-    /// The same for a dialect in which an array is an event.
+    /// A decoder for a dialect in which an array is an event, as a whole.
     pub(super) fn with_arrays(meaning: M) -> Self {
         Self { pieces: ObjectFraming::Body(BodyFraming::keeping_arrays()), ..Self::new(meaning) }
     }

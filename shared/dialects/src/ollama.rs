@@ -1,5 +1,25 @@
-//! Ollama: a line of JSON for each piece of an answer (`/api/chat` and `/api/generate`), or one object where the answer was
-//! not streamed or failed. The line that is `done` ends the run.
+//! Ollama: a line of JSON for each piece of an answer (`/api/chat` and `/api/generate`), or one object where
+//! the answer was not streamed or failed.
+//!
+//! ```json
+//! {"model":"qwen3","created_at":"2026-08-04T10:00:00Z","message":{"role":"assistant","thinking":"Hm."},"done":false}
+//! {"model":"qwen3","message":{"content":"It is "},"done":false}
+//! {"model":"qwen3","message":{"content":"","tool_calls":[{"function":{"name":"now","arguments":{}}}]},"done":false}
+//! {"model":"qwen3","message":{"content":""},"done":true,"done_reason":"stop","prompt_eval_count":26,"eval_count":90}
+//! ```
+//!
+//! | line | becomes |
+//! |---|---|
+//! | `message.content`, `response` | text; `/api/generate` has `response` |
+//! | `message.thinking`, `thinking` | reasoning |
+//! | `message.tool_calls` | a call for each, complete at once and handed over to the caller; several lines with one call each are parallel calls |
+//! | `message.images`, `image` | a file each, as a `data:` URL |
+//! | `done: true` | the end of the run: complete, with `done_reason` and the tokens |
+//! | `error` | a failure; the server sends nothing after it |
+//! | anything else | raw, unless a run is over already |
+//!
+//! Bytes that end without `done: true` leave the run interrupted. Durations (`total_duration`,
+//! `eval_duration`, …) and `context` are not decoded.
 
 use compact_str::CompactString;
 use serde::Deserialize;
@@ -24,45 +44,53 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     }))
 }
 
-/// What the objects mean.
+/// The meaning of one stream of lines.
 #[derive(Debug)]
 struct OllamaMeaning {
     writer: EventWriter,
+    /// The open text or reasoning of the answer.
     parts: AgentParts,
 }
 
-/// A piece of the answer.
+/// A piece of the answer: one line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct OllamaChunk<'a> {
     #[serde(borrow)]
     model: ForeignField<'a>,
+    /// The time of the server's clock, in RFC 3339; it becomes the time of the events.
     #[serde(borrow)]
     created_at: ForeignField<'a>,
-    /// Of a chat.
+    /// What is new of a chat ([`OllamaMessage`]).
     #[serde(borrow)]
     message: ForeignField<'a>,
-    /// Of a completion.
+    /// What is new of a completion: text.
     #[serde(borrow)]
     response: ForeignField<'a>,
-    /// Of a completion.
+    /// What is new of a completion: reasoning.
     #[serde(borrow)]
     thinking: ForeignField<'a>,
-    /// A picture, by models that draw.
+    /// A picture of a completion, by models that draw: base64.
     #[serde(borrow)]
     image: ForeignField<'a>,
+    /// Whether this is the last line.
     #[serde(borrow)]
     done: ForeignField<'a>,
+    /// Why the model stopped: `stop`, `length`, `load` or `unload`. It is `stop` after calls too.
     #[serde(borrow)]
     done_reason: ForeignField<'a>,
+    /// Input tokens; absent if the prompt was cached as a whole.
     #[serde(borrow)]
     prompt_eval_count: ForeignField<'a>,
+    /// Output tokens.
     #[serde(borrow)]
     eval_count: ForeignField<'a>,
+    /// What went wrong, as a text.
     #[serde(borrow)]
     error: ForeignField<'a>,
 }
 
+/// The message of a chat, with what is new in it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct OllamaMessage<'a> {
@@ -72,10 +100,12 @@ struct OllamaMessage<'a> {
     thinking: ForeignField<'a>,
     #[serde(borrow)]
     tool_calls: ForeignField<'a>,
+    /// Pictures, each base64 without its type.
     #[serde(borrow)]
     images: ForeignField<'a>,
 }
 
+/// A call of a tool. Older servers give it no `id`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct OllamaToolCall<'a> {
@@ -85,6 +115,7 @@ struct OllamaToolCall<'a> {
     function: ForeignField<'a>,
 }
 
+/// What is called: the name, and the arguments as an object.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct OllamaFunction<'a> {
@@ -141,6 +172,7 @@ impl ObjectMeaning for OllamaMeaning {
 }
 
 impl OllamaMeaning {
+    /// Writes what is new in a message, in the order in which a model makes it.
     fn message(&mut self, message: &OllamaMessage<'_>, out: &mut Decoded) {
         self.write(PartKind::Thinking, message.thinking, out);
         self.write(PartKind::Text, message.content, out);
@@ -152,11 +184,12 @@ impl OllamaMeaning {
         }
     }
 
+    /// Continues the open text or reasoning, or begins another.
     fn write(&mut self, kind: PartKind, text: ForeignField<'_>, out: &mut Decoded) {
         self.parts.write(kind, &text.text().unwrap_or_default(), None, &mut self.writer, out);
     }
 
-    /// The picture comes without its type.
+    /// Writes a picture as a file. It comes without its type; browsers recognise it whatever the URL says.
     fn picture(&mut self, picture: ForeignField<'_>, out: &mut Decoded) {
         let Some(picture) = picture.word() else { return };
         self.parts.close(None, &self.writer, out);
@@ -166,7 +199,7 @@ impl OllamaMeaning {
         }
     }
 
-    /// Calls come whole. Old servers give them no id.
+    /// Writes a call, which comes whole. One without an id gets one.
     fn call(&mut self, call: &OllamaToolCall<'_>, out: &mut Decoded) {
         self.parts.close(None, &self.writer, out);
         if !self.writer.has_room(out) {
@@ -180,7 +213,7 @@ impl OllamaMeaning {
         open.written(None, &mut self.writer, out);
     }
 
-    /// Something that is no piece of an answer, such as the progress of a download.
+    /// Passes on something that is no piece of an answer, such as the progress of a download.
     fn unknown(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         if whole.is_truthy() && (self.writer.is_running() || !self.writer.has_begun()) {
             self.writer.begin(None, out);
@@ -188,6 +221,7 @@ impl OllamaMeaning {
         }
     }
 
+    /// Ends the open part and the run, if one is open.
     fn close(&mut self, ending: RunEnding, out: &mut Decoded) {
         if self.writer.is_running() {
             self.parts.close(None, &self.writer, out);
@@ -196,7 +230,7 @@ impl OllamaMeaning {
     }
 }
 
-/// Tokens; a prompt that was cached as a whole is not counted.
+/// The tokens of the last line; nothing if it has no counts. A prompt that was cached as a whole counts 0.
 fn usage(piece: &OllamaChunk<'_>) -> Option<Usage> {
     let (input, output) = (piece.prompt_eval_count.count(), piece.eval_count.count());
     if input.is_none() && output.is_none() {

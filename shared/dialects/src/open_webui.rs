@@ -1,7 +1,29 @@
-//! Open WebUI: the events that its server sends to a page about one message, `{"type", "data"}`, alone or inside of
-//! `{"chat_id", "message_id", "data"}`. The message is text that grows or is replaced as a whole, with calls, reasoning
-//! and code as `<details>` blocks in it; newer servers send a list of items instead, all of it each time. Whatever comes
-//! again is held against what was told, so that only what is new becomes an event.
+//! Open WebUI: the events that its server sends to a page about one message, `{"type", "data"}`, alone or
+//! inside of `{"chat_id", "message_id", "data"}`.
+//!
+//! ```text
+//! {"type":"status","data":{"description":"Searching","done":false}}
+//! {"type":"message","data":{"content":"It is "}}
+//! {"type":"replace","data":{"content":"<details type=\"tool_calls\" done=\"true\" id=\"c1\" name=\"now\" arguments=\"{}\">…</details>\nIt is noon."}}
+//! {"type":"chat:completion","data":{"output":[{"type":"message","content":[{"type":"output_text","text":"It is noon."}]}],"done":true}}
+//! ```
+//!
+//! | event | becomes |
+//! |---|---|
+//! | `message`, `chat:message:delta` | more of the message |
+//! | `replace`, `chat:message` | the whole message |
+//! | `chat:completion` | content, items (`output`), deltas of a chat completion, tokens, errors, the end |
+//! | `status` | a status; `done` says whether something still goes on |
+//! | `chat:message:error` | a failure |
+//! | `files`, `embeds`, `source`, `citation` | custom events |
+//! | `chat:title` | the title of the run |
+//! | `chat:tasks:cancel` | the run is cancelled |
+//! | `notification`, `confirmation`, `input`, `execute`, tags, tasks, follow-ups | custom events |
+//! | anything else | raw |
+//!
+//! The message is text that grows or is replaced as a whole, with calls, reasoning and code as `<details>`
+//! blocks in it (`content`); newer servers send a list of items instead, all of it each time (`output`). What
+//! comes again is compared with what was written, so that only what is new becomes an event.
 //!
 //! Streams of pipes have no end of their own: one that ends with nothing open is whole.
 
@@ -27,7 +49,7 @@ use page::OpenWebUiMessage;
 /// The name of the dialect.
 pub const NAME: &str = "open-webui";
 
-/// Most envelopes around an event.
+/// Most objects around an event that are unwrapped.
 const WRAPPINGS_MAX: usize = 4;
 
 /// A decoder for one stream.
@@ -41,11 +63,15 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     }))
 }
 
+/// The meaning of the events about one message.
 #[derive(Debug)]
 struct OpenWebUiMeaning {
     writer: EventWriter,
+    /// What was written of the message.
     page: OpenWebUiMessage,
+    /// Reads its text.
     content: ContentReader,
+    /// The tokens that were reported last.
     usage: Option<Usage>,
     /// The last status said that something still goes on.
     is_busy: bool,
@@ -107,6 +133,7 @@ impl ObjectMeaning for OpenWebUiMeaning {
 }
 
 impl OpenWebUiMeaning {
+    /// Takes an event of this type.
     fn event(&mut self, kind: &str, payload: ForeignField<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
         let fields = ForeignFields::of(payload);
         let content = fields.get("content").text();
@@ -140,18 +167,22 @@ impl OpenWebUiMeaning {
         }
     }
 
+    /// Takes more of the message's text.
     fn append(&mut self, text: &str, out: &mut Decoded) {
         self.content.append(text, &mut self.page, &mut self.writer, out);
     }
 
+    /// Takes the whole text of the message.
     fn set(&mut self, text: &str, out: &mut Decoded) {
         self.content.set(text, &mut self.page, &mut self.writer, out);
     }
 
+    /// Writes a custom event with `inner`, or with `payload` if that is absent.
     fn custom(&mut self, name: &str, inner: ForeignField<'_>, payload: ForeignField<'_>, out: &mut Decoded) {
         self.writer.custom(name, if inner.is_some() { inner } else { payload }, None, out);
     }
 
+    /// Writes a title, if there is one.
     fn title(&mut self, title: ForeignField<'_>, out: &mut Decoded) {
         let title = title.word().map(std::borrow::Cow::into_owned);
         if title.is_some() {
@@ -159,6 +190,7 @@ impl OpenWebUiMeaning {
         }
     }
 
+    /// Takes a status. A hidden one is not written, but says whether something goes on.
     fn status(&mut self, fields: &ForeignFields<'_>, out: &mut Decoded) {
         self.is_busy = !fields.get("done").is_true();
         if let Some(text) = fields.get("description").word().filter(|_| !fields.get("hidden").is_true()) {
@@ -166,7 +198,8 @@ impl OpenWebUiMeaning {
         }
     }
 
-    /// The state of the answer, in whatever shape the server of that version has it.
+    /// Takes the state of the answer, in whatever shape the server of that version has it. Items take the
+    /// place of all text before.
     fn completion(&mut self, payload: ForeignField<'_>, out: &mut Decoded) {
         let fields = ForeignFields::of(payload);
         let output = fields.get("output");
@@ -200,6 +233,7 @@ impl OpenWebUiMeaning {
         }
     }
 
+    /// Ends the message and its run.
     fn close(&mut self, status: Option<RunStatus>, out: &mut Decoded) {
         self.content.end(&mut self.page, &mut self.writer, out);
         std::mem::take(&mut self.page).close(&self.writer, out);

@@ -1,9 +1,33 @@
-//! OpenAI chat completions, as OpenAI and some thirty other servers stream them: SSE with chunks and `[DONE]`, or a
-//! JSON body where the answer was not streamed or failed. The legacy completions API has the same frame and is read
-//! too.
+//! OpenAI chat completions, as OpenAI and some thirty other servers stream them: SSE with chunks and
+//! `[DONE]`, or a JSON body where the answer was not streamed or failed. The legacy completions API has the
+//! same frame and is read too.
 //!
-//! The end of a run is the end of the stream: `[DONE]`, or the end of the bytes. A `finish_reason` ends only the
-//! message, since usage, repetitions and errors may follow it; but a stream that has one is whole without `[DONE]`.
+//! ```text
+//! data: {"object":"chat.completion.chunk","model":"gpt","choices":[{"index":0,"delta":{"role":"assistant","content":"Hi"}}]}
+//! data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"now","arguments":"{}"}}]}}]}
+//! data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}
+//! data: {"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":3}}
+//! data: [DONE]
+//! ```
+//!
+//! | field | becomes |
+//! |---|---|
+//! | `delta.content`, `text` | text; `<think>` in it is reasoning |
+//! | `delta.reasoning_content`, `reasoning`, `reasoning_details` | reasoning |
+//! | `delta.refusal` | a part of the kind refusal |
+//! | `delta.tool_calls`, `function_call` | calls, handed over to the caller |
+//! | `delta.executed_tools` (Groq) | calls that the provider executed, with results |
+//! | `delta.role: "tool"` (Bernard) | the result of a call |
+//! | `delta.images`, `image_url` in content | files |
+//! | `annotations`, `citations`, `search_results` | custom events |
+//! | `usage`, `x_groq.usage` | tokens; the last ones count |
+//! | `error` in a chunk, `event: error`, an `error:` field | a failure |
+//! | an object that is no chunk | raw, or an error body |
+//!
+//! The end of a run is the end of the stream: `[DONE]`, or the end of the bytes. A `finish_reason` ends only
+//! the message, since usage, repetitions and errors may follow it; but a stream that has one is whole without
+//! `[DONE]`. `id`, `created`, `logprobs` and `obfuscation` are not decoded; ids of chunks change within one
+//! answer of some servers, so they do not name runs.
 
 use std::collections::BTreeMap;
 use std::hash::Hasher as _;
@@ -30,7 +54,7 @@ use wire::{ChatChunk, ChatDelta, ChoiceChunk, GroqFields};
 /// The name of the dialect.
 pub const NAME: &str = "openai-chat";
 
-/// Most choices of one answer; the API's own limit.
+/// Most choices of one answer; the API's own limit. Further ones are ignored.
 const CHOICES_MAX: usize = 128;
 
 /// A decoder for one answer.
@@ -38,13 +62,15 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     Box::new(ObjectDecoder::new(OpenAiChatMeaning::new(NAME, options)))
 }
 
-/// What the objects mean.
+/// The meaning of one stream of chunks. Bernard's dialect uses it for the chunks among its own objects.
 #[derive(Debug)]
 pub(super) struct OpenAiChatMeaning {
     writer: EventWriter,
+    /// The choices of the open run, by their index.
     choices: BTreeMap<u64, OpenChoice>,
+    /// The tokens that were reported last.
     usage: Option<Usage>,
-    /// Hash of the citations that were told last: some servers repeat the whole list with each chunk.
+    /// Hash of the citations that were written last: some servers repeat the whole list with each chunk.
     told: u64,
 }
 
@@ -102,19 +128,20 @@ impl ObjectMeaning for OpenAiChatMeaning {
 }
 
 impl OpenAiChatMeaning {
-    /// For a dialect called `name` that is this one with something added.
+    /// The meaning of a stream in the dialect `name`, which is this one or has something added.
     pub(super) fn new(name: &'static str, options: DecodeOptions) -> Self {
         Self { writer: EventWriter::new(name, options), choices: BTreeMap::new(), usage: None, told: 0 }
     }
 
-    /// The calls so far are written, and so is the text before them.
+    /// Ends the calls so far and the text before them, since something else follows.
     pub(super) fn settle(&mut self, out: &mut Decoded) {
         for choice in self.choices.values_mut() {
             choice.settle(&mut self.writer, out);
         }
     }
 
-    /// An object that is no chunk: an error in one of its other shapes, or something of the vendor's own.
+    /// Takes an object that is no chunk: an error in one of its other shapes, or something of the vendor's
+    /// own.
     fn odd_object(&mut self, name: &str, text: &str, chunk: &ChatChunk<'_>, out: &mut Decoded) {
         let is_error_object = chunk.object.text().is_some_and(|object| object == "error");
         let is_only_message =
@@ -129,6 +156,8 @@ impl OpenAiChatMeaning {
         }
     }
 
+    /// Takes what a chunk says of one choice. The first chunk of a choice with an index above 0 begins an
+    /// agent for it.
     fn choice(&mut self, chunk: &ChoiceChunk<'_>, out: &mut Decoded) {
         let index = chunk.index.count().unwrap_or(0);
         let writer = &mut self.writer;
@@ -151,6 +180,7 @@ impl OpenAiChatMeaning {
         self.usage = usage(chunk.usage).or(self.usage);
     }
 
+    /// Writes the citations of a chunk (Perplexity), unless they are those that were written last.
     fn citations(&mut self, chunk: &ChatChunk<'_>, out: &mut Decoded) {
         let found = [("citations", chunk.citations), ("search_results", chunk.search_results)];
         if !found.iter().any(|(_, field)| field.is_truthy()) {
@@ -168,11 +198,14 @@ impl OpenAiChatMeaning {
         }
     }
 
+    /// Writes a failure without a code of its own, with an excerpt of `text` as its message.
     fn fail_with(&mut self, text: &str, out: &mut Decoded) {
         let (code, message) = (CompactString::const_new("error"), excerpt(text).to_owned());
         self.writer.fail(ErrorFact { code, message, retryable: None, retry_after_ms: None }, out);
     }
 
+    /// Ends all choices and the run, if one is open. `is_done` says that `[DONE]` was received. The finish
+    /// reason is that of the first choice that has one; `error` (OpenRouter) is a failure.
     fn close(&mut self, is_done: bool, out: &mut Decoded) {
         if !self.writer.is_running() {
             return;

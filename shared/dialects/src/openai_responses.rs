@@ -1,9 +1,36 @@
-//! OpenAI responses, as OpenAI and some ten other servers stream them: SSE with typed events about the items of an
-//! output, or a JSON body where the answer was not streamed or failed. One response is one run; a second response in
-//! the same stream is a second run.
+//! OpenAI responses, as OpenAI and some ten other servers stream them: SSE with typed events about the items
+//! of an output, or a JSON body where the answer was not streamed or failed. One response is one run; a
+//! second response in the same stream is a second run.
 //!
-//! Items are known by their place in the output: servers have been seen to give an item another id with each event. What
-//! the end of an item says counts before what was streamed of it.
+//! ```text
+//! {"type":"response.created","response":{"id":"resp_1","model":"gpt","status":"in_progress"}}
+//! {"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"msg_1","content":[]}}
+//! {"type":"response.output_text.delta","item_id":"msg_1","output_index":0,"content_index":0,"delta":"Hi"}
+//! {"type":"response.output_item.done","output_index":0,"item":{"type":"message","content":[{"type":"output_text","text":"Hi"}]}}
+//! {"type":"response.completed","response":{"status":"completed","output":[],"usage":{"input_tokens":9,"output_tokens":2}}}
+//! ```
+//!
+//! | event | becomes |
+//! |---|---|
+//! | `response.created` | the start of a run; the run before it is interrupted if it has items |
+//! | `response.queued` | a status |
+//! | `response.in_progress` | nothing, or the start of a run that has none |
+//! | `response.output_item.added`, `.done` | an item begins or is whole: see `OpenItem` |
+//! | any other `response.…` about an item | a piece of that item |
+//! | `response.completed`, `.incomplete` | the end of the run: complete, with the tokens; the finish reason is that of `incomplete_details`, else the status |
+//! | `response.failed` | the end of the run with an error, which is written once even if `error` came before |
+//! | `response.cancelled` | the end of the run: cancelled |
+//! | `error` | a failure |
+//! | `…_output` without `response.` | the result of a call: callers put items of their next request between two responses |
+//! | `ping`, `keepalive` | nothing |
+//! | anything else | raw, unless the response is over |
+//!
+//! There is no `[DONE]`; a gateway's is ignored. A stream that ends without one of the four ends is
+//! interrupted. After `mcp_approval_request` the provider waits for a person: the run counts as paused.
+//! `sequence_number` and `obfuscation` are not decoded.
+//!
+//! Items are known by their place in the output (`output_index`): servers have been seen to give an item
+//! another id with each event. What the end of an item says counts before what was streamed of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +52,7 @@ mod prose;
 mod tools;
 mod wire;
 
-use call::ToldResult;
+use call::ResponsesResult;
 use item::OpenItem;
 use wire::{OutputItem, ResponseBody, ResponsesStreamEvent};
 
@@ -45,25 +72,27 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     }))
 }
 
-/// What the objects mean.
+/// The meaning of one stream of responses.
 #[derive(Debug)]
 struct ResponsesMeaning {
     writer: EventWriter,
-    /// The items of the response that goes on, by their place in the output.
+    /// The items of the open response, by their place in the output.
     items: BTreeMap<u64, OpenItem>,
-    /// How many items of it have begun; servers have been seen to give all of them the same place.
+    /// The number of its items that have begun; servers have been seen to give all of them the same place.
     begun: usize,
     /// The ids of those items.
     ids: BTreeSet<CompactString>,
-    /// The place of the item that was spoken of last.
+    /// The place of the item that the last event was about, for events that name none.
     latest: u64,
     /// A person has to consent to a call before the provider goes on.
     is_paused: bool,
-    /// The calls of the last response that hand the run over to another agent, as the caller does it.
+    /// The ids of calls that hand the run over to another agent and have no result. The caller executes them
+    /// by asking that agent, so the next response means that they are complete.
     handoffs: BTreeSet<CompactString>,
 }
 
-/// What the names of tools begin with that hand the run over, in OpenAI's Agents SDK and those that copy it.
+/// How the names of tools begin that hand the run over to another agent, in OpenAI's Agents SDK and those
+/// that copy it.
 const HANDOFF: &str = "transfer_to_";
 
 impl ObjectMeaning for ResponsesMeaning {
@@ -96,7 +125,7 @@ impl ObjectMeaning for ResponsesMeaning {
             "response.output_item.done" => self.item_done(&event, out),
             "error" => self.fail(whole(), out),
             "" => self.untyped(&event, whole(), out),
-            _ if kind.ends_with("_output") && self.told(whole(), out) => {}
+            _ if kind.ends_with("_output") && self.input_result(whole(), out) => {}
             _ => {
                 let fact = kind.strip_prefix("response.");
                 if !fact.is_some_and(|fact| self.item_fact(fact, &event, out)) {
@@ -116,6 +145,8 @@ impl ObjectMeaning for ResponsesMeaning {
 }
 
 impl ResponsesMeaning {
+    /// Begins a response and its run. A start that is repeated before anything else was said is the same
+    /// response.
     fn created(&mut self, response: ForeignField<'_>, out: &mut Decoded) {
         let body: ResponseBody<'_> = response.object();
         // Repeated before anything else was said, it is the same response.
@@ -129,6 +160,7 @@ impl ResponsesMeaning {
         }
     }
 
+    /// Takes how a response stands that is not over. `kind` is the type of the event.
     fn goes_on(&mut self, kind: &str, response: ForeignField<'_>, out: &mut Decoded) {
         let body: ResponseBody<'_> = response.object();
         self.writer.begin(body.model.text().as_deref(), out);
@@ -137,7 +169,7 @@ impl ResponsesMeaning {
         }
     }
 
-    /// Objects without a type: a response that was not streamed, or an error body.
+    /// Takes an object without a type: a response that was not streamed, or an error body.
     fn untyped(&mut self, event: &ResponsesStreamEvent<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
         let body: ResponseBody<'_> = whole.object();
         if body.object.text().is_some_and(|object| object == "response") || body.output.is_list() {
@@ -151,22 +183,22 @@ impl ResponsesMeaning {
         self.unknown(whole, out);
     }
 
-    /// An item of the next request, which callers put between two responses: what came of a call. False when it is of a
-    /// call that nobody knows.
-    fn told(&mut self, whole: ForeignField<'_>, out: &mut Decoded) -> bool {
+    /// Takes an item of the next request, which callers put between two responses: the result of a call.
+    /// Returns false, and writes nothing, if the call was not in this stream.
+    fn input_result(&mut self, whole: ForeignField<'_>, out: &mut Decoded) -> bool {
         let body: OutputItem<'_> = whole.object();
-        let told = ToldResult::start(&body);
-        let is_known = told.is_known(&self.writer);
+        let result = ResponsesResult::start(&body);
+        let is_known = result.is_known(&self.writer);
         if is_known {
             if let Some(id) = body.call_id.word() {
                 self.handoffs.remove(&*id);
             }
-            told.whole(&body, &mut self.writer, out);
+            result.whole(&body, &mut self.writer, out);
         }
         is_known
     }
 
-    /// Something of the vendor's own. After the end of a response nobody waits for it.
+    /// Passes on something of the vendor's own. After the end of a response it is ignored.
     fn unknown(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         if whole.is_truthy() && (self.writer.is_running() || !self.writer.has_begun()) {
             self.writer.begin(None, out);
@@ -174,6 +206,7 @@ impl ResponsesMeaning {
         }
     }
 
+    /// Begins an item. One that is open at the same place ends.
     fn item_added(&mut self, event: &ResponsesStreamEvent<'_>, out: &mut Decoded) {
         let next = if self.items.is_empty() { 0 } else { self.latest.saturating_add(1) };
         let index = event.output_index.count().unwrap_or(next);
@@ -190,12 +223,14 @@ impl ResponsesMeaning {
         self.items.insert(index, OpenItem::start(&body, &mut self.writer, out));
     }
 
+    /// Ends an item.
     fn item_done(&mut self, event: &ResponsesStreamEvent<'_>, out: &mut Decoded) {
         let index = event.output_index.count().unwrap_or(self.latest);
         self.latest = index;
         self.whole_item(index, event.item, out);
     }
 
+    /// Takes an item as a whole: it ends what was streamed of it, or is written at once if nothing was.
     fn whole_item(&mut self, index: u64, whole: ForeignField<'_>, out: &mut Decoded) {
         if !self.has_room_at(index) {
             return;
@@ -216,7 +251,7 @@ impl ResponsesMeaning {
         }
     }
 
-    /// An item begins.
+    /// Counts an item that begins, and notes its id.
     fn note(&mut self, body: &OutputItem<'_>) {
         self.begun = self.begun.saturating_add(1);
         if self.ids.len() <= ITEMS_PER_RUN_MAX
@@ -226,7 +261,8 @@ impl ResponsesMeaning {
         }
     }
 
-    /// Something about one item; false when nobody knows what `fact` means.
+    /// Takes an event about one item, of the type `response.{fact}`. Returns false if the event is unknown.
+    /// An item whose start was not received begins.
     fn item_fact(&mut self, fact: &str, event: &ResponsesStreamEvent<'_>, out: &mut Decoded) -> bool {
         let place = event.output_index.count();
         if place.is_none() && !event.item_id.is_some() && self.items.is_empty() {
@@ -249,12 +285,14 @@ impl ResponsesMeaning {
         item.fact(fact, event, writer, out)
     }
 
-    /// Whether something can be told of the item at `index`. There is one anomaly for all that have no room.
+    /// Whether there is room for the item at `index` (I7). What has none is ignored; the writer has one
+    /// anomaly for all of it.
     fn has_room_at(&self, index: u64) -> bool {
         self.items.len() <= ITEMS_PER_RUN_MAX || self.items.contains_key(&index)
     }
 
-    /// A response is over.
+    /// Takes the end of a response, with its whole output. `kind` is the type of the event; the status of the
+    /// response counts before it.
     fn over(&mut self, kind: &str, response: ForeignField<'_>, out: &mut Decoded) {
         let body: ResponseBody<'_> = response.object();
         self.writer.begin(body.model.text().as_deref(), out);
@@ -283,7 +321,8 @@ impl ResponsesMeaning {
         );
     }
 
-    /// The whole output closes what is open, and has what was not streamed. Some servers leave it empty.
+    /// Takes the whole output of a response: it ends what is open, and has items that were not streamed.
+    /// Items that were streamed and are over are not written again. Some servers leave the output empty.
     fn fill(&mut self, output: ForeignField<'_>, out: &mut Decoded) {
         let output = output.list();
         let is_known = self.begun.max(self.items.len()) >= output.len();
@@ -302,7 +341,8 @@ impl ResponsesMeaning {
         }
     }
 
-    /// The response ends, be it that the stream said so, that another one begins or that no more bytes come.
+    /// Ends the response and its run: the stream said so, another one begins, or no more bytes come. `ending`
+    /// says how.
     fn close(&mut self, ending: RunEnding, out: &mut Decoded) {
         let items = std::mem::take(&mut self.items);
         self.ids.clear();
@@ -319,6 +359,7 @@ impl ResponsesMeaning {
     }
 }
 
+/// The failure of a response that gives no reason.
 fn nameless_failure() -> ErrorFact {
     let (code, message) = (CompactString::const_new("failed"), String::from("the response failed"));
     ErrorFact { code, message, retryable: None, retry_after_ms: None }

@@ -1,7 +1,32 @@
-//! `OpenCode`: the event stream of its server, and what `opencode run --format json` prints. The stream tells of all
-//! sessions at once: one that works is a run, those below it are its sub-agents. Texts came in three ways over the
-//! versions (cumulative with the delta beside it, whole once more at the end, deltas alone), so what is there already is
-//! told apart by its text.
+//! `OpenCode`: the event stream of its server (`GET /event`), and what `opencode run --format json` prints.
+//! The stream has the events of all sessions: one that works is a run, those below it are its sub-agents.
+//!
+//! ```text
+//! data: {"type":"session.status","properties":{"sessionID":"ses_1","status":{"type":"busy"}}}
+//! data: {"type":"message.updated","properties":{"info":{"id":"msg_2","sessionID":"ses_1","role":"assistant","modelID":"m"}}}
+//! data: {"type":"message.part.updated","properties":{"part":{"id":"prt_1","messageID":"msg_2","sessionID":"ses_1","type":"text","text":"Hi"}}}
+//! data: {"type":"session.idle","properties":{"sessionID":"ses_1"}}
+//!
+//! {"type":"text","timestamp":1770000000000,"sessionID":"ses_1","part":{"id":"prt_1","type":"text","text":"Hi"}}      printed
+//! ```
+//!
+//! | event | becomes |
+//! |---|---|
+//! | `session.created`, `.updated` | the title of the run, the parent of a session |
+//! | `session.status` | `busy` begins a run or a sub-agent, `retry` is a status |
+//! | `session.idle` | the end of the run or of the sub-agent |
+//! | `session.error` | a failure; an abort cancels the run |
+//! | `message.updated` | who writes a message, its model and finish reason |
+//! | `message.part.updated`, `.delta` | texts (`texts`), calls (`tools`), files, tokens of steps |
+//! | `message.removed`, `message.part.removed` | texts are taken back |
+//! | `permission.*`, `question.*` | approval requests and answers: see `asks` |
+//! | `session.diff`, `todo.updated`, `file.edited` | custom events |
+//! | `server.*`, `lsp.*` and others around the sessions | nothing |
+//! | anything else | raw, inside of a run |
+//!
+//! Texts came in three ways over the versions: cumulative with the delta beside it, whole once more at the
+//! end, or deltas alone. So what is new is found by comparing texts. A stream without `session.idle` leaves
+//! the run interrupted; what the command prints is complete after a step that no other follows.
 
 use compact_str::CompactString;
 use indexmap::IndexMap;
@@ -31,7 +56,7 @@ use tools::OpenCodeCalls;
 /// The name of the dialect.
 pub const NAME: &str = "opencode";
 
-/// Most sessions, messages and questions that are remembered.
+/// Most sessions, messages and questions that are remembered (I7).
 const REMEMBERED_MAX: usize = 10_000;
 
 /// A decoder for one stream.
@@ -51,23 +76,29 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     }))
 }
 
-/// What the events mean.
+/// The meaning of one stream of events.
 #[derive(Debug)]
 struct OpenCodeMeaning {
     writer: EventWriter,
+    /// The sessions, and what they are in the open run.
     sessions: OpenCodeSessions,
+    /// Who writes each message.
     messages: OpenCodeMessages,
+    /// The texts of the open run.
     texts: OpenCodeTexts,
+    /// The calls of the open run.
     tools: OpenCodeCalls,
+    /// What persons were asked.
     asks: PendingQuestions,
-    /// The steps whose tokens were counted.
+    /// The ids of the steps whose tokens were counted.
     steps: IndexMap<CompactString, ()>,
+    /// Why the main agent stopped last.
     finish_reason: Option<CompactString>,
     /// Somebody stopped the run.
     is_cancelled: bool,
     /// The last step said that no other follows. Only what the command prints ends that way.
     is_done: bool,
-    /// The latest time that was told, in milliseconds since 1970.
+    /// The latest time that the stream has named, in milliseconds since 1970.
     now: u64,
 }
 
@@ -100,6 +131,7 @@ impl ObjectMeaning for OpenCodeMeaning {
 }
 
 impl OpenCodeMeaning {
+    /// Takes one event, of the stream or of the command.
     fn event(&mut self, whole: ForeignField<'_>, event: &ForeignFields<'_>, out: &mut Decoded) {
         let kind = event.get("type").text().unwrap_or_default();
         let properties = ForeignFields::of(event.get("properties"));
@@ -137,7 +169,7 @@ impl OpenCodeMeaning {
         }
     }
 
-    /// Events that begin nothing.
+    /// Takes an event that begins nothing.
     fn other(&mut self, kind: &str, whole: ForeignField<'_>, value: ForeignField<'_>, out: &mut Decoded) {
         // What goes on around the sessions.
         const AROUND: [&str; 13] = [
@@ -176,7 +208,7 @@ impl OpenCodeMeaning {
         }
     }
 
-    /// A line of the command: parts that are whole, and errors.
+    /// Takes a line of the command: a part that is whole, or an error.
     fn printed(&mut self, kind: &str, event: &ForeignFields<'_>, out: &mut Decoded) {
         let session = session_of(event);
         self.clock(event.get("timestamp"));
@@ -196,6 +228,7 @@ impl OpenCodeMeaning {
         }
     }
 
+    /// Takes how a session stands.
     fn status(&mut self, properties: &ForeignFields<'_>, out: &mut Decoded) {
         let session = session_of(properties);
         let status = ForeignFields::of(properties.get("status"));
@@ -215,6 +248,7 @@ impl OpenCodeMeaning {
         }
     }
 
+    /// Takes that a session is done; the run ends if no session at the top works any more.
     fn idle(&mut self, session: &str, out: &mut Decoded) {
         if let Some(agent) = self.sessions.agent_of(session) {
             self.texts.end_of(&agent, &self.writer, out);
@@ -224,7 +258,8 @@ impl OpenCodeMeaning {
         }
     }
 
-    /// A session works: it gets its place in the run, which begins with it where none goes on.
+    /// The sub-agent that a session is in the open run, which begins if none is open; nothing for the main
+    /// agent.
     fn agent(&mut self, session: &str, out: &mut Decoded) -> Option<AgentId> {
         if !self.writer.is_running() {
             self.writer.begin(None, out);
@@ -234,6 +269,7 @@ impl OpenCodeMeaning {
         self.sessions.enter(session, &mut self.writer, out)
     }
 
+    /// Writes the failure of a session. That of a sub-agent does not fail the run; an abort cancels it.
     fn failed(&mut self, session: &str, error: ForeignField<'_>, out: &mut Decoded) {
         if !error.is_truthy() {
             return;
@@ -267,6 +303,7 @@ impl OpenCodeMeaning {
         self.writer.fail(fact, out);
     }
 
+    /// Takes what is known of a message. Messages of a run that is over are sent again and begin none.
     fn message(&mut self, info: ForeignField<'_>, out: &mut Decoded) {
         let info = ForeignFields::of(info);
         let id = info.get("id").words().unwrap_or_default();
@@ -292,7 +329,7 @@ impl OpenCodeMeaning {
         self.failed(&session, info.get("error"), out);
     }
 
-    /// A part, as it is now.
+    /// Takes a part of a message, as it is now.
     fn part(&mut self, whole: ForeignField<'_>, around: &ForeignFields<'_>, out: &mut Decoded) {
         let part = ForeignFields::of(whole);
         let message = part.get("messageID").words().unwrap_or_default();
@@ -343,7 +380,7 @@ impl OpenCodeMeaning {
         }
     }
 
-    /// A part of what somebody asked. It begins a run, of which it is the first thing to know.
+    /// Takes a part of what somebody asked. It begins a run, of which it is the first thing to know.
     fn user_part(
         &mut self,
         kind: &str,
@@ -369,7 +406,7 @@ impl OpenCodeMeaning {
         }
     }
 
-    /// More of a part.
+    /// Takes more of a text.
     fn delta(&mut self, properties: &ForeignFields<'_>, out: &mut Decoded) {
         let message = properties.get("messageID").words().unwrap_or_default();
         let is_text = properties.get("field").text().is_none_or(|field| field == "text");
@@ -383,7 +420,7 @@ impl OpenCodeMeaning {
         }
     }
 
-    /// A model call is over: its tokens count once, however often it is told.
+    /// Takes the end of a model call: its tokens count once, however often it is sent.
     fn step(&mut self, part: &ForeignFields<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
         let id = CompactString::new(part.get("id").words().unwrap_or_default());
         if agent.is_none()
@@ -400,7 +437,7 @@ impl OpenCodeMeaning {
         }
     }
 
-    /// Times are told with what they belong to, not in order: the clock never goes back.
+    /// Sets the time of the next events. Times are not in order, and the clock never goes back.
     fn clock(&mut self, time: ForeignField<'_>) {
         if let Some(time) = time.count() {
             self.now = self.now.max(time);
@@ -408,6 +445,7 @@ impl OpenCodeMeaning {
         }
     }
 
+    /// Ends the run, if one is open, and forgets all that is about it.
     fn close(&mut self, is_whole: bool, out: &mut Decoded) {
         if !self.writer.is_running() {
             return;
@@ -429,8 +467,8 @@ fn session_of(event: &ForeignFields<'_>) -> String {
     event.get("sessionID").words().unwrap_or_default().into_owned()
 }
 
-/// The tokens of a model call. The dialect's `input` leaves out what went through the cache, ours does not; newer
-/// versions leave reasoning out of `output`, which shows in their total.
+/// The tokens of a model call. The dialect's `input` leaves out what went through the cache, that of the
+/// event model does not; newer versions leave reasoning out of `output`, which shows in their total.
 fn tokens(value: ForeignField<'_>) -> Option<Usage> {
     let told = ForeignFields::of(value);
     let cache = ForeignFields::of(told.get("cache"));

@@ -1,5 +1,5 @@
-//! A stream that is not what its sender says: an error page, compressed bytes, another dialect. A decoder that finds
-//! nothing it knows in a whole stream says so once, and what the bytes look like.
+//! A stream that is not what its sender says: an error page, compressed bytes, another dialect. A decoder
+//! that finds nothing it knows in a whole stream says so once, and what the bytes look like.
 
 use super::{Decode, Decoded, detect};
 use model::anomaly::{Anomaly, AnomalyCode};
@@ -10,20 +10,24 @@ use model::ids::RunId;
 /// Bytes of the beginning that are kept until something is known of the stream.
 const KEPT_BYTES: usize = 4 << 10;
 
-/// A decoder that doubts.
+/// A decoder around another one that checks whether any event had a meaning. It changes no event; at most it
+/// adds one anomaly (`wrong_dialect`) at the end.
 #[derive(Debug)]
 pub(super) struct PlausibleDecoder {
+    /// The dialect that the caller named.
     name: &'static str,
     decoder: Box<dyn Decode>,
-    /// The beginning of the stream, while nothing of it meant anything.
+    /// The first [`KEPT_BYTES`] of the stream, while nothing of it meant anything; nothing once it did.
     beginning: Option<Vec<u8>>,
 }
 
 impl PlausibleDecoder {
+    /// A decoder around `decoder`, which decodes the dialect `name`.
     pub(super) fn new(name: &'static str, decoder: Box<dyn Decode>) -> Self {
         Self { name, decoder, beginning: Some(Vec::new()) }
     }
 
+    /// Drops the beginning if one of the events from `before` on means something.
     fn look(&mut self, before: usize, out: &Decoded) {
         let new = out.envelopes.get(before..).unwrap_or_default();
         if self.beginning.is_some() && new.iter().any(means_something) {
@@ -53,7 +57,8 @@ impl Decode for PlausibleDecoder {
     }
 }
 
-/// Whether the event says more than that something was sent.
+/// Whether the event says more than that something was sent. Runs that begin and break off, raw events,
+/// errors and anomalies are written for any bytes.
 fn means_something(envelope: &Envelope) -> bool {
     match &envelope.event.kind {
         Kind::RunStart(_) | Kind::Raw { .. } | Kind::Anomaly(_) | Kind::Error(_) => false,
@@ -62,7 +67,8 @@ fn means_something(envelope: &Envelope) -> bool {
     }
 }
 
-/// What the bytes look like, when that is something else than `name`.
+/// What the bytes look like, when that is something else than `name`: compressed, a page, another dialect.
+/// Nothing if it is not recognised, and then there is no anomaly.
 fn looks_like(beginning: &[u8], name: &str) -> Option<String> {
     let compressed: [(&[u8], &str); 3] =
         [(b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\x78\x9c", "deflate")];

@@ -1,8 +1,27 @@
-//! Ralph: an Agno agent behind a server of its own. SSE events called `message`, with an object of a `type` in each.
-//! The server executes the calls; their arguments and results come whole.
+//! Ralph: an Agno agent behind a server of its own. SSE events called `message`, with an object of a `type`
+//! in each. The server executes the calls; their arguments and results come whole.
 //!
-//! A call that failed is told twice, as complete and then as failed: so it has failed. Anything else that is told twice is
-//! handed on as it is.
+//! ```text
+//! event: message    data: {"type":"status","content":"Thinking..."}
+//! event: message    data: {"type":"tool_call_start","tool_call_id":"c1","tool_name":"now","tool_args":{}}
+//! event: message    data: {"type":"tool_call_complete","tool_call_id":"c1","tool_name":"now","result":"noon"}
+//! event: message    data: {"type":"message","content":"It is noon."}
+//! event: message    data: {"type":"done"}
+//! ```
+//!
+//! | type | becomes |
+//! |---|---|
+//! | `status` | a status; after the end nothing |
+//! | `message` | text |
+//! | `tool_call_start` | a call that is executed |
+//! | `tool_call_complete`, `tool_call_error` | its result |
+//! | `error` | a failure |
+//! | `done` | the run is complete |
+//! | anything else | raw |
+//!
+//! A call that failed is reported twice, as complete and then as failed: so it has failed. Any other
+//! repetition is passed on raw. The server cuts results after 2,000 characters. Without `done` the run is
+//! interrupted.
 
 use serde::Deserialize;
 
@@ -29,15 +48,19 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     }))
 }
 
+/// The meaning of one stream of objects.
 #[derive(Debug)]
 struct RalphMeaning {
     writer: EventWriter,
+    /// The open text.
     parts: AgentParts,
+    /// The calls without a result.
     open: UnansweredCalls,
-    /// The call that was told as complete last: the server may still say that it failed.
+    /// The call that was reported as complete last: the server may still say that it failed.
     completed: Option<compact_str::CompactString>,
 }
 
+/// An object of the stream; each type uses some of the fields.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct RalphLine<'a> {
@@ -109,7 +132,7 @@ impl ObjectMeaning for RalphMeaning {
 }
 
 impl RalphMeaning {
-    /// A call that runs from now on; the id by which the writer knows it.
+    /// Writes a call that is executed from now on, and returns the id by which the writer knows it.
     fn call(&mut self, event: &RalphLine<'_>, out: &mut Decoded) -> Option<compact_str::CompactString> {
         self.parts.close(None, &self.writer, out);
         if !self.writer.has_room(out) {
@@ -124,6 +147,8 @@ impl RalphMeaning {
         Some(call.id().into())
     }
 
+    /// Takes the result of a call. Without an id it is the oldest call of that tool; a call whose start was
+    /// missed is written now.
     fn result(
         &mut self,
         whole: ForeignField<'_>,
@@ -155,6 +180,7 @@ impl RalphMeaning {
         self.writer.result(&id, outcome, None, out);
     }
 
+    /// Ends the run, if one is open.
     fn close(&mut self, is_done: bool, out: &mut Decoded) {
         self.parts.close_all(&self.writer, out);
         (self.open, self.completed) = (UnansweredCalls::default(), None);

@@ -1,5 +1,13 @@
-//! What a tool reports while it runs, as Bernard's tools write it: an object with the `_type` `tool_progress`. It names the
-//! tool and mostly not the call.
+//! What a tool reports while it runs, as Bernard's tools write it: an object with the `_type`
+//! `tool_progress`. It names the tool and mostly not the call.
+//!
+//! ```json
+//! {"_type": "tool_progress", "tool": "web_search", "phase": "progress",
+//!  "message": "2/3: Found 10 results", "timestamp": 1770000000000}
+//! ```
+//!
+//! `phase` is `step`, `progress`, `complete` or `error`. Bernard wraps the object into one with the same
+//! name; LangGraph's custom events have it bare.
 
 use std::borrow::Cow;
 
@@ -10,7 +18,7 @@ use super::field::ForeignField;
 use model::event::ToolProgress;
 use model::ids::ToolCallId;
 
-/// What [`ProgressReport`] is called in a stream.
+/// What [`ProgressReport`] is called in a stream: the value of its field `_type`, and of `type` around it.
 pub(super) const TOOL_PROGRESS: &str = "tool_progress";
 
 /// The phase that says nothing but how far the tool is.
@@ -40,13 +48,13 @@ pub(super) struct ProgressReport<'a> {
 }
 
 impl<'a> ProgressReport<'a> {
-    /// The report that `value` is, when it says that it is one.
+    /// The report in `value`; nothing if the object is not of the type `tool_progress`.
     pub(super) fn read(value: ForeignField<'a>) -> Option<Self> {
         let report: Self = value.object();
         report.kind.text().is_some_and(|kind| kind == TOOL_PROGRESS).then_some(report)
     }
 
-    /// The name of the tool.
+    /// The name of the tool; empty if the report has none.
     pub(super) fn tool(&self) -> Cow<'a, str> {
         self.tool.words().unwrap_or_default()
     }
@@ -56,22 +64,23 @@ impl<'a> ProgressReport<'a> {
         self.tool_call_id.words().unwrap_or_default()
     }
 
-    /// The tool failed.
+    /// Whether the phase is `error`: the tool failed.
     pub(super) fn is_failure(&self) -> bool {
         self.phase.text().is_some_and(|phase| phase == FAILURE)
     }
 
-    /// When it was said, in milliseconds since 1970.
+    /// When it was reported by the tool's own clock, in milliseconds since 1970.
     pub(super) fn time(&self) -> Option<u64> {
         self.timestamp.count().filter(|time| *time > 0)
     }
 
-    /// What it says, for a person.
+    /// The report in one line for a person: its message, else its phase.
     pub(super) fn line(&self) -> Cow<'a, str> {
         self.message.words().or_else(|| self.phase.words()).unwrap_or_default()
     }
 
-    /// As an event of the call `tool`.
+    /// The report as the progress of the call `tool`. The count at the beginning of the message is taken out
+    /// of the text; the phase `progress` is left out, since it adds nothing.
     pub(super) fn progress(&self, tool: ToolCallId) -> ToolProgress {
         let message = self.message.words().unwrap_or_default();
         let (count, text) = count(&message);

@@ -1,9 +1,35 @@
-//! Rye: the transcript of a thread, one object a line, with what happened in `payload` or, as its documents print it, in
-//! the line itself. A turn is a cognition: its deltas may be incomplete, the text at its end counts, also when the turn
-//! broke off. Calls run while the text still streams. Other threads in the file are sub-agents.
+//! Rye: the transcript of a thread, one object a line, with what happened in `payload` or, as its documents
+//! print it, in the line itself.
 //!
-//! A transcript need not say how its thread ended: then the last word of the thread counts. A whole answer is its end, one
-//! that says of itself that it broke off leaves the thread interrupted, and anything else means that lines are missing.
+//! ```text
+//! {"timestamp":1770000000.5,"thread_id":"t1","event_type":"thread_started","payload":{"directive":"fix","model":"m"}}
+//! {"thread_id":"t1","event_type":"cognition_in","payload":{"role":"user","text":"Fix it."}}
+//! {"thread_id":"t1","event_type":"cognition_out_delta","payload":{"text":"I l","chunk_index":0}}
+//! {"thread_id":"t1","event_type":"tool_call_start","payload":{"tool":"ls","call_id":"c1","input":{}}}
+//! {"thread_id":"t1","event_type":"tool_call_result","payload":{"call_id":"c1","output":"main.py","duration_ms":8}}
+//! {"thread_id":"t1","event_type":"cognition_out","payload":{"text":"I look.","turn":1}}
+//! {"thread_id":"t1","event_type":"thread_completed","payload":{"cost":{"spend":0.01}}}
+//! ```
+//!
+//! | event | becomes |
+//! |---|---|
+//! | `thread_started` | the title of the run, its limits as a custom event |
+//! | `cognition_in` | a message; with the role `tool` the result of a call |
+//! | `cognition_out_delta`, `cognition_reasoning` | text, reasoning |
+//! | `cognition_out` | the whole text of the turn, which counts; a partial one is a status and a custom event too |
+//! | `tool_call_start`, `tool_call_result` | a call that is executed, its result |
+//! | `child_thread_started` | a sub-agent; so is every other thread in the file |
+//! | `thread_completed`, `_cancelled`, `_suspended`, `_failed`, `_error` | the end of the run or of the sub-agent, with cost and tokens |
+//! | `error_classified` | an error; the thread goes on, or says itself that it does not |
+//! | `limit_escalation_requested` | a status and a custom event |
+//! | anything else | raw |
+//!
+//! A turn is a cognition: its deltas may be incomplete, the text at its end counts, also when the turn broke
+//! off. Calls are executed while the text is still streamed.
+//!
+//! A transcript need not say how its thread ended: then the last event of the thread counts. A whole answer
+//! is its end, one that says of itself that it broke off leaves the thread interrupted, and anything else
+//! means that lines are missing.
 
 use compact_str::CompactString;
 use indexmap::IndexMap;
@@ -39,18 +65,19 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     }))
 }
 
+/// The meaning of the lines.
 #[derive(Debug)]
 struct RyeMeaning {
     writer: EventWriter,
-    /// The thread of the run.
+    /// The thread of the run: that of its first line.
     root: Option<CompactString>,
-    /// The turn that each thread is in.
+    /// The turn of each thread; that of the run under no agent.
     turns: IndexMap<Option<AgentId>, RyeTurn>,
-    /// What the thread of the run said last.
+    /// The last work of the thread of the run.
     last: ThreadStanding,
 }
 
-/// What a thread said last of its work, which is how it stands where the transcript ends.
+/// The last work of a thread, which decides how it ended if the transcript does not say.
 #[derive(Debug, Clone, Copy)]
 enum ThreadStanding {
     /// Something after which more has to come.
@@ -100,6 +127,7 @@ impl ObjectMeaning for RyeMeaning {
 }
 
 impl RyeMeaning {
+    /// Takes what a line says, of the sub-agent `agent` or of the run.
     fn take(
         &mut self,
         kind: &str,
@@ -152,7 +180,7 @@ impl RyeMeaning {
         self.child(&thread, directive.as_deref(), None, out)
     }
 
-    /// A thread below that of the run; begins it where it is not known yet.
+    /// The sub-agent of a thread below that of the run; it begins if it is new.
     fn child(
         &mut self,
         thread: &str,
@@ -173,6 +201,7 @@ impl RyeMeaning {
         Some(agent)
     }
 
+    /// Writes a call that is executed from now on.
     fn call(&mut self, payload: &RyePayload<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
         let w = &mut self.writer;
         if !w.has_room(out) {
@@ -186,6 +215,7 @@ impl RyeMeaning {
         self.turns.entry(agent.cloned()).or_default().called(call.id());
     }
 
+    /// Writes the result of a call. Whether it failed shows in its `error`.
     fn result(&mut self, payload: &RyePayload<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
         let id = payload.call_id.words().unwrap_or_default();
         let outcome = if payload.error.is_truthy() {
@@ -199,9 +229,9 @@ impl RyeMeaning {
         self.writer.result(&id, outcome.took(payload.duration_ms.count()), agent, out);
     }
 
-    /// What a model is told of a call: the result of the newest call that has none. Rye writes both, so it is mostly what
-    /// `tool_call_result` said already, and then it is not told again; without a call that it could be of it is kept as it
-    /// came.
+    /// Takes what a model is told of a call: the result of the newest call that has none. Rye writes both, so
+    /// it is mostly what `tool_call_result` said, and then it is not written again; without a call that it
+    /// could be of it is passed on raw.
     fn answered(
         &mut self,
         whole: ForeignField<'_>,
@@ -222,7 +252,7 @@ impl RyeMeaning {
         w.result(&id, CallOutcome::of(payload.text.json()), agent, out);
     }
 
-    /// What becomes of threads.
+    /// Takes the end of a thread, or anything else about one.
     fn thread(
         &mut self,
         kind: &str,
@@ -251,7 +281,7 @@ impl RyeMeaning {
             let Self { writer: w, turns, .. } = self;
             turns.entry(Some(agent.clone())).or_default().close(w, out);
             if let Some(total) = usage(payload.cost) {
-                w.spent(agent, total, None);
+                w.set_agent_usage(agent, total, None);
             }
             return w.close_agent(agent, status, out);
         }
@@ -269,6 +299,7 @@ impl RyeMeaning {
         self.close(ending, out);
     }
 
+    /// Takes an event about a thread that does not end it.
     fn other(
         &mut self,
         kind: &str,
@@ -316,6 +347,7 @@ impl RyeMeaning {
         }
     }
 
+    /// Ends all turns and the run.
     fn close(&mut self, ending: RunEnding, out: &mut Decoded) {
         for (_, mut turn) in std::mem::take(&mut self.turns) {
             turn.close(&self.writer, out);
@@ -325,7 +357,7 @@ impl RyeMeaning {
     }
 }
 
-/// What is said of a cognition that broke off.
+/// Writes what is said of a cognition that broke off, and its error.
 fn partial(payload: &RyePayload<'_>, agent: Option<&AgentId>, w: &mut EventWriter, out: &mut Decoded) {
     if is_partial(payload) {
         let percentage = payload.completion_percentage;

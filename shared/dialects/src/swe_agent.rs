@@ -1,7 +1,24 @@
-//! Trajectories of SWE-agent and mini-SWE-agent: one JSON object with the messages in `history` (or `messages`), the steps
-//! with their times in `trajectory` and the result in `info`; or the messages alone, as a JSON array.
+//! Trajectories of SWE-agent and mini-SWE-agent: one JSON object with the messages in `history` (or
+//! `messages`), the steps with their times in `trajectory` and the result in `info`; or the messages alone,
+//! as a JSON array.
 //!
-//! An object is taken as a whole, up to [`model::limits::LINE_BYTES_MAX`]; a larger one is left out and said to be.
+//! ```json
+//! {"history": [{"role": "user", "content": "Fix it."},
+//!              {"role": "assistant", "content": "I look.", "action": "ls", "tool_calls": [{"id": "c1", "function": {"name": "bash", "arguments": "{}"}}]},
+//!              {"role": "tool", "tool_call_ids": ["c1"], "content": "main.py"}],
+//!  "trajectory": [{"action": "ls", "observation": "main.py", "execution_time": 0.31}],
+//!  "info": {"exit_status": "submitted", "model_stats": {"tokens_sent": 900, "tokens_received": 40}}}
+//! ```
+//!
+//! * Messages become events as in `trajectory`. The `execution_time` of the step with the same `action` is
+//!   the time that the results took.
+//! * Steps of which no message tells become custom events `step`; a file that has only steps gives a text and
+//!   a `tool` message for each.
+//! * `info` becomes a custom event, and the end of the run: `exit_status` is the finish reason, and an error
+//!   unless it begins with `submitted`.
+//!
+//! An object is taken as a whole, up to [`model::limits::LINE_BYTES_MAX`]; a larger one is left out, and an
+//! anomaly says so.
 
 use compact_str::CompactString;
 use serde::Deserialize;
@@ -23,21 +40,27 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     Box::new(ObjectDecoder::new(SweAgentMeaning { trajectory: TrajectoryWriter::new(NAME, options) }))
 }
 
-/// What the objects mean.
+/// The meaning of a file, and of bare messages.
 #[derive(Debug)]
 struct SweAgentMeaning {
+    /// Writes the messages.
     trajectory: TrajectoryWriter,
 }
 
+/// The fields of a file, and those that tell a bare message (`role`) or an error (`error`).
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct SweAgentFile<'a> {
+    /// The messages, of SWE-agent.
     #[serde(borrow)]
     history: ForeignField<'a>,
+    /// The messages, of mini-SWE-agent.
     #[serde(borrow)]
     messages: ForeignField<'a>,
+    /// What was executed, with times.
     #[serde(borrow, rename = "trajectory")]
     steps: ForeignField<'a>,
+    /// The result of the run.
     #[serde(borrow)]
     info: ForeignField<'a>,
     /// How the run was configured: an object, or its text.
@@ -49,6 +72,7 @@ struct SweAgentFile<'a> {
     error: ForeignField<'a>,
 }
 
+/// One step of `trajectory`: an action and what came of it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct SweAgentStep<'a> {
@@ -60,18 +84,21 @@ struct SweAgentStep<'a> {
     response: ForeignField<'a>,
     #[serde(borrow)]
     thought: ForeignField<'a>,
-    /// In seconds.
+    /// How long the action took, in seconds.
     #[serde(borrow)]
     execution_time: ForeignField<'a>,
 }
 
+/// The result of a run; only what the end of the run needs is read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct SweAgentInfo<'a> {
+    /// How the run ended, such as `submitted` or `exit_cost`.
     #[serde(borrow)]
     exit_status: ForeignField<'a>,
     #[serde(borrow)]
     model_stats: ForeignField<'a>,
+    /// The configuration, of mini-SWE-agent: it names the model.
     #[serde(borrow)]
     config: ForeignField<'a>,
 }
@@ -86,7 +113,8 @@ struct SweAgentModelStats<'a> {
     tokens_received: ForeignField<'a>,
 }
 
-/// The way to the name of the model, in either agent's configuration.
+/// The fields on the way to the name of the model, in either agent's configuration: `agent.model.name` or
+/// `model.model_name`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ModelNamePath<'a> {
@@ -119,7 +147,7 @@ impl ObjectMeaning for SweAgentMeaning {
         } else if document.error.is_truthy() {
             self.fail(whole, out);
         } else if whole.is_truthy() {
-            self.trajectory.goes_on(out);
+            self.trajectory.ensure_run(out);
             self.trajectory.writer.raw(whole, None, out);
         }
     }
@@ -138,6 +166,7 @@ impl ObjectMeaning for SweAgentMeaning {
 }
 
 impl SweAgentMeaning {
+    /// Writes a whole file: one or more runs, then what the file says of the last one.
     fn document(&mut self, document: &SweAgentFile<'_>, out: &mut Decoded) {
         let info: SweAgentInfo<'_> = document.info.object();
         let replay = document.replay_config.text();
@@ -153,7 +182,7 @@ impl SweAgentMeaning {
             Vec::new()
         };
         if !rest.is_empty() || document.info.is_truthy() {
-            self.trajectory.goes_on(out);
+            self.trajectory.ensure_run(out);
         }
         for step in rest {
             if self.trajectory.writer.has_room(out) {
@@ -166,7 +195,8 @@ impl SweAgentMeaning {
         self.trajectory.conclude(conclusion(&info), out);
     }
 
-    /// The messages. Gives the steps of which no message tells: the history may lack the last ones.
+    /// Writes the messages, and returns the steps of which no message tells: the history may lack the last
+    /// ones. Steps are matched in order, by their action.
     fn history<'a>(
         &mut self,
         history: ForeignField<'a>,
@@ -190,11 +220,11 @@ impl SweAgentMeaning {
         steps.collect()
     }
 
-    /// A file that has nothing but the steps.
+    /// Writes a file that has nothing but the steps.
     fn steps(&mut self, steps: ForeignField<'_>, out: &mut Decoded) {
         for step in steps.list() {
             let step: SweAgentStep<'_> = step.object();
-            self.trajectory.goes_on(out);
+            self.trajectory.ensure_run(out);
             let text = step.response.word().or_else(|| step.thought.word()).unwrap_or_default();
             if self.trajectory.writer.has_room(out) {
                 self.trajectory.writer.whole_part(PartKind::Text, &text, false, None, out);
@@ -206,6 +236,7 @@ impl SweAgentMeaning {
     }
 }
 
+/// The name of the model in a configuration; nothing if it has none.
 fn model_of(config: ForeignField<'_>) -> Option<String> {
     let config: ModelNamePath<'_> = config.object();
     let agent: ModelNamePath<'_> = config.agent.object();
@@ -215,6 +246,7 @@ fn model_of(config: ForeignField<'_>) -> Option<String> {
     })
 }
 
+/// How the run ended, by its `info`. The tokens are absent if both counts are 0.
 fn conclusion(info: &SweAgentInfo<'_>) -> TrajectoryEnd {
     let stats: SweAgentModelStats<'_> = info.model_stats.object();
     let (sent, received) = (stats.tokens_sent.count(), stats.tokens_received.count());

@@ -1,7 +1,18 @@
-//! Trajectories of tau-bench: the messages of one task, one on a line; or a JSON array of tasks with the messages in `traj`
-//! (`messages` in the second version) and the reward beside them.
+//! Trajectories of tau-bench: the messages of one task, one on a line; or a JSON array of tasks with the
+//! messages in `traj` (`messages` in the second version) and the reward beside them.
 //!
-//! An object is taken as a whole, up to [`model::limits::LINE_BYTES_MAX`]; a larger one is left out and said to be.
+//! ```json
+//! [{"task_id": 3, "trial": 0, "reward": 1.0, "info": {},
+//!   "traj": [{"role": "user", "content": "Where is my parcel?"},
+//!            {"role": "assistant", "content": "In Oslo."}]}]
+//! ```
+//!
+//! Each task becomes one run or more, as in `trajectory`. Task, trial, reward and `info` become custom events
+//! of its last run; `termination_reason` is the finish reason; an `error` in `info` ends the run with an
+//! error.
+//!
+//! An object is taken as a whole, up to [`model::limits::LINE_BYTES_MAX`]; a larger one is left out, and an
+//! anomaly says so.
 
 use serde::Deserialize;
 
@@ -22,17 +33,22 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
     Box::new(ObjectDecoder::new(TauBenchMeaning { trajectory: TrajectoryWriter::new(NAME, options) }))
 }
 
-/// What the objects mean.
+/// The meaning of tasks, and of bare messages.
 #[derive(Debug)]
 struct TauBenchMeaning {
+    /// Writes the messages.
     trajectory: TrajectoryWriter,
 }
 
+/// The fields of a task, and those that tell a bare message (`role`) or an error (`error`). The same struct
+/// reads `info`, of which only `error` is used.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct TauBenchTask<'a> {
+    /// The messages, in the first version.
     #[serde(borrow)]
     traj: ForeignField<'a>,
+    /// The messages, in the second version.
     #[serde(borrow)]
     messages: ForeignField<'a>,
     /// All tasks of a file of the second version.
@@ -42,12 +58,14 @@ struct TauBenchTask<'a> {
     id: ForeignField<'a>,
     #[serde(borrow)]
     trial: ForeignField<'a>,
+    /// How well the task was done, as a number.
     #[serde(borrow)]
     reward: ForeignField<'a>,
     #[serde(borrow)]
     reward_info: ForeignField<'a>,
     #[serde(borrow)]
     info: ForeignField<'a>,
+    /// Why the conversation ended, in the second version.
     #[serde(borrow)]
     termination_reason: ForeignField<'a>,
     #[serde(borrow)]
@@ -83,6 +101,8 @@ impl ObjectMeaning for TauBenchMeaning {
 }
 
 impl TauBenchMeaning {
+    /// Takes one object of the file: a message, a task, a file of tasks, an error, or anything else, which is
+    /// passed on as it is.
     fn take(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         let task: TauBenchTask<'_> = whole.object();
         if task.role.is_some() {
@@ -96,11 +116,12 @@ impl TauBenchMeaning {
         } else if task.error.is_truthy() {
             self.fail(whole, out);
         } else if whole.is_truthy() {
-            self.trajectory.goes_on(out);
+            self.trajectory.ensure_run(out);
             self.trajectory.writer.raw(whole, None, out);
         }
     }
 
+    /// Writes a task. It ends the run of the task before it.
     fn task(&mut self, task: &TauBenchTask<'_>, out: &mut Decoded) {
         self.trajectory.conclude(TrajectoryEnd::default(), out);
         let messages = if task.traj.is_list() { task.traj } else { task.messages };
@@ -118,7 +139,7 @@ impl TauBenchMeaning {
         let notes: Vec<_> = notes.into_iter().filter(|(_, note)| note.is_some()).collect();
         if !notes.is_empty() {
             // They are about the run that the user has answered, not about another.
-            self.trajectory.goes_on(out);
+            self.trajectory.ensure_run(out);
         }
         for (name, note) in notes {
             if self.trajectory.writer.has_room(out) {

@@ -1,6 +1,6 @@
-//! Tool calls that a model writes into its text because its server knows no better: `<tool_use>` elements, and JSON
-//! objects or arrays of them. [`TextCalls`] takes the text as it comes and tells plain text, whole calls and broken
-//! ones apart, in their order. Where the text is cut does not matter; each byte costs O(1).
+//! Tool calls that a model writes into its text because its server knows no better: `<tool_use>` elements,
+//! and JSON objects or arrays of them. [`TextCalls`] takes the text as it comes and tells plain text, whole
+//! calls and broken ones apart, in their order. Where the text is cut does not matter; each byte costs O(1).
 //!
 //! ```text
 //! <tool_use id="c1" name="get_weather">{"city": "Oslo"}</tool_use>
@@ -8,7 +8,12 @@
 //! {"type": "tool_use", "id": "c1", "name": "get_weather", "input": {"city": "Oslo"}}
 //! ```
 //!
-//! A call that is over its limit ([`TextRules::bytes_max`]) is told as broken and let go; what follows is read as usual.
+//! Text from a mark (`<`, `{`, `[`) on is a candidate and is held back until it is known what it is; all
+//! other text is passed on at once. A call that is over its limit ([`TextRules::bytes_max`]) is reported as
+//! broken and let go; what follows is read as usual.
+//!
+//! `stream` applies it to the texts of any decoder; the hub's own agents use it directly, to execute a call
+//! while the model still writes.
 
 use std::sync::Arc;
 
@@ -33,10 +38,11 @@ pub enum TextForm {
     Both,
 }
 
-/// The rules for calls in text.
+/// The rules for calls in text. They are settings of the user, not of a dialect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextRules {
-    /// The size of the longest call, in bytes; [`TEXT_CALL_BYTES_MAX`] by default.
+    /// The size of the longest call, in bytes; [`TEXT_CALL_BYTES_MAX`] by default. It bounds what is held
+    /// back (I7). 0 counts as 1.
     pub bytes_max: usize,
     /// The name of the element that contains a call, instead of `tool_use` and `tool_call`.
     pub element: Option<String>,
@@ -48,21 +54,21 @@ impl Default for TextRules {
     }
 }
 
-/// A complete call.
+/// A complete call, as it was written in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextCall {
     /// The id that the model wrote; empty if it wrote none.
     pub id: String,
     /// The name of the tool.
     pub name: String,
-    /// The arguments, a JSON object.
+    /// The arguments: the text of a JSON object, `{}` if the call has none.
     pub arguments: String,
 }
 
-/// A piece of the text, as it was recognized.
+/// A piece of the text, as it was recognized. It is valid during the call of `take`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TextCallToken<'a> {
-    /// Passes text that belongs to no call to `take`, unless it is empty.
+    /// Text that belongs to no call; never empty.
     Text(&'a str),
     /// A call, ready to be executed.
     Call(TextCall),
@@ -75,38 +81,46 @@ pub enum TextCallToken<'a> {
     },
 }
 
-/// Finds calls in a text that is still being written.
+/// Finds calls in a text that is still being written. One is for one text; dropping it loses what it holds
+/// back, so call [`TextCalls::end`] first.
 #[derive(Debug)]
 pub struct TextCalls {
+    /// Which marks begin a candidate.
     form: TextForm,
+    /// The size of the longest call, in bytes, at least 1.
     bytes_max: usize,
+    /// The elements that contain calls, shared with the candidates.
     elements: Arc<CallElements>,
     /// The end of the received text, from the mark on that may begin a call.
     held: String,
+    /// The candidate with which `held` begins; nothing if `held` is empty.
     open: Option<CallCandidate>,
 }
 
 /// The kind of the text in [`TextCalls::held`].
 #[derive(Debug)]
 enum CallCandidate {
+    /// It begins with `<`.
     Xml(XmlCall),
+    /// It begins with a bracket.
     Json(JsonCandidate),
 }
 
-/// What a candidate is. Lengths are in bytes from its beginning.
+/// What a candidate is, as its reader decided. Lengths are in bytes from the beginning of the candidate.
 enum CandidateVerdict {
     /// It is not known before more text is received.
     Open,
     /// Plain text, at least up to here; what follows has to be examined.
     Text(usize),
-    /// Calls and broken ones, up to here.
+    /// Calls and broken ones, up to here; an array has several. A broken one has the reason.
     Calls(usize, Vec<Result<TextCall, String>>),
-    /// Broken, up to here.
+    /// One broken call, up to here, with the reason.
     Broken(usize, String),
 }
 
 impl CallCandidate {
-    /// The verdict on a candidate that is larger than the limit.
+    /// The verdict on a candidate that is larger than the limit: broken if it is certainly a call, text
+    /// otherwise.
     fn too_long(&self, within: &str, bytes_max: usize) -> CandidateVerdict {
         match self {
             Self::Json(call) if !call.is_sure(within) => CandidateVerdict::Text(within.len()),
@@ -127,7 +141,8 @@ impl TextCalls {
         Self { form, bytes_max: rules.bytes_max.max(1), elements, held: String::new(), open: None }
     }
 
-    /// Takes more text and passes what is recognized to `take`.
+    /// Takes more text and passes what is recognized to `take`. At most [`TextRules::bytes_max`] bytes are
+    /// held back afterwards.
     pub fn feed(&mut self, text: &str, take: &mut dyn FnMut(TextCallToken<'_>)) {
         let mut held = std::mem::take(&mut self.held);
         held.push_str(text);
@@ -218,7 +233,7 @@ impl TextCalls {
     }
 }
 
-/// Text that belongs to no call.
+/// Passes text that belongs to no call to `take`, unless it is empty.
 fn plain(text: &str, take: &mut dyn FnMut(TextCallToken<'_>)) {
     if !text.is_empty() {
         take(TextCallToken::Text(text));

@@ -7,6 +7,7 @@ const MILLIS_FROM: u64 = 100_000_000_000;
 
 impl ForeignField<'_> {
     /// A time in milliseconds since 1970; nothing for what is no time, or one before that.
+    /// Numbers below [`MILLIS_FROM`] are seconds, with a fraction down to the millisecond.
     pub(crate) fn time(self) -> Option<u64> {
         if let Some(time) = self.text().as_deref().and_then(millis) {
             return Some(time);
@@ -21,6 +22,8 @@ impl ForeignField<'_> {
 }
 
 /// The milliseconds since 1970 of a time such as `2026-08-04T19:58:15.115854+02:00`. Without an offset it is UTC.
+/// Nothing for dates that cannot be, years after 9999 and times before 1970. Digits after the millisecond are
+/// cut off.
 fn millis(text: &str) -> Option<u64> {
     let (date, rest) = text.split_at_checked("2026-08-04".len())?;
     let (clock, zone) = split_zone(rest.strip_prefix(['T', 't', ' '])?);
@@ -52,13 +55,15 @@ fn split_zone(text: &str) -> (&str, &str) {
     }
 }
 
-/// Seconds of `02:00`, `0200`, `02` or of nothing.
+/// Seconds of the offset `02:00`, `0200`, `02` or of nothing.
 fn offset(zone: &str) -> Option<u64> {
     let digits: String = zone.chars().filter(char::is_ascii_digit).collect();
     let (hours, minutes) = digits.split_at_checked(2).unwrap_or(("0", ""));
     sum(&[(hours.parse().ok()?, 3600), (if minutes.is_empty() { 0 } else { minutes.parse().ok()? }, 60)])
 }
 
+/// Three numbers with `between` between them; the third may be absent and is 0 then. Nothing if there are
+/// more or others.
 fn numbers(text: &str, between: char) -> Option<[u64; 3]> {
     let mut found = text.split(between).map(str::parse::<u64>);
     let (first, second) = (found.next()?.ok()?, found.next()?.ok()?);
@@ -72,7 +77,8 @@ fn thousandths(fraction: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
-/// Days from 1970 on. A year is counted from March, so that the day that is sometimes there comes last.
+/// Days from 1970 on, by the Gregorian calendar. A year is counted from March, so that the leap day comes
+/// last.
 fn days(year: u64, month: u64, day: u64) -> Option<u64> {
     const BEFORE_1970: u64 = 719_469;
     let year = if month <= 2 { year.checked_sub(1)? } else { year };

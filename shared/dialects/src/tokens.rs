@@ -1,13 +1,16 @@
-//! Counts of tokens in the spellings that dialects of agents use.
+//! Counts of tokens in the spellings that dialects of agents use: `inputTokens` or `prompt_tokens`, as
+//! numbers or as objects with details.
 
 use super::field::{ForeignField, ForeignFields};
 use model::event::Usage;
 
-/// The tokens that `value` tells: an object, or a list with one for each model, which add up.
+/// The tokens that `value` reports: an object, or a list with one for each model, which add up. Nothing if no
+/// object has input or output tokens.
 pub(super) fn usage(value: ForeignField<'_>) -> Option<Usage> {
     value.list().into_iter().filter_map(one).reduce(Usage::plus)
 }
 
+/// The tokens of one object. Counts that are absent are 0.
 fn one(value: ForeignField<'_>) -> Option<Usage> {
     let fields = ForeignFields::of(value);
     let input = total(fields.any(&["inputTokens", "promptTokens"]));
@@ -30,7 +33,7 @@ fn one(value: ForeignField<'_>) -> Option<Usage> {
     })
 }
 
-/// A number, or an object that has it as its total.
+/// A number, or the `total` of an object with details.
 fn total(value: ForeignField<'_>) -> Option<u64> {
     if value.is_object() { ForeignFields::of(value).get("total").count() } else { value.count() }
 }

@@ -1,7 +1,23 @@
-//! Trajectories: the messages of a finished run, as agents save them. What SWE-agent and tau-bench have in common: messages
-//! as chat APIs have them, where the agent's calls and their results stand next to each other.
+//! Trajectories: the messages of a finished run, as agents save them. What SWE-agent and tau-bench have in
+//! common: messages as chat APIs have them, where the agent's calls and their results stand next to each
+//! other.
 //!
-//! What the agent says between two messages of its user is one run. The files have no terminator: one that ends, ends.
+//! ```json
+//! [{"role": "system", "content": "You fix bugs."},
+//!  {"role": "user", "content": "Fix it."},
+//!  {"role": "assistant", "content": "I look.", "tool_calls": [{"id": "c1", "function": {"name": "ls", "arguments": "{}"}}]},
+//!  {"role": "tool", "tool_call_id": "c1", "content": "main.py"}]
+//! ```
+//!
+//! | message | becomes |
+//! |---|---|
+//! | `assistant` | parts for `reasoning_content` and `content` (else `thought`), and a complete call for each of its calls |
+//! | `tool`, `function` | the result of the call that it names, else of the oldest call of the last message that waits |
+//! | any other, and demonstrations (`is_demo`) | a message of the history |
+//!
+//! What the agent says between two messages of its user is one run. The files have no terminator: a run is
+//! complete at the end of its file, and interrupted if the file breaks off or calls of the last message have
+//! no result and nothing says how the run ended.
 
 use std::collections::VecDeque;
 
@@ -13,26 +29,29 @@ use super::writer::{CallOutcome, EventWriter, RunEnding};
 use super::{DecodeOptions, Decoded};
 use model::event::{ErrorFact, PartKind, RunStatus, Usage};
 
-/// Writes the messages of one file.
+/// Writes the messages of one file. The meaning of the dialect owns it and passes the messages in order.
 #[derive(Debug)]
 pub(super) struct TrajectoryWriter {
+    /// Where the events are written; dialects use it for what has no message.
     pub(super) writer: EventWriter,
+    /// The model of the next run, if the file names it.
     model: Option<CompactString>,
     /// The user spoke after the agent: what the agent says next is another run.
     is_answered: bool,
-    /// Calls of the last message that have no result yet.
+    /// Calls of the last message that have no result yet, oldest first.
     waiting: VecDeque<CompactString>,
-    /// The file breaks off.
+    /// The bytes ended inside of an object.
     is_cut: bool,
 }
 
-/// How a trajectory ends, as far as the file says.
+/// How a trajectory ends, as far as the file says. The default says nothing.
 #[derive(Debug, Default)]
 pub(super) struct TrajectoryEnd {
-    /// The agent's own word for how it ended.
+    /// The agent's own word for how it ended; it becomes the finish reason.
     pub(super) word: Option<CompactString>,
-    /// That was a failure.
+    /// The failure with which it ended; it is written and makes the run one with an error.
     pub(super) failure: Option<ErrorFact>,
+    /// The tokens of the whole run.
     pub(super) usage: Option<Usage>,
 }
 
@@ -62,16 +81,18 @@ pub(super) struct TrajectoryMessage<'a> {
     function_call: ForeignField<'a>,
     #[serde(borrow)]
     tool_call_id: ForeignField<'a>,
-    /// The calls that this is the result of, where there can be several.
+    /// The calls of which this is the result, where there can be several. Each gets the whole content.
     #[serde(borrow)]
     tool_call_ids: ForeignField<'a>,
+    /// The id of the call, as some files have it in results.
     #[serde(borrow)]
     id: ForeignField<'a>,
+    /// In a result: the tool failed, unless it is empty or `false`.
     #[serde(borrow)]
     error: ForeignField<'a>,
 }
 
-/// A call, with its name and arguments beside its id or one level deeper.
+/// A call, with its name and arguments beside its id or one level deeper, in `function`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct TrajectoryCall<'a> {
@@ -81,11 +102,12 @@ struct TrajectoryCall<'a> {
     function: ForeignField<'a>,
     #[serde(borrow)]
     name: ForeignField<'a>,
+    /// An object, or its text.
     #[serde(borrow)]
     arguments: ForeignField<'a>,
 }
 
-/// A piece of content.
+/// A piece of content; only its text is read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ContentText<'a> {
@@ -94,6 +116,7 @@ struct ContentText<'a> {
 }
 
 impl TrajectoryWriter {
+    /// A writer for one file of `dialect`.
     pub(super) fn new(dialect: &'static str, options: DecodeOptions) -> Self {
         Self {
             writer: EventWriter::new(dialect, options),
@@ -104,7 +127,7 @@ impl TrajectoryWriter {
         }
     }
 
-    /// The file breaks off where it is.
+    /// Notes that the bytes ended inside of an object: the run that is open then is interrupted.
     pub(super) fn cut(&mut self) {
         self.is_cut = true;
     }
@@ -114,7 +137,8 @@ impl TrajectoryWriter {
         self.model = model.map(CompactString::new);
     }
 
-    /// The next message. `took` is how long its calls, or the call that it is the result of, were executed.
+    /// Takes the next message. `took` is how long the call of which it is the result was executed, in
+    /// milliseconds, if the file says so.
     pub(super) fn message(&mut self, body: &TrajectoryMessage<'_>, took: Option<u64>, out: &mut Decoded) {
         let role = body.role.text().unwrap_or_default();
         match &*role {
@@ -127,12 +151,13 @@ impl TrajectoryWriter {
         }
     }
 
-    /// There is a run, for what is told about it rather than said in it.
-    pub(super) fn goes_on(&mut self, out: &mut Decoded) {
+    /// Makes sure that a run is open, for events that are about it rather than said in it.
+    pub(super) fn ensure_run(&mut self, out: &mut Decoded) {
         self.writer.begin(self.model.as_deref(), out);
     }
 
-    /// The agent speaks: a run goes on or begins.
+    /// Makes sure that a run is open in which the agent can speak. If the user spoke since, the open run is
+    /// complete and another one begins.
     fn begin(&mut self, out: &mut Decoded) {
         if std::mem::take(&mut self.is_answered) {
             self.close(RunStatus::Complete, TrajectoryEnd::default(), out);
@@ -140,7 +165,9 @@ impl TrajectoryWriter {
         self.writer.begin(self.model.as_deref(), out);
     }
 
-    /// The trajectory is over.
+    /// Takes the end of the trajectory, and ends the open run: with an error after a failure, else
+    /// interrupted if the file breaks off or calls wait and the file does not say how it ended, else
+    /// complete. Without an open run only a failure is written, in a run of its own.
     pub(super) fn conclude(&mut self, conclusion: TrajectoryEnd, out: &mut Decoded) {
         if let Some(failure) = conclusion.failure.clone() {
             self.writer.begin(self.model.as_deref(), out);
@@ -158,6 +185,7 @@ impl TrajectoryWriter {
         self.is_answered = false;
     }
 
+    /// Ends the open run with this status.
     fn close(&mut self, status: RunStatus, conclusion: TrajectoryEnd, out: &mut Decoded) {
         self.waiting.clear();
         let TrajectoryEnd { word, usage, .. } = conclusion;
@@ -171,6 +199,8 @@ impl TrajectoryWriter {
         self.writer.end(ending, out);
     }
 
+    /// Writes a message of the agent: its reasoning, its text, its calls. Calls of the message before that
+    /// still wait can only be answered by their id from now on.
     fn agent_says(&mut self, body: &TrajectoryMessage<'_>, out: &mut Decoded) {
         self.begin(out);
         let content = Some(text(body.content)).filter(|text| !text.is_empty());
@@ -190,6 +220,7 @@ impl TrajectoryWriter {
         }
     }
 
+    /// Writes a call, complete at once. The trajectory does not say when it began to be executed.
     fn call(&mut self, call: &TrajectoryCall<'_>, out: &mut Decoded) {
         let inner =
             if call.function.is_object() { call.function.object() } else { TrajectoryCall::default() };
@@ -201,6 +232,7 @@ impl TrajectoryWriter {
         self.waiting.push_back(CompactString::new(call.id()));
     }
 
+    /// Writes the result of one call or of several.
     fn result(&mut self, body: &TrajectoryMessage<'_>, took: Option<u64>, out: &mut Decoded) {
         self.begin(out);
         let mut ids: Vec<_> = body.tool_call_ids.list().into_iter().filter_map(ForeignField::words).collect();
@@ -219,7 +251,8 @@ impl TrajectoryWriter {
     }
 }
 
-/// The text of a message.
+/// The text of a message: a string, or the texts of a list of pieces, joined. Images and other pieces are
+/// left out.
 fn text(content: ForeignField<'_>) -> String {
     if let Some(text) = content.text() {
         return text.into_owned();

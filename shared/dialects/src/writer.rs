@@ -1,5 +1,25 @@
 //! Writes the events of decoders: one run at a time, parts and calls with ids that are unique and always the
 //! same, deltas with their offsets, exactly one end.
+//!
+//! A decoder says what happened in the words of its dialect; the writer makes the events. For a stream with
+//! one text and one call it writes
+//!
+//! ```text
+//! begin         run.start r1
+//! open_part     part.start p1            delta: part.delta p1 off 0, off 5, …     end: part.end p1
+//! open_call     tool.start call_7        args: tool.args off 0, …                 written: tool.call call_7
+//! result        tool.result call_7
+//! end           run.end complete
+//! ```
+//!
+//! * [`OpenPart`] and [`OpenCall`] are owned by the decoder while they are open. Dropping one writes nothing:
+//!   the fold closes what a run left open when the run ends.
+//! * An id of the dialect is used as it is, if it is not longer than [`model::limits::ID_BYTES_MAX`]. An
+//!   empty one is replaced by `call-1`, `call-2`, …; one that the run used before becomes `ID.2`.
+//! * A run that was handed back to its caller ([`DecodeOptions::run_goes_on`]) continues with the next
+//!   [`EventWriter::begin`].
+//! * Bounds (I7): [`ITEMS_PER_RUN_MAX`] parts and calls in a run. Whoever opens one asks
+//!   [`EventWriter::has_room`] first.
 
 use std::collections::BTreeMap;
 
@@ -30,28 +50,40 @@ pub(crate) use outcome::CallOutcome;
 pub(crate) use part::OpenPart;
 pub(crate) use whole::{EndedPart, TextDigest, WholeCall, WholeOutput, WholePart};
 
-/// Writes the events of one stream.
+/// Writes the events of one stream. The decoder owns it; it keeps ids and counts, never texts.
 #[derive(Debug)]
 pub(crate) struct EventWriter {
+    /// The name of the dialect, as `run.start` and raw events give it.
     dialect: CompactString,
+    /// What the caller of the decoder chose: the id of the first run, the prefix of ids, whether the run goes
+    /// on.
     options: DecodeOptions,
     run: RunId,
     /// The number of runs that have begun in this stream.
     runs: u64,
+    /// A run has begun and neither ended nor been handed back.
     is_running: bool,
-    /// The run was handed back to its caller, and continues with the next model call.
+    /// The run was handed back to its caller, and continues with the next model call instead of a new run.
     goes_on: bool,
+    /// The model of the open run is known. The first one that the stream names is written, later ones are
+    /// ignored.
     has_model: bool,
-    /// The failure of the open run.
+    /// The last failure of the open run. It decides about the status of its end, and a repetition of it is
+    /// not written again.
     failure: Option<ErrorFact>,
-    /// The number of parts, calls and agents so far, over all runs.
+    /// The number of parts so far, over all runs. The ids of parts are made of it.
     parts: u64,
+    /// The number of parts, calls and other items of the open run, for its bound.
     items: usize,
+    /// The number of calls without an id so far, over all runs. Their ids are made of it.
     minted: u64,
-    /// The ids of the dialect, and the calls to which they refer now.
+    /// The ids of the dialect, and the calls to which they refer now. They outlive their run, since a result
+    /// may come in a later one; they are dropped when a run begins and there are more than
+    /// [`ITEMS_PER_RUN_MAX`].
     calls: IndexMap<CompactString, NamedId>,
     /// Calls that the provider executes and that have no result yet, oldest first.
     waiting: BTreeMap<u64, (RunId, ToolCallId)>,
+    /// The last key of `waiting`.
     waits: u64,
     /// The number of messages of the history so far.
     messages: u64,
@@ -63,31 +95,38 @@ pub(crate) struct EventWriter {
     accounts: IndexMap<AgentId, agent::AgentUsage>,
 }
 
-/// The call to which an id of the dialect refers.
+/// The call to which an id of the dialect refers. A later call with the same id takes the id over.
 #[derive(Debug)]
 struct NamedId {
+    /// The run of the call. A result that comes after the end of the run still belongs to it.
     run: RunId,
+    /// The id in the events.
     tool: ToolCallId,
     /// How many calls of the run have used the id.
     times: u64,
-    /// Its key in [`EventWriter::waiting`].
+    /// Its key in [`EventWriter::waiting`], while the provider executes the call.
     place: Option<u64>,
 }
 
 /// How a run ends, as far as the stream says.
 #[derive(Debug, Default)]
 pub(crate) struct RunEnding {
-    /// The stream said that the answer is complete.
+    /// The stream said that the answer is complete. Without it, and without a status or a failure, the run is
+    /// interrupted and an anomaly (`truncated`) says that the stream broke off.
     pub(crate) is_whole: bool,
-    /// The provider paused the answer and continues when it is called again.
+    /// The provider paused the answer and continues when it is called again. It matters only if the caller
+    /// continues the run.
     pub(crate) is_paused: bool,
     /// The status, if the stream states it. It takes precedence over all else.
     pub(crate) status: Option<RunStatus>,
+    /// Why the model stopped, in the vendor's own word (`stop`, `tool_use`, `MAX_TOKENS`).
     pub(crate) finish_reason: Option<CompactString>,
+    /// The tokens of the whole run; for a model call inside of a run that goes on, those of the call.
     pub(crate) usage: Option<Usage>,
 }
 
 impl EventWriter {
+    /// A writer for one stream of `dialect`. Nothing is written before [`EventWriter::begin`].
     pub(crate) fn new(dialect: &str, options: DecodeOptions) -> Self {
         Self {
             dialect: CompactString::new(dialect),
@@ -111,6 +150,7 @@ impl EventWriter {
         }
     }
 
+    /// Whether a run is open: begun, not ended and not handed back.
     pub(crate) fn is_running(&self) -> bool {
         self.is_running
     }
@@ -120,8 +160,9 @@ impl EventWriter {
         self.runs > 0
     }
 
-    /// Begins a run unless one is open: the first has the id that the caller gave, later ones are numbered. A
-    /// run that was handed back to the caller continues. `model` is used if it is the first one.
+    /// Begins a run unless one is open: the first has the id that the caller gave, later ones are numbered
+    /// (`r1.2`). A run that was handed back to the caller continues without an event. An empty `model` counts
+    /// as none; the first one that is not is written with the start, or as an update if the run is open.
     pub(crate) fn begin(&mut self, model: Option<&str>, out: &mut Decoded) {
         let model = model.filter(|model| !model.is_empty()).map(CompactString::new);
         if std::mem::take(&mut self.goes_on) {
@@ -159,10 +200,13 @@ impl EventWriter {
         self.put(Event::new(&self.run, kind).by(agent.cloned()), out);
     }
 
+    /// Writes any event with the time of the stream's own clock, if that is known.
     fn put(&self, event: Event, out: &mut Decoded) {
         out.event_at(event, self.time);
     }
 
+    /// Writes an anomaly. `detail` says where and what: a line, an id, an excerpt. It neither begins nor ends
+    /// a run.
     pub(crate) fn anomaly(&self, code: AnomalyCode, detail: String, out: &mut Decoded) {
         // Before the first run, an event belongs to no run.
         let run = if self.runs == 0 { RunId::none() } else { self.run.clone() };
@@ -170,6 +214,9 @@ impl EventWriter {
     }
 
     /// Writes a failure. Servers repeat failures; the same one is written once.
+    ///
+    /// A run begins if none is open. The failure does not end it; it decides how [`EventWriter::end`] ends
+    /// it.
     pub(crate) fn fail(&mut self, fact: ErrorFact, out: &mut Decoded) {
         self.begin(None, out);
         if self
@@ -184,15 +231,17 @@ impl EventWriter {
     }
 
     /// Notes that the run goes on in spite of the failure: only its end decides about its status.
-    pub(crate) fn outlives(&mut self) {
+    pub(crate) fn clear_failure(&mut self) {
         self.failure = None;
     }
 
+    /// Whether the open run has a failure that decides about its end.
     pub(crate) fn has_failed(&self) -> bool {
         self.failure.is_some()
     }
 
     /// Whether there is room for one more item. The first refusal writes an anomaly for all that follow.
+    /// It counts the item, so ask once for each.
     pub(crate) fn has_room(&mut self, out: &mut Decoded) -> bool {
         self.items = self.items.saturating_add(1);
         if self.items == ITEMS_PER_RUN_MAX.saturating_add(1) {
@@ -201,7 +250,8 @@ impl EventWriter {
         self.items <= ITEMS_PER_RUN_MAX
     }
 
-    /// Begins a part.
+    /// Begins a part and writes its start. The caller owns the part and ends it; it has asked for room
+    /// before.
     pub(crate) fn open_part(
         &mut self,
         kind: PartKind,
@@ -214,7 +264,8 @@ impl EventWriter {
         OpenPart::new(id, kind, agent.cloned())
     }
 
-    /// Writes a complete part.
+    /// Writes a complete part: start, one delta unless the text is empty, end. `hidden` says that the
+    /// provider keeps the text to itself (encrypted reasoning).
     pub(crate) fn whole_part(
         &mut self,
         kind: PartKind,
@@ -228,8 +279,11 @@ impl EventWriter {
         part.end(hidden, self, out);
     }
 
-    /// Begins a call. `id` is the dialect's own: an empty one is replaced by a new one, a repeated one is
-    /// made unique.
+    /// Begins a call and writes its start. `id` is the dialect's own: an empty one is replaced by a new one,
+    /// a repeated one is made unique. `server` says that the provider executes the call itself, so that
+    /// nobody else does.
+    ///
+    /// The caller owns the call, writes its arguments and ends them; it has asked for room before.
     pub(crate) fn open_call(
         &mut self,
         id: &str,
@@ -247,6 +301,8 @@ impl EventWriter {
         OpenCall::new(id, tool, name, server, agent.cloned())
     }
 
+    /// The id in the events for the next call with the dialect's `id`, which is noted. An id of an earlier
+    /// run may be used again without a suffix.
     fn call_id(&mut self, id: &str) -> ToolCallId {
         let first = if id.is_empty() {
             self.minted = self.minted.saturating_add(1);
@@ -267,7 +323,9 @@ impl EventWriter {
     }
 
     /// Notes that the provider executes `tool` from now on.
-    fn wait_for(&mut self, id: &str, tool: &ToolCallId) {
+    ///
+    /// The oldest such call gets the next result whose id is unknown.
+    fn note_executing(&mut self, id: &str, tool: &ToolCallId) {
         self.waits = self.waits.saturating_add(1);
         self.waiting.insert(self.waits, (self.run.clone(), tool.clone()));
         if let Some(named) = self.calls.get_mut(ToolCallId::new(id).as_str()) {
@@ -275,7 +333,13 @@ impl EventWriter {
         }
     }
 
-    /// Ends the open run, or hands it back to the caller.
+    /// Ends the open run, or hands it back to the caller. Does nothing if no run is open.
+    ///
+    /// The status is the one that the stream states; else error after a failure, complete if the answer is
+    /// whole, and interrupted otherwise. A run is handed back if its caller continues it, the answer is whole
+    /// without a failure, and calls were handed over or the provider paused: then finish reason and usage are
+    /// written as an update, which adds to the tokens of other model calls. The usage of sub-agents is
+    /// written before the end.
     pub(crate) fn end(&mut self, ending: RunEnding, out: &mut Decoded) {
         if !std::mem::take(&mut self.is_running) {
             return;
@@ -305,7 +369,7 @@ impl EventWriter {
             self.anomaly(AnomalyCode::Truncated, String::from("the stream broke off before its end"), out);
             RunStatus::Interrupted
         };
-        self.settle_accounts(status, out);
+        self.write_agent_usage(status, out);
         self.push(Kind::RunEnd(RunEnd { status, finish_reason, usage, lost: false }), out);
     }
 }

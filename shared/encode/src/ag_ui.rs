@@ -1,6 +1,30 @@
 //! Encodes AG-UI as its clients verify it: one run at a time, all that is opened in a run is closed before
 //! the run ends, and ids are never used again. Sub-agents need a client of protocol 1.0; runs without them
 //! work with older ones.
+//!
+//! | fact | becomes |
+//! |---|---|
+//! | a run starts, is complete or cancelled | `RUN_STARTED`, `RUN_FINISHED` with usage and, if it was cancelled or waits for a person, an `outcome` |
+//! | a run failed or broke off | `RUN_ERROR` |
+//! | text, refusal | `TEXT_MESSAGE_START`, `_CONTENT`, `_END` |
+//! | reasoning | `REASONING_START`, `REASONING_MESSAGE_*`, `REASONING_END` |
+//! | a call, its result | `TOOL_CALL_START`, `_ARGS`, `_END`, `TOOL_CALL_RESULT` |
+//! | a message of the history | `TEXT_MESSAGE_*` with its role |
+//! | a sub-agent | `SUBAGENT_STARTED`, `SUBAGENT_FINISHED` or `SUBAGENT_ERROR`; its events have a `subagentRunId` |
+//! | `state_snapshot`, `state_delta`, `messages_snapshot` | the event of that name |
+//! | status, failure, file, progress, output, consent, other custom events | `CUSTOM` |
+//! | a raw event | `RAW` |
+//!
+//! Messages and results that come between two runs wait for the next one, since nothing may stand outside of
+//! a run. The stream has no terminator.
+//!
+//! ```text
+//! data: {"type":"RUN_STARTED","threadId":"talk","runId":"r1"}
+//! data: {"type":"TEXT_MESSAGE_START","messageId":"p1","role":"assistant"}
+//! data: {"type":"TEXT_MESSAGE_CONTENT","messageId":"p1","delta":"Noon."}
+//! data: {"type":"TEXT_MESSAGE_END","messageId":"p1"}
+//! data: {"type":"RUN_FINISHED","threadId":"talk","runId":"r1","usage":[{"inputTokens":12,"outputTokens":3,"totalTokens":15}]}
+//! ```
 
 use std::collections::HashSet;
 
@@ -18,7 +42,7 @@ use model::view::{AgentView, PartView, RunView, ToolView};
 
 mod calls;
 
-/// The most messages and results that wait for the next run; further ones are left out.
+/// The most messages and results that wait for the next run (I7); further ones are left out.
 const WAITING_MAX: usize = 1000;
 
 /// An encoder for one stream.
@@ -35,12 +59,15 @@ pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
 /// The state of one stream.
 #[derive(Debug, Default)]
 struct AgUiEncoder {
+    /// The id of the thread: the name of the conversation.
     thread: String,
     /// The id that the caller gave to the run; nothing for the run's own id.
     run: Option<CompactString>,
     /// A run is open.
     is_open: bool,
+    /// The ids of messages, unique in the stream.
     parts: UniqueIds,
+    /// The ids of calls, unique in the stream.
     calls: UniqueIds,
     /// The ids of the messages that are open.
     said: HashSet<String>,
@@ -93,6 +120,7 @@ impl FactSink for AgUiEncoder {
 }
 
 impl AgUiEncoder {
+    /// Begins a run, with what has waited for it.
     fn start(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) {
         self.is_open = true;
         (self.begun, self.done) = (HashSet::new(), HashSet::new());
@@ -134,6 +162,7 @@ impl AgUiEncoder {
         self.tell_in_run(events, out);
     }
 
+    /// Writes one step of a part.
     fn part(
         &mut self,
         scene: &FactContext<'_>,
@@ -173,6 +202,7 @@ impl AgUiEncoder {
         }
     }
 
+    /// Begins a message, unless it is open.
     fn open(&mut self, scene: &FactContext<'_>, id: &str, is_thinking: bool, out: &mut Vec<u8>) {
         if !self.said.insert(id.to_owned()) {
             return;
@@ -192,6 +222,7 @@ impl AgUiEncoder {
         });
     }
 
+    /// Ends a message, if it is open.
     fn close(&mut self, scene: &FactContext<'_>, id: &str, is_thinking: bool, out: &mut Vec<u8>) {
         if !self.said.remove(id) {
             return;
@@ -205,6 +236,7 @@ impl AgUiEncoder {
         }
     }
 
+    /// Writes that a sub-agent begins, once in a run.
     fn start_agent(&mut self, id: &AgentId, agent: &AgentView, out: &mut Vec<u8>) {
         if !self.begun.insert(id.clone()) {
             return;
@@ -218,6 +250,7 @@ impl AgUiEncoder {
         });
     }
 
+    /// Writes that a sub-agent has ended, once, and only if it began in this run.
     fn end_agent(&mut self, id: &AgentId, agent: &AgentView, out: &mut Vec<u8>) {
         if !self.begun.contains(id) || !self.done.insert(id.clone()) {
             return;
@@ -258,6 +291,7 @@ impl AgUiEncoder {
     }
 }
 
+/// A status in one word, as code and message of an error.
 fn word(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Running => "running",
@@ -309,6 +343,7 @@ fn answer_schema() -> Json {
     }))
 }
 
+/// Writes the tokens of the run, if they are known.
 fn usage(run: &RunView, event: &mut ObjectWriter<'_>) {
     let Some(Usage { input_tokens, output_tokens, reasoning_tokens, cached_tokens, .. }) = run.usage else {
         return;
@@ -322,6 +357,7 @@ fn usage(run: &RunView, event: &mut ObjectWriter<'_>) {
     });
 }
 
+/// Writes a custom event.
 fn custom(scene: &FactContext<'_>, name: &str, value: &Json, out: &mut Vec<u8>) {
     event(scene, "CUSTOM", out, |event| {
         event.put("name", name).put("value", value);

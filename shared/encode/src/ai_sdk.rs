@@ -1,5 +1,32 @@
-//! Encodes the UI message stream of the AI SDK (v1): the parts of one message of the assistant. What
-//! sub-agents say and call is left out; parts `data-agent` say that they are working.
+//! Encodes the UI message stream of the AI SDK (v1): the parts of one message of the assistant.
+//!
+//! | fact | becomes |
+//! |---|---|
+//! | a run starts | `start` with the model as metadata, `start-step` |
+//! | text, refusal; reasoning | `text-start`, `-delta`, `-end`; `reasoning-*` |
+//! | a file, once it is whole | `file` |
+//! | a call and its result | dynamic tool parts: see `calls` |
+//! | a sub-agent begins or ends | `data-agent`, with the same id |
+//! | a status | a transient `data-status` |
+//! | a failure that did not end the run; a custom event | `data-error`; `data-NAME` |
+//! | a run is complete | `finish-step`, `finish` with reason and usage |
+//! | a run failed | `error`, `finish` |
+//! | a run was cancelled | `abort` |
+//! | the end of the stream | `[DONE]`, unless a run broke off |
+//!
+//! What sub-agents say and call is left out; raw events and the history too. A part cannot be taken back: a
+//! text that was replaced follows in a part of its own.
+//!
+//! ```text
+//! data: {"type":"start","messageId":"r1","messageMetadata":{"model":"m"}}
+//! data: {"type":"start-step"}
+//! data: {"type":"text-start","id":"p1"}
+//! data: {"type":"text-delta","id":"p1","delta":"Noon."}
+//! data: {"type":"text-end","id":"p1"}
+//! data: {"type":"finish-step"}
+//! data: {"type":"finish","finishReason":"stop","messageMetadata":{"usage":{"inputTokens":12,"outputTokens":3,…}}}
+//! data: [DONE]
+//! ```
 
 use std::collections::HashSet;
 
@@ -26,11 +53,13 @@ struct AiSdkEncoder {
     is_open: bool,
     /// A run broke off, so that the stream as a whole is not done.
     is_broken: bool,
+    /// The ids of parts, unique in the stream.
     parts: UniqueIds,
+    /// The ids of calls, unique in the stream.
     calls: UniqueIds,
     /// The ids of calls that a person declined.
     denied: HashSet<String>,
-    /// How many parts were replaced: the new text gets an id with this number.
+    /// The number of parts that were replaced: the new text gets an id with this number.
     replaced: u64,
     /// The caller, which takes every call for its own that is not marked as executed by the provider.
     caller: Option<Caller>,
@@ -80,6 +109,7 @@ impl FactSink for AiSdkEncoder {
 }
 
 impl AiSdkEncoder {
+    /// Begins a message. One that a caller continues keeps its id.
     fn start(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) {
         self.is_open = true;
         event(out, "start", |event| {
@@ -94,6 +124,7 @@ impl AiSdkEncoder {
         event(out, "start-step", |_nothing| {});
     }
 
+    /// Writes one step of a part.
     fn part(&mut self, id: &str, part: &PartView, step: PartStep<'_>, out: &mut Vec<u8>) {
         let kind = match part.kind {
             PartKind::File => return file(part, step, out),
@@ -125,6 +156,7 @@ impl AiSdkEncoder {
         }
     }
 
+    /// Ends a message, as the run ended.
     fn end_run(&mut self, run: &RunView, out: &mut Vec<u8>) {
         self.is_open = false;
         match run.status {
@@ -173,6 +205,8 @@ fn file(part: &PartView, step: PartStep<'_>, out: &mut Vec<u8>) {
     });
 }
 
+/// The finish reason in the SDK's terms. Calls that were left to the caller take precedence over the reason
+/// that the model gave.
 fn finish_reason(run: &RunView) -> &'static str {
     if run.status == RunStatus::Error {
         return "error";
@@ -197,6 +231,7 @@ fn plain(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
 }
 
+/// Writes one part.
 fn event(out: &mut Vec<u8>, kind: &str, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     data_event(out, |event| {
         event.put("type", kind);

@@ -1,7 +1,30 @@
 //! Encodes Anthropic messages: one message for each run, its parts and calls as content blocks.
 //!
-//! What sub-agents do is left out. A result is a block of the same message that names its call, as for the
-//! provider's own tools. A run that broke off has no `message_stop`.
+//! | fact | becomes |
+//! |---|---|
+//! | a run starts | `message_start` |
+//! | text, refusal | a `text` block |
+//! | reasoning | a `thinking` block with its signature, or `redacted_thinking` if the provider hid it without one |
+//! | a call | a `tool_use` block, or `server_tool_use` if the provider executes it |
+//! | a result | a block `mcp_tool_result` or `NAME_tool_result` of the same message that names its call |
+//! | a run is complete | `message_delta` with stop reason and usage, `message_stop` |
+//! | a run failed | `message_delta` with the usage, `error` |
+//! | a run broke off or was cancelled | `message_delta` with the usage and no stop reason, and no `message_stop` |
+//!
+//! Files, statuses, custom events and what sub-agents do are left out. The API cannot take a block back: a
+//! text that was replaced follows in a block of its own.
+//!
+//! ```text
+//! event: message_start         data: {"type":"message_start","message":{"id":"msg_r1","role":"assistant","content":[],…}}
+//! event: content_block_start   data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+//! event: content_block_delta   data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Noon."}}
+//! event: content_block_stop    data: {"type":"content_block_stop","index":0}
+//! event: message_delta         data: {"type":"message_delta","delta":{"stop_reason":"end_turn",…},"usage":{…}}
+//! event: message_stop          data: {"type":"message_stop"}
+//! ```
+//!
+//! Blocks are numbered from 0 in the order of their beginnings; several may be open at a time, since calls
+//! may be written in parallel. The stream has no terminator of its own.
 
 use std::collections::HashMap;
 
@@ -22,13 +45,16 @@ pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
     Box::new(RunSequencer::new(FactEncoder::new(AnthropicEncoder::default())))
 }
 
-/// The state of the message that is open.
+/// The state of one stream: that of the open message.
 #[derive(Debug, Default)]
 struct AnthropicEncoder {
+    /// A message is open.
     is_open: bool,
     /// The number of the next block.
     next: u64,
+    /// The indices of the open blocks of parts.
     parts: HashMap<PartId, u64>,
+    /// The indices of the open blocks of calls.
     calls: HashMap<ToolCallId, u64>,
 }
 
@@ -56,6 +82,7 @@ impl FactSink for AnthropicEncoder {
 }
 
 impl AnthropicEncoder {
+    /// Writes one step of a part.
     fn part(&mut self, id: &PartId, part: &PartView, step: PartStep<'_>, out: &mut Vec<u8>) {
         if part.kind == PartKind::File {
             return;
@@ -122,12 +149,14 @@ impl AnthropicEncoder {
         }
     }
 
+    /// Ends the block of a part, if it is open.
     fn stop_part(&mut self, id: &PartId, out: &mut Vec<u8>) {
         if let Some(index) = self.parts.remove(id) {
             stop(index, out);
         }
     }
 
+    /// Writes one step of a call. A result that comes again is left out.
     fn call(&mut self, id: &ToolCallId, tool: &ToolView, step: ToolStep<'_>, out: &mut Vec<u8>) {
         match step {
             ToolStep::Start => {
@@ -154,6 +183,8 @@ impl AnthropicEncoder {
         }
     }
 
+    /// Writes the result of a call as a block of its own. A call of the provider has its result as JSON, any
+    /// other one as text.
     fn result(&mut self, id: &ToolCallId, tool: &ToolView, out: &mut Vec<u8>) {
         let Some(result) = &tool.result else { return };
         let kind =
@@ -180,18 +211,21 @@ impl AnthropicEncoder {
     }
 }
 
+/// Writes a `content_block_delta`.
 fn delta(index: u64, out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     event(out, "content_block_delta", |event| {
         event.put("index", &index).nest("delta", fill);
     });
 }
 
+/// Writes a `content_block_stop`.
 fn stop(index: u64, out: &mut Vec<u8>) {
     event(out, "content_block_stop", |event| {
         event.put("index", &index);
     });
 }
 
+/// Writes an event whose type is also its SSE name.
 fn event(out: &mut Vec<u8>, name: &str, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     named_event(out, name, |event| {
         event.put("type", name);
@@ -199,6 +233,7 @@ fn event(out: &mut Vec<u8>, name: &str, fill: impl FnOnce(&mut ObjectWriter<'_>)
     });
 }
 
+/// Writes the start of a message. Usage is not known then and is 0.
 fn message_start(scene: &FactContext<'_>, out: &mut Vec<u8>) {
     event(out, "message_start", |event| {
         event.nest("message", |message| {
@@ -212,6 +247,7 @@ fn message_start(scene: &FactContext<'_>, out: &mut Vec<u8>) {
     });
 }
 
+/// Writes the end of a message, as the run ended.
 fn message_end(run: &RunView, out: &mut Vec<u8>) {
     let reason = (run.status == RunStatus::Complete).then(|| stop_reason(run));
     // A run that broke off used tokens too. Without a stop reason it remains a broken run.
@@ -233,6 +269,7 @@ fn message_end(run: &RunView, out: &mut Vec<u8>) {
     }
 }
 
+/// Writes the stop reason, if there is one, and the usage.
 fn message_delta(run: &RunView, reason: Option<&str>, out: &mut Vec<u8>) {
     event(out, "message_delta", |event| {
         event.nest("delta", |delta| {

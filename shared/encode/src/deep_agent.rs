@@ -1,6 +1,17 @@
-//! Encodes Deep Agent: objects `{"type", "data"}` that say how deep the agent is whose event it is. The
-//! dialect has neither arguments nor thinking, and no event for a failure: its server breaks the answer off,
-//! without `done`, and its client reports that as the error. A failure that did not end its run is left out.
+//! Encodes Deep Agent: objects `{"type", "data"}` that say how deep the agent is whose event it is.
+//!
+//! ```text
+//! data: {"type":"tool_start","data":{"tool_id":"c1","name":"search","agent_depth":0}}
+//! data: {"type":"tool_end","data":{"tool_id":"c1","name":"search","result":"…","agent_depth":0}}
+//! data: {"type":"agent_start","data":{"agent_id":"a1","name":"researcher","depth":1}}
+//! data: {"type":"token","data":{"content":"Hi","agent_depth":0}}
+//! data: {"type":"done"}
+//! ```
+//!
+//! The dialect has neither arguments nor reasoning, and no event for a failure: its server breaks the answer
+//! off, without `done`, and its client reports that as the error. A failure that did not end its run is left
+//! out, and so are files, custom and raw events. The start of a sub-agent stands for the call that started
+//! it; the end of that call is written.
 
 use super::{
     Encode, EncodeOptions, Fact, FactContext, FactEncoder, FactSink, ObjectWriter, PartStep, RunSequencer,
@@ -68,6 +79,7 @@ impl FactSink for DeepAgentEncoder {
     }
 }
 
+/// Writes one step of a call.
 fn call(
     scene: &FactContext<'_>,
     id: &str,
@@ -90,12 +102,14 @@ fn call(
     }
 }
 
+/// Writes more of a text.
 fn token(scene: &FactContext<'_>, text: &str, out: &mut Vec<u8>) {
     told(out, "token", |event| {
         event.put("content", text).put("agent_depth", &depth(scene));
     });
 }
 
+/// Writes a status.
 fn status(scene: &FactContext<'_>, text: &str, out: &mut Vec<u8>) {
     told(out, "status", |event| {
         event.put("description", text).put("agent_depth", &depth(scene));
@@ -108,6 +122,7 @@ fn depth(scene: &FactContext<'_>) -> u32 {
     agent.map_or(0, |agent| agent.depth)
 }
 
+/// Writes one object.
 fn told(out: &mut Vec<u8>, kind: &str, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     data_event(out, |event| {
         event.put("type", kind).nest("data", fill);

@@ -8,6 +8,9 @@
 //!
 //! Everything in a view was written by models, tools and foreign hubs and counts as hostile. Each writer escapes all of
 //! it for the place where it is put; none lets markup of a text through.
+//!
+//! None of them reads anything but the view: no clock, no network, no files. The same view always becomes the
+//! same document. A document is made in memory as a whole; its size is bounded by that of the view.
 
 use serde::{Deserialize, Serialize};
 

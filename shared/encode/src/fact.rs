@@ -1,5 +1,6 @@
 //! Facts: what encoders get instead of events. Everything that a strict client would not accept is removed or
-//! put in order.
+//! put in order, so that a dialect only says how each fact is written. Facts borrow from the view that the
+//! teller keeps and are valid during one call.
 
 use model::event::{ErrorFact, Message, ToolProgress};
 use model::ids::{AgentId, PartId, RunId, ToolCallId};

@@ -1,4 +1,5 @@
-//! Encodes the native dialect: one envelope in each line, unchanged.
+//! Encodes the native dialect: one envelope in each line (NDJSON), unchanged. Everything is written, for all
+//! runs, and the stream has no end of its own.
 
 use super::{Encode, EncodeOptions};
 use model::envelope::Envelope;
@@ -8,6 +9,7 @@ pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
     Box::new(NativeEncoder)
 }
 
+/// Writes envelopes; it has no state.
 #[derive(Debug)]
 struct NativeEncoder;
 

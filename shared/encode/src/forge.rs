@@ -1,6 +1,17 @@
-//! Encodes Forge: named events. Tokens and thinking come with all the text so far, so that a replaced text is
-//! corrected by the next event. Arguments come complete. What sub-agents do is left out. A run that broke off
-//! ends without an event.
+//! Encodes Forge: named events.
+//!
+//! ```text
+//! event: token        data: {"token":"noon.","cumulative":"It is noon."}
+//! event: tool_call    data: {"id":"c1","tool_name":"now","arguments":{},"status":"pending"}
+//! event: tool_result  data: {"tool_call_id":"c1","result":"noon","is_error":false,"latency_ms":12}
+//! event: complete     data: {"response":"It is noon.","usage":null}
+//! event: error        data: {"code":"CANCELLED","message":"…","retryable":false}
+//! ```
+//!
+//! Tokens and reasoning come with all the text so far, so that a replaced text is corrected by the next
+//! event. Arguments come complete. A call is written as `pending`, `executing` and `complete` before its
+//! result. Files, statuses, custom and raw events and what sub-agents do are left out. A run that broke off
+//! ends without an event; one that was cancelled ends with the error `CANCELLED`.
 
 use super::object::named_event;
 use super::{
@@ -21,6 +32,7 @@ pub(super) fn ping(now: u64) -> String {
     format!("event: ping\ndata: {{\"timestamp\":{}}}\n\n", now / 1000)
 }
 
+/// The state of one stream.
 #[derive(Debug)]
 struct ForgeEncoder {
     /// A run is open.
@@ -52,6 +64,7 @@ impl FactSink for ForgeEncoder {
     fn end(&mut self, _out: &mut Vec<u8>) {}
 }
 
+/// Writes more of a text of this kind, with the main agent's whole text of that kind so far.
 fn more(run: &RunView, kind: PartKind, text: &str, out: &mut Vec<u8>) {
     match kind {
         PartKind::Text | PartKind::Refusal => named_event(out, "token", |event| {
@@ -64,6 +77,7 @@ fn more(run: &RunView, kind: PartKind, text: &str, out: &mut Vec<u8>) {
     }
 }
 
+/// Writes one step of a call. A call without a result ends with a state only if that is complete or an error.
 fn call(id: &ToolCallId, tool: &ToolView, step: ToolStep<'_>, out: &mut Vec<u8>) {
     match step {
         ToolStep::Called => stands(id, tool, "pending", out),
@@ -85,6 +99,7 @@ fn call(id: &ToolCallId, tool: &ToolView, step: ToolStep<'_>, out: &mut Vec<u8>)
     }
 }
 
+/// Writes a call in a state.
 fn stands(id: &ToolCallId, tool: &ToolView, status: &str, out: &mut Vec<u8>) {
     named_event(out, "tool_call", |event| {
         event.put("id", id.as_str()).put("tool_name", tool.name.as_str());
@@ -92,6 +107,7 @@ fn stands(id: &ToolCallId, tool: &ToolView, status: &str, out: &mut Vec<u8>) {
     });
 }
 
+/// Writes the end of a run.
 fn end(run: &RunView, out: &mut Vec<u8>) {
     match run.status {
         RunStatus::Complete => named_event(out, "complete", |event| {
@@ -113,10 +129,12 @@ fn end(run: &RunView, out: &mut Vec<u8>) {
     }
 }
 
+/// A failure for which the event model has no text; it is permanent.
 fn fault(code: &str, message: &str) -> ErrorFact {
     ErrorFact { code: code.into(), message: message.to_owned(), retryable: Some(false), retry_after_ms: None }
 }
 
+/// Writes a failure. `retryable` is absent if it is unknown.
 fn fail(error: &ErrorFact, out: &mut Vec<u8>) {
     named_event(out, "error", |event| {
         event.put("code", error.code.as_str()).put("message", &error.message);

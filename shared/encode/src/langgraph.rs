@@ -1,8 +1,23 @@
-//! `LangGraph`'s platform: events named after the modes that the client asked for, with the messages of a graph of two nodes,
-//! `model` and `tools`. What sub-agents do is left out. The end of a run is the end of the stream; a run that broke off ends
-//! in the middle of a message.
+//! Encodes the streams of `LangGraph`'s platform: events named after the modes that the client asked for,
+//! with the messages of a graph of two nodes, `model` and `tools`.
 //!
-//! An answer of the model is one message: its text, its thinking and its calls, until a call of it is executed.
+//! ```text
+//! event: metadata            {"run_id":"r1","attempt":1}
+//! event: messages            [{"type":"AIMessageChunk","content":"Hi",…}, {"langgraph_node":"model",…}]       messages-tuple
+//! event: messages/partial    [{"type":"AIMessageChunk","content":"Hi",…}]                                     messages
+//! event: updates             {"model": {"messages": […]}}
+//! event: values              {"messages": […]}
+//! event: custom              {"_type":"tool_progress","tool":"add",…}
+//! event: error               {"error":"Timeout","message":"…"}
+//! ```
+//!
+//! An answer of the model is one message: its text, its reasoning and its calls, until a call of it is
+//! executed. The results that follow are a step of the node `tools`. Statuses, failures that did not end the
+//! run, progress and custom events are in the mode `custom`; a call that waits for consent is an
+//! `__interrupt__`. What sub-agents do, files and raw events are left out.
+//!
+//! The end of a run is the end of the stream. A run that failed or was cancelled ends with `error`; one that
+//! broke off ends in the middle of a message.
 
 use indexmap::IndexMap;
 use serde_json::{Value, json};
@@ -45,12 +60,13 @@ pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
     Box::new(RunSequencer::new(FactEncoder::new(graph)))
 }
 
-/// The messages of a conversation as the state of a graph, a list for each of its items. An open run is
-/// included as far as it has come.
+/// The messages of a conversation as the state of a graph, a list for each of its items: what the mode
+/// `values` would have at the end. An open run is included as far as it has come.
 pub fn messages(view: &View) -> Vec<Vec<Value>> {
     view.items.iter().map(|item| messages_of(view, item)).collect()
 }
 
+/// The messages of one item: it is unfolded and encoded in a mode that keeps the messages and writes nothing.
 fn messages_of(view: &View, item: &TopItem) -> Vec<Value> {
     let mut one = View { items: vec![item.clone()], ..View::default() };
     let run = match item {
@@ -94,9 +110,12 @@ pub fn interrupt(run: &RunView) -> Option<Value> {
 /// The names of the modes that a client can request.
 pub(super) const MODES: &[&str] = StreamModes::NAMES;
 
+/// The state of one stream.
 #[derive(Debug, Default)]
 struct LangGraphEncoder {
+    /// The id of the thread: the name of the conversation.
     thread: String,
+    /// The modes that the client asked for.
     modes: StreamModes,
     /// The number of steps of the run so far.
     step: u64,
@@ -104,13 +123,14 @@ struct LangGraphEncoder {
     answers: u64,
     /// The answer that is open.
     open: Option<OpenAnswer>,
-    /// Results that came before the end of the answer with their calls.
+    /// Results that are not written as a step yet, since the answer with their calls is open.
     late: Vec<Value>,
-    /// The messages so far, if a mode needs the whole state.
+    /// The messages so far, at most [`MESSAGES_MAX`], if a mode needs the whole state.
     state: Vec<Value>,
     /// The present step, as the graph itself named it.
     told_step: Option<Value>,
-    /// Calls that wait for a person, if the caller of the run gets them together at its end.
+    /// Calls that wait for a person, if the caller of the run gets them together at its end; nothing for a
+    /// viewer, who gets each at once.
     asks: Option<IndexMap<ToolCallId, Value>>,
 }
 
@@ -141,10 +161,12 @@ impl FactSink for LangGraphEncoder {
 }
 
 impl LangGraphEncoder {
+    /// The state of a new stream.
     fn of(modes: StreamModes) -> Self {
         Self { modes, ..Self::default() }
     }
 
+    /// Keeps a message of the history for the state.
     fn message(&mut self, message: &Message) {
         let kind = match message.role.as_str() {
             "assistant" => "ai",
@@ -157,6 +179,7 @@ impl LangGraphEncoder {
         );
     }
 
+    /// Adds a message to the state, if a mode needs that.
     fn keep(&mut self, message: Value) {
         let keeps = self.modes.wants(StreamMode::Values) || self.modes.wants(StreamMode::Kept);
         if keeps && self.state.len() < MESSAGES_MAX {
@@ -164,6 +187,7 @@ impl LangGraphEncoder {
         }
     }
 
+    /// Begins a run.
     fn start(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) {
         (self.step, self.open, self.told_step) = (0, None, None);
         self.late.clear();
@@ -171,6 +195,7 @@ impl LangGraphEncoder {
         self.values(out);
     }
 
+    /// Writes one step of a part as a piece of the open answer.
     fn part(&mut self, scene: &FactContext<'_>, part: &PartView, step: PartStep<'_>, out: &mut Vec<u8>) {
         let text = match step {
             PartStep::Delta(text) => text.to_owned(),
@@ -190,6 +215,7 @@ impl LangGraphEncoder {
         self.tell_piece(scene, &fields, out);
     }
 
+    /// Writes one step of a call.
     fn tool(
         &mut self,
         scene: &FactContext<'_>,
@@ -239,6 +265,7 @@ impl LangGraphEncoder {
         }
     }
 
+    /// Writes the result of a call: as a message, and as part of the next step of `tools`.
     fn result(&mut self, scene: &FactContext<'_>, id: &ToolCallId, tool: &ToolView, out: &mut Vec<u8>) {
         self.executes(scene, out);
         let text = tool.result.as_ref().map(Json::to_text).unwrap_or_default();
@@ -282,6 +309,7 @@ impl LangGraphEncoder {
         }
     }
 
+    /// Ends the open answer if one of its calls is executed and all of them are written.
     fn close_if_due(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) {
         if self.open.as_ref().is_some_and(|open| open.is_due && open.is_written()) {
             self.close(scene, None, out);
@@ -327,6 +355,7 @@ impl LangGraphEncoder {
     }
 }
 
+/// The arguments of a call as JSON; an empty object if they are none.
 fn arguments(tool: &ToolView) -> Value {
     serde_json::from_str(&tool.arguments.text).unwrap_or_else(|_| json!({}))
 }

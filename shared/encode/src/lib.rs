@@ -1,15 +1,31 @@
-//! Encoders: a conversation in the stream formats of other clients. An encoder turns events into the bytes of one
-//! stream, one event after the other, without a clock and without randomness: the same events give the same bytes.
+//! Encoders: a conversation in the stream formats of other clients. An encoder turns events into the bytes of
+//! one stream, one event after the other, without a clock and without randomness: the same events give the
+//! same bytes.
 //!
-//! Events may come in any order. A `FactEncoder` folds them and passes on only what is new and in order (`Fact`): a run
-//! before what is in it, a call before its result, and everything is closed before its run is. What a dialect cannot
-//! express is left out on purpose, see `docs/dialects/encoders.md`.
+//! ```text
+//! events ──serial──▶ one run at a time ──teller──▶ facts ──a dialect──▶ bytes
+//!          (most dialects)                fold, in order,
+//!                                         each once
+//! ```
 //!
-//! An encoder does not know how its dialect is read: decoders are only for its tests. Nor does it know who reads: what
-//! depends on the reader is in [`EncodeOptions`].
+//! Events may come in any order. A `FactEncoder` folds them and passes on only what is new and in order
+//! (`Fact`): a run before what is in it, a call before its result, and everything is closed before its run
+//! is. What a dialect cannot express is left out on purpose, see `docs/dialects/encoders.md`.
 //!
-//! Reading order: `fact` → `teller` → `object` → `serial` → one module for each dialect. Two modules make something of a
-//! whole view: [`document`] (Markdown, HTML, Open WebUI) and [`reconstruct`] (the next request to a model).
+//! What every encoder guarantees:
+//!
+//! * It never fails. What cannot be written is left out.
+//! * A stream has the end of its dialect only if its runs came to theirs: a client can tell a whole answer
+//!   from one that broke off.
+//! * Memory is bounded by that of one view without the texts of runs that are over, and by what waits for
+//!   another run (I7).
+//!
+//! An encoder does not know how its dialect is read: decoders are only for its tests. Nor does it know who
+//! reads: what depends on the reader is in [`EncodeOptions`].
+//!
+//! Reading order: `fact` → `teller` → `object` → `serial` → one module for each dialect. Two modules make
+//! something of a whole view: [`document`] (Markdown, HTML, Open WebUI) and [`reconstruct`] (the next request
+//! to a model).
 
 use std::borrow::Cow;
 
@@ -51,8 +67,12 @@ pub const STOPPED_BY_PERSON: &str = "the run was cancelled";
 
 /// Turns events into the bytes of one stream. Pass it the events in the order of the log, then call
 /// [`Encode::end`] once.
+///
+/// The caller owns the encoder, one for each reader, and sends the bytes. Dropping it without `end` leaves
+/// the stream without the end of its dialect, as if it had broken off.
 pub trait Encode: std::fmt::Debug + Send {
-    /// Takes the next event and appends what it becomes in the dialect, which may be nothing.
+    /// Takes the next event and appends what it becomes in the dialect, which may be nothing. What is
+    /// appended consists of whole pieces of the framing: events, lines.
     fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>);
 
     /// Appends what ends the stream, after the last event. A run that is open or broke off gets no end, as in
@@ -87,7 +107,7 @@ pub struct Caller {
     pub wants_usage: bool,
 }
 
-/// How a stream is divided into pieces.
+/// How a stream is divided into pieces, which decides what may be written between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamFraming {
     /// Server-sent events.
@@ -126,6 +146,7 @@ pub struct EncoderSpec {
     /// After how many milliseconds without an event a stream shows that it is alive, unless the configuration
     /// says otherwise.
     pub ping_ms: u64,
+    /// Makes the encoder for one stream.
     make: fn(&EncodeOptions) -> Box<dyn Encode>,
     /// Makes the dialect's event that shows that the stream is alive, from the time in milliseconds since
     /// 1970; nothing if the framing's bytes are used.
@@ -178,7 +199,8 @@ impl EncoderSpec {
     }
 }
 
-/// The dialects that can be encoded.
+/// The dialects that can be encoded, in the order in which they are offered. A dialect has the same name as
+/// its decoder, if there is one.
 pub const ENCODINGS: &[EncoderSpec] = &[
     EncoderSpec::ndjson("fanlight", fanlight::encoder),
     EncoderSpec::sse("openai-chat", openai_chat::encoder),
@@ -201,12 +223,12 @@ pub const ENCODINGS: &[EncoderSpec] = &[
     EncoderSpec::sse("open-webui", document::open_webui::encoder),
 ];
 
-/// The dialect `name`; nothing if it cannot be encoded.
+/// The dialect `name`; nothing if it cannot be encoded. Names are compared exactly.
 pub fn encoding(name: &str) -> Option<&'static EncoderSpec> {
     ENCODINGS.iter().find(|encoding| encoding.name == name)
 }
 
-/// The names of the dialects that can be encoded, for a person to choose from.
+/// The names of the dialects that can be encoded, joined with commas, for a person to choose from.
 pub fn names() -> String {
     ENCODINGS.iter().map(|encoding| encoding.name).collect::<Vec<_>>().join(", ")
 }

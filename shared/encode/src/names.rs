@@ -5,14 +5,16 @@ use std::collections::HashMap;
 use model::ids::RunId;
 use model::limits::ITEMS_PER_RUN_MAX;
 
-/// The ids that are used. The first run keeps an id; in another run, the id of the run is put in front.
+/// The ids that are used. The first run keeps an id; in another run, the id of the run is put in front. At
+/// [`ITEMS_PER_RUN_MAX`] ids all are forgotten, so ids of a longer stream may repeat.
 #[derive(Debug, Default)]
 pub(super) struct UniqueIds {
+    /// The run that has each id.
     owners: HashMap<String, RunId>,
 }
 
 impl UniqueIds {
-    /// The unique id for `id` of `run`; always the same one.
+    /// The unique id for `id` of `run`; the same one each time.
     pub(super) fn of(&mut self, run: &RunId, id: &str) -> String {
         match self.owners.get(id) {
             Some(owner) if owner == run => id.to_owned(),

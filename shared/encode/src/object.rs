@@ -2,22 +2,24 @@
 
 use serde::Serialize;
 
-/// An object that is being written.
+/// An object that is being written. It appends to the stream and keeps nothing else.
 #[derive(Debug)]
 pub(crate) struct ObjectWriter<'a> {
+    /// The bytes of the stream.
     out: &'a mut Vec<u8>,
+    /// No field was written yet.
     is_empty: bool,
 }
 
 impl<'a> ObjectWriter<'a> {
-    /// Writes one object to the end of `out`.
+    /// Writes one object to the end of `out`; `fill` adds its fields.
     pub(crate) fn write(out: &'a mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
         out.push(b'{');
         fill(&mut ObjectWriter { out, is_empty: true });
         out.push(b'}');
     }
 
-    /// Adds a field.
+    /// Adds a field. A value that cannot be written becomes `null`.
     pub(crate) fn put<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> &mut Self {
         self.key(key);
         let before = self.out.len();
@@ -64,6 +66,7 @@ impl<'a> ObjectWriter<'a> {
         }
     }
 
+    /// Writes a key, with a comma before it unless it is the first.
     fn key(&mut self, key: &str) {
         if !std::mem::replace(&mut self.is_empty, false) {
             self.out.push(b',');
@@ -75,14 +78,14 @@ impl<'a> ObjectWriter<'a> {
     }
 }
 
-/// Writes one server-sent event without a name.
+/// Writes one server-sent event without a name, whose data is the object that `fill` makes.
 pub(crate) fn data_event(out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     out.extend_from_slice(b"data: ");
     ObjectWriter::write(out, fill);
     out.extend_from_slice(b"\n\n");
 }
 
-/// Writes one server-sent event with a name.
+/// Writes one server-sent event with a name, whose data is the object that `fill` makes.
 pub(crate) fn named_event(out: &mut Vec<u8>, name: &str, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     out.extend_from_slice(b"event: ");
     out.extend_from_slice(name.as_bytes());
@@ -90,8 +93,8 @@ pub(crate) fn named_event(out: &mut Vec<u8>, name: &str, fill: impl FnOnce(&mut 
     data_event(out, fill);
 }
 
-/// Writes one `data:` line with an object.
-pub(crate) fn data_line(out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
+/// Writes one line of NDJSON with the object that `fill` makes.
+pub(crate) fn json_line(out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     ObjectWriter::write(out, fill);
     out.push(b'\n');
 }

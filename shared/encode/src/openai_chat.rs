@@ -1,11 +1,33 @@
-//! Encodes OpenAI chat completions for any client of that API, and Bernard's form of it, which also has the progress and
-//! the results of tools.
+//! Encodes OpenAI chat completions for any client of that API, and Bernard's form of it, which also has the
+//! progress and the results of tools.
+//!
+//! | fact | becomes |
+//! |---|---|
+//! | a run starts | a chunk with the role |
+//! | text, reasoning, refusal | `delta.content`, `reasoning_content`, `refusal` |
+//! | a file, once it is whole | `delta.images` |
+//! | a call | `delta.tool_calls`, with its arguments in pieces |
+//! | a run is complete | a chunk with `finish_reason`, one with `usage` and no choices |
+//! | a run failed | the usage, an event `{"error": …}` |
+//! | a run broke off or was cancelled | the usage |
+//! | the end of the stream | `[DONE]`, unless a run broke off |
 //!
 //! Both carry one assistant's answer: what sub-agents say and call is left out. A run that broke off has no
-//! `finish_reason`, and no `[DONE]` follows it.
+//! `finish_reason`, and no `[DONE]` follows it. Text cannot be taken back, so one that was replaced follows
+//! after an empty line.
 //!
-//! A caller takes each call in the answer as one that it has to execute, so the answer has only the caller's own calls;
-//! see [`Caller`].
+//! A caller takes each call in the answer as one that it has to execute, so the answer has only the caller's
+//! own calls; see [`Caller`].
+//!
+//! ```text
+//! data: {"id":"chatcmpl-r1","object":"chat.completion.chunk","created":1770000000,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}
+//! data: {…,"choices":[{"index":0,"delta":{"content":"Noon."},"finish_reason":null}]}
+//! data: {…,"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}
+//! data: {…,"choices":[],"usage":{"prompt_tokens":12,"completion_tokens":3,"total_tokens":15}}
+//! data: [DONE]
+//! ```
+//!
+//! `id` is the same in all chunks of a run, `created` is the time of the event in seconds.
 
 use std::collections::HashMap;
 
@@ -38,17 +60,18 @@ pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
     })))
 }
 
-/// Encodes facts as chunks of a chat completion; holds what the client was already sent.
+/// The state of one stream: what the client was already sent.
 #[derive(Debug, Default)]
 struct OpenAiChatEncoder {
     /// A run is open.
     is_open: bool,
     /// A run broke off, so that the stream as a whole is not done.
     is_broken: bool,
-    /// The index of each call in the message.
+    /// The index of each call in the message. Calls that are not for the reader have none.
     calls: HashMap<ToolCallId, usize>,
+    /// Who reads the stream as the answer to a request; nothing for a viewer.
     caller: Option<Caller>,
-    /// The text so far does not end with white space.
+    /// The text so far does not end with white space, so another text must be separated from it.
     runs_on: bool,
 }
 
@@ -84,6 +107,7 @@ impl FactSink for OpenAiChatEncoder {
 }
 
 impl OpenAiChatEncoder {
+    /// Begins the message of a run. All but the state of the stream is reset.
     fn start(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) {
         let (is_broken, caller) = (self.is_broken, self.caller.take());
         *self = Self { is_open: true, is_broken, caller, ..Self::default() };
@@ -92,13 +116,15 @@ impl OpenAiChatEncoder {
         });
     }
 
-    /// Writes a separator between two texts that have calls between them, since the calls may be left out.
+    /// Writes a separator between two texts of a caller's answer, unless the first ends with white space:
+    /// calls may have been between them that the answer does not have.
     fn set_apart(&mut self, scene: &FactContext<'_>, part: &PartView, out: &mut Vec<u8>) {
         if part.kind == PartKind::Text && self.caller.is_some() && std::mem::take(&mut self.runs_on) {
             text_chunk(scene, part, APART, out);
         }
     }
 
+    /// Writes one step of a call, if it is for the reader.
     fn call(
         &mut self,
         scene: &FactContext<'_>,
@@ -130,11 +156,12 @@ impl OpenAiChatEncoder {
         }
     }
 
-    /// Whether the reader has to execute a call.
+    /// Whether the reader gets a call: a viewer gets all, a caller those that it has to execute.
     fn is_meant(&self, tool: &ToolView) -> bool {
         self.caller.as_ref().is_none_or(|caller| caller.tools.contains(&tool.name))
     }
 
+    /// Ends the message of a run.
     fn end_run(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) {
         self.is_open = false;
         self.is_broken |= end_run(scene, self.caller.as_ref(), out);
@@ -203,12 +230,14 @@ fn image_chunk(scene: &FactContext<'_>, part: &PartView, out: &mut Vec<u8>) {
     });
 }
 
+/// Writes a chunk with a piece of a call.
 fn call_chunk(scene: &FactContext<'_>, out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     delta_chunk(scene, out, |delta| {
         delta.nest_one("tool_calls", fill);
     });
 }
 
+/// Writes a chunk with a delta and no finish reason.
 fn delta_chunk(scene: &FactContext<'_>, out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     chunk(scene, out, |choice| {
         choice.nest("delta", fill).put("finish_reason", &());
@@ -226,15 +255,18 @@ fn chunk(scene: &FactContext<'_>, out: &mut Vec<u8>, fill: impl FnOnce(&mut Obje
     });
 }
 
+/// Writes the fields that all chunks have. `created` is the time of the event, in seconds.
 fn head(scene: &FactContext<'_>, chunk: &mut ObjectWriter<'_>) {
     chunk.put("id", &chunk_id(scene)).put("object", "chat.completion.chunk");
     chunk.put("created", &(scene.at / 1000)).put("model", scene.run.model.as_deref().unwrap_or(MODEL));
 }
 
+/// The id of the answer: the same for all chunks of a run.
 fn chunk_id(scene: &FactContext<'_>) -> String {
     format!("chatcmpl-{}", scene.run_id)
 }
 
+/// Writes the usage of the run in a chunk without choices, if it is known.
 fn usage_chunk(scene: &FactContext<'_>, out: &mut Vec<u8>) {
     let Some(usage) = scene.run.usage else { return };
     data_event(out, |chunk| {
@@ -243,6 +275,7 @@ fn usage_chunk(scene: &FactContext<'_>, out: &mut Vec<u8>) {
     });
 }
 
+/// Writes the counts of tokens as the API names them.
 fn fill_usage(object: &mut ObjectWriter<'_>, usage: Usage) {
     let total = usage.input_tokens.saturating_add(usage.output_tokens);
     object.put("prompt_tokens", &usage.input_tokens).put("completion_tokens", &usage.output_tokens);
@@ -259,6 +292,7 @@ fn fill_usage(object: &mut ObjectWriter<'_>, usage: Usage) {
     }
 }
 
+/// Writes the failure of a run.
 fn error_event(run: &RunView, out: &mut Vec<u8>) {
     let (code, message) = match &run.error {
         Some(error) => (error.code.as_str(), error.message.as_str()),

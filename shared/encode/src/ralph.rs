@@ -1,7 +1,18 @@
-//! Encodes Ralph: objects with a `type`, each an SSE event named `message`, with the line ends of its server.
-//! Calls come complete, and a call that has a result repeats its arguments, since the client shows those. The
-//! dialect has no thinking, and what sub-agents do is left out. Each run begins with the status that the
-//! server begins with. Nothing comes after `done` or `error`.
+//! Encodes Ralph: objects with a `type`, each an SSE event named `message`, with the line ends of its server
+//! (CRLF).
+//!
+//! ```text
+//! event: message    data: {"type":"status","content":"Thinking..."}
+//! event: message    data: {"type":"tool_call_start","tool_call_id":"c1","tool_name":"now","tool_args":{}}
+//! event: message    data: {"type":"tool_call_complete","tool_call_id":"c1","tool_name":"now","tool_args":{},"result":"noon"}
+//! event: message    data: {"type":"message","content":"It is noon."}
+//! event: message    data: {"type":"done"}
+//! ```
+//!
+//! Calls come complete, and a call that has a result repeats its arguments, since the client shows those. A
+//! failure that did not end the run is a status. The dialect has no reasoning, and files, custom and raw
+//! events and what sub-agents do are left out. Each run begins with the status that the server begins with.
+//! Nothing comes after `done` or `error`; a run that broke off or was cancelled has neither.
 
 use super::object::ObjectWriter;
 use super::{
@@ -19,6 +30,7 @@ pub(super) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
     Box::new(RunSequencer::new(FactEncoder::new(RalphEncoder::default())))
 }
 
+/// The state of one stream.
 #[derive(Debug, Default)]
 struct RalphEncoder {
     /// A run is open.
@@ -75,18 +87,21 @@ impl FactSink for RalphEncoder {
     }
 }
 
+/// Writes a status.
 fn status(text: &str, out: &mut Vec<u8>) {
     told(out, "status", |event| {
         event.put("content", text);
     });
 }
 
+/// Writes more of the answer.
 fn message(text: &str, out: &mut Vec<u8>) {
     told(out, "message", |event| {
         event.put("content", text);
     });
 }
 
+/// Writes one step of a call. A result is text.
 fn call(id: &str, tool: &ToolView, step: ToolStep<'_>, out: &mut Vec<u8>) {
     let (kind, key) = match step {
         ToolStep::Called => ("tool_call_start", None),
@@ -106,6 +121,7 @@ fn call(id: &str, tool: &ToolView, step: ToolStep<'_>, out: &mut Vec<u8>) {
     });
 }
 
+/// Writes one object.
 fn told(out: &mut Vec<u8>, kind: &str, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     out.extend_from_slice(b"event: message\r\ndata: ");
     ObjectWriter::write(out, |event| {

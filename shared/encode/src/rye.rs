@@ -1,11 +1,34 @@
 //! Encodes Rye's `transcript.jsonl`: a line for each event, with its thread. A run is a thread, a sub-agent
-//! is a child thread; readers choose theirs. A text comes as deltas and then once as a whole, which replaces
-//! them; thinking comes as a whole only if it broke off. A text that broke off says so, and how much of it
-//! there is.
+//! is a child thread; readers choose theirs, so runs need not come one after the other.
+//!
+//! | fact | becomes |
+//! |---|---|
+//! | a run starts | `thread_started` |
+//! | a sub-agent begins | `child_thread_started` in the thread of its parent |
+//! | a message of the history | `cognition_in` |
+//! | text, refusal | `cognition_out_delta`, and at its end `cognition_out` with the whole text |
+//! | reasoning | `cognition_reasoning`; again as a whole if it broke off |
+//! | a call, its result | `tool_call_start`, `tool_call_result` |
+//! | a failure | `error_classified` |
+//! | a run or sub-agent is complete | `thread_completed` with its cost; `thread_suspended` if a call waits for consent |
+//! | it failed; was cancelled | `thread_suspended` with the reason `error`; `thread_cancelled` |
+//!
+//! A text that broke off says so, and how much of it there is (`completion_percentage`), if the source said
+//! it. A thread that broke off has no end. Files, statuses, progress, other custom and raw events are left
+//! out.
+//!
+//! ```json
+//! {"timestamp":1770000000.000,"thread_id":"r1","event_type":"thread_started","payload":{"directive":"…","model":"m","limits":{}}}
+//! {"timestamp":1770000000.500,"thread_id":"r1","event_type":"cognition_out_delta","payload":{"text":"No","turn":1,"chunk_index":0,"is_final":false}}
+//! {"timestamp":1770000001.000,"thread_id":"r1","event_type":"cognition_out","payload":{"text":"Noon.","turn":1,"tool_count":0,"is_partial":false}}
+//! {"timestamp":1770000001.000,"thread_id":"r1","event_type":"thread_completed","payload":{"cost":{"input_tokens":12,"output_tokens":3}}}
+//! ```
+//!
+//! Timestamps are in seconds. Each whole text is a turn of its thread; they are counted from 1.
 
 use std::collections::HashMap;
 
-use super::object::data_line;
+use super::object::json_line;
 use super::{
     Encode, EncodeOptions, Fact, FactContext, FactEncoder, FactSink, ObjectWriter, PartStep, ToolStep,
 };
@@ -23,10 +46,12 @@ pub(super) fn encoder(options: &EncodeOptions) -> Box<dyn Encode> {
     }))
 }
 
+/// The state of one stream, by thread.
 #[derive(Debug, Default)]
 struct RyeEncoder {
+    /// The thread of messages that are about no run: the name of the conversation.
     conversation: String,
-    /// The number of the next turn of each thread.
+    /// The number of the open turn of each thread, from 1.
     turns: HashMap<String, u64>,
     /// How many deltas each open text has had.
     deltas: HashMap<(String, PartId), u64>,
@@ -90,6 +115,7 @@ impl FactSink for RyeEncoder {
 }
 
 impl RyeEncoder {
+    /// Writes a message of the history.
     fn message(&self, scene: &FactContext<'_>, message: &Message, out: &mut Vec<u8>) {
         let thread = if scene.run_id.is_none() { &self.conversation } else { scene.run_id.as_str() };
         line(scene, thread, "cognition_in", out, |payload| {
@@ -97,6 +123,7 @@ impl RyeEncoder {
         });
     }
 
+    /// Writes one step of a part. A text that was replaced is corrected by its whole text at the end.
     fn part(
         &mut self,
         scene: &FactContext<'_>,
@@ -139,6 +166,7 @@ impl RyeEncoder {
         }
     }
 
+    /// Whether the text that ends now broke off: its run did, or the source said so.
     fn is_partial(&self, scene: &FactContext<'_>, thread: &str) -> bool {
         is_broken(scene.run) || self.partial.contains_key(thread)
     }
@@ -164,10 +192,13 @@ impl RyeEncoder {
 }
 
 /// Whether a run ended in any other way than complete.
+///
+/// A run that is still running is not broken, though a text of it may end now.
 fn is_broken(run: &RunView) -> bool {
     !matches!(run.status, RunStatus::Running | RunStatus::Complete)
 }
 
+/// Writes one step of a call.
 fn call(
     scene: &FactContext<'_>,
     thread: &str,
@@ -193,6 +224,7 @@ fn call(
     }
 }
 
+/// Writes a failure. Its message is the category, since the dialect has no other place for it.
 fn failure(scene: &FactContext<'_>, thread: &str, error: &ErrorFact, out: &mut Vec<u8>) {
     line(scene, thread, "error_classified", out, |payload| {
         payload.put("error_code", error.code.as_str()).put("category", &error.message);
@@ -231,10 +263,12 @@ fn dollars(cost: Cost) -> Option<Json> {
     if cost.currency() == Currency::USD { Json::parse(&cost.amount()) } else { None }
 }
 
+/// The thread of a fact: that of its sub-agent, else that of its run.
 fn thread(scene: &FactContext<'_>) -> String {
     scene.agent.map_or(scene.run_id.as_str(), |agent| agent.as_str()).to_owned()
 }
 
+/// Writes one line.
 fn line(
     scene: &FactContext<'_>,
     thread: &str,
@@ -244,7 +278,7 @@ fn line(
 ) {
     // Seconds with three decimals, written as digits: a float cannot represent them exactly.
     let timestamp = Json::parse(&format!("{}.{:03}", scene.at / 1000, scene.at % 1000));
-    data_line(out, |line| {
+    json_line(out, |line| {
         line.put("timestamp", &timestamp).put("thread_id", thread).put("event_type", kind);
         line.nest("payload", fill);
     });

@@ -1,5 +1,12 @@
 //! Puts one run after the other, for dialects that know only one at a time: the events of a run that begins
 //! while another is open wait for the end of that one.
+//!
+//! ```text
+//! in    r1 start · r2 start · r1 delta · r2 delta · r1 end · r2 end
+//! out   r1 start · r1 delta · r1 end · r2 start · r2 delta · r2 end
+//! ```
+//!
+//! Events about the conversation pass at once, and so do results of calls of a run that is over.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -13,15 +20,18 @@ use model::limits::RUNS_MAX;
 /// publisher, or it would keep readers from all others.
 const WAITING_MAX: usize = 10_000;
 
-/// An encoder that passes the runs of a conversation one after the other to another encoder.
+/// An encoder that passes the runs of a conversation one after the other to another encoder, which it owns.
 #[derive(Debug)]
 pub(crate) struct RunSequencer<E> {
+    /// The encoder that gets the events.
     inner: E,
+    /// The run that is being passed on; nothing between two runs.
     current: Option<RunId>,
-    /// Runs that have ended. Results of their calls do not wait.
+    /// Runs that have ended. Results of their calls do not wait. Beyond [`RUNS_MAX`] all are forgotten.
     over: HashSet<RunId>,
-    /// Runs that were given up; their events are left out.
+    /// Runs that were given up; their events are left out. Beyond [`RUNS_MAX`] all are forgotten.
     left: HashSet<RunId>,
+    /// Events of other runs, at most [`WAITING_MAX`], in their order.
     waiting: VecDeque<Envelope>,
 }
 
@@ -43,6 +53,8 @@ impl<E: Encode> RunSequencer<E> {
         }
     }
 
+    /// Passes an event on. One that is about no run gets the open one, so that the dialect has a place for
+    /// it.
     fn tell(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
         let event = &envelope.event;
         if self.left.contains(&event.run) || event.kind.is_of_conversation() {
@@ -89,7 +101,8 @@ impl<E: Encode> RunSequencer<E> {
         }
     }
 
-    /// Ends the open run as one that broke off.
+    /// Ends the open run as one that broke off, and passes on what waited for it. `last` gives the end its
+    /// time.
     fn give_up(&mut self, last: &Envelope, out: &mut Vec<u8>) {
         let Some(run) = self.current.take() else {
             self.waiting.pop_front();

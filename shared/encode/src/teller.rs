@@ -1,5 +1,10 @@
 //! Makes facts from events: folds each event and passes on what is new, so that encoders never get a second
 //! start, text that they have had, or an end while something is open.
+//!
+//! The state of what the event is about is noted before the fold and compared with that after it; the
+//! difference is the facts. An error is held back for one event of its run: if the run ends with it, it is
+//! part of the end, otherwise it is a fact of its own. After the end of a run only results of its calls are
+//! passed on.
 
 use super::{Encode, Fact, FactContext, PartStep, ToolStep};
 use model::envelope::Envelope;
@@ -11,7 +16,8 @@ use model::json::Json;
 use model::text::SharedText;
 use model::view::{Item, RunView, Streamed, ToolView, View};
 
-/// A dialect, which writes facts.
+/// A dialect, which writes facts. It owns the state of one stream; facts come in the order that [`Fact`]
+/// guarantees.
 pub(crate) trait FactSink: std::fmt::Debug + Send {
     /// Writes `fact`, if the dialect can express it.
     fn fact(&mut self, scene: &FactContext<'_>, fact: Fact<'_>, out: &mut Vec<u8>);
@@ -20,15 +26,19 @@ pub(crate) trait FactSink: std::fmt::Debug + Send {
     fn end(&mut self, out: &mut Vec<u8>);
 }
 
-/// An encoder that passes facts to a [`FactSink`].
+/// An encoder that passes facts to a [`FactSink`]. It keeps a view of the conversation, in which the texts of
+/// runs that are over are removed.
 #[derive(Debug)]
 pub(crate) struct FactEncoder<T> {
+    /// What the events so far fold to.
     view: View,
+    /// The dialect.
     tell: T,
     /// The last failure. The next event decides whether it ended its run.
     held: Option<HeldError>,
 }
 
+/// A failure of which it is not known yet whether it ends its run.
 #[derive(Debug)]
 struct HeldError {
     run: RunId,
@@ -104,6 +114,7 @@ impl<T: FactSink> Encode for FactEncoder<T> {
 }
 
 impl HeldError {
+    /// Passes the failure on, unless the run has ended with it.
     fn tell<T: FactSink>(&self, run: &RunView, tell: &mut T, out: &mut Vec<u8>) {
         if !run.is_running() && run.status == RunStatus::Error {
             return;
@@ -132,12 +143,15 @@ fn forget_texts(run: &mut RunView) {
 
 /// The state before an event.
 struct StateBefore<'a> {
+    /// The run was known.
     has_run: bool,
+    /// The run was open.
     is_running: bool,
     /// Whether the agent of the event had ended; nothing if it was unknown.
     agent: Option<bool>,
     /// Whether the part of the event had ended; nothing if it was unknown.
     part: Option<bool>,
+    /// The call of the event; nothing if it was unknown.
     tool: Option<ToolStateBefore>,
     /// The part of the event's text that is new; for a text that replaces another, what it adds to that.
     fresh: Option<&'a str>,
@@ -145,13 +159,17 @@ struct StateBefore<'a> {
     open: Vec<Item>,
 }
 
+/// A call before an event.
 struct ToolStateBefore {
+    /// It was passed on.
     is_told: bool,
     state: ToolState,
+    /// Its arguments were final.
     is_called: bool,
 }
 
 impl<'a> StateBefore<'a> {
+    /// The state in `view` of what `event` is about.
     fn of(view: &View, event: &'a Event) -> Self {
         let run = view.runs.get(&event.run);
         let agent = run.and_then(|run| event.agent.as_ref().and_then(|agent| run.agents.get(agent)));
@@ -237,6 +255,7 @@ impl<'a> StateBefore<'a> {
         }
     }
 
+    /// Passes on what an event changed in a part.
     fn tell_part(&self, scene: &FactContext<'_>, kind: &Kind, say: &mut dyn FnMut(Fact<'_>)) {
         let Some((id, part)) = part_of(kind).and_then(|id| scene.run.parts.get_key_value(id)) else { return };
         if self.part.is_none() {
@@ -250,6 +269,7 @@ impl<'a> StateBefore<'a> {
         }
     }
 
+    /// Passes on what an event changed in a call, in the order of [`ToolStep`].
     fn tell_tool(&self, scene: &FactContext<'_>, kind: &Kind, say: &mut dyn FnMut(Fact<'_>)) {
         let Some((id, tool)) = tool_of(kind).and_then(|id| scene.run.tools.get_key_value(id)) else { return };
         let mut say = |step| say(Fact::Tool(id, tool, step));
@@ -327,6 +347,7 @@ impl<'a> StateBefore<'a> {
 }
 
 impl ToolStateBefore {
+    /// The state of a call.
     fn of(tool: &ToolView) -> Self {
         Self { is_told: is_told(tool), state: tool.state, is_called: tool.pending_at.is_some() }
     }
@@ -337,6 +358,7 @@ fn is_told(tool: &ToolView) -> bool {
     !tool.name.is_empty() || tool.state > ToolState::Writing
 }
 
+/// The part that an event is about; nothing for other events.
 fn part_of(kind: &Kind) -> Option<&model::PartId> {
     match kind {
         Kind::PartStart { part, .. } | Kind::PartDelta { part, .. } | Kind::PartReplace { part, .. } => {
@@ -347,6 +369,7 @@ fn part_of(kind: &Kind) -> Option<&model::PartId> {
     }
 }
 
+/// The call that an event is about; nothing for other events.
 fn tool_of(kind: &Kind) -> Option<&model::ToolCallId> {
     match kind {
         Kind::ToolStart(start) => Some(&start.tool),

@@ -4,6 +4,14 @@
 //! to viewers. The page folds them. The module also matches the patterns that readers type for Find. It is
 //! loaded on demand, because the dialects and the pattern engine would make the page much larger and few
 //! readers need them.
+//!
+//! ```text
+//! Reader::of("anthropic") ─▶ feed(bytes), as often as there are bytes ─▶ end()
+//!        feed and end return lines such as {"k":"run.start","run":"r1",…}
+//! ```
+//!
+//! The bytes may be divided anywhere. The module neither waits nor reads a clock; `main` passes one to the
+//! search for a pattern.
 
 use dialects::{Decode, DecodeOptions, Decoded, decoder};
 
@@ -12,14 +20,21 @@ mod pattern;
 pub use pattern::{PATTERN_BYTES_MAX, PLACES_MAX, Pattern, Places};
 
 /// A recording that is being decoded.
+///
+/// It owns the decoder and the events that were not taken yet; dropping it forgets both.
 #[derive(Debug)]
 pub struct Reader {
+    /// The decoder of the dialect.
     decoder: Box<dyn Decode>,
+    /// Where the decoder puts events. It is empty between two calls.
     decoded: Decoded,
 }
 
 impl Reader {
     /// A reader for a recording in `dialect`; `None` if no dialect has this name.
+    ///
+    /// It decodes with the default options: the run is `r1` unless the stream names its runs, and texts are
+    /// left unchanged.
     pub fn of(dialect: &str) -> Option<Self> {
         let decoder = decoder(dialect, DecodeOptions::default())?;
         Some(Self { decoder, decoded: Decoded::default() })

@@ -8,6 +8,13 @@
 //! pattern(source)               ─▶ "", or what is wrong with the pattern; it stays until the next one
 //! places(text, deadline in ms)  ─▶ Uint32Array: 1 where the text was searched to its end, then start and end of each place
 //! ```
+//!
+//! The module has one reader and one pattern at a time; another one replaces it. Without a reader `feed` and
+//! `end` return an empty text, and without a pattern `places` finds nothing in a text that counts as
+//! searched. No function throws for what bytes, texts or patterns contain. The places are byte offsets in the
+//! UTF-8 form of the text.
+//!
+//! On any other target the program does nothing; tests use the library.
 
 #[cfg(target_arch = "wasm32")]
 fn main() {

@@ -24,6 +24,8 @@ pub struct Pattern {
 }
 
 /// The matches of a pattern in a text.
+///
+/// The ranges are in bytes of the UTF-8 text, not in the units of the page's strings.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Places {
     /// The byte ranges of the matches, in order; none is empty.
@@ -34,6 +36,9 @@ pub struct Places {
 
 impl Pattern {
     /// Compiles `source`. The error says what is wrong with it.
+    ///
+    /// Refused are patterns that are no valid expressions (references to groups and looking around are not
+    /// part of the syntax) and those whose compiled form is larger than [`PATTERN_BYTES_MAX`].
     pub fn new(source: &str) -> Result<Self, String> {
         let mut builder = RegexBuilder::new(source);
         builder.case_insensitive(true).multi_line(true);

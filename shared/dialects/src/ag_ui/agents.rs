@@ -12,13 +12,15 @@ use model::event::{AgentStart, Kind, RunStatus};
 use model::ids::{AgentId, ToolCallId};
 
 impl AgUiMeaning {
-    /// Who does what `event` tells: nothing for the main agent.
+    /// The agent that an event is about: the sub-agent that it names, else the innermost open run; nothing
+    /// for the main agent.
     pub(super) fn speaker(&self, event: &ForeignFields<'_>) -> Option<AgentId> {
         let named = event.get("subagentRunId").word().map(|id| AgentId::new(&id));
         named.filter(|id| self.sub_agents.contains(id)).or_else(|| self.inner.last().cloned())
     }
 
-    /// What happens to a sub-agent.
+    /// Takes an event `SUBAGENT_{what}`: a sub-agent begins or ends. Its code says whether it failed, was
+    /// cancelled or interrupted.
     pub(super) fn sub_agent(
         &mut self,
         what: &str,
@@ -59,7 +61,8 @@ impl AgUiMeaning {
         }
     }
 
-    /// Whether a run is one inside of the run that goes on, which makes it a sub-agent.
+    /// Whether the run that starts is inside of the open one, as its `parentRunId` says; then it becomes a
+    /// sub-agent.
     pub(super) fn starts_inside(&mut self, event: &ForeignFields<'_>, id: &str, out: &mut Decoded) -> bool {
         let Some(parent) = event.get("parentRunId").words() else { return false };
         let agent = AgentId::new(id);
@@ -78,7 +81,8 @@ impl AgUiMeaning {
         true
     }
 
-    /// Whether it was a run inside of another that ended, and that one goes on.
+    /// Whether a run inside of the open one ended, rather than that one; then its sub-agent ends, with its
+    /// tokens.
     pub(super) fn ends_inside(
         &mut self,
         event: &ForeignFields<'_>,
@@ -92,7 +96,7 @@ impl AgUiMeaning {
         let Some(ended) = self.inner.pop() else { return false };
         self.texts.end_all(Some(&ended), &mut self.writer, out);
         if let Some(total) = usage(event.get("usage")) {
-            self.writer.spent(&ended, total, None);
+            self.writer.set_agent_usage(&ended, total, None);
         }
         self.writer.close_agent(&ended, status, out);
         true

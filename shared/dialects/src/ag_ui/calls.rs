@@ -1,5 +1,13 @@
-//! Tool calls. The end of a call says that its arguments are whole, not that it was executed; the result is an event of
-//! its own, and is missing where somebody else executes the tool.
+//! Tool calls. The end of a call says that its arguments are complete, not that it was executed; the result
+//! is an event of its own, and is missing if somebody else executes the tool.
+//!
+//! ```text
+//! TOOL_CALL_START → ARGS* → END → (somebody executes it) → RESULT
+//! TOOL_CALL_CHUNK*                 the short form: the first has id and name; any other event ends it
+//! ```
+//!
+//! Adapters send some calls twice: when the model writes them, and when they are executed. The second time is
+//! compared with the first and changes it only if the arguments differ.
 
 use std::borrow::Cow;
 
@@ -15,37 +23,44 @@ use model::ids::AgentId;
 use model::json::Json;
 use model::limits::{ITEMS_PER_RUN_MAX, PART_BYTES_MAX};
 
-/// The calls of a stream.
+/// The calls of a stream, over all its runs, since results may come in a later run.
 #[derive(Debug, Default)]
 pub(super) struct AgUiCalls {
+    /// The calls by their ids.
     told: IndexMap<CompactString, AgUiCall>,
-    /// The call that began last.
+    /// The id of the call that began last, for events that name none.
     last: CompactString,
-    /// The call in the short form that goes on.
+    /// The id of the open call in the short form.
     chunk: Option<CompactString>,
-    /// The run that goes on has told a call.
+    /// The open run has streamed a call.
     has_call: bool,
 }
 
+/// One call.
 #[derive(Debug)]
 struct AgUiCall {
+    /// The call and a digest of its arguments.
     writing: WholeCall,
+    /// The agent that calls; nothing for the main one.
     agent: Option<AgentId>,
     stage: AgUiCallStage,
 }
 
+/// How far a call is.
 #[derive(Debug, PartialEq, Eq)]
 enum AgUiCallStage {
+    /// Its arguments are being written.
     Writing,
+    /// Its arguments are complete.
     Written,
-    /// It is told a second time; its arguments as they are told now.
+    /// It is sent a second time; its arguments as they are now, up to [`PART_BYTES_MAX`].
     Again(String),
-    /// The result was told, or its run is over.
+    /// It has its result.
     Over,
 }
 
 impl AgUiCalls {
-    /// A run begins: ids may come again and mean other calls.
+    /// Begins a run. Calls of earlier runs stay known, up to a limit.
     pub(super) fn begin(&mut self) {
         (self.chunk, self.has_call) = (None, false);
         if self.told.len() > ITEMS_PER_RUN_MAX {
@@ -53,21 +68,22 @@ impl AgUiCalls {
         }
     }
 
+    /// Whether the open run has streamed a call.
     pub(super) fn has_call(&self) -> bool {
         self.has_call
     }
 
-    /// The call has begun and gave nothing back yet.
+    /// Whether the call has begun and has no result yet.
     pub(super) fn is_waiting(&self, id: &str) -> bool {
         self.told.get(id).is_some_and(|call| call.stage != AgUiCallStage::Over)
     }
 
-    /// A call was told by this id.
+    /// Whether a call with this id was in the stream.
     pub(super) fn is_known(&self, id: &str) -> bool {
         self.told.contains_key(id)
     }
 
-    /// `what` happens to a call.
+    /// Takes an event `TOOL_CALL_{what}`.
     pub(super) fn event(
         &mut self,
         what: &str,
@@ -113,11 +129,13 @@ impl AgUiCalls {
         }
     }
 
-    /// The call that an event means: where it names none, the one that began last.
+    /// The id of the call that an event is about: if it names none, the one that began last.
     fn meant(&self, id: Option<Cow<'_, str>>) -> CompactString {
         id.map_or_else(|| self.last.clone(), CompactString::new)
     }
 
+    /// Begins a call. An open one with the same id goes on; one whose arguments are complete is sent a second
+    /// time.
     fn start(
         &mut self,
         id: &str,
@@ -150,6 +168,7 @@ impl AgUiCalls {
         self.told.insert(self.last.clone(), call);
     }
 
+    /// Takes more of the arguments. Arguments after the end of the call are an anomaly.
     fn args(&mut self, id: &str, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         let Some(known) = self.told.get_mut(id) else { return };
         match &mut known.stage {
@@ -165,6 +184,8 @@ impl AgUiCalls {
         }
     }
 
+    /// Ends the arguments. They are written if the stream says that they are complete (`is_whole`) or if they
+    /// are an object.
     fn end(&mut self, id: &str, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         if self.chunk.as_deref() == Some(id) {
             self.chunk = None;
@@ -183,6 +204,7 @@ impl AgUiCalls {
         }
     }
 
+    /// Takes a result. That of a call in another stream becomes a message.
     fn result(&mut self, id: &str, event: &ForeignFields<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let output = event.any(&["content", "result", "output"]);
         if !self.is_known(id) {
@@ -194,7 +216,7 @@ impl AgUiCalls {
         self.gave_back(id, output.json(), is_error, w, out);
     }
 
-    /// The call gave something back.
+    /// Writes the result of a call, and ends its arguments before.
     pub(super) fn gave_back(
         &mut self,
         id: &str,
@@ -212,7 +234,7 @@ impl AgUiCalls {
         w.result(id, outcome, known.agent.as_ref(), out);
     }
 
-    /// Tells a whole call.
+    /// Writes a whole call, from a list of messages.
     pub(super) fn whole(
         &mut self,
         id: &str,
@@ -229,7 +251,7 @@ impl AgUiCalls {
         self.end(&id, true, w, out);
     }
 
-    /// The call in the short form ends with what is not more of it.
+    /// Ends the call in the short form, unless the event is more of it.
     pub(super) fn end_chunk(
         &mut self,
         kind: &str,
@@ -246,7 +268,8 @@ impl AgUiCalls {
         }
     }
 
-    /// The run is over.
+    /// Ends the open calls of the run. If the run is not whole (`is_whole`), those without complete arguments
+    /// stay as they are.
     pub(super) fn end_all(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         let open = self
             .told

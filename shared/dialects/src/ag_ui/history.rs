@@ -1,8 +1,9 @@
-//! The list of all messages, which some producers send beside the stream and some in its place.
+//! The list of all messages (`MESSAGES_SNAPSHOT`, and `input.messages` of `RUN_STARTED`), which some
+//! producers send beside the stream and some in its place.
 //!
-//! What stands before the last message of the user is history. What stands after it is what the run did: mostly it was
-//! streamed, and the list only repeats it (under other ids, in the worst case) or corrects it. A run that has streamed
-//! nothing is told by the list alone.
+//! What is before the last message of the user is history. What is after it is what the run did: mostly it
+//! was streamed, and the list only repeats it (under other ids, in the worst case) or corrects it. A run that
+//! has streamed nothing is written from the list alone.
 
 use std::collections::HashSet;
 
@@ -18,32 +19,32 @@ use model::ids::AgentId;
 use model::limits::MESSAGES_MAX;
 use model::print::Fingerprint;
 
-/// What is known of the messages of others.
+/// What is known of the messages of others, over all runs of the stream.
 #[derive(Debug, Default)]
 pub(super) struct AgUiHistory {
-    /// The messages that were told, by id, with the hash of each.
+    /// The messages that were written, by id, with the hash of each: one that changes is written again.
     told: IndexMap<CompactString, u64>,
-    /// Hashes of all that was told, whatever its id: some producers make up new ids for each list.
+    /// Hashes of all that was written, whatever its id: some producers make up new ids for each list.
     seen: HashSet<u64>,
-    /// The id of the instructions, which some producers change as they go.
+    /// The id of the instructions, which some producers change while the run goes on.
     system: Option<CompactString>,
-    /// The list has told something that the run itself did.
+    /// Something that the run itself did was written from the list.
     has_own: bool,
 }
 
-/// A message of the list.
+/// A message of the list, with its fields read.
 struct HistoryMessage<'a> {
     fields: ForeignFields<'a>,
     whole: ForeignField<'a>,
     id: String,
     role: String,
     text: String,
-    /// Its hash, with a number where the same is said several times.
+    /// The hash of role and text, with a number if the same is said several times.
     hash: u64,
 }
 
 impl AgUiHistory {
-    /// A run begins.
+    /// Begins a run. What was written stays known, up to a limit.
     pub(super) fn begin(&mut self) {
         self.has_own = false;
         if self.seen.len() > MESSAGES_MAX {
@@ -51,7 +52,8 @@ impl AgUiHistory {
         }
     }
 
-    /// Tells what is new in `list`.
+    /// Writes what is new in `list`. If `may_have_own`, assistant messages after the last one of the user may
+    /// be the run's own.
     #[expect(clippy::too_many_arguments, reason = "the parts of one decoder")]
     pub(super) fn tell(
         &mut self,
@@ -103,7 +105,7 @@ impl AgUiHistory {
         }
     }
 
-    /// What the run did and did not stream.
+    /// Writes what the run did and did not stream: a message of the assistant, with its calls.
     #[expect(clippy::too_many_arguments, reason = "the parts of one decoder")]
     fn own(
         &mut self,
@@ -132,7 +134,8 @@ impl AgUiHistory {
         }
     }
 
-    /// What a call gave back, which nobody may have told before: the caller executed it, or the producer streams none.
+    /// Writes the result of a call, which may be new: the caller executed it, or the producer streams none.
+    /// The result of an unknown call is a message.
     fn tool(
         &mut self,
         entry: &HistoryMessage<'_>,
@@ -149,7 +152,7 @@ impl AgUiHistory {
         }
     }
 
-    /// A message of somebody else, or of an earlier run.
+    /// Writes a message of somebody else, or of an earlier run, unless it was written before.
     fn message(&mut self, entry: &HistoryMessage<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let mut id = CompactString::new(&entry.id);
         if self.told.get(&id) == Some(&entry.hash) {
@@ -171,6 +174,8 @@ impl AgUiHistory {
     }
 }
 
+/// The messages of a list. The hash of a text that occurs several times counts its occurrences, so that each
+/// has its own.
 fn entries(list: ForeignField<'_>) -> Vec<HistoryMessage<'_>> {
     let mut times = IndexMap::new();
     let entries = list.list().into_iter().map(|whole| {
@@ -186,11 +191,12 @@ fn entries(list: ForeignField<'_>) -> Vec<HistoryMessage<'_>> {
     entries.collect()
 }
 
+/// A hash of texts, long enough to compare them by it ([`Fingerprint::of`]).
 fn hash_of(words: &[&str]) -> u64 {
     Fingerprint::of(words)
 }
 
-/// The text of a message: a string, or the texts among its blocks.
+/// The text of a message: a string, or the texts of its blocks, joined.
 fn text_of(content: ForeignField<'_>) -> String {
     if let Some(text) = content.text() {
         return text.into_owned();

@@ -1,4 +1,5 @@
-//! Runs that end because a person has to say something first.
+//! Runs that end because a person has to answer first (`outcome` with the type `interrupt`). The answers are
+//! in the input of the next run, which is not part of the stream.
 
 use super::calls::AgUiCalls;
 use crate::Decoded;
@@ -6,7 +7,8 @@ use crate::field::{ForeignField, ForeignFields};
 use crate::writer::EventWriter;
 use model::event::Kind;
 
-/// Tells what an `outcome` asks of a person; whether it asks anything.
+/// Writes what an `outcome` asks of a person: each interrupt as a custom event, and an approval request if it
+/// is about an open call. Returns whether the outcome is an interrupt.
 pub(super) fn tell(
     outcome: ForeignField<'_>,
     calls: &AgUiCalls,

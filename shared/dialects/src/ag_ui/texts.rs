@@ -1,4 +1,8 @@
 //! Messages that are streamed: the agent's text and reasoning, and messages of others.
+//!
+//! A message may be open while calls run; it continues in another part then, so that the order of the stream
+//! remains visible. A message that ended is remembered by a digest: producers send it again, whole or
+//! corrected, in `MESSAGES_SNAPSHOT`.
 
 use std::borrow::Cow;
 
@@ -13,7 +17,7 @@ use model::event::PartKind;
 use model::ids::AgentId;
 use model::limits::{ITEMS_PER_RUN_MAX, PART_BYTES_MAX};
 
-/// Most messages that may be open at the same time.
+/// Most messages that may be open at the same time (I7). At the limit the oldest ends.
 const OPEN_MAX: usize = 256;
 
 /// What a streamed message is.
@@ -25,44 +29,50 @@ pub(super) enum MessageVoice {
     Thinking,
 }
 
+/// The kind of a message, and its id. Producers use one id for the text and the reasoning of a message.
 type AgUiTextKey = (MessageVoice, CompactString);
 
-/// The messages of a stream.
+/// The messages of a stream, over all its runs.
 #[derive(Debug, Default)]
 pub(super) struct AgUiTexts {
+    /// The open messages, oldest first.
     open: IndexMap<AgUiTextKey, OpenMessage>,
+    /// The messages that ended; bounded by the number of items of a run.
     ended: IndexMap<AgUiTextKey, EndedMessage>,
-    /// The message in the short form that goes on.
+    /// The open message in the short form (`…_CHUNK`).
     chunk: Option<AgUiTextKey>,
-    /// The run that goes on has streamed some text.
+    /// The open run has streamed some text.
     has_text: bool,
-    /// It has shown some reasoning, or said that it hides it.
+    /// The open run has some reasoning, or a mark that it is hidden.
     has_thought: bool,
 }
 
-/// A message that goes on.
+/// A message that has begun and not ended.
 #[derive(Debug)]
 struct OpenMessage {
+    /// The agent that writes it; nothing for the main one.
     agent: Option<AgentId>,
-    /// Nothing before its first text, and while something stands between two pieces of it.
+    /// The open part. Nothing before the first text, and after something came between.
     part: Option<WholePart>,
+    /// The text of all its parts.
     told: TextDigest,
-    /// The part before, and whether it was the only one.
+    /// The part before the open one, and whether it was the only one.
     last: Option<(EndedPart, bool)>,
-    /// The message of somebody else: its role, and its text so far.
+    /// For the message of somebody else: its role, and its text so far.
     foreign: Option<(CompactString, String)>,
 }
 
 /// A message that has ended.
 #[derive(Debug)]
 struct EndedMessage {
+    /// Its text.
     told: TextDigest,
     /// Its last part, and whether it is the only one.
     last: Option<(EndedPart, bool)>,
 }
 
 impl AgUiTexts {
-    /// A run begins.
+    /// Begins a run. Messages of earlier runs stay known, up to a limit.
     pub(super) fn begin(&mut self) {
         (self.has_text, self.has_thought, self.chunk) = (false, false, None);
         if self.ended.len() > ITEMS_PER_RUN_MAX {
@@ -70,11 +80,12 @@ impl AgUiTexts {
         }
     }
 
+    /// Whether the open run has streamed some text.
     pub(super) fn has_text(&self) -> bool {
         self.has_text
     }
 
-    /// `what` happens to a message.
+    /// Takes an event `…_{what}` about a message of this kind.
     pub(super) fn event(
         &mut self,
         (voice, what): (MessageVoice, &str),
@@ -116,13 +127,15 @@ impl AgUiTexts {
         }
     }
 
-    /// The message that an event means: where it names none, the one that began last.
+    /// The key of the message that an event is about: if it names none, the open one of that kind that began
+    /// last.
     fn meant(&self, voice: MessageVoice, id: Option<Cow<'_, str>>) -> AgUiTextKey {
         let last = || self.open.keys().rev().find(|(known, _)| *known == voice).map(|(_, id)| id.clone());
         let id = id.map(CompactString::new).or_else(last).unwrap_or_default();
         (voice, id)
     }
 
+    /// Begins a message. One with the id of a message that ended continues it.
     fn start(
         &mut self,
         key: AgUiTextKey,
@@ -147,6 +160,7 @@ impl AgUiTexts {
         self.open.insert(key, OpenMessage { agent: agent.cloned(), part: None, told, last, foreign });
     }
 
+    /// Writes more text of a message; an empty piece begins no part.
     fn add(&mut self, key: &AgUiTextKey, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         let Some(open) = self.open.get_mut(key) else { return };
         if text.is_empty() {
@@ -173,13 +187,15 @@ impl AgUiTexts {
         }
     }
 
-    /// Something else happens in between: what follows of the open messages of `agent` stands below it.
+    /// Ends the open parts of `agent`, since something else happens in between: what follows of its messages
+    /// is in other parts.
     pub(super) fn pause(&mut self, agent: Option<&AgentId>, w: &EventWriter, out: &mut Decoded) {
         for open in self.open.values_mut().filter(|open| open.agent.as_ref() == agent) {
             open.pause(w, out);
         }
     }
 
+    /// Ends a message. That of somebody else is written now, as a whole.
     fn end(&mut self, key: &AgUiTextKey, w: &mut EventWriter, out: &mut Decoded) {
         if self.chunk.as_ref() == Some(key) {
             self.chunk = None;
@@ -194,7 +210,7 @@ impl AgUiTexts {
         }
     }
 
-    /// The message in the short form ends with what is not more of it.
+    /// Ends the message in the short form, unless the event is more of it.
     pub(super) fn end_chunk(
         &mut self,
         kind: &str,
@@ -212,16 +228,17 @@ impl AgUiTexts {
         }
     }
 
-    /// Whatever is reasoning ends.
+    /// Ends all open reasoning.
     pub(super) fn end_thinking(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         self.end_where(|key, _| key.0 == MessageVoice::Thinking, w, out);
     }
 
-    /// What `agent` has open ends; without an agent all.
+    /// Ends the open messages of `agent`; without an agent, all.
     pub(super) fn end_all(&mut self, agent: Option<&AgentId>, w: &mut EventWriter, out: &mut Decoded) {
         self.end_where(|_, open| agent.is_none() || open.agent.as_ref() == agent, w, out);
     }
 
+    /// Ends the open messages for which `wanted` is true.
     fn end_where(
         &mut self,
         wanted: impl Fn(&AgUiTextKey, &OpenMessage) -> bool,
@@ -235,7 +252,8 @@ impl AgUiTexts {
         }
     }
 
-    /// Reasoning that the provider keeps to itself is worth a mark where no other is shown.
+    /// Writes a hidden reasoning part for reasoning that the provider keeps to itself, once in a run, and
+    /// only if no other reasoning was written.
     pub(super) fn hidden(
         &mut self,
         event: &ForeignFields<'_>,
@@ -249,8 +267,8 @@ impl AgUiTexts {
         }
     }
 
-    /// A whole message of the agent, told by somebody who keeps the list of all messages: it is known under `id`, with
-    /// this text or another, or not known at all, which is what comes back.
+    /// Takes a whole message of the agent from a list of all messages, and returns whether it is unknown. If
+    /// it was streamed with another text in one part, that text is replaced.
     pub(super) fn is_news(
         &mut self,
         voice: MessageVoice,
@@ -276,7 +294,7 @@ impl AgUiTexts {
         known.last.is_none()
     }
 
-    /// Tells a whole message of the agent.
+    /// Writes a whole message of the agent.
     pub(super) fn whole(
         &mut self,
         key: (MessageVoice, &str),
@@ -295,6 +313,7 @@ impl AgUiTexts {
 }
 
 impl OpenMessage {
+    /// Ends the open part, if there is one; the message goes on.
     fn pause(&mut self, w: &EventWriter, out: &mut Decoded) {
         if let Some(part) = self.part.take() {
             let is_only = self.last.is_none();

@@ -4,6 +4,9 @@
 //! RunPaused ── asks for consent, for values, for somebody who executes ──▶ the run waits, its calls with it
 //! RunContinued ──▶ calls that were consented to start; one that has not started when the model is asked again was rejected
 //! ```
+//!
+//! After an event of a pause the stream may end: then the run is paused, not interrupted. A call that
+//! somebody else has executed gets its result before the run goes on, or never in the stream.
 
 use serde::Deserialize;
 
@@ -16,9 +19,10 @@ use crate::writer::CallOutcome;
 use model::event::{Kind, RunStatus, ToolState};
 use model::ids::AgentId;
 
-/// Whether the run waits for a person, and what has told that.
+/// Whether the run waits for a person, and what said so.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum PauseState {
+    /// It does not wait.
     #[default]
     No,
     /// An event. The output of the run, where it follows, says the same once more.
@@ -27,13 +31,14 @@ pub(super) enum PauseState {
     Output,
 }
 
-/// A person has said no to the call.
+/// Whether a person has refused the call.
 pub(super) fn is_rejected(call: &ToolExecution<'_>) -> bool {
     call.confirmed.as_json_text() == "false"
 }
 
 impl AgnoMeaning {
-    /// The run waits for a person: for consent, for what a tool must know, or for somebody who executes it.
+    /// Writes what the run waits for: consent, values for arguments, or somebody who executes a call. Consent
+    /// and values are approval requests.
     pub(super) fn ask(&mut self, it: &AgnoEvent<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
         let requirements = it.requirements.list().into_iter();
         let required = requirements.map(|it| it.object::<AgnoEvent<'_>>().tool_execution);
@@ -74,7 +79,7 @@ impl AgnoMeaning {
         }
     }
 
-    /// A person has said no to the call `id`.
+    /// Writes that a person has refused the call `id`, with a note if there is one.
     pub(super) fn reject(&mut self, id: &str, execution: &ToolExecution<'_>, out: &mut Decoded) {
         let Some(call) = self.calls.known.get_mut(id) else { return };
         if call.stands.is_over() {
@@ -87,7 +92,8 @@ impl AgnoMeaning {
         self.w.push_by(agent.as_ref(), Kind::ApprovalAnswer { tool, approved: false, text }, out);
     }
 
-    /// A run that paused goes on, if the event says so. One of another run ends it as paused.
+    /// Continues a run that paused, if the event says that it goes on. The beginning of another run ends it
+    /// as paused.
     pub(super) fn resume(&mut self, event: &str, it: &AgnoEvent<'_>, out: &mut Decoded) {
         let is_more = matches!(
             event,
@@ -115,7 +121,8 @@ impl AgnoMeaning {
         self.others.values_mut().for_each(super::AgnoSpeaker::go_on);
     }
 
-    /// The model is asked again: the calls of `agent` that waited for consent and have not started were rejected.
+    /// Writes the calls of `agent` as refused that waited for consent and have not started, since the model
+    /// is asked again.
     pub(super) fn settle(&mut self, agent: Option<&AgentId>, out: &mut Decoded) {
         let is_asked = |wants: Option<AwaitedInput>| wants == Some(AwaitedInput::Consent);
         let rejected: Vec<_> = self
@@ -132,8 +139,8 @@ impl AgnoMeaning {
         }
     }
 
-    /// The run is whole: no call that waited for a person still does. What others gave back for the calls that they
-    /// executed was told to the model alone.
+    /// Ends the calls that waited for a person, since the run is complete. What others returned for calls
+    /// that they executed was sent to the model alone, so those are complete without a result.
     pub(super) fn settle_all(&mut self, out: &mut Decoded) {
         let waiting: Vec<_> = self
             .calls
@@ -153,6 +160,7 @@ impl AgnoMeaning {
     }
 }
 
+/// A value that a person has to give.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct InputField<'a> {

@@ -1,4 +1,5 @@
-//! How runs end, and the output of a whole run, which some streams tell last and bodies that are not streamed tell alone.
+//! How runs end, and the output of a whole run (`RunOutput`), which some streams have last and bodies that
+//! are not streamed have alone.
 
 use compact_str::CompactString;
 
@@ -9,7 +10,8 @@ use crate::Decoded;
 use crate::field::ForeignField;
 
 impl AgnoMeaning {
-    /// A run is whole. A run that was cancelled is told as whole too, with what there is of it.
+    /// Takes the end of a run that is complete: what its whole answer has beyond the streamed text, files,
+    /// tokens. A run that was cancelled gets this event too, with what there is of it, and ends as cancelled.
     pub(super) fn completed(&mut self, key: &str, it: &AgnoEvent<'_>, out: &mut Decoded) {
         let Self { w, main, others, .. } = self;
         let voice = others.get_mut(key).unwrap_or(main);
@@ -23,7 +25,7 @@ impl AgnoMeaning {
         let usage = it.metrics.object::<AgnoMetrics<'_>>().usage();
         if let Some(agent) = &voice.agent {
             if let Some(total) = usage {
-                w.spent(agent, total, None);
+                w.set_agent_usage(agent, total, None);
             }
             return self.close_other(key, RunStatus::Complete, out);
         }
@@ -32,6 +34,7 @@ impl AgnoMeaning {
         self.close(Some(status), usage, out);
     }
 
+    /// Takes the failure of a run. That of a member ends only the member, since its team may go on.
     pub(super) fn failed(&mut self, key: &str, it: &AgnoEvent<'_>, out: &mut Decoded) {
         let text = [it.content, it.error]
             .into_iter()
@@ -54,6 +57,7 @@ impl AgnoMeaning {
         self.close(Some(RunStatus::Error), None, out);
     }
 
+    /// Takes that a run was cancelled. The outermost one ends later, with `RunCompleted` or the stream.
     pub(super) fn cancelled(&mut self, key: &str, it: &AgnoEvent<'_>, out: &mut Decoded) {
         let Self { w, main, others, .. } = self;
         others.get_mut(key).unwrap_or(main).whole(it.reasoning_content, it.content, w, out);
@@ -63,7 +67,7 @@ impl AgnoMeaning {
         self.is_cancelled = true;
     }
 
-    /// A member or a step is done.
+    /// Ends a member or a step, once.
     fn close_other(&mut self, key: &str, status: RunStatus, out: &mut Decoded) {
         let Self { w, others, .. } = self;
         let Some(voice) = others.get_mut(key) else { return };
@@ -75,7 +79,8 @@ impl AgnoMeaning {
         }
     }
 
-    /// The outermost run is over: as `status` says, or broken off.
+    /// Ends the outermost run with `status`, or as interrupted without one, and forgets all about it. A run
+    /// that waits for a person ends with the finish reason `paused`.
     pub(super) fn close(&mut self, status: Option<RunStatus>, usage: Option<Usage>, out: &mut Decoded) {
         if !self.w.is_running() {
             return;
@@ -101,7 +106,7 @@ impl AgnoMeaning {
         (self.is_followed, self.is_cancelled, self.last_index) = (false, false, None);
     }
 
-    /// An object without a name: the output of a run, or an error from before any event.
+    /// Takes an object without a name: the output of a run, or an error from before any event.
     pub(super) fn bare(&mut self, it: &AgnoEvent<'_>, whole: ForeignField<'_>, out: &mut Decoded) {
         let is_output =
             it.run_id.is_some() && (it.status.is_some() || it.messages.is_some() || it.content.is_some());
@@ -118,7 +123,7 @@ impl AgnoMeaning {
         self.w.raw(whole, None, out);
     }
 
-    /// The output of a whole run: what no event has told of is told now.
+    /// Takes the output of a whole run: what no event has said is written now.
     fn output(&mut self, it: &AgnoEvent<'_>, out: &mut Decoded) {
         let run = it.run_id.words().unwrap_or_default();
         let is_over = self.w.has_begun() && !self.w.is_running();

@@ -1,4 +1,13 @@
-//! Calls: what is written of them, that they run, and what they give back. That one failed is told twice.
+//! Calls: their arguments, their execution, and their results.
+//!
+//! ```text
+//! ToolCallStarted                     the call is written and executed
+//! ToolCallCompleted                   its result; the time is that of metrics.duration
+//! ToolCallCompleted, ToolCallError    a call that failed is reported twice: the result counts once, as a failure
+//! ```
+//!
+//! Calls that run in parallel all complete after the slowest one, so the time between events says nothing.
+//! The `content` of `ToolCallCompleted` is a sentence about the call, used only if the call has no `result`.
 
 use compact_str::CompactString;
 use indexmap::IndexMap;
@@ -15,34 +24,39 @@ use model::ids::AgentId;
 use model::json::Json;
 use model::limits::ITEMS_PER_RUN_MAX;
 
-/// Calls that are looked at to find the one that an event without its id means.
+/// Most calls that are searched for the one that an event without an id is about.
 const LOOKED_AT_MAX: usize = 256;
 
-/// How the names of tools begin by which a team hands work to its members. The framework measures of them only how long it
-/// took to hand over, not what the member did.
+/// How the names of tools begin by which a team gives work to its members. The framework measures only how
+/// long it took to hand over, not what the member did, so that time is not used.
 const HAND_OVER: [&str; 4] =
     ["delegate_task_to_member", "transfer_task_to_member", "forward_task_to_member", "run_member_agent"];
 
-/// The calls of the run that goes on.
+/// The calls of the open run, of all its agents.
 #[derive(Debug, Default)]
 pub(super) struct AgnoCalls {
-    /// By the id that the writer has for them.
+    /// The calls by the id that the writer has for them, oldest first.
     pub(super) known: IndexMap<CompactString, AgnoCall>,
-    /// Those whose arguments grow, by what their pieces say of them: an id, else a place.
+    /// Calls whose arguments are streamed, by what their pieces say of them: the id, else `#` with a place or
+    /// name and the agent.
     writing: IndexMap<CompactString, OpenCall>,
-    /// The call that a child run works for.
+    /// The calls that child runs work for, by the ids of those runs.
     pub(super) children: IndexMap<CompactString, CompactString>,
 }
 
+/// A call that was written.
 #[derive(Debug)]
 pub(super) struct AgnoCall {
     name: CompactString,
+    /// The agent that calls; nothing for the main one.
     pub(super) agent: Option<AgentId>,
-    /// To whom it hands work over, if it does.
+    /// The member that gets work by it; empty if it is another tool.
     member: CompactString,
+    /// The sub-agent that does the work has begun.
     has_child: bool,
     /// What it waited for when its run paused.
     pub(super) wants: Option<AwaitedInput>,
+    /// How far it is.
     pub(super) stands: AgnoCallStage,
 }
 
@@ -60,9 +74,13 @@ pub(super) enum AwaitedInput {
 /// How far a call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AgnoCallStage {
+    /// Written, and not executed yet.
     Waiting,
+    /// It is executed.
     Running,
+    /// It has a result, or was rejected.
     Over,
+    /// It has failed, and no later event changes that.
     Failed,
 }
 
@@ -72,7 +90,7 @@ impl AgnoCallStage {
     }
 }
 
-/// Arguments by which a team hands work to a member.
+/// The arguments by which a team gives work to a member.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct DelegationArguments<'a> {
@@ -85,13 +103,15 @@ struct DelegationArguments<'a> {
 }
 
 impl AgnoCalls {
+    /// Forgets all calls, since their run is over.
     pub(super) fn clear(&mut self) {
         self.known.clear();
         self.writing.clear();
         self.children.clear();
     }
 
-    /// The call of the agent `parent` that handed work to `member`, where no child run says so.
+    /// The newest open call of the agent `parent` that gave work to `member` and has no sub-agent yet, for
+    /// versions in which no child run says so. It has one from now on.
     pub(super) fn handed_to(&mut self, member: &str, parent: Option<&AgentId>) -> Option<CompactString> {
         let mut latest = self.known.iter_mut().rev().take(LOOKED_AT_MAX);
         let (id, call) = latest.find(|(_, call)| {
@@ -105,20 +125,21 @@ impl AgnoCalls {
     }
 }
 
-/// What a call was told to do, for the agent that does it.
-pub(super) fn errand(args: ForeignField<'_>) -> Option<String> {
-    let errand: DelegationArguments<'_> = args.object();
-    errand.task.word().or_else(|| errand.task_description.word()).map(std::borrow::Cow::into_owned)
+/// The task in the arguments of a call that gives work to a member.
+pub(super) fn delegated_task(args: ForeignField<'_>) -> Option<String> {
+    let arguments: DelegationArguments<'_> = args.object();
+    arguments.task.word().or_else(|| arguments.task_description.word()).map(std::borrow::Cow::into_owned)
 }
 
 impl AgnoMeaning {
-    /// The calls that an event speaks of.
+    /// The calls that an event is about.
     fn executions<'a>(it: &AgnoEvent<'a>) -> Vec<ToolExecution<'a>> {
         let one = if it.tool.is_object() { it.tool } else { it.tools };
         one.list().into_iter().map(ForeignField::object).collect()
     }
 
-    /// Makes sure that the call is told of; the id that it has here.
+    /// Makes sure that the call is written, and returns the id by which the writer knows it. Without an id it
+    /// is the newest open call of that tool. Nothing if there is no room for it.
     pub(super) fn call(
         &mut self,
         call: &ToolExecution<'_>,
@@ -164,7 +185,7 @@ impl AgnoMeaning {
         Some(id)
     }
 
-    /// More of a call's arguments.
+    /// Takes more of a call's arguments.
     pub(super) fn tool_grows(&mut self, it: &AgnoEvent<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
         let (given, name) = (it.tool_call_id.words(), it.tool_call_name.word().unwrap_or_default());
         let place = match (&given, it.tool_call_index.count()) {
@@ -192,7 +213,7 @@ impl AgnoMeaning {
         }
     }
 
-    /// The call whose arguments have grown until now is written; its id. Nothing where none did.
+    /// Ends the arguments of the call that was streamed until now, and returns its id; nothing if none was.
     fn written(
         &mut self,
         given: &str,
@@ -218,7 +239,7 @@ impl AgnoMeaning {
         Some(CompactString::new(given))
     }
 
-    /// A call begins to run.
+    /// Takes that calls begin to be executed. One that waited for a person has been answered.
     pub(super) fn tool_started(&mut self, it: &AgnoEvent<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
         for execution in Self::executions(it) {
             let Some(id) = self.call(&execution, agent, out) else { continue };
@@ -248,16 +269,18 @@ impl AgnoMeaning {
         }
     }
 
+    /// Notes the child run that works for the call `id`, and its task.
     fn note_child(&mut self, execution: &ToolExecution<'_>, id: &CompactString) {
         if let Some(child) = execution.child_run_id.word()
             && self.calls.children.len() < ITEMS_PER_RUN_MAX
         {
             self.calls.children.insert(CompactString::new(&child), id.clone());
-            self.tasks.insert(CompactString::new(&child), errand(execution.tool_args).unwrap_or_default());
+            self.tasks
+                .insert(CompactString::new(&child), delegated_task(execution.tool_args).unwrap_or_default());
         }
     }
 
-    /// A call is over; `has_failed` where the event says so by its name.
+    /// Takes that calls are over; `has_failed` is true if the name of the event says so.
     pub(super) fn tool_over(
         &mut self,
         it: &AgnoEvent<'_>,
@@ -280,8 +303,8 @@ impl AgnoMeaning {
         }
     }
 
-    /// The call `id` is over. That it failed is told twice: with the result, and once more as an error. One that was told
-    /// as complete and then as an error has failed.
+    /// Writes the result of the call `id`. A failure is reported twice, with the result and as an error, and
+    /// is written once. A call that was reported as complete and then as an error has failed.
     pub(super) fn over(
         &mut self,
         id: &str,
@@ -303,13 +326,13 @@ impl AgnoMeaning {
     }
 }
 
-/// The arguments as text.
+/// The arguments as text; `{}` if there are none.
 fn arguments<'a>(call: &ToolExecution<'a>) -> std::borrow::Cow<'a, str> {
     let args = call.tool_args.text().unwrap_or_else(|| call.tool_args.as_json_text().into());
     if args.is_empty() || args == "null" { "{}".into() } else { args }
 }
 
-/// What came with a result beside its text.
+/// The files that came with a result, as a list.
 fn media(it: &AgnoEvent<'_>) -> Option<Json> {
     let lists = [it.images, it.videos, it.audio, it.files];
     let items: Vec<&str> =

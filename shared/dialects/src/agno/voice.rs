@@ -1,4 +1,5 @@
-//! What one agent, team or workflow says: texts and thinking, piece by piece, with the whole at the end.
+//! What one agent, team or workflow says: text and reasoning, piece by piece, with the whole at the end. Only
+//! a digest of the pieces is kept, to see what the whole has beyond them.
 
 use crate::Decoded;
 use crate::field::ForeignField;
@@ -6,28 +7,35 @@ use crate::writer::{EventWriter, OpenPart, TextDigest};
 use model::event::PartKind;
 use model::ids::AgentId;
 
-/// Who speaks, and what was said so far.
+/// The texts of one agent, member or step. It writes one part at a time.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "none depends on another")]
 pub(super) struct AgnoSpeaker {
-    /// Nothing for the main one.
+    /// The sub-agent; nothing for the outermost run.
     pub(super) agent: Option<AgentId>,
+    /// The open text or reasoning.
     part: Option<OpenPart>,
     /// The open part is an intermediate text.
     is_aside: bool,
+    /// Some text of the answer was written.
     pub(super) has_text: bool,
+    /// The text of the answer so far.
     said: TextDigest,
+    /// The reasoning so far.
     thought: TextDigest,
+    /// Some reasoning was written.
     has_thought: bool,
+    /// Its end was written.
     pub(super) is_over: bool,
 }
 
 impl AgnoSpeaker {
+    /// The texts of `agent`, of which nothing was received yet.
     pub(super) fn of(agent: Option<AgentId>) -> Self {
         Self { agent, ..Self::default() }
     }
 
-    /// More of a text or of thinking.
+    /// Writes more of the answer or of its reasoning.
     pub(super) fn say(&mut self, kind: PartKind, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         if text.is_empty() {
             return;
@@ -45,8 +53,8 @@ impl AgnoSpeaker {
         self.put(kind, text, w, out);
     }
 
-    /// A text on the way to the answer: what one model says of which another makes the answer. The whole answer, which
-    /// is told at the end, does not contain it.
+    /// Writes a text on the way to the answer: the text of one model of which another makes the answer. The
+    /// whole answer at the end does not contain it.
     pub(super) fn aside(&mut self, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         if text.is_empty() {
             return;
@@ -58,6 +66,7 @@ impl AgnoSpeaker {
         self.put(PartKind::Text, text, w, out);
     }
 
+    /// Continues the open part, or ends it and begins another.
     fn put(&mut self, kind: PartKind, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         if self.part.as_ref().is_some_and(|part| part.kind() != kind) {
             self.pause(w, out);
@@ -73,20 +82,23 @@ impl AgnoSpeaker {
         }
     }
 
-    /// Content of an answer: text, or an object where the agent answers in a shape of its own.
+    /// Writes the content of an answer: text, or the JSON of an object if the agent answers in a shape of its
+    /// own.
     pub(super) fn content(&mut self, content: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         if let Some(text) = content.words() {
             self.say(PartKind::Text, &text, w, out);
         }
     }
 
-    /// All that was thought so far.
+    /// Writes what `whole`, all reasoning so far, has beyond what was written. If it does not begin with
+    /// that, all of it is written.
     pub(super) fn thoughts(&mut self, whole: &str, w: &mut EventWriter, out: &mut Decoded) {
         let rest = self.thought.rest(whole).unwrap_or(whole).to_owned();
         self.say(PartKind::Thinking, &rest, w, out);
     }
 
-    /// The whole answer. What it has beyond what was streamed counts.
+    /// Takes the whole answer, and writes what it has beyond the streamed text. An answer that does not begin
+    /// with that text is left as it was streamed.
     pub(super) fn whole(
         &mut self,
         thoughts: ForeignField<'_>,
@@ -103,7 +115,7 @@ impl AgnoSpeaker {
         self.pause(w, out);
     }
 
-    /// Something else happens: what is said next is another part.
+    /// Ends the open part, since something else happens. What follows is another part.
     pub(super) fn pause(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         self.is_aside = false;
         if let Some(part) = self.part.take() {
@@ -111,13 +123,13 @@ impl AgnoSpeaker {
         }
     }
 
-    /// The run goes on behind a pause: the whole answer, told at its end, begins here.
+    /// Begins the answer anew, since the run goes on after a pause: the whole answer at its end begins here.
     pub(super) fn go_on(&mut self) {
         (self.said, self.thought) = (TextDigest::default(), TextDigest::default());
         (self.has_text, self.has_thought) = (false, false);
     }
 
-    /// An image or a file.
+    /// Writes an image or a file: its URL as a part, or the object as a custom event if it has none.
     pub(super) fn file(&mut self, whole: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         if !w.has_room(out) {
             return;
@@ -130,6 +142,7 @@ impl AgnoSpeaker {
     }
 }
 
+/// The address of an image or file.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default)]
 struct MediaLink<'a> {

@@ -1,4 +1,5 @@
-//! Events as the framework writes them down. All kinds share one flat object.
+//! The JSON objects of the dialect, with the fields that the decoder reads. All kinds of events share one
+//! flat object, and so do messages of the history.
 
 use serde::Deserialize;
 
@@ -9,10 +10,13 @@ use model::event::Usage;
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
 pub(super) struct AgnoEvent<'a> {
+    /// The name of the event; SSE repeats it.
     #[serde(borrow)]
     pub(super) event: ForeignField<'a>,
+    /// In seconds since 1970.
     #[serde(borrow)]
     pub(super) created_at: ForeignField<'a>,
+    /// The number of the event in its run, in resumable streams.
     #[serde(borrow)]
     pub(super) event_index: ForeignField<'a>,
     #[serde(borrow)]
@@ -23,22 +27,30 @@ pub(super) struct AgnoEvent<'a> {
     pub(super) team_name: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) team_id: ForeignField<'a>,
+    /// The run of the agent, member or step.
     #[serde(borrow)]
     pub(super) run_id: ForeignField<'a>,
+    /// The run that a member works for.
     #[serde(borrow)]
     pub(super) parent_run_id: ForeignField<'a>,
+    /// The run of the workflow around it.
     #[serde(borrow)]
     pub(super) workflow_run_id: ForeignField<'a>,
+    /// `true` in events of the agent that leads a workflow.
     #[serde(borrow)]
     pub(super) workflow_agent: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) step_name: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) model: ForeignField<'a>,
+    /// More text in `RunContent`, the whole answer in `RunCompleted`, an object if the agent answers in a
+    /// shape of its own.
     #[serde(borrow)]
     pub(super) content: ForeignField<'a>,
+    /// More reasoning, or in steps all of it so far.
     #[serde(borrow)]
     pub(super) reasoning_content: ForeignField<'a>,
+    /// The same in old versions.
     #[serde(borrow)]
     pub(super) thinking: ForeignField<'a>,
     #[serde(borrow)]
@@ -53,10 +65,13 @@ pub(super) struct AgnoEvent<'a> {
     pub(super) audio: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) files: ForeignField<'a>,
+    /// The call ([`ToolExecution`]).
     #[serde(borrow)]
     pub(super) tool: ForeignField<'a>,
+    /// Calls: of a pause, of the output of a run, and in old versions of any event about calls.
     #[serde(borrow)]
     pub(super) tools: ForeignField<'a>,
+    /// What a paused run waits for, each with a `tool_execution`.
     #[serde(borrow)]
     pub(super) requirements: ForeignField<'a>,
     #[serde(borrow)]
@@ -69,14 +84,18 @@ pub(super) struct AgnoEvent<'a> {
     pub(super) detail: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) message: ForeignField<'a>,
+    /// Tokens and times ([`AgnoMetrics`]).
     #[serde(borrow)]
     pub(super) metrics: ForeignField<'a>,
+    /// How a run ended, in its output.
     #[serde(borrow)]
     pub(super) status: ForeignField<'a>,
+    /// The messages of a run, in its output.
     #[serde(borrow)]
     pub(super) messages: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) role: ForeignField<'a>,
+    /// `true` in messages of an earlier run.
     #[serde(borrow)]
     pub(super) from_history: ForeignField<'a>,
     #[serde(borrow)]
@@ -91,22 +110,26 @@ pub(super) struct AgnoEvent<'a> {
     pub(super) tool_call_index: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) tool_call_name: ForeignField<'a>,
+    /// A piece of the arguments, in `ToolCallArgsDelta`.
     #[serde(borrow)]
     pub(super) arguments_delta: ForeignField<'a>,
 }
 
-/// A call and what became of it.
+/// A call, and its result once there is one.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
 pub(super) struct ToolExecution<'a> {
     #[serde(borrow)]
     pub(super) tool_call_id: ForeignField<'a>,
+    /// The call inside of which a foreign harness makes this one.
     #[serde(borrow)]
     pub(super) parent_tool_call_id: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) tool_name: ForeignField<'a>,
+    /// The arguments, an object.
     #[serde(borrow)]
     pub(super) tool_args: ForeignField<'a>,
+    /// Whether it failed; then `result` says how.
     #[serde(borrow)]
     pub(super) tool_call_error: ForeignField<'a>,
     #[serde(borrow)]
@@ -115,30 +138,39 @@ pub(super) struct ToolExecution<'a> {
     pub(super) content: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) metrics: ForeignField<'a>,
+    /// The run of the member that does the work.
     #[serde(borrow)]
     pub(super) child_run_id: ForeignField<'a>,
+    /// A person has to consent.
     #[serde(borrow)]
     pub(super) requires_confirmation: ForeignField<'a>,
+    /// Whether a person consented; absent before.
     #[serde(borrow)]
     pub(super) confirmed: ForeignField<'a>,
+    /// What the person said about it.
     #[serde(borrow)]
     pub(super) confirmation_note: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) answered: ForeignField<'a>,
+    /// A person has to give values for the arguments.
     #[serde(borrow)]
     pub(super) requires_user_input: ForeignField<'a>,
+    /// The names of those values.
     #[serde(borrow)]
     pub(super) user_input_schema: ForeignField<'a>,
+    /// Somebody else has to execute it.
     #[serde(borrow)]
     pub(super) external_execution_required: ForeignField<'a>,
 }
 
-/// What a run or a call has cost. Older versions tell counts as lists, one for each model call.
+/// What a run or a call took. Older versions report counts as lists, one for each model call.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
 pub(super) struct AgnoMetrics<'a> {
+    /// In seconds.
     #[serde(borrow)]
     duration: ForeignField<'a>,
+    /// In seconds, in older versions.
     #[serde(borrow)]
     time: ForeignField<'a>,
     #[serde(borrow)]
@@ -162,6 +194,7 @@ impl AgnoMetrics<'_> {
         (seconds.is_finite() && seconds >= 0.0).then_some((seconds * 1000.0).round() as u64)
     }
 
+    /// The tokens; nothing if neither input nor output is counted.
     pub(super) fn usage(&self) -> Option<Usage> {
         let (input_tokens, output_tokens) = (sum(self.input_tokens), sum(self.output_tokens));
         input_tokens.or(output_tokens)?;
@@ -175,6 +208,7 @@ impl AgnoMetrics<'_> {
     }
 }
 
+/// A count, or the sum of a list of counts.
 fn sum(count: ForeignField<'_>) -> Option<u64> {
     if !count.is_list() {
         return count.count();

@@ -1,4 +1,15 @@
 //! Tool calls: written piece by piece or at once, approved or denied, with outputs that may be preliminary.
+//!
+//! ```text
+//! tool-input-start ── delta* ── tool-input-available ── tool-output-available
+//!                                       │                  (preliminary: progress, the last one counts)
+//!                                       ├─ tool-approval-request ── tool-approval-response | tool-output-denied
+//!                                       └─ tool-output-error
+//! tool-input-error                  the input is wrong: the call is never executed
+//! ```
+//!
+//! `fullStream` has `tool-call` and `tool-result`, the old data stream `tool-call-streaming-start` and
+//! `tool-call-delta` for the same. `dynamic` and `title` are not decoded.
 
 use std::collections::HashMap;
 
@@ -12,36 +23,44 @@ use model::event::{Kind, ToolState};
 use model::json::Json;
 use model::limits::ITEMS_PER_RUN_MAX;
 
-/// The calls of a message.
+/// The calls of a stream. They outlive their message, since results may come in a later one; at the bound of
+/// a run all are forgotten.
 #[derive(Debug, Default)]
 pub(super) struct AiSdkCalls {
+    /// The calls by their ids.
     told: IndexMap<CompactString, AiSdkCall>,
-    /// The calls that wait for a person, by the id of the question.
+    /// The calls that wait for a person, by the id of the question (`approvalId`).
     asked: HashMap<CompactString, CompactString>,
     /// The calls that the step has begun so far.
     step: Vec<CompactString>,
 }
 
+/// One call.
 #[derive(Debug)]
 struct AiSdkCall {
     writing: OpenCall,
     stage: AiSdkCallStage,
-    /// Its input was wrong, so it was never executed.
+    /// Its input was wrong, so it was never executed. The error that follows says the same again.
     is_refused: bool,
-    /// What its preliminary outputs were.
+    /// Its preliminary output so far.
     printed: TextDigest,
 }
 
+/// How far a call is. The order is that of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum AiSdkCallStage {
+    /// Its input is being written.
     Writing,
+    /// Its input is complete.
     Written,
+    /// A preliminary output shows that it is executed.
     Running,
+    /// It has a result, was denied, or was taken back.
     Over,
 }
 
 impl AiSdkCalls {
-    /// Whether the part was about a call.
+    /// Takes a part of the stream of this type; false if it is not about a call.
     pub(super) fn part(
         &mut self,
         kind: &str,
@@ -90,6 +109,7 @@ impl AiSdkCalls {
         true
     }
 
+    /// Begins a call, unless it is open.
     fn start(&mut self, id: &str, part: &ForeignFields<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let is_known = self.told.get(id).is_some_and(|call| call.stage != AiSdkCallStage::Over);
         if is_known && w.knows_call(id) || !w.has_room(out) {
@@ -111,6 +131,7 @@ impl AiSdkCalls {
         self.step.push(CompactString::new(id));
     }
 
+    /// Writes more of the input of a call, which begins if it is new.
     fn delta(
         &mut self,
         id: &str,
@@ -127,7 +148,7 @@ impl AiSdkCalls {
         }
     }
 
-    /// The call is whole; many come without having been streamed.
+    /// Ends the input of a call. Many calls come whole, without a start.
     fn written(&mut self, id: &str, part: &ForeignFields<'_>, w: &mut EventWriter, out: &mut Decoded) {
         self.start(id, part, w, out);
         let Some(call) = self.told.get_mut(id).filter(|call| call.stage == AiSdkCallStage::Writing) else {
@@ -142,7 +163,7 @@ impl AiSdkCalls {
         call.writing.written(input, w, out);
     }
 
-    /// The call, written if it was not; without one whose call was in another stream.
+    /// The call, whose input ends if it has not; nothing if it was in another stream.
     fn ready(&mut self, id: &str, w: &mut EventWriter, out: &mut Decoded) -> Option<&mut AiSdkCall> {
         let call = self.told.get_mut(id)?;
         if call.stage == AiSdkCallStage::Writing {
@@ -152,6 +173,7 @@ impl AiSdkCalls {
         Some(call)
     }
 
+    /// Writes the result of a call. That of a call in another stream becomes a message.
     fn gave_back(&mut self, id: &str, outcome: CallOutcome, w: &mut EventWriter, out: &mut Decoded) {
         let Some(call) = self.ready(id, w, out) else {
             return w.message("tool", &outcome.output.to_text(), out);
@@ -160,7 +182,8 @@ impl AiSdkCalls {
         w.result(id, outcome, None, out);
     }
 
-    /// How far the output is: each replaces the one before. Where it only grows, what is new is told.
+    /// Takes a preliminary output, which replaces the one before. If it only grows, what is new is written as
+    /// output, otherwise it is progress.
     fn preliminary(&mut self, id: &str, output: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let text = output.words().unwrap_or_default();
         let Some(call) = self.ready(id, w, out).filter(|call| call.stage != AiSdkCallStage::Over) else {
@@ -182,6 +205,7 @@ impl AiSdkCalls {
         }
     }
 
+    /// Writes that a person is asked whether the call may run, unless the application answers itself.
     fn ask(&mut self, id: &str, part: &ForeignFields<'_>, w: &mut EventWriter, out: &mut Decoded) {
         if self.asked.len() < ITEMS_PER_RUN_MAX
             && let Some(question) = part.get("approvalId").words()
@@ -196,7 +220,7 @@ impl AiSdkCalls {
         }
     }
 
-    /// Whether the answer is to a question of this stream.
+    /// Writes the answer to a question; false if the call is not in this stream or is over.
     fn answer(&mut self, id: &str, part: &ForeignFields<'_>, w: &mut EventWriter, out: &mut Decoded) -> bool {
         let question = part.get("approvalId").words().unwrap_or_default();
         let id = self.asked.remove(&*question).unwrap_or_else(|| CompactString::new(id));
@@ -215,6 +239,7 @@ impl AiSdkCalls {
         true
     }
 
+    /// Writes that the call was denied, unless its answer said so.
     fn denied(&mut self, id: &str, w: &mut EventWriter, out: &mut Decoded) {
         if let Some(call) = self.told.get_mut(id).filter(|call| call.stage != AiSdkCallStage::Over)
             && w.knows_call(id)
@@ -224,7 +249,7 @@ impl AiSdkCalls {
         }
     }
 
-    /// A step is over: what it has begun stays.
+    /// Ends a step: its calls with a whole input are written and can no longer be taken back.
     pub(super) fn finish_step(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         for id in std::mem::take(&mut self.step) {
             let writing = self.told.get_mut(&id).filter(|call| call.stage == AiSdkCallStage::Writing);
@@ -235,7 +260,7 @@ impl AiSdkCalls {
         }
     }
 
-    /// The provider is asked again: what the step has begun to call is not called.
+    /// Cancels the calls that the open step has begun, since the provider is asked again.
     pub(super) fn reset(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         for id in std::mem::take(&mut self.step) {
             let Some(call) = self.told.get_mut(&id) else { continue };
@@ -247,7 +272,8 @@ impl AiSdkCalls {
         }
     }
 
-    /// The message is over.
+    /// Ends the message: calls are written if it is whole (`is_whole`), otherwise only those with a whole
+    /// input.
     pub(super) fn end_all(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         self.step.clear();
         for call in self.told.values_mut().filter(|call| call.stage == AiSdkCallStage::Writing) {
@@ -260,7 +286,7 @@ impl AiSdkCalls {
     }
 }
 
-/// What a call failed with.
+/// What a call failed with: the message of an error, or the error itself.
 fn error_of(part: &ForeignFields<'_>) -> Json {
     let error = part.any(&["errorText", "error"]);
     let message = ForeignFields::of(error).get("message");

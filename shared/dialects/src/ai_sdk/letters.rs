@@ -1,4 +1,18 @@
 //! The data stream of version 4: a line for each part, a letter for its type, then JSON.
+//!
+//! ```text
+//! f:{"messageId":"m1"}                                    a step begins
+//! 0:"Hi"                                                  text
+//! g:"Hm"                                                  reasoning
+//! 9:{"toolCallId":"c1","toolName":"now","args":{}}        a call
+//! a:{"toolCallId":"c1","result":"noon"}                   its result
+//! b:, c:                                                  start and delta of a call
+//! 2:[…], 8:[…]                                            data and annotations of the application
+//! 3:"An error occurred."                                  a failure
+//! e:{"finishReason":"stop","usage":{…}}                   a step ends
+//! d:{"finishReason":"stop","usage":{…}}                   the message ends
+//! h:{…}, k:{…}, i:{…}, j:{…}                              source, file, hidden reasoning, signature
+//! ```
 
 use super::AiSdkMeaning;
 use super::texts::AiSdkTexts;
@@ -9,7 +23,7 @@ use model::anomaly::AnomalyCode;
 use model::event::PartKind;
 
 impl AiSdkMeaning {
-    /// Whether `text` is a line of the data stream.
+    /// Takes a line; false if it is none of the data stream. A line of it without JSON is an anomaly.
     pub(super) fn lettered(&mut self, line: u64, text: &str, out: &mut Decoded) -> bool {
         let Some((letter, value)) = text.split_once(':') else { return false };
         if !matches!(
@@ -56,12 +70,13 @@ impl AiSdkMeaning {
         true
     }
 
-    /// More of a text; lines have no ids.
+    /// Writes more of a text; lines have no ids.
     fn say(&mut self, kind: PartKind, text: ForeignField<'_>, out: &mut Decoded) {
         let key = (kind, compact_str::CompactString::const_new(""));
         self.texts.add(&key, &text.text().unwrap_or_default(), &mut self.writer, out);
     }
 
+    /// Takes a line about a call, as the part of the newer streams that says the same.
     fn call(&mut self, kind: &str, part: &ForeignFields<'_>, out: &mut Decoded) {
         self.texts.pause(&self.writer, out);
         self.calls.part(kind, part, &mut self.writer, out);

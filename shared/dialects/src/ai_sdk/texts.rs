@@ -1,4 +1,8 @@
-//! Texts and reasoning. Each has an id that holds inside its step; the older forms have none.
+//! Texts and reasoning. Each has an id that holds inside its step; the older forms have none, and there one
+//! text follows the other.
+//!
+//! `reset-step` says that the provider is asked again: the parts of the step become empty. For that the ended
+//! parts of the open step are remembered, without their texts.
 
 use compact_str::CompactString;
 use indexmap::IndexMap;
@@ -10,25 +14,27 @@ use crate::writer::{EndedPart, EventWriter, WholePart};
 use model::anomaly::AnomalyCode;
 use model::event::PartKind;
 
-/// Most texts that may be open at the same time.
+/// Most texts that may be open at the same time (I7). At the limit the oldest ends.
 const OPEN_MAX: usize = 256;
 
 /// Most parts of one step that a retry can take back.
 const STEP_PARTS_MAX: usize = 4096;
 
+/// The kind of a text, and its id; the id is empty in forms without ids.
 type AiSdkTextKey = (PartKind, CompactString);
 
 /// The texts of a message.
 #[derive(Debug, Default)]
 pub(super) struct AiSdkTexts {
-    /// Texts that have begun; with a part from their first word on, and while nothing else stands in between.
+    /// The open texts, oldest first. A text has a part from its first word on, and none after something came
+    /// in between.
     open: IndexMap<AiSdkTextKey, Option<WholePart>>,
-    /// What the step has written so far, should it be taken back.
+    /// The parts that the open step has ended, should it be taken back.
     step: Vec<EndedPart>,
 }
 
 impl AiSdkTexts {
-    /// Whether the part was about a text.
+    /// Takes a part of the stream of this type; false if it is not about a text.
     pub(super) fn part(
         &mut self,
         kind: &str,
@@ -59,6 +65,7 @@ impl AiSdkTexts {
         true
     }
 
+    /// Begins a text. One with the same id ends.
     fn start(&mut self, key: AiSdkTextKey, w: &mut EventWriter, out: &mut Decoded) {
         self.end(&key, w, out);
         if self.open.len() >= OPEN_MAX
@@ -69,7 +76,7 @@ impl AiSdkTexts {
         self.open.insert(key, None);
     }
 
-    /// More of a text.
+    /// Writes more of a text, which begins if it is new. Without ids all other texts end.
     pub(super) fn add(&mut self, key: &AiSdkTextKey, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         if text.is_empty() {
             return;
@@ -91,6 +98,7 @@ impl AiSdkTexts {
         }
     }
 
+    /// Ends all texts but this one.
     fn end_others(&mut self, key: &AiSdkTextKey, w: &EventWriter, out: &mut Decoded) {
         let others: Vec<_> = self.open.keys().filter(|known| *known != key).cloned().collect();
         for other in others {
@@ -98,19 +106,22 @@ impl AiSdkTexts {
         }
     }
 
+    /// Ends a text, if it is open.
     fn end(&mut self, key: &AiSdkTextKey, w: &EventWriter, out: &mut Decoded) {
         if let Some(Some(part)) = self.open.shift_remove(key) {
             self.keep(part.end(false, w, out));
         }
     }
 
+    /// Remembers a part that ended, for a retry of its step.
     fn keep(&mut self, part: EndedPart) {
         if self.step.len() < STEP_PARTS_MAX {
             self.step.push(part);
         }
     }
 
-    /// Something else happens in between: what follows of the open texts stands below it.
+    /// Ends the open parts, since something else happens in between: what follows of their texts is in other
+    /// parts.
     pub(super) fn pause(&mut self, w: &EventWriter, out: &mut Decoded) {
         let parts: Vec<_> = self.open.values_mut().filter_map(Option::take).collect();
         for part in parts {
@@ -118,7 +129,7 @@ impl AiSdkTexts {
         }
     }
 
-    /// A file that the model made.
+    /// Writes a file that the model made; it is taken back with its step.
     pub(super) fn file(&mut self, url: &str, w: &mut EventWriter, out: &mut Decoded) {
         if w.has_room(out) {
             let mut part = WholePart::new(w.open_part(PartKind::File, None, out));
@@ -127,27 +138,27 @@ impl AiSdkTexts {
         }
     }
 
-    /// Reasoning that the provider keeps to itself.
+    /// Writes a hidden reasoning part, for reasoning that the provider keeps to itself.
     pub(super) fn hidden(w: &mut EventWriter, out: &mut Decoded) {
         if w.has_room(out) {
             w.whole_part(PartKind::Thinking, "", true, None, out);
         }
     }
 
-    /// A step begins; what it writes may be taken back.
+    /// Begins a step; what it writes may be taken back.
     pub(super) fn start_step(&mut self, w: &EventWriter, out: &mut Decoded) {
         self.pause(w, out);
         self.step.clear();
     }
 
-    /// A step is over, and with it all of its texts.
+    /// Ends a step, and with it all of its texts. They cannot be taken back any more.
     pub(super) fn finish_step(&mut self, w: &EventWriter, out: &mut Decoded) {
         self.pause(w, out);
         self.open.clear();
         self.step.clear();
     }
 
-    /// The provider is asked again: the step has said nothing.
+    /// Takes back what the open step has written, since the provider is asked again.
     pub(super) fn reset(&mut self, w: &EventWriter, out: &mut Decoded) {
         self.pause(w, out);
         self.open.clear();

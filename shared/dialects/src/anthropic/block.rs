@@ -1,4 +1,20 @@
-//! Content blocks: texts, thinking, calls of the caller's tools and of the provider's own, their results.
+//! Content blocks of Anthropic messages: texts, reasoning, calls of the caller's tools and of the provider's
+//! own, their results.
+//!
+//! | block | becomes |
+//! |---|---|
+//! | `text` | a text part; `citations_delta` are custom events `citation` |
+//! | `thinking` | a reasoning part with the provider's signature; without a text but with a signature it is hidden |
+//! | `redacted_thinking` | a hidden reasoning part without text |
+//! | `tool_use` | a call that the caller executes |
+//! | `server_tool_use`, `mcp_tool_use`, … | a call that the provider executes |
+//! | `…_tool_result`, `tool_result` | the result of the call with that `tool_use_id`, in the same message |
+//! | `compaction` | a custom event |
+//! | anything else (`container_upload`, `fallback`, …) | raw |
+//!
+//! Claude Code prints the same blocks twice if it is asked for partial messages: in deltas, and then as a
+//! whole. A block that is repeated is recognised here and written once ([`OpenBlock::repeat`],
+//! [`StoppedBlock::repeat`]).
 
 use super::wire::{AnthropicBlock, AnthropicDelta};
 use crate::Decoded;
@@ -8,24 +24,27 @@ use model::anomaly::AnomalyCode;
 use model::event::{PartKind, ToolState};
 use model::ids::AgentId;
 
-/// A block that has begun and not stopped.
+/// A block that has begun and not stopped. Whoever decodes the message owns it.
 #[derive(Debug)]
 pub(crate) enum OpenBlock {
-    /// A text or thinking.
+    /// A text or reasoning.
     Part {
+        /// The part, and the digest of what was written of it.
         part: WholePart,
-        /// A signature came: thinking without text is hidden, not empty.
+        /// A signature was received: reasoning without text is hidden, not empty.
         is_signed: bool,
-        /// The stream has told it once more, as a whole.
+        /// The stream has sent it once more, as a whole.
         is_repeated: bool,
     },
-    /// A call; the input that the block began with counts only where none is streamed.
+    /// A call; the input that the block began with counts only if none is streamed.
     Call { call: OpenCall, input: Option<String> },
-    /// Told as a whole at its start, or not told at all.
+    /// The block was written as a whole at its start, or not at all; its deltas are ignored unless they stand
+    /// for themselves.
     Done,
 }
 
-/// A text or thinking that stopped before the stream told it once more.
+/// A text or reasoning that stopped and that the stream may send once more, as a whole. Dropping it means
+/// that it does not.
 #[derive(Debug)]
 pub(crate) struct StoppedBlock {
     kind: PartKind,
@@ -33,7 +52,8 @@ pub(crate) struct StoppedBlock {
 }
 
 impl StoppedBlock {
-    /// The stream tells `body` as a whole: whether it is of the same kind. Then its text is the one that counts.
+    /// Takes `body`, a block that the stream sends as a whole, and returns whether it is of the same kind.
+    /// Then its text is the one that counts.
     pub(crate) fn repeat(&mut self, body: &AnthropicBlock<'_>, w: &EventWriter, out: &mut Decoded) -> bool {
         let Some((kind, text)) = body.told_text() else { return false };
         if kind == self.kind {
@@ -44,7 +64,7 @@ impl StoppedBlock {
 }
 
 impl OpenBlock {
-    /// A block starts.
+    /// Takes the start of a block, `whole`. Without room in the run nothing is written.
     pub(crate) fn start(
         whole: ForeignField<'_>,
         agent: Option<&AgentId>,
@@ -82,7 +102,8 @@ impl OpenBlock {
         }
     }
 
-    /// A block whose start was not seen.
+    /// Makes the block for a delta whose start was not received, with an anomaly. The kind of the delta says
+    /// what it is; other kinds give a block that is done.
     pub(super) fn without_start(
         index: u64,
         delta: ForeignField<'_>,
@@ -110,6 +131,7 @@ impl OpenBlock {
         }
     }
 
+    /// Begins a part with the text, citations and signature that the start of the block has.
     fn part(
         kind: PartKind,
         body: &AnthropicBlock<'_>,
@@ -129,6 +151,8 @@ impl OpenBlock {
         Self::Part { part, is_signed: body.signature.is_truthy(), is_repeated: false }
     }
 
+    /// Begins a call. An `input` that is not empty is kept: streams begin with `{}` and send the input as
+    /// deltas.
     fn call(
         body: &AnthropicBlock<'_>,
         server: bool,
@@ -142,7 +166,8 @@ impl OpenBlock {
         Self::Call { call, input }
     }
 
-    /// More of the block.
+    /// Takes a delta of the block. One that does not fit the kind of the block is ignored; one of an unknown
+    /// kind is passed on raw.
     pub(super) fn delta(
         &mut self,
         whole: ForeignField<'_>,
@@ -173,7 +198,9 @@ impl OpenBlock {
         }
     }
 
-    /// The stream tells `body` as a whole: whether that is this block. Then it is told for the second time.
+    /// Takes `body`, a block that the stream sends as a whole, and returns whether it is this one: the call
+    /// with the same id, or a text of the same kind that was not repeated yet. Then nothing is written twice;
+    /// a text that differs replaces the streamed one.
     pub(super) fn repeat(
         &mut self,
         body: &AnthropicBlock<'_>,
@@ -205,7 +232,8 @@ impl OpenBlock {
         }
     }
 
-    /// The block is whole, or as whole as it will ever be. Gives back what may still be told once more.
+    /// Ends the block. If it is not whole (`is_whole`), a call without whole arguments stays open and ends
+    /// with its run. Returns what the stream may still repeat.
     pub(crate) fn stop(self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) -> Option<StoppedBlock> {
         match self {
             Self::Part { part, is_signed, is_repeated } => {
@@ -225,7 +253,8 @@ impl OpenBlock {
         None
     }
 
-    /// The message is told anew: the block does not count, unless it has been told as a whole.
+    /// Takes the block back, since the message is sent anew: its text becomes empty, a call that was not
+    /// written is cancelled. A block that was sent as a whole stays.
     pub(super) fn discard(self, w: &mut EventWriter, out: &mut Decoded) {
         match self {
             Self::Part { mut part, is_repeated: false, .. } => {
@@ -244,7 +273,8 @@ impl OpenBlock {
     }
 }
 
-/// The provider has executed one of its own tools: a block of the same message tells what came of it.
+/// Writes the result of a tool that the provider executed itself. It failed if `is_error` is true or the type
+/// of its content ends in `_error`.
 fn result(body: &AnthropicBlock<'_>, agent: Option<&AgentId>, w: &mut EventWriter, out: &mut Decoded) {
     let inner = body.content.object::<AnthropicBlock<'_>>().kind.text();
     let failed = inner.is_some_and(|kind| kind.ends_with("_error"));

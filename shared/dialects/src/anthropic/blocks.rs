@@ -1,4 +1,5 @@
-//! The blocks of one message that are open. Dialects of agents wrap the same events, one message for each agent.
+//! The open blocks of one message, by their index. Dialects of agents wrap the same events, one message for
+//! each agent, and use this too.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +9,14 @@ use crate::Decoded;
 use crate::writer::EventWriter;
 use model::ids::AgentId;
 
-/// Most blocks that may be open at the same time. The dialect has one; the limit is for streams that never stop any.
+/// Most blocks that may be open at the same time (I7). The API has one open at a time; the limit is for
+/// streams that never stop any. At the limit the one with the lowest index is ended.
 pub(super) const OPEN_BLOCKS_MAX: usize = 1024;
 
 /// The open blocks of one message, by their index.
 #[derive(Debug, Default)]
 pub(crate) struct OpenBlocks {
+    /// The agent whose message it is; nothing for the main one.
     agent: Option<AgentId>,
     open: BTreeMap<u64, OpenBlock>,
 }
@@ -24,7 +27,8 @@ impl OpenBlocks {
         Self { agent, open: BTreeMap::new() }
     }
 
-    /// Reads a `content_block_start`: a part or a call begins.
+    /// Takes a `content_block_start`: a part or a call begins. A block with the same index that did not stop
+    /// is ended.
     pub(crate) fn start(&mut self, event: &AnthropicStreamEvent<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let index = event.index.count().unwrap_or(0);
         if let Some(unstopped) = self.open.remove(&index) {
@@ -39,7 +43,7 @@ impl OpenBlocks {
         self.open.insert(index, block);
     }
 
-    /// Reads a `content_block_delta`: text, reasoning or arguments go on.
+    /// Takes a `content_block_delta`: text, reasoning or arguments go on. A missing start is an anomaly.
     pub(crate) fn delta(&mut self, event: &AnthropicStreamEvent<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let index = event.index.count().unwrap_or(0);
         if !self.open.contains_key(&index) && self.open.len() < OPEN_BLOCKS_MAX {
@@ -51,7 +55,8 @@ impl OpenBlocks {
         }
     }
 
-    /// Reads a `content_block_stop`: the part or call is complete.
+    /// Takes a `content_block_stop`: the part or call is complete. Returns what the stream may still repeat
+    /// as a whole.
     pub(crate) fn stop(
         &mut self,
         event: &AnthropicStreamEvent<'_>,
@@ -61,7 +66,8 @@ impl OpenBlocks {
         self.open.remove(&event.index.count().unwrap_or(0))?.stop(true, w, out)
     }
 
-    /// The stream tells a block as a whole that it may have told in deltas; whether it has, and the block is open.
+    /// Takes `body`, a block that the stream sends as a whole, and returns whether an open block is the same
+    /// one. Then it is not to be written again.
     pub(crate) fn repeat(
         &mut self,
         body: &AnthropicBlock<'_>,
@@ -71,14 +77,14 @@ impl OpenBlocks {
         self.open.values_mut().any(|block| block.repeat(body, w, out))
     }
 
-    /// No more comes of the message.
+    /// Ends all blocks, since no more comes of the message; `is_whole` says whether it came to its end.
     pub(crate) fn close(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         for (_, block) in std::mem::take(&mut self.open) {
             block.stop(is_whole, w, out);
         }
     }
 
-    /// The message is given up and told anew: what there is of its texts does not count.
+    /// Takes all blocks back: the message is given up and sent anew.
     pub(crate) fn discard(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         for (_, block) in std::mem::take(&mut self.open) {
             block.discard(w, out);

@@ -1,4 +1,5 @@
-//! The objects of the dialect.
+//! The JSON objects of the Messages API, with the fields that the decoder reads. Claude Code and its
+//! transcripts contain the same objects.
 
 use std::borrow::Cow;
 
@@ -13,23 +14,28 @@ use model::event::{PartKind, Usage};
 pub(crate) struct AnthropicStreamEvent<'a> {
     #[serde(borrow, rename = "type")]
     pub(crate) kind: ForeignField<'a>,
+    /// The number of the block in its message, from 0.
     #[serde(borrow)]
     pub(crate) index: ForeignField<'a>,
-    /// Of `message_start`.
+    /// The message ([`AnthropicMessageBody`]), in `message_start`; the text of an error in bodies of
+    /// gateways.
     #[serde(borrow)]
     pub(crate) message: ForeignField<'a>,
+    /// The block ([`AnthropicBlock`]), in `content_block_start`.
     #[serde(borrow)]
     pub(crate) content_block: ForeignField<'a>,
-    /// Of `content_block_delta` and `message_delta`.
+    /// What is new ([`AnthropicDelta`]), in `content_block_delta` and `message_delta`.
     #[serde(borrow)]
     pub(crate) delta: ForeignField<'a>,
+    /// The tokens of the message so far, in `message_delta`.
     #[serde(borrow)]
     pub(crate) usage: ForeignField<'a>,
+    /// What the provider removed from the context, in `message_delta`.
     #[serde(borrow)]
     pub(crate) context_management: ForeignField<'a>,
     #[serde(borrow)]
     pub(crate) error: ForeignField<'a>,
-    /// Of the error bodies of gateways.
+    /// What went wrong, in error bodies of gateways.
     #[serde(borrow)]
     pub(crate) detail: ForeignField<'a>,
 }
@@ -42,8 +48,10 @@ pub(crate) struct AnthropicMessageBody<'a> {
     pub(crate) id: ForeignField<'a>,
     #[serde(borrow)]
     pub(crate) model: ForeignField<'a>,
+    /// A list of blocks; empty at the start of a streamed message.
     #[serde(borrow)]
     pub(crate) content: ForeignField<'a>,
+    /// The tokens so far. At the start of a stream the output tokens are a first guess.
     #[serde(borrow)]
     pub(crate) usage: ForeignField<'a>,
     #[serde(borrow)]
@@ -52,7 +60,7 @@ pub(crate) struct AnthropicMessageBody<'a> {
     pub(crate) stop_details: ForeignField<'a>,
 }
 
-/// A content block.
+/// A content block of any type; each type uses some of the fields.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct AnthropicBlock<'a> {
@@ -62,16 +70,20 @@ pub(crate) struct AnthropicBlock<'a> {
     pub(crate) text: ForeignField<'a>,
     #[serde(borrow)]
     pub(crate) thinking: ForeignField<'a>,
+    /// The provider's signature of its reasoning, without which it does not take the reasoning back.
     #[serde(borrow)]
     pub(crate) signature: ForeignField<'a>,
     #[serde(borrow)]
     pub(crate) id: ForeignField<'a>,
     #[serde(borrow)]
     pub(crate) name: ForeignField<'a>,
+    /// The arguments of a call, an object; `{}` at the start of a streamed one.
     #[serde(borrow)]
     pub(crate) input: ForeignField<'a>,
+    /// The call of which the block is the result.
     #[serde(borrow)]
     pub(crate) tool_use_id: ForeignField<'a>,
+    /// The output of a call: a text, a list of blocks, or an object.
     #[serde(borrow)]
     pub(crate) content: ForeignField<'a>,
     #[serde(borrow)]
@@ -81,7 +93,7 @@ pub(crate) struct AnthropicBlock<'a> {
 }
 
 impl<'a> AnthropicBlock<'a> {
-    /// The text of a block that is one.
+    /// The kind and the text of a block that is a text or reasoning; nothing for any other one.
     pub(crate) fn told_text(&self) -> Option<(PartKind, Cow<'a, str>)> {
         match self.kind.text().as_deref() {
             Some("text") => Some((PartKind::Text, self.text.text().unwrap_or_default())),
@@ -91,7 +103,7 @@ impl<'a> AnthropicBlock<'a> {
     }
 }
 
-/// A delta of a block or of the message.
+/// A delta of a block, or of the message.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct AnthropicDelta<'a> {
@@ -103,16 +115,19 @@ pub(crate) struct AnthropicDelta<'a> {
     pub(crate) thinking: ForeignField<'a>,
     #[serde(borrow)]
     pub(crate) signature: ForeignField<'a>,
+    /// A piece of the arguments, in `input_json_delta`.
     #[serde(borrow)]
     pub(crate) partial_json: ForeignField<'a>,
     #[serde(borrow)]
     pub(crate) citation: ForeignField<'a>,
     #[serde(borrow)]
     pub(crate) stop_reason: ForeignField<'a>,
+    /// Why the provider refused, in `message_delta`.
     #[serde(borrow)]
     pub(crate) stop_details: ForeignField<'a>,
 }
 
+/// Counts of tokens as the API names them. What went through the cache is not part of `input_tokens`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct AnthropicUsage<'a> {
@@ -128,6 +143,7 @@ struct AnthropicUsage<'a> {
     output_tokens_details: ForeignField<'a>,
 }
 
+/// The part of the output tokens that is reasoning.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct OutputTokenDetails<'a> {
@@ -135,7 +151,8 @@ struct OutputTokenDetails<'a> {
     thinking_tokens: ForeignField<'a>,
 }
 
-/// Tokens as they are told: first at the start, then cumulative, with fields left out or `null`.
+/// The tokens of a message as they were reported: first at the start, then cumulative, with fields left out
+/// or `null`.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct AnthropicTokens {
     input: Option<u64>,
@@ -146,7 +163,7 @@ pub(crate) struct AnthropicTokens {
 }
 
 impl AnthropicTokens {
-    /// What is told now supersedes; what is not told stays.
+    /// Takes newer counts. A field that is absent keeps its value.
     pub(crate) fn update(&mut self, field: ForeignField<'_>) {
         let told: AnthropicUsage<'_> = field.object();
         let details: OutputTokenDetails<'_> = told.output_tokens_details.object();
@@ -157,7 +174,7 @@ impl AnthropicTokens {
         self.thinking = details.thinking_tokens.count().or(self.thinking);
     }
 
-    /// What is told now counts where it is more.
+    /// Takes counts of the same message in another place: of each field the larger one counts.
     pub(crate) fn raise(&mut self, field: ForeignField<'_>) {
         let mut told = Self::default();
         told.update(field);
@@ -168,7 +185,8 @@ impl AnthropicTokens {
         self.thinking = self.thinking.max(told.thinking);
     }
 
-    /// The tokens; the dialect's `input_tokens` leave out what went through the cache, ours do not.
+    /// The tokens, or nothing if neither input nor output was reported. The API's `input_tokens` leave out
+    /// what went through the cache, those of the event model do not.
     pub(crate) fn usage(self) -> Option<Usage> {
         if self.input.is_none() && self.output.is_none() {
             return None;

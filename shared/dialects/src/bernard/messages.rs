@@ -1,4 +1,5 @@
-//! Messages of a graph, as its server tells them: all the text so far, calls with what could be read of their arguments so far.
+//! Messages of Bernard's graph, as its server sends them (`/api/bernard/stream`): each has all its text so
+//! far, and its calls with what could be read of their arguments so far.
 
 use compact_str::CompactString;
 use indexmap::IndexMap;
@@ -13,14 +14,15 @@ use model::limits::ITEMS_PER_RUN_MAX;
 /// The messages of one run.
 #[derive(Debug, Default)]
 pub(super) struct BernardMessages {
-    /// The text that goes on, and the id of its message.
+    /// The open text, and the id of its message.
     part: Option<(CompactString, WholePart)>,
-    /// Calls that are not written yet, by their ids, and their arguments as they were told last.
+    /// Calls that are not written yet, by their ids, and their arguments as they were received last.
     calls: IndexMap<CompactString, (OpenCall, String)>,
-    /// Messages whose text is over; they are told again with each call.
+    /// The messages whose text was written, and its length in bytes; they are sent again with each call.
     over: IndexMap<CompactString, u64>,
 }
 
+/// A message of the model, or the result of a call.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct BernardMessage<'a> {
@@ -36,6 +38,7 @@ struct BernardMessage<'a> {
     status: ForeignField<'a>,
 }
 
+/// A call with parsed arguments.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct BernardToolCall<'a> {
@@ -48,7 +51,7 @@ struct BernardToolCall<'a> {
 }
 
 impl BernardMessages {
-    /// Messages of the model, whole so far.
+    /// Takes messages of the model, each with all that there is of it so far.
     pub(super) fn partial(&mut self, list: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         for message in list.list() {
             let message: BernardMessage<'_> = message.object();
@@ -62,7 +65,7 @@ impl BernardMessages {
         }
     }
 
-    /// What calls gave back.
+    /// Takes results of calls. The text and the calls so far are complete.
     pub(super) fn results(&mut self, list: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         self.settle(w, out);
         for message in list.list() {
@@ -73,6 +76,7 @@ impl BernardMessages {
         }
     }
 
+    /// Makes `text` the text of a message. One that was written and has the same length is not written again.
     fn text(&mut self, id: &CompactString, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         let len = u64::try_from(text.len()).unwrap_or(u64::MAX);
         if self.part.as_ref().is_some_and(|(open, _)| open != id) {
@@ -92,6 +96,7 @@ impl BernardMessages {
         }
     }
 
+    /// Takes a call. It is written when something else comes, since its arguments grow.
     fn call(&mut self, call: &BernardToolCall<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let id = call.id.words().unwrap_or_default();
         let args = call.args.words().unwrap_or_default();
@@ -110,7 +115,7 @@ impl BernardMessages {
         self.calls.insert(CompactString::new(&id), (open, args.into_owned()));
     }
 
-    /// Something else comes: the text and the calls so far are whole.
+    /// Writes the text and the calls so far, since something else comes.
     pub(super) fn settle(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         self.close_part(w, out);
         for (_, (mut call, args)) in std::mem::take(&mut self.calls) {
@@ -118,7 +123,7 @@ impl BernardMessages {
         }
     }
 
-    /// The stream is over.
+    /// Ends the text and, if the stream came to its end (`is_whole`), writes the calls.
     pub(super) fn close(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         if is_whole {
             self.settle(w, out);

@@ -1,4 +1,10 @@
-//! What the program and its host ask each other: mostly plumbing, but also whether a call may run.
+//! What the program and its host ask each other over the same stream. Most of it is about the connection; one
+//! question is whether a call may run (`can_use_tool`).
+//!
+//! ```text
+//! {"type":"control_request","request_id":"q1","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{…},"tool_use_id":"t1"}}
+//! {"type":"control_response","response":{"subtype":"success","request_id":"q1","response":{"behavior":"allow","toolUseID":"t1"}}}
+//! ```
 
 use std::borrow::Cow;
 
@@ -8,7 +14,7 @@ use crate::field::{ForeignField, ForeignFields};
 use model::event::Kind;
 
 impl ClaudeStream {
-    /// The program asks its host.
+    /// Takes a question of the program to its host.
     pub(super) fn control_request(
         &mut self,
         fields: &ForeignFields<'_>,
@@ -28,7 +34,8 @@ impl ClaudeStream {
         }
     }
 
-    /// A call waits for a person. It may be asked before the call is told.
+    /// Writes that a call waits for a person. It may be asked about before its line was received; then the
+    /// call is written here.
     fn ask(&mut self, request: &ForeignFields<'_>, out: &mut Decoded) {
         self.begin(None, out);
         let name = request.get("tool_name").word().unwrap_or_default();
@@ -50,7 +57,8 @@ impl ClaudeStream {
         self.writer.push(Kind::ApprovalRequest { tool: self.writer.tool_id(&id), text }, out);
     }
 
-    /// The host answers, or the program answers its host. A call that may not run is told so by its result.
+    /// Takes an answer: that of the host, that a call may run, or an error. That a call may not run is said
+    /// by its result.
     pub(super) fn control_response(&mut self, fields: &ForeignFields<'_>, out: &mut Decoded) {
         let response = ForeignFields::of(fields.get("response"));
         let inner = ForeignFields::of(response.get("response"));

@@ -1,5 +1,9 @@
-//! Messages that come in deltas before they come as a whole: raw events of the model's API, one message at a time for
-//! each agent. Every text comes twice; it counts once.
+//! Messages that come in deltas before they come as a whole: raw events of the model's API (`stream_event`),
+//! one message at a time for each agent.
+//!
+//! Each text comes twice, and is written once: a block that was streamed is recognised when its assistant
+//! line comes, and a text that differs replaces the streamed one. A message that begins before the one before
+//! has ended was given up by the program; what was written of that is taken back.
 
 use std::collections::VecDeque;
 
@@ -18,20 +22,25 @@ use crate::writer::EventWriter;
 use model::event::{Kind, RunUpdate};
 use model::ids::AgentId;
 
-/// Most messages that may be told at the same time, and most blocks of one that wait to be told again.
+/// Most messages that may be open at the same time, one for each agent, and most blocks of one that wait to
+/// be repeated (I7).
 const LIVES_MAX: usize = 256;
 
-/// A message that is told in deltas.
+/// A message that is received in deltas.
 #[derive(Debug)]
 pub(super) struct LiveMessage {
+    /// The id of the message; empty if its start was not received.
     id: CompactString,
+    /// Its open content blocks.
     blocks: OpenBlocks,
-    /// Texts that stopped and may be told as a whole.
+    /// Texts that stopped and may come once more as a whole.
     stopped: VecDeque<StoppedBlock>,
+    /// Its tokens so far.
     counts: AnthropicTokens,
 }
 
 impl LiveMessage {
+    /// A message of which nothing but its start was received.
     fn new(id: &str, agent: Option<AgentId>) -> Self {
         Self {
             id: CompactString::new(id),
@@ -41,12 +50,13 @@ impl LiveMessage {
         }
     }
 
-    /// The message has the id `id`, as far as anybody says.
+    /// Whether this may be the message `id`. An id that is not known fits any.
     pub(super) fn is(&self, id: &str) -> bool {
         self.id.is_empty() || id.is_empty() || self.id == id
     }
 
-    /// The stream tells a block as a whole; whether it was told in deltas.
+    /// Takes a block that an assistant line has as a whole, and returns whether it was streamed. Then it is
+    /// not to be written again.
     pub(super) fn repeat(
         &mut self,
         body: &AnthropicBlock<'_>,
@@ -61,13 +71,15 @@ impl LiveMessage {
         self.blocks.repeat(body, w, out)
     }
 
+    /// Ends the open blocks; `is_whole` says whether the message came to its end.
     pub(super) fn close(mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         self.blocks.close(is_whole, w, out);
     }
 }
 
 impl ClaudeStream {
-    /// A line that wraps an event of the model's API.
+    /// Takes a line that wraps an event of the model's API. Tokens of the main agent's message are written at
+    /// its end, as those of one model call.
     pub(super) fn stream_event(&mut self, line: ClaudeLine<'_, '_>, out: &mut Decoded) {
         let event: AnthropicStreamEvent<'_> = line.fields.get("event").object();
         let kind = event.kind.text().unwrap_or_default();
@@ -115,7 +127,7 @@ impl ClaudeStream {
         }
     }
 
-    /// A message that had not come to its end is told anew.
+    /// Begins a message. One of the same agent that had not come to its end is taken back.
     fn message_start(
         &mut self,
         message: ForeignField<'_>,
@@ -137,6 +149,7 @@ impl ClaudeStream {
         self.used(by, LineUsage { message: &id, model: body.model.text().as_deref(), usage: body.usage });
     }
 
+    /// Adds an open message of the agent that the call `by` started. At the limit the oldest ends.
     fn add_live(&mut self, by: &str, live: LiveMessage, out: &mut Decoded) {
         if self.lives.len() >= LIVES_MAX
             && let Some((_, oldest)) = self.lives.shift_remove_index(0)

@@ -1,4 +1,4 @@
-//! What has been told before: resumed transcripts repeat their earlier lines.
+//! What was received before: resumed transcripts repeat their earlier lines.
 
 use std::collections::HashSet;
 
@@ -7,15 +7,18 @@ use model::print::Fingerprint;
 /// Most lines that are remembered, twice: those of now and those of before.
 const REMEMBERED_MAX: usize = 32 << 10;
 
-/// Remembers the newest lines by their hash, in bounded memory.
+/// Remembers the newest lines by their hash (SHA-256, since texts of others are compared), in bounded memory
+/// (I7). The older half is forgotten at once when the newer one is full.
 #[derive(Debug, Default)]
 pub(crate) struct SeenLines {
+    /// The newest lines, at most [`REMEMBERED_MAX`].
     now: HashSet<u64>,
+    /// The lines before them.
     before: HashSet<u64>,
 }
 
 impl SeenLines {
-    /// Whether the same pieces came before. They are remembered.
+    /// Whether the same pieces were received before. They are remembered.
     pub(crate) fn again(&mut self, pieces: &[&str]) -> bool {
         let hash = Fingerprint::of(pieces);
         if self.now.contains(&hash) || self.before.contains(&hash) {

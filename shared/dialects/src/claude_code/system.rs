@@ -1,4 +1,13 @@
 //! System lines: what the program says about itself. Each release adds some.
+//!
+//! | subtype | becomes |
+//! |---|---|
+//! | `init` | the start of the run, and a custom event `session` with folder, tools and servers |
+//! | `task_*` | a sub-agent: see `task` |
+//! | `api_retry`, `status`, `informational`, `hook_*`, `permission_denied`, `model_fallback` | a status |
+//! | `compact_boundary` | a custom event `compaction` |
+//! | `local_command*` | a system message |
+//! | anything else | raw |
 
 use super::{ClaudeLine, ClaudeStream};
 use crate::Decoded;
@@ -7,7 +16,7 @@ use model::event::Kind;
 use model::json::Json;
 
 impl ClaudeStream {
-    /// A system line.
+    /// Takes a system line. Between two runs only `init` counts.
     pub(crate) fn system(&mut self, line: ClaudeLine<'_, '_>, whole: ForeignField<'_>, out: &mut Decoded) {
         let fields = line.fields;
         let subtype = fields.get("subtype").word().unwrap_or_default();
@@ -53,6 +62,7 @@ impl ClaudeStream {
         }
     }
 
+    /// Begins a run. A second `init` while one is open says more about it.
     fn init(&mut self, fields: &ForeignFields<'_>, out: &mut Decoded) {
         self.begin(fields.get("model").word().as_deref(), out);
         let said = fields.pick(&[
@@ -69,6 +79,7 @@ impl ClaudeStream {
         }
     }
 
+    /// Writes that a hook runs, or how it ended, as a status.
     fn hook(&mut self, fields: &ForeignFields<'_>, out: &mut Decoded) {
         let name = fields.any(&["hook_name", "hook_event"]).words().unwrap_or_default();
         let outcome = fields.any(&["outcome", "exit_code"]).words();
@@ -78,7 +89,7 @@ impl ClaudeStream {
     }
 }
 
-/// The model's API failed and is asked again.
+/// A status: the model's API failed and is asked again.
 fn retry(fields: &ForeignFields<'_>) -> String {
     let word = |names: &[&str]| fields.any(names).words().unwrap_or_default();
     let (attempt, most) = (word(&["attempt", "retryAttempt"]), word(&["max_retries"]));

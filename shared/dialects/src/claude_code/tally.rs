@@ -1,5 +1,6 @@
-//! What sub-agents use. The result of a run tells only its sum, so what is found here is told for the agents alone. Lines of
-//! one message repeat its tokens, most of them as they were when it began: the highest counts are the newest.
+//! The tokens of sub-agents. The result of a run has only the sum of all, so what is found here is written
+//! for the agents alone. Lines of one message repeat its tokens, most of them as they were when it began: the
+//! highest counts are the newest.
 
 use compact_str::CompactString;
 
@@ -11,14 +12,15 @@ use model::event::Usage;
 /// The tokens of one agent.
 #[derive(Debug, Default)]
 pub(super) struct AgentTokens {
-    /// The message that is told.
+    /// The id of the message that is received.
     message: CompactString,
+    /// Its tokens so far.
     counts: AnthropicTokens,
-    /// The messages before it.
+    /// The tokens of the messages before it.
     before: Option<Usage>,
 }
 
-/// What a line says about the tokens of a message; without an id it is of the message before.
+/// The tokens of a message as a line has them; without an id it is the message of the line before.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LineUsage<'a> {
     pub(super) message: &'a str,
@@ -27,13 +29,15 @@ pub(super) struct LineUsage<'a> {
 }
 
 impl AgentTokens {
+    /// The tokens of all messages; nothing before the first count.
     fn total(&self) -> Option<Usage> {
         self.before.into_iter().chain(self.counts.usage()).reduce(Usage::plus)
     }
 }
 
 impl ClaudeStream {
-    /// Counts what the agent of the call `by` used; nothing for the main one.
+    /// Counts what the sub-agent of the call `by` used, in the highest counts of each message. Nothing is
+    /// counted for the main agent.
     pub(super) fn used(&mut self, by: &str, used: LineUsage<'_>) {
         let (run, id) = (self.runs, used.message);
         let Some(agent) = self.agents.get_mut(by).filter(|agent| agent.run == run) else { return };
@@ -47,7 +51,7 @@ impl ClaudeStream {
         }
         tally.counts.raise(used.usage);
         if let Some(total) = tally.total() {
-            self.writer.spent(&agent.id, total, used.model.filter(|model| *model != SYNTHETIC));
+            self.writer.set_agent_usage(&agent.id, total, used.model.filter(|model| *model != SYNTHETIC));
         }
     }
 }

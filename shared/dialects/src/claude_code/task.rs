@@ -1,4 +1,6 @@
-//! Tasks: agents and commands that go on beside the main agent.
+//! Tasks: sub-agents and commands that run beside the main agent. A sub-agent begins with its call, a task
+//! line names it and says what it does, and a task line or the result of the call ends it, whichever comes
+//! first.
 
 use std::borrow::Cow;
 
@@ -10,7 +12,7 @@ use crate::field::ForeignFields;
 use model::event::{AgentStart, RunStatus};
 
 impl ClaudeStream {
-    /// The call or agent that a line about a task is about: the call that started it, else the task itself.
+    /// The id by which a line about a task names it: that of the call that started it, else the task's own.
     fn task_of(&mut self, fields: &ForeignFields<'_>) -> String {
         let id = fields.get("task_id").words().unwrap_or_default();
         match fields.get("tool_use_id").word() {
@@ -22,7 +24,8 @@ impl ClaudeStream {
         }
     }
 
-    /// Reads a `task_started` line: a sub-agent begins.
+    /// Takes a `task_started` line: a sub-agent begins, and its call is executed. Commands in the background
+    /// have no agent.
     pub(super) fn task_started(&mut self, fields: &ForeignFields<'_>, out: &mut Decoded) {
         let id = self.task_of(fields);
         let kind = fields.get("task_type").word().unwrap_or_default();
@@ -35,10 +38,11 @@ impl ClaudeStream {
             };
             self.start_agent(&id, start, out);
         }
-        self.runs(&id, out);
+        self.executes(&id, out);
     }
 
-    /// `task_progress`. It comes before the line that it describes.
+    /// Takes a `task_progress` line, which comes before the line that it describes: progress of the call, or
+    /// a status.
     pub(super) fn task_progress(&mut self, fields: &ForeignFields<'_>, out: &mut Decoded) {
         let id = self.task_of(fields);
         let text = fields.any(&["summary", "description", "last_tool_name"]).word().unwrap_or_default();
@@ -49,7 +53,8 @@ impl ClaudeStream {
         }
     }
 
-    /// `task_notification`, and `task_updated` with a state. A task that was stopped may be told by either.
+    /// Takes a `task_notification` line, or a `task_updated` line with a state: the sub-agent ends. A task
+    /// that was stopped may be reported by either.
     pub(super) fn task_ended(
         &mut self,
         fields: &ForeignFields<'_>,
@@ -71,13 +76,13 @@ impl ClaudeStream {
         self.status(&text, out);
     }
 
-    /// `tool_progress`: the call runs.
+    /// Takes a `tool_progress` line: the call is executed, for so many seconds.
     pub(super) fn tool_progress(&mut self, fields: &ForeignFields<'_>, out: &mut Decoded) {
         let id = fields.get("tool_use_id").words().unwrap_or_default();
         if !self.writer.is_running() || !self.calls.contains_key(&*id) {
             return;
         }
-        self.runs(&id, out);
+        self.executes(&id, out);
         let seconds = fields.get("elapsed_time_seconds").count().unwrap_or(0);
         self.writer.progress(&id, &format!("{seconds} s"), None, out);
     }

@@ -1,5 +1,8 @@
-//! What an agent does, as both dialects of Claude Code tell it: assistant lines with content blocks, user lines with the
-//! results of calls, agents that belong to calls.
+//! What an agent does, as both dialects of Claude Code have it, its output and its transcripts: assistant
+//! lines with content blocks, user lines with the results of calls, agents that belong to calls.
+//!
+//! Sub-agents are started by a call of the tool `Agent` (`Task` in older versions). The call is the name of
+//! the agent throughout; its final text is only in the result of the call.
 
 use std::borrow::Cow;
 
@@ -21,57 +24,66 @@ use model::limits::ITEMS_PER_RUN_MAX;
 /// The model of messages that the program wrote itself.
 pub(super) const SYNTHETIC: &str = "<synthetic>";
 
-/// The state of one stream.
+/// The state of one stream. `runs` numbers the runs, so that agents of an earlier run are not taken for those
+/// of the open one.
 #[derive(Debug)]
 pub(crate) struct ClaudeStream {
+    /// Where the events are written.
     pub(crate) writer: EventWriter,
-    /// Calls of the run that goes on which have no result yet.
+    /// The calls of the open run that have no result yet.
     pub(crate) calls: IndexMap<CompactString, ClaudeCall>,
     /// The agents, by the calls that started them.
     pub(super) agents: IndexMap<CompactString, ClaudeAgent>,
     /// Tasks that have an id of their own, and the calls that started them.
     pub(super) tasks: IndexMap<CompactString, CompactString>,
-    /// Messages that come in deltas, by the calls of their agents.
+    /// Messages that come in deltas, by the calls of their agents; that of the main agent under an empty key.
     pub(super) lives: IndexMap<CompactString, LiveMessage>,
+    /// Lines and blocks that were written.
     pub(super) seen: SeenLines,
-    /// Runs that have begun.
+    /// The number of runs that have begun.
     pub(super) runs: u64,
-    /// A message about a failure that nothing came after.
+    /// The failure that the newest assistant line has in place of an answer. It counts if nothing comes after
+    /// it.
     pub(crate) trouble: Option<ErrorFact>,
     /// Why the main agent stopped last.
     pub(crate) stop_reason: Option<CompactString>,
-    /// The main agent has said something in this run.
+    /// The main agent has written text in this run.
     pub(crate) has_text: bool,
-    /// When the line happened, in milliseconds since 1970.
+    /// The time of the line, in milliseconds since 1970, in transcripts.
     pub(crate) now: Option<u64>,
 }
 
 /// A call without a result.
 #[derive(Debug)]
 pub(crate) struct ClaudeCall {
+    /// The name of the tool.
     pub(crate) name: CompactString,
     agent: Option<AgentId>,
-    /// When it was made.
+    /// When it was made, in milliseconds since 1970.
     at: Option<u64>,
-    /// How long it took, where that came before the result.
+    /// How long it was executed, in milliseconds, if a task line said so before the result.
     pub(super) exec_ms: Option<u64>,
-    /// It has been told to run.
+    /// It was written that it is executed.
     pub(super) is_running: bool,
-    /// What an agent that it starts is to do.
+    /// The task of the sub-agent that it starts.
     pub(crate) prompt: Option<String>,
 }
 
+/// A sub-agent.
 #[derive(Debug)]
 pub(super) struct ClaudeAgent {
+    /// Its id in the events.
     pub(super) id: AgentId,
     name: Option<CompactString>,
-    /// The run that knows it.
+    /// The number of the run in which it began.
     pub(super) run: u64,
+    /// It has not ended.
     is_open: bool,
+    /// The tokens that it used.
     pub(super) tally: AgentTokens,
 }
 
-/// One line, and whose it is.
+/// One line with its fields, and the agent that it is of.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClaudeLine<'l, 'a> {
     pub(crate) fields: &'l ForeignFields<'a>,
@@ -80,6 +92,7 @@ pub(crate) struct ClaudeLine<'l, 'a> {
 }
 
 impl ClaudeStream {
+    /// The state before the first line.
     pub(crate) fn new(dialect: &'static str, options: DecodeOptions) -> Self {
         Self {
             writer: EventWriter::new(dialect, options),
@@ -96,7 +109,7 @@ impl ClaudeStream {
         }
     }
 
-    /// Begins a run unless one goes on.
+    /// Begins a run unless one is open.
     pub(crate) fn begin(&mut self, model: Option<&str>, out: &mut Decoded) {
         if !self.writer.is_running() {
             self.runs = self.runs.saturating_add(1);
@@ -105,13 +118,15 @@ impl ClaudeStream {
         self.writer.begin(model, out);
     }
 
-    /// Whether the line came before, word for word.
+    /// Whether the line was received before, with the same id and message: resumed sessions repeat their
+    /// lines.
     pub(crate) fn is_repeated(&mut self, fields: &ForeignFields<'_>) -> bool {
         let uuid = fields.get("uuid").words().unwrap_or_default();
         !uuid.is_empty() && self.seen.again(&[&uuid, fields.get("message").as_json_text()])
     }
 
-    /// An assistant line: one content block of a message, or all of them.
+    /// Takes an assistant line: one content block of a message, or all of them. A failure in place of an
+    /// answer is noted, and counts if the run ends with it.
     pub(crate) fn assistant(&mut self, line: ClaudeLine<'_, '_>, out: &mut Decoded) {
         let message = ForeignFields::of(line.fields.get("message"));
         let model = message.get("model").word().filter(|model| *model != SYNTHETIC);
@@ -138,6 +153,7 @@ impl ClaudeStream {
         self.trouble = failure(line.fields, content);
     }
 
+    /// Writes a content block, unless it was streamed or received before.
     fn block(
         &mut self,
         id: &str,
@@ -169,7 +185,7 @@ impl ClaudeStream {
         }
     }
 
-    /// A call is written; an agent that it starts begins with it.
+    /// Notes a call that was written. A sub-agent that it starts begins with it.
     pub(super) fn called(
         &mut self,
         id: &str,
@@ -204,7 +220,8 @@ impl ClaudeStream {
         self.calls.insert(CompactString::new(id), call);
     }
 
-    /// The agent that the call `id` started; begins it where nothing was said of it in this run.
+    /// The sub-agent that the call `id` started, begun if it is new in this run; nothing for the main agent
+    /// (an empty `id`).
     pub(crate) fn agent(&mut self, id: &str, prompt: Option<&str>, out: &mut Decoded) -> Option<AgentId> {
         if id.is_empty() {
             return None;
@@ -218,7 +235,7 @@ impl ClaudeStream {
         Some(self.start_agent(id, start, out))
     }
 
-    /// Begins an agent unless the run knows it.
+    /// Begins a sub-agent unless it began in this run, and returns its id in the events.
     pub(crate) fn start_agent(&mut self, id: &str, start: AgentStart, out: &mut Decoded) -> AgentId {
         if let Some(known) = self.agents.get(id).filter(|agent| agent.run == self.runs) {
             return known.id.clone();
@@ -240,7 +257,7 @@ impl ClaudeStream {
         agent
     }
 
-    /// The agent of the call `id` is done.
+    /// Ends the sub-agent of the call `id`, once.
     pub(crate) fn end_agent(&mut self, id: &str, status: RunStatus, out: &mut Decoded) {
         let runs = self.runs;
         let Some(agent) = self.agents.get_mut(id).filter(|agent| agent.run == runs) else { return };
@@ -249,7 +266,8 @@ impl ClaudeStream {
         }
     }
 
-    /// A user line: results of calls, and texts, which are given back.
+    /// Takes a user line: writes the results of calls, and returns the other text. A block that is neither
+    /// gives its type in brackets.
     pub(crate) fn user(&mut self, line: ClaudeLine<'_, '_>, out: &mut Decoded) -> String {
         let content = ForeignFields::of(line.fields.get("message")).get("content");
         if let Some(text) = content.word() {
@@ -280,6 +298,8 @@ impl ClaudeStream {
         texts.join("\n")
     }
 
+    /// Writes the result of a call and ends its sub-agent, unless that goes on in the background. How long it
+    /// took is what the result says, else a task line, else the time between the lines.
     fn result(
         &mut self,
         body: &AnthropicBlock<'_>,
@@ -306,8 +326,8 @@ impl ClaudeStream {
         }
     }
 
-    /// The call `id` runs, as far as its agent says.
-    pub(crate) fn runs(&mut self, id: &str, out: &mut Decoded) {
+    /// Writes that the call `id` is executed, once.
+    pub(crate) fn executes(&mut self, id: &str, out: &mut Decoded) {
         if let Some(call) = self.calls.get_mut(id)
             && !std::mem::replace(&mut call.is_running, true)
         {
@@ -315,7 +335,7 @@ impl ClaudeStream {
         }
     }
 
-    /// The task `task` was started by the call `call`.
+    /// Notes that the task `task` was started by the call `call`.
     pub(super) fn name_task(&mut self, task: &str, call: &str) {
         if self.tasks.len() >= ITEMS_PER_RUN_MAX {
             self.tasks.clear();
@@ -323,14 +343,15 @@ impl ClaudeStream {
         self.tasks.insert(CompactString::new(task), CompactString::new(call));
     }
 
-    /// A line about what goes on.
+    /// Writes a status, unless it is empty.
     pub(crate) fn status(&mut self, text: &str, out: &mut Decoded) {
         if !text.is_empty() {
             self.writer.push(Kind::Status { text: text.to_owned() }, out);
         }
     }
 
-    /// The run is over. Calls without a result are given up, unless they are left to the caller.
+    /// Ends the run. Calls without a result are interrupted, unless they are left to the caller
+    /// (`leaves_calls`).
     pub(crate) fn close(&mut self, ending: RunEnding, leaves_calls: bool, out: &mut Decoded) {
         for (_, live) in std::mem::take(&mut self.lives) {
             live.close(ending.status == Some(RunStatus::Complete), &mut self.writer, out);
@@ -344,7 +365,8 @@ impl ClaudeStream {
         self.writer.end(ending, out);
     }
 
-    /// No more comes, though the stream did not say so.
+    /// Ends the run since no more bytes come, though the stream did not say so: with the last failure, else
+    /// interrupted.
     pub(crate) fn break_off(&mut self, out: &mut Decoded) {
         if let Some(fact) = self.trouble.take()
             && self.writer.is_running()
@@ -355,7 +377,7 @@ impl ClaudeStream {
     }
 }
 
-/// The failure that an assistant line tells instead of an answer.
+/// The failure that an assistant line has in place of an answer; nothing if it is an answer.
 fn failure(line: &ForeignFields<'_>, content: ForeignField<'_>) -> Option<ErrorFact> {
     let code = line.get("error").word();
     if code.is_none() && !line.get("isApiErrorMessage").is_true() {
@@ -368,7 +390,7 @@ fn failure(line: &ForeignFields<'_>, content: ForeignField<'_>) -> Option<ErrorF
     Some(ErrorFact { code: CompactString::new(&code), message, retryable, retry_after_ms: None })
 }
 
-/// How long a call was executed, in milliseconds, as its result says.
+/// How long a call was executed, in milliseconds, as its result says; nothing if it does not.
 fn told_ms(details: &ForeignFields<'_>) -> Option<u64> {
     let ms = details.any(&["totalDurationMs", "durationMs"]).count();
     ms.or_else(|| details.get("durationSeconds").thousandths())

@@ -1,5 +1,6 @@
-//! Side chains: lines of agents between those of the main one. They name the line before them, newer ones their agent,
-//! but none the call that started the agent. That is told from what the agent is to do.
+//! Side chains: lines of sub-agents between those of the main agent. They name the line before them
+//! (`parentUuid`), newer ones their agent (`agentId`), but none the call that started the agent. That is
+//! found by the task: the first line of a chain is the prompt of the call.
 
 use std::collections::HashMap;
 
@@ -10,18 +11,22 @@ use crate::claude_code::ClaudeStream;
 use crate::field::{ForeignField, ForeignFields};
 use model::print::Fingerprint;
 
-/// Most lines that are remembered, twice: those of now and those of before.
+/// Most ids that are remembered, twice: the newest ones and those before them (I7).
 const REMEMBERED_MAX: usize = 16 << 10;
 
-/// The calls that the lines of side chains belong to, by the hash of the line's or the agent's id.
+/// The calls that the lines of side chains belong to, by the hash of the line's or the agent's id. The older
+/// half is forgotten at once when the newer one is full.
 #[derive(Debug, Default)]
 pub(super) struct SideChains {
+    /// The newest ids.
     now: HashMap<u64, CompactString>,
+    /// The ids before them.
     before: HashMap<u64, CompactString>,
 }
 
 impl SideChains {
-    /// The call whose agent wrote the line; empty for the main agent. An agent that no call is known of stands for itself.
+    /// The call whose agent wrote the line; empty for the main agent. An agent whose call is not known is
+    /// named by its own id.
     pub(super) fn of(&mut self, line: &ForeignFields<'_>, work: &ClaudeStream) -> CompactString {
         if !line.get("isSidechain").is_true() {
             return CompactString::default();
@@ -40,7 +45,7 @@ impl SideChains {
         call
     }
 
-    /// The call that asks for just what the first line of the chain says; of several the first that has no chain yet.
+    /// The call whose prompt is the text of the line; of several the first that has no chain yet.
     fn started_by(&self, line: &ForeignFields<'_>, work: &ClaudeStream) -> Option<CompactString> {
         let content = ForeignFields::of(line.get("message")).get("content");
         let first = content.list().first().map(|block| block.object::<AnthropicBlock<'_>>().text);
@@ -55,11 +60,13 @@ impl SideChains {
         self.now.contains_key(&key) || self.before.contains_key(&key)
     }
 
+    /// The call of a line or agent.
     fn get(&self, id: &str) -> Option<CompactString> {
         let key = key(id);
         self.now.get(&key).or_else(|| self.before.get(&key)).cloned()
     }
 
+    /// Remembers the call of a line or agent, and that the call has a chain.
     fn put(&mut self, id: &str, call: CompactString) {
         if self.now.len() >= REMEMBERED_MAX {
             self.before = std::mem::take(&mut self.now);

@@ -1,4 +1,5 @@
-//! Other agents: threads that calls start, talk to, wait for and close. All that is seen of them is what calls tell.
+//! Sub-agents: threads that calls start, talk to, wait for and close (`collab_tool_call`). All that the
+//! stream has of them is what these calls say: the task, the state, and the last message.
 
 use compact_str::CompactString;
 use indexmap::IndexMap;
@@ -10,10 +11,11 @@ use crate::writer::EventWriter;
 use model::event::{AgentStart, PartKind, RunStatus};
 use model::ids::AgentId;
 
-/// The agents of the turn that goes on, by their threads.
+/// The sub-agents of the open turn, by the ids of their threads.
 #[derive(Debug, Default)]
 pub(super) struct CodexAgents(IndexMap<CompactString, CodexAgent>);
 
+/// A sub-agent, and whether it has not ended.
 #[derive(Debug)]
 struct CodexAgent {
     id: AgentId,
@@ -21,13 +23,13 @@ struct CodexAgent {
 }
 
 impl CodexAgents {
-    /// The agent that makes the call; nothing for the main one.
+    /// The sub-agent that makes the call; nothing for the main agent.
     pub(super) fn sender(&self, fields: &ForeignFields<'_>) -> Option<AgentId> {
         let sender = fields.get("sender_thread_id").word()?;
         self.0.get(&*sender).map(|agent| agent.id.clone())
     }
 
-    /// What the call `id` tells of agents.
+    /// Takes what the call `id` says of sub-agents: they begin, end or go on.
     pub(super) fn update(
         &mut self,
         id: &str,
@@ -56,6 +58,7 @@ impl CodexAgents {
         }
     }
 
+    /// Begins the sub-agent of a thread, if it is new.
     fn start(
         &mut self,
         thread: &str,
@@ -77,7 +80,7 @@ impl CodexAgents {
         self.0.insert(CompactString::new(thread), CodexAgent { id, is_open: true });
     }
 
-    /// The last that an agent says comes with its end.
+    /// Ends a sub-agent, once, with the last that it said.
     fn end(&mut self, thread: &str, status: RunStatus, said: &str, w: &mut EventWriter, out: &mut Decoded) {
         let Some(agent) = self.0.get_mut(thread) else { return };
         if !std::mem::take(&mut agent.is_open) {
@@ -89,7 +92,7 @@ impl CodexAgents {
         w.close_agent(&agent.id, status, out);
     }
 
-    /// The turn is over, and the agents with it.
+    /// Forgets all sub-agents, since the turn is over.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }

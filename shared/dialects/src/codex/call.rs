@@ -1,4 +1,5 @@
 //! Items that the agent executes: commands, changes of files, tools of MCP servers, searches, other agents.
+//! Their results are in the item itself; output that grows is written while the call is executed.
 
 use std::borrow::Cow;
 
@@ -9,12 +10,16 @@ use model::event::{Kind, ToolState};
 use model::ids::AgentId;
 use model::json::Json;
 
-/// A call that goes on.
+/// A call that is executed.
 #[derive(Debug)]
 pub(super) struct CodexCall {
+    /// The id by which the writer knows it.
     id: String,
+    /// The agent that calls; nothing for the main one.
     agent: Option<AgentId>,
+    /// The arguments as they were written last.
     arguments: String,
+    /// The output that was written so far.
     output: WholeOutput,
 }
 
@@ -28,7 +33,7 @@ pub(super) fn name_of<'a>(kind: &'a str, fields: &ForeignFields<'a>) -> Option<C
     }
 }
 
-/// The arguments of a call, as JSON.
+/// The arguments of a call, as JSON, from the fields of its item.
 pub(super) fn arguments(kind: &str, fields: &ForeignFields<'_>) -> String {
     match kind {
         "mcp_tool_call" => {
@@ -42,7 +47,7 @@ pub(super) fn arguments(kind: &str, fields: &ForeignFields<'_>) -> String {
     }
 }
 
-/// A call, and what a line says about it.
+/// A line about a call: its id, the type of the item, and the fields.
 pub(super) struct CallReport<'a, 'f> {
     pub(super) id: &'a str,
     pub(super) kind: &'a str,
@@ -50,7 +55,7 @@ pub(super) struct CallReport<'a, 'f> {
 }
 
 impl CodexCall {
-    /// A call that was not there before. It runs, unless all of it came at once.
+    /// Begins a call: it is written and executed at once.
     pub(super) fn start(
         telling: &CallReport<'_, '_>,
         name: &str,
@@ -70,16 +75,17 @@ impl CodexCall {
         Self { id, agent, arguments, output: WholeOutput::default() }
     }
 
+    /// The id by which the writer knows the call.
     pub(super) fn id(&self) -> &str {
         &self.id
     }
 
-    /// Some of what it prints came while it ran.
+    /// Whether some of its output was written while it was executed.
     pub(super) fn has_printed(&self) -> bool {
         !self.output.is_empty()
     }
 
-    /// More is known of it.
+    /// Takes what more is known of it: arguments and output.
     pub(super) fn update(&mut self, telling: &CallReport<'_, '_>, w: &mut EventWriter, out: &mut Decoded) {
         self.arguments(telling, w, out);
         if let Some(printed) = telling.fields.get("aggregated_output").word() {
@@ -87,7 +93,7 @@ impl CodexCall {
         }
     }
 
-    /// What it is called with: searches tell what they look for when they are done.
+    /// Writes the arguments again if they changed: searches say what they look for when they are done.
     pub(super) fn arguments(&mut self, telling: &CallReport<'_, '_>, w: &mut EventWriter, out: &mut Decoded) {
         let arguments = arguments(telling.kind, telling.fields);
         if arguments != self.arguments {
@@ -97,7 +103,7 @@ impl CodexCall {
         }
     }
 
-    /// It is over.
+    /// Writes the result. It is a failure by the status of the item, its error, or another exit code than 0.
     pub(super) fn complete(self, telling: &CallReport<'_, '_>, w: &mut EventWriter, out: &mut Decoded) {
         let fields = telling.fields;
         let status = fields.get("status").word().unwrap_or_default();
@@ -128,7 +134,7 @@ impl CodexCall {
     }
 }
 
-/// What a tool of an MCP server gave back: its content, else the same as structure, else why it failed.
+/// The output of a tool of an MCP server: its content, else the same as structure, else why it failed.
 fn mcp_output(result: ForeignField<'_>, error: ForeignField<'_>) -> Json {
     if error.is_truthy() {
         let message = error.fields().get("message");

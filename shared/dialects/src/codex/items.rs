@@ -1,4 +1,16 @@
 //! Items: texts and calls that start, grow and complete. Many come only when they are complete.
+//!
+//! | type of item | becomes |
+//! |---|---|
+//! | `agent_message`, `plan` | text |
+//! | `reasoning` | reasoning |
+//! | `command_execution`, `file_change`, `mcp_tool_call`, `web_search` | a call that the agent executes |
+//! | `collab_tool_call` | a call, and the sub-agents that it is about |
+//! | `todo_list` | a custom event, and a status with the next point |
+//! | `error` | a status: a warning that is not fatal |
+//! | anything else | raw |
+//!
+//! Ids of items count from the beginning in each process, so they hold only inside of a turn.
 
 use compact_str::CompactString;
 use indexmap::IndexMap;
@@ -10,36 +22,45 @@ use crate::field::ForeignField;
 use crate::writer::{EventWriter, WholePart};
 use model::event::{Kind, PartKind, ToolState};
 
-/// Most items that may be open at the same time. Agents have a few; the limit is for streams that complete none.
+/// Most items that may be open at the same time (I7). Agents have a few; the limit is for streams that
+/// complete none. At the limit the oldest is closed.
 pub(super) const OPEN_ITEMS_MAX: usize = 1024;
 
 /// What a line says about an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ItemPhase {
+    /// It begins.
     Started,
+    /// More is known of it.
     Updated,
+    /// It is complete, and the line has all of it.
     Completed,
 }
 
-/// The items of the turn that goes on.
+/// The items of the open turn.
 #[derive(Debug, Default)]
 pub(super) struct CodexItems {
+    /// The open items by their ids, oldest first.
     open: IndexMap<CompactString, OpenCodexItem>,
+    /// The sub-agents of the turn.
     agents: CodexAgents,
-    /// The question to a person that nothing shows the answer of.
+    /// The last question to a person. Its answer is not in the stream.
     asked: Option<CompactString>,
 }
 
+/// An open item.
 #[derive(Debug)]
 enum OpenCodexItem {
+    /// A text or reasoning.
     Part(WholePart),
+    /// Something that is executed.
     Call(CodexCall),
-    /// There was no room for it, or it says nothing until it is complete.
+    /// There was no room for it.
     Silent,
 }
 
 impl CodexItems {
-    /// A line about `item`.
+    /// Takes a line about `item`.
     pub(super) fn take(
         &mut self,
         phase: ItemPhase,
@@ -79,7 +100,7 @@ impl CodexItems {
         }
     }
 
-    /// More of the text of an item that need not have started.
+    /// Writes more of the text of an item, which begins if it is new.
     pub(super) fn delta(
         &mut self,
         id: &str,
@@ -93,6 +114,7 @@ impl CodexItems {
         }
     }
 
+    /// Makes `text` the text of an item, which begins if it is new.
     fn text(
         &mut self,
         id: &str,
@@ -108,6 +130,7 @@ impl CodexItems {
         }
     }
 
+    /// Ends the item, if the line says that it is complete.
     fn completed(&mut self, id: &str, phase: ItemPhase, w: &mut EventWriter, out: &mut Decoded) {
         if phase == ItemPhase::Completed
             && let Some(open) = self.open.shift_remove(id)
@@ -116,7 +139,7 @@ impl CodexItems {
         }
     }
 
-    /// The part of the item `id`, begun where it is not there.
+    /// The part of the item `id`, begun if it is new.
     fn part(
         &mut self,
         id: &str,
@@ -135,6 +158,7 @@ impl CodexItems {
         self.open.entry(CompactString::new(id)).or_insert(OpenCodexItem::Silent)
     }
 
+    /// Takes a line about a call, which begins if it is new.
     fn call(
         &mut self,
         told: &CallReport<'_, '_>,
@@ -168,6 +192,7 @@ impl CodexItems {
         }
     }
 
+    /// Adds an open item. One with the same id is closed.
     fn add(&mut self, id: &str, open: OpenCodexItem, w: &mut EventWriter, out: &mut Decoded) {
         if self.open.len() >= OPEN_ITEMS_MAX
             && let Some((_, oldest)) = self.open.shift_remove_index(0)
@@ -179,7 +204,7 @@ impl CodexItems {
         }
     }
 
-    /// The agent asks a person and waits.
+    /// Writes a question to a person: a call of `request_user_input`, and its approval request.
     pub(super) fn ask(
         &mut self,
         id: &str,
@@ -198,14 +223,14 @@ impl CodexItems {
         self.asked = Some(CompactString::new(call.id()));
     }
 
-    /// The turn is whole, so whatever a person was asked has been answered.
+    /// Completes the last question, since the turn is complete and so it has been answered.
     pub(super) fn answered(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         if let Some(id) = self.asked.take() {
             w.state(&id, ToolState::Complete, None, out);
         }
     }
 
-    /// The turn is over.
+    /// Closes all items, since the turn is over.
     pub(super) fn close(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         for (_, open) in std::mem::take(&mut self.open) {
             open.close(w, out);
@@ -216,7 +241,7 @@ impl CodexItems {
 }
 
 impl OpenCodexItem {
-    /// No more comes of it. Calls that gave nothing back end with their run.
+    /// Closes an item of which no more comes. A call without a result ends with its run.
     fn close(self, w: &mut EventWriter, out: &mut Decoded) {
         if let Self::Part(part) = self {
             part.end(false, w, out);
@@ -224,7 +249,7 @@ impl OpenCodexItem {
     }
 }
 
-/// How far the list is, and what comes next on it.
+/// How many points of a list are done, and the next one: `1/3 Write tests`.
 fn next_todo(items: ForeignField<'_>) -> String {
     let all: Vec<_> = items.list().into_iter().map(ForeignField::fields).collect();
     let done = all.iter().filter(|item| item.get("completed").is_true()).count();

@@ -1,4 +1,4 @@
-//! The objects of the dialect.
+//! The JSON objects of Cohere's chat API, version 2, with the fields that the decoder reads.
 
 use serde::Deserialize;
 
@@ -9,10 +9,13 @@ use model::event::Usage;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct CohereStreamEvent<'a> {
+    /// The type of the event; SSE repeats it as the name of the event.
     #[serde(borrow, rename = "type")]
     pub(super) kind: ForeignField<'a>,
+    /// The number of the content or call, from 0, for each kind anew.
     #[serde(borrow)]
     pub(super) index: ForeignField<'a>,
+    /// What is new ([`CohereDelta`]).
     #[serde(borrow)]
     pub(super) delta: ForeignField<'a>,
     /// Of a whole answer: the message; of an error: what went wrong.
@@ -28,6 +31,7 @@ pub(super) struct CohereStreamEvent<'a> {
 pub(super) struct CohereDelta<'a> {
     #[serde(borrow)]
     pub(super) message: ForeignField<'a>,
+    /// `COMPLETE`, `MAX_TOKENS`, `STOP_SEQUENCE`, `TOOL_CALL`, `ERROR` or `TIMEOUT`.
     #[serde(borrow)]
     pub(super) finish_reason: ForeignField<'a>,
     #[serde(borrow)]
@@ -36,19 +40,25 @@ pub(super) struct CohereDelta<'a> {
     pub(super) error: ForeignField<'a>,
 }
 
+/// The message, whole or what is new of it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct CohereMessage<'a> {
+    /// An object in an event, a list of them in a whole answer.
     #[serde(borrow)]
     pub(super) content: ForeignField<'a>,
+    /// What the model intends to do with its tools, as text.
     #[serde(borrow)]
     pub(super) tool_plan: ForeignField<'a>,
+    /// One call in an event, a list in a whole answer.
     #[serde(borrow)]
     pub(super) tool_calls: ForeignField<'a>,
+    /// One citation in an event, a list in a whole answer.
     #[serde(borrow)]
     pub(super) citations: ForeignField<'a>,
 }
 
+/// A piece of content: text or reasoning.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct CohereContent<'a> {
@@ -58,6 +68,7 @@ pub(super) struct CohereContent<'a> {
     pub(super) thinking: ForeignField<'a>,
 }
 
+/// A call. Only its first event has the id.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct CohereToolCall<'a> {
@@ -67,15 +78,18 @@ pub(super) struct CohereToolCall<'a> {
     pub(super) function: ForeignField<'a>,
 }
 
+/// What is called. Only its first event has the name.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct CohereFunction<'a> {
     #[serde(borrow)]
     pub(super) name: ForeignField<'a>,
+    /// A piece of the arguments, as text.
     #[serde(borrow)]
     pub(super) arguments: ForeignField<'a>,
 }
 
+/// The tokens of an answer, counted twice: as the model saw them, and as they are paid for.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct CohereUsage<'a> {
@@ -87,6 +101,7 @@ struct CohereUsage<'a> {
     cached_tokens: ForeignField<'a>,
 }
 
+/// Counts of tokens.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 #[expect(clippy::struct_field_names, reason = "the names of the dialect")]
@@ -99,7 +114,8 @@ struct CohereTokens<'a> {
     reasoning_tokens: ForeignField<'a>,
 }
 
-/// Tokens as the model saw them; those that are paid for only where there are no others.
+/// Tokens as the model saw them; those that are paid for (`billed_units`) only if there are no others.
+/// Nothing if there is neither input nor output.
 pub(super) fn usage(field: ForeignField<'_>) -> Option<Usage> {
     let fields: CohereUsage<'_> = field.object();
     let counted = if fields.tokens.is_truthy() { fields.tokens } else { fields.billed_units };

@@ -1,4 +1,5 @@
-//! Reads calls by rules: each comes complete or in pieces, with an id, an index, both or neither.
+//! Reads calls by rules: each comes complete or in pieces, with an id, an index, both or neither. Pieces of
+//! one call have the same index, or the same id; a piece with neither belongs to the call before it.
 
 use compact_str::CompactString;
 use indexmap::IndexMap;
@@ -10,19 +11,22 @@ use crate::Decoded;
 use crate::agents::AgentParts;
 use crate::writer::{EventWriter, OpenCall};
 
-/// The calls of one run that are still being written.
+/// The calls of one run that are being written.
 #[derive(Debug, Default)]
 pub(super) struct CustomCalls {
     /// The open calls, by index or id.
     open: IndexMap<CompactString, OpenCall>,
+    /// The ids of the calls, by the same keys, to see that an index is used for another call.
     ids: IndexMap<CompactString, CompactString>,
 }
 
-/// A call, or a piece of one.
+/// A call, or a piece of one, as the rule finds it.
 struct CustomCallPiece<'v> {
     id: &'v str,
+    /// Its index, as text.
     place: Option<String>,
     name: &'v str,
+    /// A piece of the arguments as text, or all of them as an object.
     arguments: Option<&'v Value>,
 }
 

@@ -1,4 +1,5 @@
 //! Reads the description of a dialect: the keys of the file, and errors that name the line and the key.
+//! Unknown keys below `stream` are errors, so that a typing error is not taken for a dialect without text.
 
 use std::fmt;
 
@@ -12,7 +13,7 @@ use serde_json_path::JsonPath;
 use super::UserDialectError;
 use model::limits::{JSON_PATH_BYTES_MAX, JSON_PATH_DEPTH_MAX};
 
-/// A description that was read.
+/// A description that was read and checked.
 #[derive(Debug)]
 pub(super) struct DialectDescription {
     pub(super) name: CompactString,
@@ -33,7 +34,7 @@ pub(super) enum CustomFormat {
     Json,
 }
 
-/// The places in an object of everything that is read.
+/// The places in an object of everything that is read. A place that is left out finds nothing.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ExtractionRules {
@@ -41,29 +42,37 @@ pub(super) struct ExtractionRules {
     pub(super) text: PathAlternatives,
     #[serde(alias = "reasoning")]
     pub(super) thinking: PathAlternatives,
+    /// The calls: several rules, if calls are in several places.
     #[serde(deserialize_with = "one_or_many")]
     pub(super) tool_calls: Vec<CallRule>,
+    /// Results of calls, with the id of the call.
     #[serde(deserialize_with = "one_or_many")]
     pub(super) results: Vec<CallRule>,
     pub(super) stop_reason: PathAlternatives,
+    /// An object with tokens, by any of the names of `openai_chat`.
     pub(super) usage: PathAlternatives,
+    /// Failures, in any shape that [`fault`](crate::fault) reads.
     #[serde(alias = "error")]
     pub(super) errors: PathAlternatives,
+    /// Something that is truthy at the end of the run.
     pub(super) done: PathAlternatives,
 }
 
-/// The places of the calls, and of the fields in each.
+/// The places of the calls, and of the fields in each; the paths of the fields start at the call.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct CallRule {
     /// The calls; the whole object if it is left out.
     pub(super) path: PathAlternatives,
     pub(super) id: PathAlternatives,
+    /// What pieces of one call have in common.
     pub(super) index: PathAlternatives,
     pub(super) name: PathAlternatives,
     pub(super) arguments: PathAlternatives,
+    /// The output, if the call or result has one.
     #[serde(alias = "output")]
     pub(super) result: PathAlternatives,
+    /// `true`, or what failed.
     pub(super) error: PathAlternatives,
 }
 
@@ -85,7 +94,8 @@ impl CallRule {
     }
 }
 
-/// Paths that are tried one after the other.
+/// Paths that are tried in their order: where there can be several values each path counts, where there is
+/// one the first that finds something.
 #[derive(Debug, Default)]
 pub(super) struct PathAlternatives(Vec<JsonPath>);
 
@@ -105,7 +115,8 @@ impl PathAlternatives {
     }
 }
 
-/// A path. Filters without `@` (`[?type=='tool_use']`) are common and mean the field of the item.
+/// Reads a path. Filters without `@` (`[?type=='tool_use']`) are common and mean the field of the item. Fails
+/// if the path is none, or longer or deeper than the bounds (I7).
 fn parse_path(text: &str) -> Result<JsonPath, String> {
     // The parser recurses for each bracket, so the length is bounded.
     if text.len() > JSON_PATH_BYTES_MAX {
@@ -128,6 +139,7 @@ fn parse_path(text: &str) -> Result<JsonPath, String> {
     })
 }
 
+/// A path in which filters have the `@` that RFC 9535 demands.
 fn mend_filters(text: &str) -> String {
     let mut mended = String::with_capacity(text.len().saturating_add(8));
     let mut rest = text;
@@ -202,6 +214,7 @@ fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<CallRul
     deserializer.deserialize_any(OneOrMany)
 }
 
+/// The file: what it describes, and whose it is.
 #[derive(Debug, Deserialize)]
 struct DescriptionFile {
     provider: ProviderName,
@@ -215,6 +228,7 @@ struct ProviderName {
     name: CompactString,
 }
 
+/// The part of the file that says how a stream is read.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StreamDescription {
@@ -229,6 +243,7 @@ struct StreamDescription {
     _sinks: IgnoredAny,
 }
 
+/// Reads a name that can be in a URL.
 fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CompactString, D::Error> {
     let name = CompactString::deserialize(deserializer)?;
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
@@ -238,7 +253,7 @@ fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CompactString, D::
     Ok(name)
 }
 
-/// Reads a description.
+/// Reads a description. An error has the line of the file and the key on it.
 pub(super) fn parse(yaml: &str) -> Result<DialectDescription, UserDialectError> {
     let file: DescriptionFile = serde_saphyr::from_str(yaml).map_err(|error| {
         let line = error.location().map_or(1, |location| location.line());

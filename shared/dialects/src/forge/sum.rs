@@ -1,29 +1,37 @@
-//! A text of which the stream tells each piece together with all the text so far. Where the two do not fit to what was
-//! taken, something was missed, and the sum counts.
+//! A text of which each piece comes together with all the text so far. If the two do not fit to what was
+//! received, something was missed, and the whole counts.
+//!
+//! Tokens are pieces of words, and the whole answer at the end (`complete.response`) may differ from their
+//! sum in white space; then the text is replaced.
 
 use crate::Decoded;
 use crate::writer::{EventWriter, OpenPart};
 use model::event::PartKind;
 use model::limits::PART_BYTES_MAX;
 
-/// All text of one kind in a run. It falls into parts, with calls between them.
+/// All text of one kind in a run. It is divided into parts, with calls between them.
 #[derive(Debug)]
 pub(super) struct CumulativeText {
     kind: PartKind,
-    /// The text so far; not kept on when it is over the limit, then nothing can be healed any more.
+    /// The text so far. It is dropped when it is longer than [`PART_BYTES_MAX`]; then nothing can be repaired
+    /// any more.
     told: String,
+    /// The text was dropped.
     is_too_long: bool,
-    /// Where in `told` the last part begins.
+    /// Where in `told` the last part begins, in bytes.
     last: usize,
+    /// The open part.
     open: Option<OpenPart>,
 }
 
 impl CumulativeText {
+    /// No text yet.
     pub(super) fn new(kind: PartKind) -> Self {
         Self { kind, told: String::new(), is_too_long: false, last: 0, open: None }
     }
 
-    /// More text: a piece, and the text so far with it.
+    /// Takes more text: a piece, and the text so far with it. After a call some servers count from the
+    /// beginning again.
     pub(super) fn add(&mut self, piece: &str, whole: Option<&str>, w: &mut EventWriter, out: &mut Decoded) {
         let Some(whole) = whole.filter(|_| !self.is_too_long) else { return self.append(piece, w, out) };
         if let Some(rest) = whole.strip_prefix(self.told.as_str()) {
@@ -37,7 +45,7 @@ impl CumulativeText {
         }
     }
 
-    /// The text is whole, and was `whole` all in all, or since the last call.
+    /// Takes the whole text, which is that of the run, or that since the last call, and ends the part.
     pub(super) fn finish(&mut self, whole: &str, w: &mut EventWriter, out: &mut Decoded) {
         let begin = self.begin();
         let (before, current) = self.told.split_at_checked(begin).unwrap_or((&self.told, ""));
@@ -55,18 +63,19 @@ impl CumulativeText {
         self.close(w, out);
     }
 
-    /// The part is whole.
+    /// Ends the open part.
     pub(super) fn close(&mut self, w: &EventWriter, out: &mut Decoded) {
         if let Some(part) = self.open.take() {
             part.end(false, w, out);
         }
     }
 
-    /// Where in `told` the open part begins, or would.
+    /// Where in `told` the open part begins, or the next one would.
     fn begin(&self) -> usize {
         if self.open.is_some() { self.last } else { self.told.len() }
     }
 
+    /// Writes more text, in the open part or a new one.
     fn append(&mut self, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         if text.is_empty() || (self.open.is_none() && !w.has_room(out)) {
             return;
@@ -85,7 +94,7 @@ impl CumulativeText {
         }
     }
 
-    /// The text of the open part is another one.
+    /// Replaces the text of the open part; without one the text begins a part.
     fn replace(&mut self, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         let begin = self.begin();
         let Some(part) = &mut self.open else { return self.append(text, w, out) };
@@ -94,7 +103,7 @@ impl CumulativeText {
         self.told.push_str(text);
     }
 
-    /// Something was missed: the sum `whole` does not begin with what was taken.
+    /// Repairs the text, since something was missed: `whole` does not begin with what was received.
     fn heal(&mut self, piece: &str, whole: &str, w: &mut EventWriter, out: &mut Decoded) {
         let begin = self.begin();
         if common(&self.told, whole) >= begin
@@ -118,7 +127,7 @@ fn common(one: &str, other: &str) -> usize {
     one.floor_char_boundary(same).min(other.floor_char_boundary(same))
 }
 
-/// Two texts differ at most in white space.
+/// Whether two texts differ at most in white space.
 fn is_alike(one: &str, other: &str) -> bool {
     let words = |text| str::chars(text).filter(|c| !c.is_whitespace());
     words(one).eq(words(other))

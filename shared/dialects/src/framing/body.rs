@@ -1,10 +1,11 @@
 //! Splits the body of an HTTP answer that should be SSE but may be JSON: an error before any event, an answer
-//! that was not streamed, objects one after the other. The first byte that is not white space decides.
+//! that was not streamed, objects one after the other. The first byte that is not white space decides: `{`
+//! and `[` begin JSON, anything else SSE.
 
 use super::lines::BOM;
 use super::{SseSplitter, StreamPiece, ValueSplitter};
 
-/// Splits a body into pieces.
+/// Splits a body into pieces. The default divides an array at the top into its items.
 #[derive(Debug)]
 pub struct BodyFraming {
     state: BodyFormat,
@@ -12,14 +13,14 @@ pub struct BodyFraming {
     values: fn(u64) -> ValueSplitter,
 }
 
+/// What the body is, as far as it is known. It is decided once.
 #[derive(Debug)]
 enum BodyFormat {
     /// Only white space so far, with the number of bytes of a byte order mark and the number of lines.
-    Undecided {
-        bom: usize,
-        lines: u64,
-    },
+    Undecided { bom: usize, lines: u64 },
+    /// Server-sent events.
     Sse(SseSplitter),
+    /// JSON values.
     Json(ValueSplitter),
 }
 
@@ -30,7 +31,7 @@ impl Default for BodyFraming {
 }
 
 impl BodyFraming {
-    /// A splitter that does not divide arrays into their items.
+    /// A splitter that passes on an array as one piece.
     pub fn keeping_arrays() -> Self {
         Self { values: ValueSplitter::whole, ..Self::default() }
     }
@@ -60,7 +61,8 @@ impl BodyFraming {
         }
     }
 
-    /// Passes the rest to `take` at the end of the stream.
+    /// Passes the rest to `take` at the end of the stream: an event without its blank line, a value that was
+    /// cut. A body of white space has no piece.
     pub fn end(&mut self, take: &mut dyn FnMut(StreamPiece<'_>)) {
         match &mut self.state {
             BodyFormat::Sse(sse) => sse.end(take),
@@ -70,7 +72,9 @@ impl BodyFraming {
     }
 }
 
-/// The first byte that is not white space, and the bytes from there on.
+/// The first byte that is not white space, and the bytes from there on; nothing if there is none yet. `bom`
+/// and `lines` count what was skipped: the bytes of a byte order mark and the line ends. They carry over to
+/// the next call, so that the mark may be cut.
 pub(crate) fn first_byte<'a>(bytes: &'a [u8], bom: &mut usize, lines: &mut u64) -> Option<(u8, &'a [u8])> {
     for (at, byte) in bytes.iter().enumerate() {
         if BOM.get(*bom) == Some(byte) {

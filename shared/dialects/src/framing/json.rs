@@ -1,6 +1,17 @@
 //! Finds JSON values in a stream of bytes: one after the other, pretty-printed or not, with or without line
 //! ends, or as the items of one array. Only brackets and strings are examined; whether a value is valid is
 //! decided by its reader.
+//!
+//! ```text
+//! {"a":1}{"b":[2]}          two values
+//! [{"a":1},{"b":2}]         two values with ValueSplitter::items, one with ValueSplitter::whole
+//! {"a":1} oops {"b":2}      a value, stray text up to the end of its line; the second value is lost with it,
+//!                           except with ValueSplitter::in_text, which ignores text between objects
+//! {"a":                     FramedItem::Cut at the end of the stream
+//! ```
+//!
+//! Brackets of either kind close each other, so a value with crossed brackets is passed on whole and refused
+//! by its reader.
 
 use super::{FramedItem, StreamPiece};
 use model::limits::LINE_BYTES_MAX;
@@ -8,17 +19,20 @@ use model::limits::LINE_BYTES_MAX;
 /// How many bytes between values are kept for the anomaly.
 const JUNK_BYTES_MAX: usize = 256;
 
-/// Follows the brackets of JSON text, byte by byte.
+/// Follows the brackets of JSON text, byte by byte. Its size does not depend on the length of the text.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct JsonNesting {
+    /// The number of brackets that are open.
     depth: u32,
     deepest: u32,
+    /// The last byte was inside of a string.
     in_string: bool,
+    /// The last byte was a backslash that makes the next one part of the string.
     escaped: bool,
 }
 
 impl JsonNesting {
-    /// The state after `text`.
+    /// The state after `text`, from its beginning.
     pub fn of(text: &str) -> Self {
         let mut nesting = Self::default();
         nesting.scan(text);
@@ -75,14 +89,18 @@ impl JsonNesting {
     }
 }
 
+/// Where the last byte was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ValueState {
+    /// Between two values, where white space and commas are skipped.
     Between,
+    /// Inside of an object or array.
     Inside,
+    /// Inside of text that is no value.
     Junk,
 }
 
-/// Splits a stream into JSON objects and arrays.
+/// Splits a stream into JSON objects and arrays. Numbers, strings and other scalars at the top are stray.
 #[derive(Debug)]
 pub struct ValueSplitter {
     state: ValueState,
@@ -93,8 +111,11 @@ pub struct ValueSplitter {
     /// The splitter is inside of a top-level array.
     in_array: bool,
     nesting: JsonNesting,
+    /// The open value so far.
     held: Vec<u8>,
+    /// The number of dropped bytes of a value that is larger than [`LINE_BYTES_MAX`].
     dropped: u64,
+    /// The line of the next byte.
     line: u64,
     /// The line on which the open value began.
     began: u64,
@@ -139,7 +160,8 @@ impl ValueSplitter {
         }
     }
 
-    /// Passes the rest to `take` at the end of the stream.
+    /// Passes the rest to `take` at the end of the stream: an open value as cut, other text as stray. An
+    /// array whose closing bracket is missing is cut as well, with an empty text.
     pub fn end(&mut self, take: &mut dyn FnMut(StreamPiece<'_>)) {
         match self.state {
             ValueState::Inside if self.dropped == 0 => self.give(|text| FramedItem::Cut(text), take),
@@ -149,6 +171,8 @@ impl ValueSplitter {
         }
     }
 
+    /// Skips what is between values, and returns the number of bytes that were used. The byte that begins a
+    /// value is not used.
     fn between(&mut self, bytes: &[u8]) -> usize {
         for (at, byte) in bytes.iter().enumerate() {
             match byte {
@@ -169,6 +193,7 @@ impl ValueSplitter {
         bytes.len()
     }
 
+    /// Takes bytes of the open value up to its end, and returns how many were used.
     fn inside(&mut self, bytes: &[u8], take: &mut dyn FnMut(StreamPiece<'_>)) -> usize {
         for (at, byte) in bytes.iter().enumerate() {
             self.nesting.push(*byte);
@@ -203,6 +228,7 @@ impl ValueSplitter {
         bytes.len()
     }
 
+    /// Keeps bytes of the open value, or drops the value once it is too large.
     fn hold(&mut self, bytes: &[u8]) {
         let length = self.held.len().saturating_add(bytes.len());
         if self.dropped == 0 && length <= LINE_BYTES_MAX {
@@ -213,6 +239,7 @@ impl ValueSplitter {
         self.held = Vec::new();
     }
 
+    /// Passes on what is held as `body`, or that it was too large, and goes back between values.
     fn give(
         &mut self,
         body: impl for<'a> FnOnce(&'a str) -> FramedItem<'a>,

@@ -1,15 +1,16 @@
 //! Splits bytes into lines of text of bounded length. Bytes that are not UTF-8 become U+FFFD line by line, so
-//! that the places where the stream was cut make no difference: a line end is never part of a longer
+//! that the places where the stream was cut make no difference (I11): a line end is never part of a longer
 //! character.
 
 use std::borrow::Cow;
 
 use model::limits::LINE_BYTES_MAX;
 
-/// How much memory a splitter may keep between lines, in bytes.
+/// How much memory a splitter may keep between lines, in bytes. The buffer of a longer line is freed after
+/// it, so that one huge line does not cost its memory for the rest of the stream.
 pub(super) const KEPT_BYTES_MAX: usize = 64 << 10;
 
-/// The byte order mark that may be at the beginning of a stream.
+/// The byte order mark that may be at the beginning of a stream, in UTF-8. It is dropped from the first line.
 pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// A line without its end.
@@ -17,11 +18,12 @@ pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
 pub enum StreamLine<'a> {
     /// The text of the line.
     Text(Cow<'a, str>),
-    /// The line was longer than [`LINE_BYTES_MAX`] and left out. The number is its length in bytes.
+    /// The line was longer than [`LINE_BYTES_MAX`] and left out. The number is its length in bytes. The lines
+    /// after it are read as usual.
     TooLong(u64),
 }
 
-/// Splits a stream into lines.
+/// Splits a stream into lines. It is created with [`LineSplitter::sse`] or [`LineSplitter::ndjson`].
 #[derive(Debug)]
 pub struct LineSplitter {
     /// A lone `\r` ends a line too (SSE).
@@ -32,6 +34,7 @@ pub struct LineSplitter {
     held: Vec<u8>,
     /// The number of bytes of the open line that were dropped, because it is too long.
     dropped: u64,
+    /// The number of lines that were complete so far.
     number: u64,
 }
 
@@ -46,7 +49,8 @@ impl LineSplitter {
         Self { lone_cr: false, ..Self::sse() }
     }
 
-    /// The same splitter, after `lines` lines that were read before.
+    /// The same splitter, after `lines` lines that another splitter read before. The next line has the number
+    /// `lines + 1`.
     #[must_use]
     pub fn after(mut self, lines: u64) -> Self {
         self.number = lines;
@@ -54,6 +58,8 @@ impl LineSplitter {
     }
 
     /// Takes the next bytes and passes each complete line to `take`, with its number from 1.
+    ///
+    /// A line that is complete in `bytes` is passed on without a copy.
     pub fn feed(&mut self, mut bytes: &[u8], take: &mut dyn FnMut(u64, StreamLine<'_>)) {
         if std::mem::take(&mut self.after_cr) {
             match bytes.split_first() {
@@ -74,17 +80,21 @@ impl LineSplitter {
         self.hold(bytes);
     }
 
-    /// Passes the last line, which may have no line end, to `take` at the end of the stream.
+    /// Passes the last line to `take` at the end of the stream, if it has no line end. An empty one is no
+    /// line.
     pub fn end(&mut self, take: &mut dyn FnMut(u64, StreamLine<'_>)) {
         if !self.held.is_empty() || self.dropped > 0 {
             self.complete(&[], take);
         }
     }
 
+    /// The place of the first byte in `bytes` that ends a line.
     fn end_of_line(&self, bytes: &[u8]) -> Option<usize> {
         if self.lone_cr { memchr::memchr2(b'\n', b'\r', bytes) } else { memchr::memchr(b'\n', bytes) }
     }
 
+    /// Keeps bytes of the open line, or drops the whole line once it is over the limit. Dropped bytes are
+    /// counted.
     fn hold(&mut self, bytes: &[u8]) {
         if self.dropped == 0 && self.held.len().saturating_add(bytes.len()) <= LINE_BYTES_MAX {
             self.held.extend_from_slice(bytes);
@@ -95,6 +105,7 @@ impl LineSplitter {
         self.held = Vec::new();
     }
 
+    /// Passes on the open line, whose last bytes are `rest`, and begins the next one.
     fn complete(&mut self, rest: &[u8], take: &mut dyn FnMut(u64, StreamLine<'_>)) {
         self.number = self.number.saturating_add(1);
         if self.held.is_empty() && self.dropped == 0 && rest.len() <= LINE_BYTES_MAX {
@@ -113,6 +124,7 @@ impl LineSplitter {
         }
     }
 
+    /// The text of a line, without a byte order mark and, in NDJSON, without the `\r` before its end.
     fn text_of<'a>(&self, line: &'a [u8]) -> Cow<'a, str> {
         let mut line = line;
         if self.number == 1 {

@@ -1,23 +1,31 @@
 //! Splits the output of programs that print one JSON object a line, with what gets between the lines. Other
 //! output of the program is stray, SSE fields around the objects are removed, an object that is printed over
 //! several lines is joined, and a line that breaks off does not affect other lines.
+//!
+//! ```text
+//! Reading additional input from stdin...     stray
+//! {"type":"thread.started"}                  an object
+//! data: {"type":"turn.started"}              an object; a copy of an SSE stream
+//! {"type":"item.star                         cut: the next line begins with {" and so another object
+//! {"type":"turn.completed"}                  an object
+//! ```
 
 use super::body::first_byte;
 use super::lines::{KEPT_BYTES_MAX, StreamLine};
 use super::{FramedItem, JsonNesting, LineSplitter, StreamPiece, ValueSplitter};
 use model::limits::LINE_BYTES_MAX;
 
-/// Splits the output of a program into objects.
+/// Splits the output of a program into objects. If the output begins with `[`, the items of that array are
+/// the objects.
 #[derive(Debug)]
 pub struct RecordSplitter(RecordFormat);
 
+/// What the output is, decided by the first byte that is not white space.
 #[derive(Debug)]
 enum RecordFormat {
     /// Only white space so far, with the number of bytes of a byte order mark and the number of lines.
-    Undecided {
-        bom: usize,
-        lines: u64,
-    },
+    Undecided { bom: usize, lines: u64 },
+    /// An object a line.
     Lines(LineSplitter, JoinedLines),
     /// All objects in one array, as some programs print them at the end.
     Array(ValueSplitter),
@@ -51,7 +59,8 @@ impl RecordSplitter {
         }
     }
 
-    /// Passes the rest to `take` at the end of the stream.
+    /// Passes the rest to `take` at the end of the stream: the last line, and an object that is not complete
+    /// as cut.
     pub fn end(&mut self, take: &mut dyn FnMut(StreamPiece<'_>)) {
         match &mut self.0 {
             RecordFormat::Lines(lines, joined) => {
@@ -64,10 +73,12 @@ impl RecordSplitter {
     }
 }
 
-/// An object that was not complete at the end of its line.
+/// An object that was not complete at the end of its line; empty if there is none.
 #[derive(Debug, Default)]
 struct JoinedLines {
+    /// The lines so far, trimmed and joined with `\n`.
     text: String,
+    /// The brackets of `text`.
     nesting: JsonNesting,
     /// The line on which it began.
     began: u64,
@@ -84,6 +95,7 @@ impl JoinedLines {
         }
     }
 
+    /// Takes a line: it is an object, begins one, continues the open one, or is stray.
     fn text(&mut self, number: u64, line: &str, take: &mut dyn FnMut(StreamPiece<'_>)) {
         let text = line.trim();
         let text = text.strip_prefix("data:").map_or(text, str::trim_start);
@@ -124,6 +136,7 @@ impl JoinedLines {
         }
     }
 
+    /// Forgets the object, and frees its memory if that was large.
     fn clear(&mut self) {
         self.text.clear();
         if self.text.capacity() > KEPT_BYTES_MAX {

@@ -1,26 +1,44 @@
 //! Splits server-sent events by the WHATWG rules, and accepts what real servers do besides: JSON in a field
 //! called `error`, pretty-printed JSON whose later lines have no `data:`, white space before a field, no
 //! blank line at the end.
+//!
+//! ```text
+//! : comment                        nothing; servers send them to keep the connection alive
+//! event: message_start             the name of the event
+//! id: 7                            nothing, as `retry`
+//! data: {"a":1,                    the data; several lines are joined with "\n"
+//! data: "b":2}
+//!                                  an empty line passes the event on, if it has data
+//! error: {"message":"broken"}      FramedItem::ErrorField (gpustack and llama-box)
+//! data: {                          AgentOS 2.0 to 2.3.8 print objects over several lines
+//!   "event": "RunStarted"          with one `data:`: as long as a bracket is open, a line
+//! }                                that is no field continues the data
+//! anything else                    FramedItem::Stray
+//! ```
 
 use super::{FramedItem, JsonNesting, LineSplitter, StreamLine, StreamPiece};
 use model::limits::LINE_BYTES_MAX;
 
-/// Splits a stream into events.
+/// Splits a stream into events, in order. The name of an event does not carry over to the next one.
 #[derive(Debug)]
 pub struct SseSplitter {
     lines: LineSplitter,
     pending: PendingEvent,
 }
 
-/// The event that is open.
+/// The event that is open: its fields so far. It is passed on at an empty line or at the end of the stream.
 #[derive(Debug, Default)]
 struct PendingEvent {
+    /// The line on which it began, from 1; 0 if there is none.
     line: u64,
+    /// The field `event`; empty without one.
     name: String,
+    /// The lines of `data`, joined with `\n`.
     data: String,
     /// The event had a `data` field, possibly an empty one.
     has_data: bool,
-    /// The number of dropped bytes of an event that is too large.
+    /// The number of dropped bytes of an event that is too large. It is reported as [`FramedItem::TooLarge`]
+    /// in place of the event.
     dropped: u64,
     /// The brackets of `data`; only followed after the first line without `data:`.
     nesting: Option<JsonNesting>,
@@ -65,6 +83,7 @@ impl PendingEvent {
         }
     }
 
+    /// Takes a line that is not empty: one field, a comment, or something else.
     fn field(&mut self, number: u64, line: &str, take: &mut dyn FnMut(StreamPiece<'_>)) {
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
@@ -90,6 +109,7 @@ impl PendingEvent {
         }
     }
 
+    /// Notes the line on which an event begins.
     fn begin(&mut self, number: u64) {
         if self.line == 0 {
             self.line = number;
@@ -105,6 +125,7 @@ impl PendingEvent {
         self.nesting.get_or_insert_with(|| JsonNesting::of(&self.data)).is_open()
     }
 
+    /// Adds a line to the data, unless the event becomes too large.
     fn add(&mut self, value: &str) {
         let length = self.data.len().saturating_add(value.len()).saturating_add(1);
         if self.dropped > 0 || length > LINE_BYTES_MAX {
@@ -120,6 +141,7 @@ impl PendingEvent {
         }
     }
 
+    /// Drops the data of an event that is too large, and counts `bytes` more.
     fn drop_bytes(&mut self, bytes: u64) {
         let held = u64::try_from(self.data.len()).unwrap_or(u64::MAX);
         self.dropped = self.dropped.saturating_add(bytes).saturating_add(held).max(1);
@@ -127,6 +149,8 @@ impl PendingEvent {
         self.has_data = false;
     }
 
+    /// Passes the open event on if it has data, and begins another one. An event with a name alone is
+    /// dropped, as the standard says.
     fn dispatch(&mut self, take: &mut dyn FnMut(StreamPiece<'_>)) {
         if self.dropped > 0 {
             take(StreamPiece { line: self.line, body: FramedItem::TooLarge(self.dropped) });

@@ -1,5 +1,9 @@
-//! One candidate: its text, thinking, files and calls. The first is the main agent's answer; others are told apart as
-//! agents of their own, so that no text is mixed.
+//! One candidate of an answer: its text, reasoning, files and calls. The first is the main agent's answer;
+//! others are told apart as agents of their own, so that no text is mixed.
+//!
+//! Calls are whole in the Gemini API. Vertex can stream their arguments: the first piece has the name and
+//! `willContinue`, later ones have only pieces, and an empty one ends the call. That last one may be missing,
+//! so anything else ends the call too.
 
 use std::collections::VecDeque;
 use std::hash::Hasher as _;
@@ -14,26 +18,29 @@ use crate::writer::{CallOutcome, EventWriter, OpenCall, OpenPart};
 use model::event::{Kind, PartKind, RunStatus};
 use model::ids::AgentId;
 
-/// The name under which the code is shown that the vendor executes.
+/// The name of the call for code that the vendor executes.
 const CODE_EXECUTION: &str = "code_execution";
 
-/// A candidate that goes on.
+/// A candidate of the open run. The meaning owns it and calls [`OpenCandidate::end`] before it is dropped.
 #[derive(Debug)]
 pub(super) struct OpenCandidate {
+    /// The agent that stands for the candidate; nothing for the first one.
     agent: Option<AgentId>,
+    /// The open text or reasoning.
     part: Option<OpenPart>,
-    /// Something was said already.
+    /// Something was written: a signature now says nothing about hidden reasoning before it.
     has_begun: bool,
     /// The call whose arguments are streamed.
     call: Option<StreamedCall>,
-    /// Calls without a result, by name: results may come without an id.
+    /// Calls without a result, oldest first, as name and id: results may come without an id.
     unanswered: VecDeque<(CompactString, CompactString)>,
-    /// Hashes of the notes that were told last: servers repeat them.
+    /// Hashes of the notes that were written last: servers repeat them with each piece.
     told: [u64; 4],
+    /// The last finish reason.
     finish: Option<CompactString>,
 }
 
-/// A call whose arguments come in pieces.
+/// A call whose arguments may come in pieces.
 #[derive(Debug)]
 struct StreamedCall {
     call: OpenCall,
@@ -41,6 +48,7 @@ struct StreamedCall {
 }
 
 impl OpenCandidate {
+    /// A candidate of which nothing was received yet.
     pub(super) fn new(agent: Option<AgentId>) -> Self {
         Self {
             agent,
@@ -53,11 +61,12 @@ impl OpenCandidate {
         }
     }
 
+    /// Why the model stopped, as the stream said last; nothing if it did not.
     pub(super) fn finish_reason(&self) -> Option<&CompactString> {
         self.finish.as_ref()
     }
 
-    /// Goes on with a piece of the candidate, or with the whole.
+    /// Takes a piece of the candidate, or all of it.
     pub(super) fn take(&mut self, body: &GeminiCandidate<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let content: GeminiContent<'_> = body.content.object();
         for part in content.parts.list() {
@@ -76,7 +85,8 @@ impl OpenCandidate {
         }
     }
 
-    /// The stream is over.
+    /// Takes the end of the stream. An open call is written if the answer is whole (`is_whole`). An agent
+    /// that stands for the candidate ends.
     pub(super) fn end(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         self.close_part(w, out);
         self.close_call(is_whole, w, out);
@@ -86,6 +96,8 @@ impl OpenCandidate {
         }
     }
 
+    /// Writes one part. Anything but more text of the same kind ends the open text, and anything but a piece
+    /// of its arguments ends the open call.
     fn take_part(&mut self, whole: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let part: GeminiPart<'_> = whole.object();
         let is_thought = part.thought.is_true();
@@ -130,7 +142,7 @@ impl OpenCandidate {
         }
     }
 
-    /// A call of the caller's tools: whole, or the next piece of one whose arguments are streamed.
+    /// Takes a call of the caller's tools: whole, or the next piece of one whose arguments are streamed.
     fn function_call(&mut self, body: &GeminiCallFields<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let (id, name) = (body.id.words().unwrap_or_default(), body.name.word());
         let pieces = body.partial_args.list();
@@ -158,7 +170,7 @@ impl OpenCandidate {
         }
     }
 
-    /// A call that the vendor executes itself.
+    /// Writes a call that the vendor executes itself.
     fn server_call(
         &mut self,
         name: &str,
@@ -175,6 +187,7 @@ impl OpenCandidate {
         call.written(args.is_truthy().then(|| args.as_json_text().to_owned()), w, out);
     }
 
+    /// Writes the result of code that the vendor executed.
     fn code_result(&mut self, body: &GeminiCallFields<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let has_failed = body.outcome.word().is_some_and(|outcome| outcome != "OUTCOME_OK");
         let output = if body.output.is_some() { body.output } else { body.outcome }.json();
@@ -182,7 +195,8 @@ impl OpenCandidate {
         w.result(&body.id.words().unwrap_or_default(), outcome, self.agent.as_ref(), out);
     }
 
-    /// What one of the caller's tools gave back. Without an id it is the oldest call of that name.
+    /// Writes the result of one of the caller's tools. Without an id it is that of the oldest call of that
+    /// name.
     fn function_response(&mut self, body: &GeminiCallFields<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let (id, name) = (body.id.words().unwrap_or_default(), body.name.text().unwrap_or_default());
         let place = self
@@ -194,6 +208,7 @@ impl OpenCandidate {
         w.result(&id, CallOutcome::of(body.response.json()), self.agent.as_ref(), out);
     }
 
+    /// Writes a file: its address, or a `data:` URL.
     fn file(&mut self, part: &GeminiPart<'_>, w: &mut EventWriter, out: &mut Decoded) {
         if !w.has_room(out) {
             return;
@@ -209,7 +224,8 @@ impl OpenCandidate {
         w.whole_part(PartKind::File, &url, false, self.agent.as_ref(), out);
     }
 
-    /// Where the answer comes from, and what the vendor's filters think of it.
+    /// Writes, as custom events, where the answer comes from and which filter blocked it, each time that it
+    /// changes.
     fn notes(&mut self, body: &GeminiCandidate<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let blocked = |rating: &ForeignField<'_>| rating.object::<SafetyRating<'_>>().blocked.is_true();
         let blocked = body.safety_ratings.list().iter().any(blocked);
@@ -238,7 +254,7 @@ impl OpenCandidate {
         }
     }
 
-    /// The streamed call is over; without its own end it is written only where the answer is whole.
+    /// Ends the streamed call. Without an end of its own it is written only if the answer is whole.
     fn close_call(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         if let Some(StreamedCall { mut call, mut args }) = self.call.take()
             && is_whole
@@ -249,7 +265,7 @@ impl OpenCandidate {
     }
 }
 
-/// A file that came with its content, in base64, as an address.
+/// The `data:` URL of a file that came with its content in base64.
 pub(crate) fn data_url(mime_type: &str, base64: &str) -> String {
     format!("data:{mime_type};base64,{base64}")
 }

@@ -1,8 +1,15 @@
 //! Arguments that are streamed as values with their places (`$.trip.stops[0].city`), put together into JSON.
 //!
-//! The places come in the order of the text nearly always: then each value goes out at once, as the next piece of the
-//! JSON. Where one does not, the pieces stop and the whole arguments stand at the end of the call. For that the values are
-//! kept as a tree, up to [`PART_BYTES_MAX`].
+//! ```text
+//! {"jsonPath":"$.city","stringValue":"Os"}     tool.args {"city":"Os
+//! {"jsonPath":"$.city","stringValue":"lo"}     tool.args lo
+//! {"jsonPath":"$.days","numberValue":3}        tool.args ","days":3
+//! the call ends                                tool.args }
+//! ```
+//!
+//! The places come in the order of the text nearly always: then each value is written at once, as the next
+//! piece of the JSON. If one does not, the pieces stop and the whole arguments follow at the end of the call.
+//! For that the values are kept as a tree, up to [`PART_BYTES_MAX`].
 
 use serde_json::{Map, Value};
 
@@ -12,37 +19,42 @@ use crate::writer::{EventWriter, OpenCall};
 use model::anomaly::AnomalyCode;
 use model::limits::{JSON_DEPTH_MAX, PART_BYTES_MAX};
 
-/// The arguments so far.
+/// The arguments of one call so far.
 #[derive(Debug, Default)]
 pub(super) struct PartialArguments {
-    /// Arguments that came as a whole.
+    /// Arguments that came as a whole; they count before the pieces.
     whole: Option<String>,
+    /// The values so far.
     tree: Value,
-    /// Where the last value stands.
+    /// The place of the last value; empty before the first.
     last: Vec<PathStep>,
-    /// The last value is a string, and the quote at its end is not written yet.
+    /// The last value is a string, and the quote at its end is not written yet: more of it may come.
     in_string: bool,
-    /// A value came out of order: what was written cannot be gone on with.
+    /// A value came out of order: what was written cannot be continued.
     is_out_of_order: bool,
+    /// The size of all pieces so far, for the limit.
     bytes: usize,
-    /// Something was odd, and said to be.
+    /// Something was odd, and an anomaly says so. There is one for each call.
     is_odd: bool,
 }
 
 /// A step from a value to one inside of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum PathStep {
+    /// To a field of an object.
     Key(String),
+    /// To an item of a list.
     Index(usize),
 }
 
 impl PartialArguments {
-    /// The arguments come as a whole after all.
+    /// Takes arguments that come as a whole after all.
     pub(super) fn set_whole(&mut self, json: &str) {
         self.whole = Some(json.to_owned());
     }
 
-    /// The next value, or more of the string that came last.
+    /// Takes the next value, or more of the string that came last, and writes it if it continues the JSON. A
+    /// place that is none, does not fit or goes over the limit is an anomaly, and its value is lost.
     pub(super) fn take(
         &mut self,
         piece: &PartialArg<'_>,
@@ -94,7 +106,7 @@ impl PartialArguments {
         (self.last, self.in_string) = (steps, is_string);
     }
 
-    /// There is no more. The whole arguments, where they are not the ones that went out in pieces.
+    /// Ends the arguments. Returns the whole of them if they are not what was written in pieces.
     pub(super) fn end(&mut self, call: &mut OpenCall, w: &EventWriter, out: &mut Decoded) -> Option<String> {
         if let Some(whole) = self.whole.take() {
             return Some(whole);
@@ -107,13 +119,15 @@ impl PartialArguments {
         None
     }
 
+    /// Writes the next piece of the JSON, while the pieces are in order.
     fn write(&self, json: &str, call: &mut OpenCall, w: &EventWriter, out: &mut Decoded) {
         if !self.is_out_of_order {
             call.args(json, w, out);
         }
     }
 
-    /// The JSON between the last value and the one at `steps`; nothing when it stands before that or inside of it.
+    /// The JSON between the last value and the one at `steps`; nothing if that is before the last one or
+    /// inside of it.
     fn way_to(&self, steps: &[PathStep]) -> Option<String> {
         if self.is_out_of_order {
             return None;
@@ -138,7 +152,8 @@ impl PartialArguments {
         Some(json)
     }
 
-    /// The end of the last value, and of what it stands in, down to `depth` steps from the outside.
+    /// The JSON that ends the last value and the containers around it, down to `depth` steps from the
+    /// outside.
     fn closing(&self, depth: usize) -> String {
         let mut json = String::new();
         if self.in_string {
@@ -149,6 +164,7 @@ impl PartialArguments {
         json
     }
 
+    /// Writes an anomaly, unless the call has one.
     fn odd(&mut self, code: AnomalyCode, detail: String, w: &EventWriter, out: &mut Decoded) {
         if !std::mem::replace(&mut self.is_odd, true) {
             w.anomaly(code, detail, out);
@@ -156,7 +172,8 @@ impl PartialArguments {
     }
 }
 
-/// Opens what holds the first of `steps`, and all that follow.
+/// Opens the container of the first of `steps`, and all that follow. Nothing if a list would not begin with
+/// its first item.
 fn open(steps: &[PathStep], json: &mut String) -> Option<()> {
     json.push(match steps.first()? {
         PathStep::Key(_) => '{',
@@ -166,7 +183,7 @@ fn open(steps: &[PathStep], json: &mut String) -> Option<()> {
     open_rest(steps, json)
 }
 
-/// Goes along `steps`, the first of which stands in something that is open.
+/// Writes the keys and containers along `steps`, the first of which is in a container that is open.
 fn open_rest(steps: &[PathStep], json: &mut String) -> Option<()> {
     let (first, rest) = steps.split_first()?;
     if let PathStep::Key(key) = first {
@@ -176,12 +193,13 @@ fn open_rest(steps: &[PathStep], json: &mut String) -> Option<()> {
     if rest.is_empty() { Some(()) } else { open(rest, json) }
 }
 
-/// `text` as it stands inside of a JSON string.
+/// `text` as it is inside of a JSON string.
 fn escaped(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted.strip_prefix('"').and_then(|quoted| quoted.strip_suffix('"')).unwrap_or_default().to_owned()
 }
 
+/// The value at `steps`; nothing if there is none.
 fn get<'a>(tree: &'a Value, steps: &[PathStep]) -> Option<&'a Value> {
     steps.iter().try_fold(tree, |value, step| match step {
         PathStep::Key(key) => value.get(key),
@@ -189,6 +207,7 @@ fn get<'a>(tree: &'a Value, steps: &[PathStep]) -> Option<&'a Value> {
     })
 }
 
+/// The value at `steps`, to change it; nothing if there is none.
 fn find<'a>(tree: &'a mut Value, steps: &[PathStep]) -> Option<&'a mut Value> {
     steps.iter().try_fold(tree, |value, step| match step {
         PathStep::Key(key) => value.get_mut(key),
@@ -196,7 +215,8 @@ fn find<'a>(tree: &'a mut Value, steps: &[PathStep]) -> Option<&'a mut Value> {
     })
 }
 
-/// Puts `value` at `steps` and makes what it stands in. False when something else is there, or a list would get a hole.
+/// Puts `value` at `steps` and makes the containers around it. False if something else is there, or a list
+/// would get a hole.
 fn put(tree: &mut Value, steps: &[PathStep], value: Value) -> bool {
     let place = steps.iter().try_fold(tree, |at, step| match step {
         PathStep::Key(key) => {
@@ -221,7 +241,8 @@ fn put(tree: &mut Value, steps: &[PathStep], value: Value) -> bool {
     true
 }
 
-/// The steps of a JSON path that names one place: `$.a['b c'][0]`. Nothing for any other, or one that goes too deep.
+/// The steps of a JSON path that names one place: `$.a['b c'][0]`. Nothing for any other, or one with more
+/// than [`JSON_DEPTH_MAX`] steps.
 fn steps(path: &str) -> Option<Vec<PathStep>> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();
@@ -246,6 +267,7 @@ fn steps(path: &str) -> Option<Vec<PathStep>> {
     Some(steps)
 }
 
+/// What `text` has between `begin`, with which it must begin, and the next `end`, and what follows that.
 fn quoted<'a>(text: &'a str, begin: &str, end: &str) -> Option<(&'a str, &'a str)> {
     text.strip_prefix(begin)?.split_once(end)
 }

@@ -1,4 +1,16 @@
-//! Steps: what the model says and thinks, files, calls of the caller's tools and of the vendor's own, their results.
+//! Steps of an interaction: what the model says and thinks, files, calls of the caller's tools and of the
+//! vendor's own, their results.
+//!
+//! | type of step or delta | becomes |
+//! |---|---|
+//! | `text`, `model_output` | text; annotations are custom events `citation` |
+//! | `thought`, `thought_summary`, `thought_signature` | reasoning; with a signature and no text it is hidden |
+//! | `function_call`, `arguments_delta` | a call, handed over to the caller |
+//! | `google_search_call` and other `…_call` | a call that the vendor executes |
+//! | `…_result` | the result of a call, when the step stops |
+//! | `image`, `audio`, `video`, `document` | a file |
+//! | `user_input` | a message of the user |
+//! | anything else | raw |
 
 use compact_str::CompactString;
 
@@ -10,30 +22,35 @@ use crate::writer::{CallOutcome, EventWriter, OpenCall, OpenPart};
 use model::event::PartKind;
 use model::json::Json;
 
-/// A step that has begun and not stopped. What it is shows only in what comes.
+/// A step that has begun and not stopped. What it is shows only in its content.
 #[derive(Debug, Default)]
 pub(super) struct OpenStep {
+    /// The open text or reasoning.
     part: Option<OpenPart>,
-    /// A signature came: a thought without text is hidden, not empty.
+    /// A signature was received: a thought without text is hidden, not empty.
     is_signed: bool,
-    /// It said something.
+    /// Something of it was written.
     has_told: bool,
+    /// The call that it makes.
     call: Option<InteractionCall>,
+    /// The result that it has, until it stops.
     result: Option<InteractionResult>,
 }
 
-/// A call as far as it is known. It begins with its id, or without one when the step stops.
+/// A call as far as it is known. It begins once its id is known, or without one when arguments come or the
+/// step stops.
 #[derive(Debug)]
 struct InteractionCall {
     id: CompactString,
     name: CompactString,
     server: bool,
-    /// Arguments that came as a whole; they count only where none are streamed.
+    /// Arguments that came as a whole; they count only if none are streamed.
     input: Option<String>,
+    /// The call in the events; nothing before it begins.
     open: Option<OpenCall>,
 }
 
-/// What a call gave back, as far as it is known.
+/// The result of a call, as far as it is known. Each delta may have some of its fields.
 #[derive(Debug)]
 struct InteractionResult {
     call_id: CompactString,
@@ -42,11 +59,12 @@ struct InteractionResult {
 }
 
 impl OpenStep {
-    /// The step as it begins, a delta of it, or a piece of its content.
+    /// Takes the step as it begins, a delta of it, or a piece of its content.
     pub(super) fn take(&mut self, whole: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         self.take_nested(whole, 0, w, out);
     }
 
+    /// Takes content; `depth` is 1 inside of a `model_output`, which cannot be in another one.
     fn take_nested(&mut self, whole: ForeignField<'_>, depth: u8, w: &mut EventWriter, out: &mut Decoded) {
         let body: InteractionContent<'_> = whole.object();
         let kind = body.kind.text().unwrap_or_default();
@@ -72,7 +90,8 @@ impl OpenStep {
         }
     }
 
-    /// The step is whole, or as whole as it will ever be.
+    /// Ends the step. If it is not whole (`is_whole`), a call without whole arguments stays open and ends
+    /// with its run.
     pub(super) fn stop(mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         if let Some(part) = self.part.take() {
             part.end(false, w, out);
@@ -87,11 +106,13 @@ impl OpenStep {
         }
     }
 
+    /// Continues the open text or reasoning, or begins another.
     fn write(&mut self, kind: PartKind, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         self.has_told |= !text.is_empty();
         OpenPart::go_on(&mut self.part, kind, text, None, w, out);
     }
 
+    /// Writes reasoning, and notes a signature.
     fn think(&mut self, body: &InteractionContent<'_>, w: &mut EventWriter, out: &mut Decoded) {
         self.is_signed |= body.signature.word().is_some();
         let pieces = body.summary.list().into_iter().chain(body.content.list());
@@ -101,6 +122,7 @@ impl OpenStep {
         }
     }
 
+    /// Writes a file: its address, or a `data:` URL.
     fn file(&mut self, body: &InteractionContent<'_>, w: &mut EventWriter, out: &mut Decoded) {
         if let Some(part) = self.part.take() {
             part.end(false, w, out);
@@ -118,6 +140,7 @@ impl OpenStep {
         }
     }
 
+    /// Takes a call, or more of what is known of it. Another id begins another call.
     fn call(&mut self, kind: &str, body: &InteractionContent<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let id = body.id.words().unwrap_or_default();
         let is_another =
@@ -155,7 +178,7 @@ impl OpenStep {
         }
     }
 
-    /// A piece of the text of the arguments.
+    /// Writes a piece of the text of the arguments.
     fn arguments(&mut self, body: &InteractionContent<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let text = body.arguments.text().unwrap_or_default();
         if let Some(call) = &mut self.call
@@ -165,6 +188,7 @@ impl OpenStep {
         }
     }
 
+    /// Takes a result, or more of what is known of it.
     fn result(&mut self, body: &InteractionContent<'_>) {
         let result = self.result.get_or_insert_with(|| InteractionResult {
             call_id: CompactString::default(),
@@ -180,6 +204,7 @@ impl OpenStep {
         result.is_error |= body.is_error.is_true();
     }
 
+    /// Ends the call. It is written if the step or its arguments are whole.
     fn close_call(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         let Some(mut call) = self.call.take() else { return };
         let input = call.input.take();
@@ -193,7 +218,7 @@ impl OpenStep {
 }
 
 impl InteractionCall {
-    /// The call, begun if it is not; nothing when there is no room for it.
+    /// The call in the events, begun if it is not; nothing if there is no room for it.
     fn opened(&mut self, w: &mut EventWriter, out: &mut Decoded) -> Option<&mut OpenCall> {
         if self.open.is_none() && w.has_room(out) {
             self.open = Some(w.open_call(&self.id, &self.name, self.server, None, out));
@@ -206,6 +231,7 @@ impl InteractionCall {
     }
 }
 
+/// Writes the citations of a text as custom events.
 fn annotate(annotations: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
     for annotation in annotations.list() {
         if w.has_room(out) {
@@ -214,7 +240,7 @@ fn annotate(annotations: ForeignField<'_>, w: &mut EventWriter, out: &mut Decode
     }
 }
 
-/// What the user said, told again.
+/// Writes what the user said, which the API repeats, as a message.
 fn user_input(body: &InteractionContent<'_>, w: &mut EventWriter, out: &mut Decoded) {
     let mut text: String = body.content.text().unwrap_or_default().into();
     for piece in body.content.list() {

@@ -1,4 +1,4 @@
-//! The objects of the dialect.
+//! The JSON objects of the Interactions API, with the fields that the decoder reads.
 
 use serde::Deserialize;
 
@@ -9,26 +9,30 @@ use model::event::Usage;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct InteractionsStreamEvent<'a> {
+    /// The type of the event; SSE repeats it as the name of the event.
     #[serde(borrow)]
     pub(super) event_type: ForeignField<'a>,
+    /// The number of the step, from 0.
     #[serde(borrow)]
     pub(super) index: ForeignField<'a>,
+    /// The step as it begins ([`InteractionContent`]).
     #[serde(borrow, alias = "content")]
     pub(super) step: ForeignField<'a>,
+    /// What is new of the step ([`InteractionContent`]).
     #[serde(borrow)]
     pub(super) delta: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) interaction: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) status: ForeignField<'a>,
-    /// What is told beside the event: how many tokens so far.
+    /// What is said beside the event: the tokens so far.
     #[serde(borrow)]
     pub(super) metadata: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) usage: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) error: ForeignField<'a>,
-    /// Of gateways' error bodies.
+    /// What went wrong, in error bodies of gateways.
     #[serde(borrow)]
     pub(super) message: ForeignField<'a>,
     #[serde(borrow)]
@@ -40,20 +44,20 @@ pub(super) struct InteractionsStreamEvent<'a> {
 }
 
 impl InteractionsStreamEvent<'_> {
-    /// It is no event but an interaction as a whole.
+    /// Whether the object is no event but an interaction as a whole.
     pub(super) fn is_interaction(&self) -> bool {
         let is_named = self.object.text().is_some_and(|object| object == "interaction");
         is_named || (self.status.is_some() && (self.steps.is_list() || self.outputs.is_list()))
     }
 }
 
-/// An interaction, at its begin, at its end or whole.
+/// An interaction, at its start, at its end or whole.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct InteractionFields<'a> {
     #[serde(borrow)]
     pub(super) model: ForeignField<'a>,
-    /// In the place of a model where an agent of the vendor's answers.
+    /// The agent of the vendor that answers, in place of a model.
     #[serde(borrow)]
     pub(super) agent: ForeignField<'a>,
     #[serde(borrow)]
@@ -69,7 +73,7 @@ pub(super) struct InteractionFields<'a> {
     pub(super) error: ForeignField<'a>,
 }
 
-/// A step, a delta of one, or a piece of content: they share their types.
+/// A step, a delta of one, or a piece of content: they share their types, and each uses some of the fields.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct InteractionContent<'a> {
@@ -82,25 +86,27 @@ pub(super) struct InteractionContent<'a> {
     /// One piece or a list of them.
     #[serde(borrow)]
     pub(super) content: ForeignField<'a>,
-    /// Of thoughts: a list of texts.
+    /// The texts of a thought, as a list.
     #[serde(borrow)]
     pub(super) summary: ForeignField<'a>,
+    /// The vendor's signature of a thought.
     #[serde(borrow)]
     pub(super) signature: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) id: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) name: ForeignField<'a>,
-    /// An object, or a piece of its text.
+    /// The arguments of a call: an object, or a piece of its text.
     #[serde(borrow, alias = "partial_arguments")]
     pub(super) arguments: ForeignField<'a>,
+    /// The call of which this is the result.
     #[serde(borrow)]
     pub(super) call_id: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) result: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) is_error: ForeignField<'a>,
-    /// Of files.
+    /// The type of a file.
     #[serde(borrow)]
     pub(super) mime_type: ForeignField<'a>,
     #[serde(borrow, rename = "data")]
@@ -109,6 +115,7 @@ pub(super) struct InteractionContent<'a> {
     pub(super) uri: ForeignField<'a>,
 }
 
+/// Counts of tokens. Reasoning, and what the vendor's own tools returned, are counted apart.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct InteractionUsage<'a> {
@@ -124,8 +131,8 @@ struct InteractionUsage<'a> {
     cached: ForeignField<'a>,
 }
 
-/// The tokens that an object tells; nothing where it counts none. The dialect counts thinking, and what its own tools fed
-/// back, apart from the rest; we do not.
+/// The tokens in `field`; nothing if it counts none. The dialect counts reasoning, and what its own tools fed
+/// back, apart from the rest; the event model counts them as output and input.
 pub(super) fn usage(field: ForeignField<'_>) -> Option<Usage> {
     let told: InteractionUsage<'_> = field.object();
     let (input, output) = (told.input.count(), told.output.count());

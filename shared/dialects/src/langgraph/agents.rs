@@ -1,5 +1,13 @@
-//! Sub-agents: graphs that run inside of a tool call. The namespace of an event says where it happened, the call is found
-//! by its id, by what it was told to do, or as the oldest that may be meant.
+//! Sub-agents: graphs that run inside of a tool call.
+//!
+//! ```text
+//! namespace   tools:4e1c|model:77     a graph inside of the node `tools`: a sub-agent
+//!             planner:12              a sub-graph that is no call: part of the main agent
+//! ```
+//!
+//! The namespace of an event says where it happened. The call is found by the id that the stream names, by
+//! what the sub-agent was told to do, or as the oldest call that may be meant; calls of the tool `task` come
+//! first, which is how Deep Agents give work to sub-agents.
 
 use compact_str::CompactString;
 
@@ -11,13 +19,13 @@ use serde::Deserialize;
 
 use crate::field::ForeignField;
 
-/// What stands between the steps of a namespace.
+/// Stands between the steps of a namespace.
 const BETWEEN: char = '|';
 
-/// Most sub-agents of one run that are told apart.
+/// Most sub-agents of one run that are told apart (I7). Events of further ones count as the main agent's.
 const AGENTS_MAX: usize = 4096;
 
-/// The tool by which agents hand work to sub-agents where nothing else is said.
+/// The tool by which agents give work to sub-agents if nothing else is said.
 const DELEGATING_TOOL: &str = "task";
 
 /// The arguments of a call that starts a sub-agent.
@@ -31,8 +39,8 @@ struct SubAgentArguments<'a> {
 }
 
 impl LangGraphWriter {
-    /// The sub-agent whose graph runs in the namespace `path`; nothing for the main one. `name` and `task` are what the
-    /// stream says of it, where it does.
+    /// The sub-agent whose graph runs in the namespace `path`, begun if it is new; nothing for the main one.
+    /// `name` and `task` are what the stream says of it, if it does.
     pub(super) fn agent(
         &mut self,
         path: &[CompactString],
@@ -60,12 +68,12 @@ impl LangGraphWriter {
             // It works, so the call runs, whether or not anybody said so.
             self.run(id, None, out);
         }
-        let errand = call.as_ref().map(|call| call.1.clone()).unwrap_or_default();
-        let errand: SubAgentArguments<'_> = ForeignField::parse(&errand).unwrap_or_default().object();
+        let arguments = call.as_ref().map(|call| call.1.clone()).unwrap_or_default();
+        let arguments: SubAgentArguments<'_> = ForeignField::parse(&arguments).unwrap_or_default().object();
         let name =
-            name.map(CompactString::new).or_else(|| errand.subagent_type.word().map(CompactString::from));
+            name.map(CompactString::new).or_else(|| arguments.subagent_type.word().map(CompactString::from));
         let tool = call.as_ref().map(|(id, _)| self.w.tool_id(id));
-        let text = task.map(str::to_owned).or_else(|| errand.description.word().map(Into::into));
+        let text = task.map(str::to_owned).or_else(|| arguments.description.word().map(Into::into));
         let start = AgentStart { name, parent, tool, text, ..AgentStart::default() };
         let agent = self.w.open_agent(&key, start, out);
         if let Some((id, _)) = call {
@@ -76,16 +84,18 @@ impl LangGraphWriter {
         Some(agent)
     }
 
+    /// Whether the stream said which call the graph at this step of `path` runs for.
     fn is_caused(&self, path: &[CompactString], at: usize) -> bool {
         path.get(..=at).is_some_and(|inside| self.cause(inside).is_some())
     }
 
+    /// Whether a step of a namespace is a tool call: the node `tools`, or one that is named by a call.
     fn is_tool_step(&self, step: &str) -> bool {
         let (node, id) = step.split_once(':').unwrap_or((step, ""));
         node == "tools" || self.knows(id)
     }
 
-    /// The id and the arguments of the call that the sub-agent works for.
+    /// The id and the arguments of the call that the sub-agent works for. It has a sub-agent from now on.
     fn call_behind(
         &mut self,
         step: &str,
@@ -94,8 +104,9 @@ impl LangGraphWriter {
     ) -> Option<(CompactString, String)> {
         let may_be = |call: &&mut LangGraphCall| !call.has_agent && call.agent.as_ref() == parent;
         let says = |call: &LangGraphCall| {
-            let errand: SubAgentArguments<'_> = ForeignField::parse(&call.args).unwrap_or_default().object();
-            task.is_some() && errand.description.text().as_deref() == task
+            let arguments: SubAgentArguments<'_> =
+                ForeignField::parse(&call.args).unwrap_or_default().object();
+            task.is_some() && arguments.description.text().as_deref() == task
         };
         let place = if let Some(call) = self.call(step) {
             call.has_agent = true;
@@ -123,7 +134,7 @@ impl LangGraphWriter {
         Some((call.id.clone(), call.args.clone()))
     }
 
-    /// The call is over, and with it the sub-agent that worked for it.
+    /// Ends the sub-agent that worked for the call `id`, since that is over.
     pub(super) fn end_agents_of(&mut self, id: &str, is_error: bool, out: &mut Decoded) {
         let Some(agent) = self.agents.get(&by_call(id)).cloned() else { return };
         let status = if is_error { RunStatus::Error } else { RunStatus::Complete };
@@ -136,11 +147,13 @@ pub(super) fn steps(namespace: &str) -> Vec<CompactString> {
     namespace.split(BETWEEN).filter(|step| !step.is_empty()).map(CompactString::new).collect()
 }
 
+/// The id of a step (`node:id`); empty if it has none.
 fn step_id(step: &str) -> &str {
     step.split_once(':').map_or("", |(_, id)| id)
 }
 
-/// No namespace begins like this: it would be a node without a name.
+/// The key of the sub-agent that works for a call. No namespace begins like this: it would be a node without
+/// a name.
 fn by_call(id: &str) -> CompactString {
     compact_str::format_compact!("|{id}")
 }

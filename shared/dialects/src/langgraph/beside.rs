@@ -1,5 +1,5 @@
-//! What a graph says beside the messages: the step that speaks, the calls and the tokens of a message, and what tools
-//! report while they run.
+//! What a graph says beside the messages: the step that writes one, the calls and the tokens of a message,
+//! and what tools report while they run. Some graphs say calls and tokens only there.
 
 use compact_str::{CompactString, format_compact};
 
@@ -14,11 +14,12 @@ use crate::report::ProgressReport;
 use model::flow::GRAPH_STEP;
 use model::limits::ITEMS_PER_RUN_MAX;
 
-/// The fields that name a step.
+/// The fields of the metadata that name a step.
 const STEP: [&str; 4] = ["langgraph_node", "langgraph_step", "langgraph_path", "tags"];
 
 impl LangGraphMeaning {
-    /// Tells which step a message comes from, each step once. `whole` is all that `about` was read from.
+    /// Writes the step that a message comes from as a custom event, each step once. `whole` is all that
+    /// `about` was read from.
     pub(super) fn step_of(
         &mut self,
         about: &MessageMetadata<'_>,
@@ -37,9 +38,9 @@ impl LangGraphMeaning {
         }
     }
 
-    /// Takes the calls and the tokens that the graph says beside `message`. A message that carries its calls itself says
-    /// them better.
-    pub(super) fn said_beside(
+    /// Takes the calls and the tokens that the graph says beside `message`. If the message has calls itself,
+    /// those count.
+    pub(super) fn take_metadata(
         &mut self,
         about: &MessageMetadata<'_>,
         message: Option<&LangChainMessage<'_>>,
@@ -72,7 +73,7 @@ impl LangGraphMeaning {
         }
     }
 
-    /// Pieces of calls of the message `key`, which are joined by the ids of their calls.
+    /// Takes pieces of calls for the message `key`; they are joined by the ids of their calls.
     fn calls_beside(
         &mut self,
         key: &CompactString,
@@ -102,10 +103,11 @@ impl LangGraphMeaning {
             };
             spoken.call_piece(&piece, &mut self.stage, out);
         }
-        self.is_mid_air = spoken.calls.iter_mut().any(|entry| !entry.call.call().is_whole());
+        self.is_incomplete = spoken.calls.iter_mut().any(|entry| !entry.call.call().is_whole());
     }
 
-    /// What a tool reports, at the call that it is about. False where it is no report, or no such call goes on.
+    /// Takes a value of the mode `custom` that may be a tool's report, and writes it as progress of the call
+    /// that it is about. False if it is no report, or no such call is open.
     pub(super) fn report(&mut self, value: ForeignField<'_>, out: &mut Decoded) -> bool {
         let Some(report) = ProgressReport::read(value) else { return false };
         let (id, tool) = (report.call(), report.tool());

@@ -1,4 +1,9 @@
-//! Blocks of a message in the typed protocol. Their end is what counts, whatever was streamed before it.
+//! Blocks of a message in the typed protocol: they start, get deltas and finish. The end of a block is what
+//! counts, whatever was streamed before it.
+//!
+//! Some servers send each piece of a call's arguments twice: as a `tool_call_chunk`, which has all arguments
+//! so far, and as the provider's own `input_json_delta`, which has the piece. Once the first kind was
+//! received for a call, the second is ignored.
 
 use super::pieces::thinking;
 use super::spoken::{CallEntry, StreamedMessage};
@@ -10,7 +15,7 @@ use model::anomaly::AnomalyCode;
 use model::event::PartKind;
 
 impl StreamedMessage {
-    /// The block `index` begins with `content`.
+    /// Begins the block `index` with `content`.
     pub(super) fn block_start(
         &mut self,
         index: u64,
@@ -32,7 +37,7 @@ impl StreamedMessage {
         }
     }
 
-    /// The block `index` goes on with `delta`.
+    /// Takes a delta of the block `index`.
     pub(super) fn block_delta(
         &mut self,
         index: u64,
@@ -59,6 +64,7 @@ impl StreamedMessage {
         }
     }
 
+    /// Takes more of the arguments of the call in the block `index`.
     fn call_delta(
         &mut self,
         index: u64,
@@ -82,7 +88,7 @@ impl StreamedMessage {
         }
     }
 
-    /// The call of the block `index`, begun where it is not there.
+    /// The call of the block `index`, begun if it is new; nothing if it was written before or has no room.
     fn block_call<'a, 'b>(
         &'a mut self,
         index: u64,
@@ -108,7 +114,8 @@ impl StreamedMessage {
         Some((entry, block))
     }
 
-    /// The block `index` is whole, and `content` is what counts.
+    /// Ends the block `index`, whose `content` is what counts. Text that was streamed as another kind is
+    /// taken back, with an anomaly.
     pub(super) fn block_finish(
         &mut self,
         index: u64,
@@ -149,6 +156,7 @@ impl StreamedMessage {
     }
 }
 
+/// Whether the block is a call of the caller's tools, or a piece of one.
 fn is_call(block: &LangChainBlock<'_>) -> bool {
     matches!(
         &*block.kind.text().unwrap_or_default(),

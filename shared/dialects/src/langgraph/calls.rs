@@ -1,4 +1,5 @@
-//! Calls in messages of the model, piece by piece or growing.
+//! Calls in messages of the model: in pieces (`tool_call_chunks`), or as lists that grow
+//! (`messages/partial`).
 
 use serde::Deserialize;
 
@@ -9,7 +10,7 @@ use crate::Decoded;
 use crate::field::ForeignField;
 use crate::writer::WholeCall;
 
-/// A call as providers of the chat API spell it.
+/// A call in the shape of the chat API: name and arguments in `function`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct OpenAiShapedCall<'a> {
@@ -20,7 +21,8 @@ pub(super) struct OpenAiShapedCall<'a> {
 }
 
 impl StreamedMessage {
-    /// A piece of a call: the first has its name and mostly its id, later ones only more of the arguments.
+    /// Takes a piece of a call: the first has its name and mostly its id, later ones only more of the
+    /// arguments. Pieces belong together by their index, else by their id, else to the last call.
     pub(super) fn call_piece(
         &mut self,
         piece: &CallChunk<'_>,
@@ -54,7 +56,8 @@ impl StreamedMessage {
         entry.args(&args, stage, out);
     }
 
-    /// Begins a call; where it stands among the others.
+    /// Begins a call and returns its place among the calls of the message; nothing if there is no room for
+    /// it.
     pub(super) fn open_call(
         &mut self,
         key: &str,
@@ -71,7 +74,7 @@ impl StreamedMessage {
         self.calls.len().checked_sub(1)
     }
 
-    /// The calls of a message of which all so far is told.
+    /// Takes the calls of a message that has all so far.
     pub(super) fn grow_calls(
         &mut self,
         message: &LangChainMessage<'_>,
@@ -103,7 +106,8 @@ impl StreamedMessage {
     }
 }
 
-/// The text of the arguments of the call `id` as the model wrote them so far.
+/// The text of the arguments of the call `id` as the model wrote them so far; nothing if the message has only
+/// parsed ones.
 fn written_args(message: &LangChainMessage<'_>, id: &str, piece: &CallChunk<'_>) -> Option<String> {
     let blocks = message.body.content.list().into_iter().map(ForeignField::object::<LangChainBlock<'_>>);
     let mut texts = blocks

@@ -1,5 +1,17 @@
-//! What `astream_events` tells: every runnable begins, streams and ends under an id of its own. A tool's id is not that
-//! of the call that it executes.
+//! The events of `astream_events`: each runnable begins, streams and ends under a run id of its own. The run
+//! id of a tool is not the id of the call that it executes.
+//!
+//! ```text
+//! {"event":"on_chat_model_start","run_id":"u1","parent_ids":["u0"],"data":{"input":{"messages":[[…]]}}}
+//! {"event":"on_chat_model_stream","run_id":"u1","data":{"chunk":{"type":"AIMessageChunk","content":"Hi"}}}
+//! {"event":"on_tool_start","name":"add","run_id":"u2","data":{"input":{"a":1}}}
+//! {"event":"on_tool_end","name":"add","run_id":"u2","data":{"output":{"type":"tool","tool_call_id":"c1","content":"2"}}}
+//! {"event":"on_chain_end","run_id":"u0","data":{"output":{…}}}
+//! ```
+//!
+//! The first runnable without a parent is the run; its end ends it. A failure has no event of its own but
+//! `on_…_error`, which older versions lack: then the stream breaks off. Events of retrievers are raw; those
+//! of inner chains, prompts and parsers are not decoded.
 
 use compact_str::CompactString;
 use serde::Deserialize;
@@ -13,6 +25,7 @@ use crate::fault::fault;
 use crate::field::ForeignField;
 use model::event::PartKind;
 
+/// An event of a runnable.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
 struct RunnableEvent<'a> {
@@ -24,12 +37,14 @@ struct RunnableEvent<'a> {
     run_id: ForeignField<'a>,
     #[serde(borrow)]
     metadata: ForeignField<'a>,
+    /// The runs around it, outermost first.
     #[serde(borrow)]
     parent_ids: ForeignField<'a>,
     #[serde(borrow)]
     data: ForeignField<'a>,
 }
 
+/// The field `data` of such an event; each event uses some of the fields.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
 struct RunnableEventData<'a> {
@@ -41,12 +56,13 @@ struct RunnableEventData<'a> {
     chunk: ForeignField<'a>,
     #[serde(borrow)]
     error: ForeignField<'a>,
+    /// The id of the call, in newer versions; also in the metadata.
     #[serde(borrow)]
     tool_call_id: ForeignField<'a>,
 }
 
 impl LangGraphMeaning {
-    /// An event of a runnable.
+    /// Takes an event of a runnable.
     pub(super) fn runnable_event(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         let it: RunnableEvent<'_> = whole.object();
         let (event, run) = (it.event.text().unwrap_or_default(), it.run_id.words().unwrap_or_default());
@@ -88,7 +104,7 @@ impl LangGraphMeaning {
         }
     }
 
-    /// What a graph or a model is asked.
+    /// Writes the messages that a graph or a model is given, as history.
     fn question(&mut self, input: ForeignField<'_>, place: &MessageSource, out: &mut Decoded) {
         let messages = input.object::<TaggedObject<'_>>().messages;
         for message in messages.list() {
@@ -102,6 +118,7 @@ impl LangGraphMeaning {
         }
     }
 
+    /// Takes a piece of a model's answer: a message, or a text of a model that has no messages.
     fn model_piece(&mut self, piece: ForeignField<'_>, place: &MessageSource, out: &mut Decoded) {
         if let Some(message) = LangChainMessage::read(piece) {
             return self.piece_of(&place.key, &message, place, out);
@@ -110,11 +127,12 @@ impl LangGraphMeaning {
             piece.text().or_else(|| piece.object::<LangChainBlock<'_>>().text.text()).unwrap_or_default();
         self.open_message(&place.key, place, out);
         if let Some(spoken) = self.open.get_mut(&place.key) {
-            self.is_mid_air = true;
+            self.is_incomplete = true;
             spoken.delta((PartKind::Text, 0), &text, &mut self.stage, out);
         }
     }
 
+    /// Takes the end of a model's answer, with all of it.
     fn model_end(&mut self, output: ForeignField<'_>, place: &MessageSource, out: &mut Decoded) {
         let message = LangChainMessage::read(output);
         if let (Some(spoken), Some(message)) = (self.open.get_mut(&place.key), &message) {
@@ -122,13 +140,13 @@ impl LangGraphMeaning {
             spoken.id = message.body.id.word().map(CompactString::from).unwrap_or_default();
         }
         self.end_message(&place.key, true, out);
-        self.is_mid_air = false;
+        self.is_incomplete = false;
         if let Some(message) = message {
             self.whole(&message, place, out);
         }
     }
 
-    /// What a node of the graph changed in the state.
+    /// Takes what a node of the graph changed in the state.
     fn root_stream(&mut self, change: ForeignField<'_>, out: &mut Decoded) {
         let entries = change.entries();
         let is_update = entries.iter().all(|(_, value)| value.is_object() || value.is_list());
@@ -137,6 +155,8 @@ impl LangGraphMeaning {
         }
     }
 
+    /// Takes that a tool is executed. The call is the one that the event names, else the oldest with that
+    /// name and arguments that waits; a tool that no model has called gets a call of its own.
     fn tool_start(
         &mut self,
         it: &RunnableEvent<'_>,
@@ -164,6 +184,7 @@ impl LangGraphMeaning {
         self.stage.run(&id, None, out);
     }
 
+    /// Takes the result or the failure of a tool.
     fn tool_end(
         &mut self,
         it: &RunnableEvent<'_>,

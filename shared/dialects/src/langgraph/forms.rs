@@ -1,5 +1,14 @@
-//! The forms in which values leave a graph: by the name of an SSE event, as tuples, as parts that say what they are, or
-//! bare. The mode of a value says what it means.
+//! The forms in which values leave a graph: by the name of an SSE event, as tuples, as parts that name their
+//! type, or bare. The mode of a value says what it means.
+//!
+//! ```text
+//! event: updates|tools:9f                   mode and namespace in the name of the event
+//! ["updates", value]                        several modes
+//! [["tools:9f"], "updates", value]          several modes, with sub-graphs
+//! [["tools:9f"], value]                     one mode, with sub-graphs
+//! {"type":"updates","ns":[],"data":value}   parts
+//! value                                     one mode
+//! ```
 
 use compact_str::CompactString;
 
@@ -12,7 +21,7 @@ use crate::objects::ObjectMeaning as _;
 use model::event::Kind;
 
 impl LangGraphMeaning {
-    /// What came in `mode` from the graph in the namespace `path`.
+    /// Takes a value of `mode` from the graph in the namespace `path`.
     pub(super) fn mode(
         &mut self,
         mode: &str,
@@ -55,14 +64,14 @@ impl LangGraphMeaning {
                     self.task(path, value, out);
                 }
                 // Checkpoints, tasks and what debugging shows: a step of the graph is done.
-                self.is_mid_air &= mode == "feedback";
+                self.is_incomplete &= mode == "feedback";
                 let agent = self.agent_at(path, out);
                 self.stage.w.raw(value, agent.as_ref(), out);
             }
         }
     }
 
-    /// An object or array without a name: tuples, parts, or the bare value of a single mode.
+    /// Takes an object or array without a name: a tuple, a part, or the bare value of a single mode.
     pub(super) fn unnamed(&mut self, whole: ForeignField<'_>, tagged: &TaggedObject<'_>, out: &mut Decoded) {
         if whole.is_list() {
             return self.array(&whole.list(), out);
@@ -93,6 +102,7 @@ impl LangGraphMeaning {
         }
     }
 
+    /// Takes an array: a tuple, or the items of a whole recording.
     fn array(&mut self, items: &[ForeignField<'_>], out: &mut Decoded) {
         match items {
             [mode, value] if mode.word().is_some() => {
@@ -126,7 +136,7 @@ impl LangGraphMeaning {
         }
     }
 
-    /// A value of a single mode with the namespace of its graph.
+    /// Takes the value of a single mode with the namespace of its graph. The value shows which mode it is.
     fn spaced(&mut self, path: &[CompactString], value: ForeignField<'_>, out: &mut Decoded) {
         let pair = value.list();
         let is_message =
@@ -142,7 +152,7 @@ impl LangGraphMeaning {
     }
 }
 
-/// A namespace as a list of its steps, or as one string.
+/// The steps of a namespace, which is a list of them or one string.
 pub(super) fn path_of(path: ForeignField<'_>) -> Vec<CompactString> {
     match path.text() {
         Some(text) => steps(&text),

@@ -1,4 +1,8 @@
-//! Messages of all speakers, in whichever form they come: pieces, wholes that grow, wholes.
+//! Messages of all authors, in whichever form they come: pieces, wholes that grow, wholes.
+//!
+//! A message is open from its first piece until the stream says that it is complete, the same message comes
+//! as a whole, or its author begins another one. What was written is remembered by a hash of its key, so that
+//! repetitions in states and updates are ignored.
 
 use compact_str::CompactString;
 use serde::Deserialize;
@@ -13,17 +17,20 @@ use crate::field::ForeignField;
 use model::ids::AgentId;
 use model::limits::{ITEMS_PER_RUN_MAX, MESSAGES_MAX};
 
-/// Most messages that go on at the same time.
+/// Most messages that are open at the same time (I7). At the limit the oldest ends.
 const OPEN_MESSAGES_MAX: usize = 64;
 
-/// What the graph says beside a message.
+/// What the graph says beside a message: the second item of a tuple.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
 pub(super) struct MessageMetadata<'a> {
+    /// The namespace of the node that the message comes from.
     #[serde(borrow)]
     langgraph_checkpoint_ns: ForeignField<'a>,
+    /// The same in older versions.
     #[serde(borrow)]
     checkpoint_ns: ForeignField<'a>,
+    /// The name of the agent.
     #[serde(borrow)]
     lc_agent_name: ForeignField<'a>,
     #[serde(borrow)]
@@ -32,12 +39,16 @@ pub(super) struct MessageMetadata<'a> {
     run_id: ForeignField<'a>,
     #[serde(borrow)]
     metadata: ForeignField<'a>,
+    /// The node that writes the message.
     #[serde(borrow)]
     pub(super) langgraph_node: ForeignField<'a>,
+    /// The number of the step in the graph.
     #[serde(borrow)]
     pub(super) langgraph_step: ForeignField<'a>,
+    /// Calls of the message, where a graph says them beside it.
     #[serde(borrow)]
     pub(super) tool_calls: ForeignField<'a>,
+    /// Tokens of the message, where a graph says them beside it.
     #[serde(borrow)]
     pub(super) usage: ForeignField<'a>,
 }
@@ -45,13 +56,14 @@ pub(super) struct MessageMetadata<'a> {
 /// Where a message comes from.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MessageSource {
+    /// The sub-agent; nothing for the main agent.
     pub(super) agent: Option<AgentId>,
-    /// Names the source of messages that have no id.
+    /// The name of the source, for messages that have no id.
     pub(super) key: CompactString,
 }
 
 impl MessageMetadata<'_> {
-    /// The namespace of the node, written as one string.
+    /// The namespace of the node, written as one string; empty if it is not known.
     pub(super) fn namespace(&self) -> CompactString {
         let namespace = self.langgraph_checkpoint_ns.word().or_else(|| self.checkpoint_ns.word());
         namespace.map(CompactString::from).unwrap_or_default()
@@ -59,12 +71,14 @@ impl MessageMetadata<'_> {
 }
 
 impl LangGraphMeaning {
-    /// The sub-agent whose graph has the namespace `path`.
+    /// The sub-agent whose graph has the namespace `path`; it begins if it is new. Nothing for the main
+    /// agent.
     pub(super) fn agent_at(&mut self, path: &[CompactString], out: &mut Decoded) -> Option<AgentId> {
         if path.is_empty() { None } else { self.stage.agent(path, None, None, out) }
     }
 
-    /// Where a node stands that `about` speaks of, in an event of the namespace `path`.
+    /// The source of a message that `about` describes, in an event of the namespace `path`. A run begins if
+    /// none is open.
     pub(super) fn place(
         &mut self,
         path: &[CompactString],
@@ -88,7 +102,7 @@ impl LangGraphMeaning {
         MessageSource { agent, key }
     }
 
-    /// A message with what the graph says beside it.
+    /// Takes a message with what the graph says beside it.
     pub(super) fn message_tuple(
         &mut self,
         path: &[CompactString],
@@ -107,10 +121,10 @@ impl LangGraphMeaning {
         match read {
             Some(message) => {
                 self.message(&message, &place, out);
-                self.said_beside(&about, Some(&message), &place, out);
+                self.take_metadata(&about, Some(&message), &place, out);
             }
             None if about.tool_calls.is_truthy() || about.usage.is_object() => {
-                self.said_beside(&about, None, &place, out);
+                self.take_metadata(&about, None, &place, out);
             }
             None if is_block_event(message) => {
                 if let Some(run) = about.run_id.word() {
@@ -122,7 +136,7 @@ impl LangGraphMeaning {
         }
     }
 
-    /// A message or a piece of one.
+    /// Takes a message, or a piece of one.
     pub(super) fn message(
         &mut self,
         message: &LangChainMessage<'_>,
@@ -139,17 +153,18 @@ impl LangGraphMeaning {
         }
     }
 
-    /// How a message is known again: by its id, else by `instead`.
+    /// The key by which a message is recognised: its id, else `instead`.
     pub(super) fn key(message: &LangChainMessage<'_>, instead: &str) -> CompactString {
         message.body.id.word().map_or_else(|| CompactString::new(instead), CompactString::from)
     }
 
+    /// Takes a piece of a message of the model.
     fn piece(&mut self, message: &LangChainMessage<'_>, place: &MessageSource, out: &mut Decoded) {
         let key = Self::key(message, &place.key);
         self.piece_of(&key, message, place, out);
     }
 
-    /// A piece of the message that goes on as `key`.
+    /// Takes a piece of the message that is open as `key`, or begins it.
     pub(super) fn piece_of(
         &mut self,
         key: &CompactString,
@@ -167,7 +182,7 @@ impl LangGraphMeaning {
         spoken.piece(message, &mut self.stage, out);
         let reason = message.stopped().filter(|reason| *reason != "completed");
         spoken.is_stopped |= message.stopped().is_some() || message.is_last();
-        self.is_mid_air = !spoken.is_stopped;
+        self.is_incomplete = !spoken.is_stopped;
         if spoken.is_stopped {
             spoken.write_calls(true, &mut self.stage, out);
         }
@@ -181,7 +196,7 @@ impl LangGraphMeaning {
         }
     }
 
-    /// Makes sure that the message `key` goes on, and that not too many do.
+    /// Makes sure that the message `key` is open. Messages of the same agent that have stopped end.
     pub(super) fn open_message(&mut self, key: &CompactString, place: &MessageSource, out: &mut Decoded) {
         if self.open.contains_key(key) {
             return;
@@ -203,7 +218,8 @@ impl LangGraphMeaning {
         self.open.insert(key.clone(), StreamedMessage::of(place.agent.clone()));
     }
 
-    /// All of some messages so far.
+    /// Takes messages of which each has all so far (`messages/partial`); `is_complete` says that they are
+    /// whole.
     pub(super) fn growing(
         &mut self,
         path: &[CompactString],
@@ -231,7 +247,7 @@ impl LangGraphMeaning {
             let Some(spoken) = self.open.get_mut(&key) else { continue };
             spoken.is_stopped |= is_complete;
             spoken.grow(&message, &mut self.stage, out);
-            self.is_mid_air = !spoken.is_stopped;
+            self.is_incomplete = !spoken.is_stopped;
             if let Some(reason) = message.stopped().filter(|_| place.agent.is_none()) {
                 self.finish_reason = Some(CompactString::new(&reason));
             }
@@ -241,7 +257,7 @@ impl LangGraphMeaning {
         }
     }
 
-    /// Remembers where the messages come from that are told from now on.
+    /// Notes where messages come from (`messages/metadata`), for those that follow.
     pub(super) fn note_namespaces(&mut self, value: ForeignField<'_>) {
         for (id, about) in value.entries() {
             let about: MessageMetadata<'_> = about.object::<MessageMetadata<'_>>().metadata.object();
@@ -251,11 +267,12 @@ impl LangGraphMeaning {
         }
     }
 
-    /// A message of the model as a whole. Often it was streamed before.
+    /// Takes a message of the model as a whole. It is written if nothing of it was streamed; otherwise it
+    /// ends what was, and brings its tokens.
     pub(super) fn whole(&mut self, message: &LangChainMessage<'_>, place: &MessageSource, out: &mut Decoded) {
         let content = message.whole.as_json_text();
         let key = Self::key(message, content);
-        self.is_mid_air = false;
+        self.is_incomplete = false;
         if let Some(reason) =
             message.stopped().filter(|reason| place.agent.is_none() && reason != "completed")
         {
@@ -274,7 +291,7 @@ impl LangGraphMeaning {
             return;
         }
         let same = hash_of(&text);
-        let known = self.open.iter().find(|(_, it)| it.agent == place.agent && it.said() == Some(same));
+        let known = self.open.iter().find(|(_, it)| it.agent == place.agent && it.text_hash() == Some(same));
         if let Some(known) = known.map(|(known, _)| known.clone()) {
             self.end_message(&known, true, out);
         }
@@ -295,13 +312,13 @@ impl LangGraphMeaning {
         self.note_told(hash, spoken.usage.is_some());
     }
 
-    /// The message is over.
+    /// Ends the open message `key` and counts its tokens. `is_whole` says whether it came to its end.
     pub(super) fn end_message(&mut self, key: &CompactString, is_whole: bool, out: &mut Decoded) {
         let Some(mut spoken) = self.open.shift_remove(key) else { return };
         spoken.end(is_whole, &mut self.stage, out);
         spoken.usage = spoken.usage.or(spoken.usage_beside);
         self.count(spoken.usage, spoken.agent.as_ref());
-        if let Some(text) = spoken.said() {
+        if let Some(text) = spoken.text_hash() {
             self.streamed.insert(text);
         }
         self.note_told(hash_of(key), spoken.usage.is_some());
@@ -310,23 +327,25 @@ impl LangGraphMeaning {
         }
     }
 
-    /// Counts what a message used, for the run and for the sub-agent that it is of.
+    /// Adds tokens of a message to those of the run, and to those of its sub-agent.
     pub(super) fn count(&mut self, more: Option<model::event::Usage>, agent: Option<&AgentId>) {
         if let Some(more) = more {
             self.usage = Some(self.usage.unwrap_or_default().plus(more));
             if let Some(agent) = agent {
-                self.stage.w.spend(agent, more);
+                self.stage.w.add_agent_usage(agent, more);
             }
         }
     }
 
+    /// Notes that a message was written, and whether its tokens are counted.
     pub(super) fn note_told(&mut self, hash: u64, is_counted: bool) {
         if self.told.len() < ITEMS_PER_RUN_MAX {
             *self.told.entry(hash).or_default() |= is_counted;
         }
     }
 
-    /// Makes sure that the call is written which something was told of. False when nobody has told of it.
+    /// Makes sure that the call `id`, which an event is about, is written: its message has ended, whatever
+    /// was received of it. False if no message had the call.
     pub(super) fn ensure_written(&mut self, id: &str, out: &mut Decoded) -> bool {
         let key = self.open.iter().find(|(_, spoken)| spoken.calls.iter().any(|call| call.id == id));
         if let Some(key) = key.map(|(key, _)| key.clone())
@@ -338,6 +357,7 @@ impl LangGraphMeaning {
         self.stage.knows(id)
     }
 
+    /// Takes the result of a call as a message, once.
     fn tool_message(&mut self, message: &LangChainMessage<'_>, place: &MessageSource, out: &mut Decoded) {
         let hash = hash_of(&Self::key(message, message.whole.as_json_text()));
         if self.told.contains_key(&hash) {
@@ -346,7 +366,7 @@ impl LangGraphMeaning {
         self.note_told(hash, true);
         let id = message.body.tool_call_id.words().unwrap_or_default();
         self.ensure_written(&id, out);
-        self.is_mid_air = false;
+        self.is_incomplete = false;
         let name = message.body.name.word().unwrap_or_default();
         let given = CallResult {
             id: &id,
@@ -358,7 +378,8 @@ impl LangGraphMeaning {
         self.stage.result(&given, None, out);
     }
 
-    /// What somebody else said. What a sub-agent is told stands at its call.
+    /// Writes a message of somebody else, once. What a sub-agent is told is in the call that started it, and
+    /// is not written again.
     pub(super) fn history(
         &mut self,
         role: &str,
@@ -377,7 +398,7 @@ impl LangGraphMeaning {
         }
     }
 
-    /// A message of an earlier run.
+    /// Writes a message of an earlier run as history.
     pub(super) fn earlier(&mut self, message: &LangChainMessage<'_>, out: &mut Decoded) {
         let role = match message.speaker {
             MessageSpeaker::Model { .. } => "assistant",
@@ -389,12 +410,13 @@ impl LangGraphMeaning {
     }
 }
 
-/// Whether it is about a block of a message, in the words of the typed protocol.
+/// Whether the object is about a block of a message, in the words of the typed protocol.
 fn is_block_event(value: ForeignField<'_>) -> bool {
     let event = value.object::<super::TaggedObject<'_>>().event.text().unwrap_or_default();
     event.starts_with("message-") || event.starts_with("content-block-")
 }
 
+/// The id of a call.
 fn call_id(call: ForeignField<'_>) -> Option<String> {
     call.object::<super::spoken::CallChunk<'_>>().id.words().map(std::borrow::Cow::into_owned)
 }

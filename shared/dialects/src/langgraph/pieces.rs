@@ -1,4 +1,5 @@
-//! What a message says, piece by piece: texts, thinking, refusals, files, what the provider's own tools did.
+//! The pieces that a message consists of: texts, reasoning, refusals, files, what the provider's own tools
+//! did. Each provider has blocks of its own; they are made alike here.
 
 use std::borrow::Cow;
 
@@ -11,19 +12,19 @@ use model::event::PartKind;
 pub(super) enum LangChainPiece<'a> {
     /// Text of a part; pieces with the same kind and place are one part.
     Text { kind: PartKind, place: u64, text: Cow<'a, str> },
-    /// Thinking that the provider keeps to itself.
+    /// Reasoning that the provider keeps to itself.
     Hidden { place: u64 },
     /// A call that the provider executes itself.
     Call { id: Cow<'a, str>, name: Cow<'a, str>, input: ForeignField<'a> },
-    /// What came of one.
+    /// The result of such a call.
     Result { id: Cow<'a, str>, output: ForeignField<'a>, is_error: bool },
-    /// Something that readers know by a name.
+    /// Something that has a name of its own, such as a citation.
     Custom { name: &'static str, value: ForeignField<'a> },
-    /// Something else.
+    /// Something else, which is passed on as it is.
     Raw(ForeignField<'a>),
 }
 
-/// The pieces of `message` in order. Blocks without an index stand where they stand in the list.
+/// The pieces of `message` in their order. Blocks without an index have their place in the list.
 pub(super) fn pieces<'a>(message: &LangChainMessage<'a>) -> Vec<LangChainPiece<'a>> {
     let mut pieces = Vec::new();
     let extra = message.extra();
@@ -41,13 +42,14 @@ pub(super) fn pieces<'a>(message: &LangChainMessage<'a>) -> Vec<LangChainPiece<'
     pieces
 }
 
+/// Adds a text, unless it is empty.
 fn add_text<'a>(kind: PartKind, place: u64, text: ForeignField<'a>, pieces: &mut Vec<LangChainPiece<'a>>) {
     if let Some(text) = text.word() {
         pieces.push(LangChainPiece::Text { kind, place, text });
     }
 }
 
-/// Adds what the block says that stands at `at`.
+/// Adds the pieces of the block at the place `at`.
 pub(super) fn add_block<'a>(at: u64, whole: ForeignField<'a>, pieces: &mut Vec<LangChainPiece<'a>>) {
     if whole.text().is_some() {
         return add_text(PartKind::Text, at, whole, pieces);
@@ -95,7 +97,7 @@ pub(super) fn add_block<'a>(at: u64, whole: ForeignField<'a>, pieces: &mut Vec<L
     }
 }
 
-/// The texts of a block of thinking, wherever the provider has put them.
+/// The texts of a block of reasoning, in all fields that providers use for them.
 pub(super) fn thinking<'a>(block: &LangChainBlock<'a>) -> Vec<ForeignField<'a>> {
     let inner: LangChainBlock<'a> = block.reasoning_content.object();
     let mut texts = vec![block.thinking, block.reasoning, block.reasoning_content, inner.text];

@@ -1,5 +1,17 @@
-//! The typed protocol of the platform: every event names its method, its namespace and its time. Messages come as
-//! blocks; some servers tell each piece of a call's arguments twice, once as it came and once with all before it.
+//! The typed protocol of LangGraph's platform: each event has a method, a namespace and a time. Messages come
+//! as blocks (`blocks`).
+//!
+//! ```text
+//! {"type":"event","seq":1,"method":"lifecycle","params":{"namespace":[],"data":{"event":"running"}}}
+//! {"type":"event","seq":2,"method":"messages","params":{"data":{"event":"message-start","id":"m1","role":"ai"}}}
+//! {"type":"event","seq":3,"method":"messages","params":{"data":{"event":"content-block-delta","index":0,"delta":{"type":"text-delta","text":"Hi"}}}}
+//! {"type":"event","seq":4,"method":"tools","params":{"data":{"event":"tool-started","tool_call_id":"c1","tool_name":"add","input":"{}"}}}
+//! {"type":"event","seq":5,"method":"lifecycle","params":{"namespace":[],"data":{"event":"completed"}}}
+//! ```
+//!
+//! The lifecycle of the outermost graph begins and ends the run: `completed`, `failed` or `interrupted` (a
+//! person is asked). `seq` has gaps when a client filters channels, so it is not checked. `message-finish`
+//! has the reason `stop` even if the message has calls.
 
 use compact_str::CompactString;
 use serde::Deserialize;
@@ -13,11 +25,14 @@ use crate::Decoded;
 use crate::fault::fault;
 use crate::field::ForeignField;
 
+/// The parameters of an event.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
 struct ProtocolParams<'a> {
+    /// The graph that it comes from, as a list of steps.
     #[serde(borrow)]
     namespace: ForeignField<'a>,
+    /// In milliseconds since 1970.
     #[serde(borrow)]
     timestamp: ForeignField<'a>,
     #[serde(borrow)]
@@ -26,6 +41,7 @@ struct ProtocolParams<'a> {
     data: ForeignField<'a>,
 }
 
+/// The field `data` of an event; each method uses some of the fields.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
 pub(super) struct ProtocolEventData<'a> {
@@ -39,6 +55,7 @@ pub(super) struct ProtocolEventData<'a> {
     role: ForeignField<'a>,
     #[serde(borrow)]
     tool_call_id: ForeignField<'a>,
+    /// The id of the call, from servers in JavaScript.
     #[serde(borrow, rename = "toolCallId")]
     tool_call_id_js: ForeignField<'a>,
     #[serde(borrow)]
@@ -47,6 +64,7 @@ pub(super) struct ProtocolEventData<'a> {
     name: ForeignField<'a>,
     #[serde(borrow)]
     index: ForeignField<'a>,
+    /// The block, at its start or its end.
     #[serde(borrow, rename = "content")]
     block: ForeignField<'a>,
     #[serde(borrow)]
@@ -55,6 +73,7 @@ pub(super) struct ProtocolEventData<'a> {
     usage: ForeignField<'a>,
     #[serde(borrow)]
     reason: ForeignField<'a>,
+    /// The arguments of a tool, as text.
     #[serde(borrow)]
     input: ForeignField<'a>,
     #[serde(borrow)]
@@ -75,6 +94,7 @@ pub(super) struct ProtocolEventData<'a> {
     values: ForeignField<'a>,
     #[serde(borrow)]
     payload: ForeignField<'a>,
+    /// The name of the graph, for the name of a sub-agent.
     #[serde(borrow)]
     graph_name: ForeignField<'a>,
     #[serde(borrow)]
@@ -83,12 +103,13 @@ pub(super) struct ProtocolEventData<'a> {
     model_name: ForeignField<'a>,
     #[serde(borrow)]
     finish_reason: ForeignField<'a>,
+    /// The tool call that a graph runs for.
     #[serde(borrow)]
     cause: ForeignField<'a>,
 }
 
 impl LangGraphMeaning {
-    /// An event of the protocol; `whole` is all of it.
+    /// Takes an event of the protocol; `whole` is all of it.
     pub(super) fn protocol(
         &mut self,
         method: &str,
@@ -148,6 +169,8 @@ impl LangGraphMeaning {
         }
     }
 
+    /// Takes a step in the life of a graph: of the outermost one, or of one inside of it, which may be a
+    /// sub-agent.
     fn lifecycle(
         &mut self,
         path: &[CompactString],
@@ -188,7 +211,7 @@ impl LangGraphMeaning {
         }
     }
 
-    /// An event about a block of a message that goes on at `place`.
+    /// Takes an event about a block of a message that comes from `place`.
     pub(super) fn block_event(
         &mut self,
         place: &MessageSource,
@@ -219,7 +242,7 @@ impl LangGraphMeaning {
         self.open_message(&key, place, out);
         let Some(spoken) = self.open.get_mut(&key) else { return };
         let index = it.index.count().unwrap_or_default();
-        self.is_mid_air = event != "message-finish";
+        self.is_incomplete = event != "message-finish";
         match &*event {
             "message-start" => {
                 spoken.id = it.id.word().map(CompactString::from).unwrap_or_default();
@@ -241,7 +264,8 @@ impl LangGraphMeaning {
         }
     }
 
-    /// What a tool gave back, told as a message. It counts where nothing else told it.
+    /// Takes a piece of a tool's result that is streamed as a message. It counts if nothing else has the
+    /// result.
     fn tool_message_event(
         &mut self,
         key: &CompactString,
@@ -260,7 +284,7 @@ impl LangGraphMeaning {
         }
     }
 
-    /// A tool begins, prints, or is over.
+    /// Takes that a tool begins, prints, or is over. `time` is the stream's own clock.
     pub(super) fn tool_event(
         &mut self,
         path: &[CompactString],
@@ -273,7 +297,7 @@ impl LangGraphMeaning {
         let id = it.tool_call_id.words().or_else(|| it.tool_call_id_js.words()).unwrap_or_default();
         let name = it.tool_name.word().or_else(|| it.name.word()).unwrap_or_default();
         let agent = path.split_last().and_then(|(_, inside)| self.agent_at(inside, out));
-        self.is_mid_air = false;
+        self.is_incomplete = false;
         if !self.ensure_written(&id, out) && self.stage.w.has_room(out) {
             let args = it.input.text().unwrap_or_else(|| it.input.as_json_text().into());
             self.stage.whole_call(&id, &name, &args, agent.as_ref(), out);
@@ -296,7 +320,7 @@ impl LangGraphMeaning {
         }
     }
 
-    /// What the call `id` gave back: a message, messages inside of a command, or anything.
+    /// Writes the result of the call `id`: a message, messages inside of a command, or any value.
     pub(super) fn outcome(
         &mut self,
         id: &str,
@@ -317,6 +341,7 @@ impl LangGraphMeaning {
     }
 }
 
+/// A command to the graph that a tool returns, with messages in its update.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct GraphCommand<'a> {

@@ -1,4 +1,4 @@
-//! A message of the model while it is told: its parts and calls, piece by piece or as a whole that grows.
+//! A message of the model while it is received: its parts and calls, in pieces or as a whole that grows.
 
 use std::hash::Hasher as _;
 
@@ -15,33 +15,37 @@ use crate::writer::{CallOutcome, WholeCall, WholePart};
 use model::event::{PartKind, Usage};
 use model::ids::AgentId;
 
-/// A message that goes on.
+/// A message that is open. Whoever removes it from the open ones calls [`StreamedMessage::end`].
 #[derive(Debug, Default)]
 pub(super) struct StreamedMessage {
+    /// The agent that writes it; nothing for the main one.
     pub(super) agent: Option<AgentId>,
-    /// Its own id, where the stream has another name for it; empty otherwise.
+    /// Its own id, if the stream has another name for it; empty otherwise.
     pub(super) id: CompactString,
-    /// The text of it, as far as it was told.
-    said: ToldText,
-    /// Open parts, by what they are and where they stand.
+    /// A hash of the text that was written of it.
+    text_hash: TextHash,
+    /// The open parts, by their kind and their place in the message.
     parts: Vec<((PartKind, u64), WholePart)>,
+    /// Its calls that are not written yet.
     pub(super) calls: Vec<CallEntry>,
-    /// Pieces that are no text, of a message that is told again and again.
+    /// The number of pieces that are no text and were written, of a message that is sent again and again.
     others: usize,
+    /// Its tokens so far.
     pub(super) usage: Option<Usage>,
-    /// Its tokens as the graph says them beside it, for models that do not say them themselves.
+    /// Its tokens as the graph says them beside it, for models that do not say them.
     pub(super) usage_beside: Option<Usage>,
-    /// It carries its calls itself: those that the graph says beside it are the same.
+    /// It has its calls itself: those that the graph says beside it are the same.
     pub(super) has_calls: bool,
     /// The stream said that the model stopped.
     pub(super) is_stopped: bool,
 }
 
-/// A hash of the text that was told; nothing before the first.
+/// A hash of the text that was written; nothing before the first.
 #[derive(Debug, Default)]
-struct ToldText(Option<u64>);
+struct TextHash(Option<u64>);
 
-impl ToldText {
+impl TextHash {
+    /// Adds text to the hash.
     fn add(&mut self, text: &str) {
         let mut hasher = self.0.map_or_else(FnvHasher::default, FnvHasher::with_key);
         hasher.write(text.as_bytes());
@@ -49,21 +53,21 @@ impl ToldText {
     }
 }
 
-/// A call in a message.
+/// A call in an open message.
 #[derive(Debug)]
 pub(super) struct CallEntry {
-    /// How the pieces of the message name it.
+    /// The name by which the pieces of the message refer to it: an index or an id.
     pub(super) key: CompactString,
-    /// Its own id; empty when none was given.
+    /// Its own id; empty if none was given.
     pub(super) id: CompactString,
     pub(super) call: WholeCall,
-    /// The arguments, as far as they are kept.
+    /// The arguments, if they are not too long to be kept.
     args: String,
-    /// The whole arguments so far were told, so pieces of them tell nothing new.
+    /// All arguments so far were received, so pieces of them say nothing new.
     pub(super) is_cumulative: bool,
 }
 
-/// A piece of a call.
+/// A piece of a call, or a whole one: they have the same fields.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct CallChunk<'a> {
@@ -78,11 +82,12 @@ pub(super) struct CallChunk<'a> {
 }
 
 impl StreamedMessage {
+    /// A message of which nothing was received yet.
     pub(super) fn of(agent: Option<AgentId>) -> Self {
         Self { agent, ..Self::default() }
     }
 
-    /// A piece of the message.
+    /// Takes a piece of the message.
     pub(super) fn piece(
         &mut self,
         message: &LangChainMessage<'_>,
@@ -111,7 +116,7 @@ impl StreamedMessage {
         }
     }
 
-    /// The whole message, which nothing was told of.
+    /// Takes the whole message, of which nothing was written.
     pub(super) fn whole(
         &mut self,
         message: &LangChainMessage<'_>,
@@ -128,6 +133,8 @@ impl StreamedMessage {
         self.usage = usage(message.body.usage_metadata).or(self.usage);
     }
 
+    /// Writes the calls of a message that are whole, unless they were written. Those with invalid arguments
+    /// are kept as text.
     fn whole_calls(
         &mut self,
         message: &LangChainMessage<'_>,
@@ -158,7 +165,8 @@ impl StreamedMessage {
         }
     }
 
-    /// All of the message so far.
+    /// Takes all of the message so far. Pieces that are no text are written when another one follows, since
+    /// they may still grow.
     pub(super) fn grow(
         &mut self,
         message: &LangChainMessage<'_>,
@@ -184,7 +192,7 @@ impl StreamedMessage {
         self.grow_calls(message, stage, out);
     }
 
-    /// A block that is not text, thinking or call, as a whole.
+    /// Takes a whole block that is not text, reasoning or call.
     pub(super) fn block_piece(
         &mut self,
         at: u64,
@@ -203,6 +211,7 @@ impl StreamedMessage {
         self.end_place(at, stage, out);
     }
 
+    /// Writes a piece that is no text.
     fn other(&mut self, piece: &LangChainPiece<'_>, stage: &mut LangGraphWriter, out: &mut Decoded) {
         let agent = self.agent.clone();
         let agent = agent.as_ref();
@@ -231,7 +240,7 @@ impl StreamedMessage {
         }
     }
 
-    /// More text of a part.
+    /// Writes more text of a part.
     pub(super) fn delta(
         &mut self,
         key: (PartKind, u64),
@@ -243,14 +252,14 @@ impl StreamedMessage {
             return;
         }
         if key.0 == PartKind::Text {
-            self.said.add(text);
+            self.text_hash.add(text);
         }
         if let Some(part) = self.part(key, stage, out) {
             part.delta(text, &stage.w, out);
         }
     }
 
-    /// The text of a part is `whole` now.
+    /// Makes `whole` the text of a part: writes what is new, or replaces it.
     pub(super) fn set(
         &mut self,
         key: (PartKind, u64),
@@ -262,14 +271,15 @@ impl StreamedMessage {
             return;
         }
         if key.0 == PartKind::Text {
-            self.said = ToldText::default();
-            self.said.add(whole);
+            self.text_hash = TextHash::default();
+            self.text_hash.add(whole);
         }
         if let Some(part) = self.part(key, stage, out) {
             part.set(whole, &stage.w, out);
         }
     }
 
+    /// The part with this kind and place, begun if it is new; nothing if there is no room for it.
     fn part(
         &mut self,
         key: (PartKind, u64),
@@ -290,26 +300,28 @@ impl StreamedMessage {
         self.parts.get_mut(at).map(|(_, part)| part)
     }
 
-    /// The parts of a place that are of another kind.
+    /// The kinds of other open parts at the same place.
     pub(super) fn other_kinds(&self, (kind, place): (PartKind, u64)) -> Vec<PartKind> {
         let others = self.parts.iter().map(|(key, _)| *key);
         others.filter(|key| key.1 == place && key.0 != kind).map(|key| key.0).collect()
     }
 
+    /// Ends all open parts but this one.
     fn end_parts_but(&mut self, key: (PartKind, u64), stage: &LangGraphWriter, out: &mut Decoded) {
         for (_, part) in self.parts.extract_if(.., |(known, _)| *known != key) {
             part.end(false, &stage.w, out);
         }
     }
 
-    /// The parts of a place are whole.
+    /// Ends the parts of a place.
     pub(super) fn end_place(&mut self, place: u64, stage: &LangGraphWriter, out: &mut Decoded) {
         for (_, part) in self.parts.extract_if(.., |((_, known), _)| *known == place) {
             part.end(false, &stage.w, out);
         }
     }
 
-    /// The calls are written as they stand.
+    /// Writes the calls: all if the message is whole (`is_whole`), else those with whole arguments. The
+    /// others are dropped and end with the run.
     pub(super) fn write_calls(&mut self, is_whole: bool, stage: &mut LangGraphWriter, out: &mut Decoded) {
         for mut entry in std::mem::take(&mut self.calls) {
             if is_whole || entry.call.call().is_whole() {
@@ -318,7 +330,7 @@ impl StreamedMessage {
         }
     }
 
-    /// One of the calls is written.
+    /// Writes the call of the block `index`.
     pub(super) fn write_call(&mut self, index: u64, stage: &mut LangGraphWriter, out: &mut Decoded) {
         let key = compact_str::format_compact!("{index}");
         let agent = self.agent.clone();
@@ -327,12 +339,12 @@ impl StreamedMessage {
         }
     }
 
-    /// The hash of all text that was told; nothing when there was none.
-    pub(super) fn said(&self) -> Option<u64> {
-        self.said.0
+    /// The hash of all text that was written; nothing if there was none.
+    pub(super) fn text_hash(&self) -> Option<u64> {
+        self.text_hash.0
     }
 
-    /// The message is over; whole or broken off.
+    /// Ends the message, which is whole or was broken off.
     pub(super) fn end(&mut self, is_whole: bool, stage: &mut LangGraphWriter, out: &mut Decoded) {
         for (_, part) in std::mem::take(&mut self.parts) {
             part.end(false, &stage.w, out);
@@ -342,12 +354,13 @@ impl StreamedMessage {
 }
 
 impl CallEntry {
+    /// An entry for a call that begins.
     pub(super) fn new(key: &str, id: &str, call: WholeCall) -> Self {
         let (key, id) = (CompactString::new(key), CompactString::new(id));
         Self { key, id, call, args: String::new(), is_cumulative: false }
     }
 
-    /// More of the arguments.
+    /// Writes more of the arguments.
     pub(super) fn args(&mut self, text: &str, stage: &LangGraphWriter, out: &mut Decoded) {
         if self.args.len() <= ARGUMENTS_KEPT_BYTES_MAX {
             self.args.push_str(text);
@@ -355,7 +368,7 @@ impl CallEntry {
         self.call.args(text, &stage.w, out);
     }
 
-    /// The arguments are `whole` now.
+    /// Makes `whole` the arguments.
     pub(super) fn set_args(&mut self, whole: &str, stage: &LangGraphWriter, out: &mut Decoded) {
         self.args.clear();
         if whole.len() <= ARGUMENTS_KEPT_BYTES_MAX {
@@ -364,7 +377,7 @@ impl CallEntry {
         self.call.set_args(whole, &stage.w, out);
     }
 
-    /// The call is written.
+    /// Ends the arguments, and notes the call for its execution and result.
     pub(super) fn written(
         &mut self,
         agent: Option<&AgentId>,

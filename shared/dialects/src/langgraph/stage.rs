@@ -1,5 +1,8 @@
-//! What is known of calls and sub-agents, beside the messages that speak of them: which calls wait, run or are over, and
-//! which call a sub-agent came from.
+//! Calls and sub-agents of the open run, beside the messages that speak of them: which calls wait, are
+//! executed or are over, and which call a sub-agent works for.
+//!
+//! Each form of the stream names calls in another way: by their id, by a run id of the tool, by the task of a
+//! node, or by name and arguments. What is learned about that is kept here.
 
 use std::collections::BTreeMap;
 
@@ -15,30 +18,34 @@ use model::event::{Kind, ToolState};
 use model::ids::AgentId;
 use model::limits::ITEMS_PER_RUN_MAX;
 
-/// Bytes of arguments that are kept of a call, to tell calls of the same tool apart.
+/// Bytes of arguments that are kept of a call, to tell calls of the same tool apart. Longer ones are not kept
+/// at all.
 pub(super) const ARGUMENTS_KEPT_BYTES_MAX: usize = 64 << 10;
 
-/// Calls that are looked at to find the one that an event without its id means.
+/// Most calls that are searched for the one that an event without an id is about. It bounds the time that one
+/// event takes.
 pub(super) const LOOKED_AT_MAX: usize = 256;
 
-/// Where things are told.
+/// Writes the events of a graph, and remembers its calls and sub-agents until the run ends.
 #[derive(Debug)]
 pub(super) struct LangGraphWriter {
+    /// Where the events are written.
     pub(super) w: EventWriter,
-    /// Calls that are not over, oldest first.
+    /// The calls that are not over, oldest first.
     pub(super) open: BTreeMap<u64, LangGraphCall>,
     /// The place of each call in `open`; 0 when it is over.
     places: IndexMap<CompactString, u64>,
+    /// The last key of `open`.
     last_place: u64,
-    /// The place of the last call before the newest message of the main model.
+    /// The key of the last call before the newest message of the main model.
     turn_began: u64,
-    /// What runs under an id of its own, and the call that it is.
+    /// Runs of tools under ids of their own, and the calls that they execute.
     runs: IndexMap<CompactString, CompactString>,
-    /// Which call a namespace came from, where the stream says it.
+    /// The call that a namespace came from, if the stream says it.
     causes: IndexMap<CompactString, CompactString>,
-    /// Sub-agents by their namespace.
+    /// The sub-agents by their namespace, and once more by the call that they work for.
     pub(super) agents: IndexMap<CompactString, AgentId>,
-    /// Calls whose tools have reported last that they failed, and that have no result yet.
+    /// Calls whose tools have last reported a failure, and that have no result yet.
     failed: IndexSet<CompactString>,
 }
 
@@ -47,10 +54,13 @@ pub(super) struct LangGraphWriter {
 pub(super) struct LangGraphCall {
     pub(super) id: CompactString,
     pub(super) name: CompactString,
-    /// Its arguments; empty when they are too long to be kept.
+    /// Its arguments; empty if they are too long to be kept.
     pub(super) args: String,
+    /// The agent that calls; nothing for the main one.
     pub(super) agent: Option<AgentId>,
+    /// A person was asked about it.
     is_asked: bool,
+    /// It is executed.
     is_running: bool,
     /// When it began by the stream's clock, in milliseconds.
     began: Option<u64>,
@@ -59,6 +69,7 @@ pub(super) struct LangGraphCall {
 }
 
 impl LangGraphWriter {
+    /// A writer without calls.
     pub(super) fn new(w: EventWriter) -> Self {
         Self {
             w,
@@ -73,7 +84,7 @@ impl LangGraphWriter {
         }
     }
 
-    /// The run is over: what follows is another.
+    /// Forgets all calls and sub-agents, since the run is over.
     pub(super) fn forget(&mut self) {
         self.open.clear();
         self.places.clear();
@@ -83,29 +94,31 @@ impl LangGraphWriter {
         self.failed.clear();
     }
 
-    /// The main model begins a message: whatever it asked for before, it got.
+    /// Notes that the main model begins a message: the calls of its messages before are no longer expected to
+    /// have results.
     pub(super) fn begin_turn(&mut self) {
         self.turn_began = self.last_place;
     }
 
-    /// The tools that the main model called in its newest message and that gave nothing back, without those that a person
-    /// was asked about.
+    /// The names of the tools that the main model called in its newest message and that have no result,
+    /// without those that a person was asked about.
     pub(super) fn left(&self) -> Vec<CompactString> {
         let newest = self.open.range(self.turn_began.saturating_add(1)..);
         let left = newest.filter(|(_, call)| call.agent.is_none() && !call.is_asked);
         left.map(|(_, call)| call.name.clone()).collect()
     }
 
-    /// A call was told, be it over or not.
+    /// Whether the call was written, be it over or not.
     pub(super) fn knows(&self, id: &str) -> bool {
         self.places.contains_key(id)
     }
 
+    /// The call, if it is open.
     pub(super) fn call(&mut self, id: &str) -> Option<&mut LangGraphCall> {
         self.open.get_mut(self.places.get(id)?)
     }
 
-    /// A call is written from now on.
+    /// Notes a call that was written. Beyond the bound of a run it stays unknown.
     pub(super) fn add(&mut self, id: &str, name: &str, args: &str, agent: Option<&AgentId>) {
         if self.places.len() > ITEMS_PER_RUN_MAX {
             return;
@@ -126,7 +139,7 @@ impl LangGraphWriter {
         self.open.insert(self.last_place, call);
     }
 
-    /// A call that comes as a whole, with `args` as JSON.
+    /// Writes a call that comes whole, with `args` as JSON, and returns the id by which the writer knows it.
     pub(super) fn whole_call(
         &mut self,
         id: &str,
@@ -142,7 +155,7 @@ impl LangGraphWriter {
         id
     }
 
-    /// The oldest call of `name` that fits: best with the same arguments, else any. `fits` says which may be meant.
+    /// The oldest open call of `name` for which `fits` is true: one with the same arguments, else any.
     pub(super) fn find(
         &self,
         name: &str,
@@ -158,7 +171,8 @@ impl LangGraphWriter {
         same.or_else(|| named().next()).map(|call| call.id.clone())
     }
 
-    /// The call runs from now on. `time` is the stream's own clock.
+    /// Writes that the call is executed from now on, once. `time` is the stream's own clock, in milliseconds
+    /// since 1970.
     pub(super) fn run(&mut self, id: &str, time: Option<u64>, out: &mut Decoded) {
         let Some(call) = self.call(id) else { return };
         if std::mem::replace(&mut call.is_running, true) {
@@ -169,19 +183,19 @@ impl LangGraphWriter {
         self.w.state(&id, ToolState::Executing, agent.as_ref(), out);
     }
 
-    /// The graph in the namespace `path` runs for the call `id`.
+    /// Notes that the graph in the namespace `path` runs for the call `id`.
     pub(super) fn note_cause(&mut self, path: &[CompactString], id: &str) {
         if self.causes.len() < ITEMS_PER_RUN_MAX {
             self.causes.insert(path.join("|").into(), CompactString::new(id));
         }
     }
 
-    /// The call that the graph in the namespace `path` runs for.
+    /// The call that the graph in the namespace `path` runs for, if the stream said so.
     pub(super) fn cause(&self, path: &[CompactString]) -> Option<CompactString> {
         self.causes.get(path.join("|").as_str()).cloned()
     }
 
-    /// The run `run` of the stream is the call `id`.
+    /// Notes that the run `run` of a tool or task executes the call `id`.
     pub(super) fn name_run(&mut self, run: &str, id: &CompactString) {
         if self.runs.len() < ITEMS_PER_RUN_MAX {
             self.runs.insert(CompactString::new(run), id.clone());
@@ -193,7 +207,8 @@ impl LangGraphWriter {
         self.runs.get(run).cloned()
     }
 
-    /// What a call gave back, told once. A call that nobody has told of is told now. `time` is the stream's own clock.
+    /// Writes the result of a call, once, and ends the sub-agent that worked for it. A call that was not
+    /// written is written now. The duration is known if the stream's clock said when the call began and ends.
     pub(super) fn result(&mut self, given: &CallResult<'_>, time: Option<u64>, out: &mut Decoded) {
         let CallResult { id, name, output, is_error, agent } = *given;
         if !self.knows(id) {
@@ -213,7 +228,8 @@ impl LangGraphWriter {
         }
     }
 
-    /// The tool of the call reports how it goes on. A call whose tool has said last that it failed has failed.
+    /// Writes the progress of a call that its tool reports; the call is executed. If the last report is a
+    /// failure, the call has failed, whatever its result says.
     pub(super) fn report(&mut self, id: &str, report: &ProgressReport<'_>, out: &mut Decoded) {
         self.run(id, None, out);
         let Some(call) = self.call(id) else { return };
@@ -227,7 +243,7 @@ impl LangGraphWriter {
         }
     }
 
-    /// The run ends: calls that have failed and gave nothing back are over as such.
+    /// Ends the calls that reported a failure and have no result, since the run ends.
     pub(super) fn end_failed(&mut self, out: &mut Decoded) {
         for id in std::mem::take(&mut self.failed) {
             let agent = self.call(&id).and_then(|call| call.agent.clone());
@@ -235,13 +251,13 @@ impl LangGraphWriter {
         }
     }
 
-    /// The newest call of the tool `name` that is not over.
+    /// The newest open call of the tool `name`.
     pub(super) fn newest(&self, name: &str) -> Option<CompactString> {
         let mut newest = self.open.values().rev().take(LOOKED_AT_MAX);
         newest.find(|call| call.name == name).map(|call| call.id.clone())
     }
 
-    /// A person is asked whether the call may run.
+    /// Writes that a person is asked whether the call may run.
     pub(super) fn ask(&mut self, id: &str, question: Option<String>, out: &mut Decoded) {
         let Some(call) = self.call(id) else { return };
         call.is_asked = true;
@@ -251,27 +267,32 @@ impl LangGraphWriter {
     }
 }
 
-/// What a call gave back.
+/// The result of a call, as one of the forms has it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CallResult<'a> {
+    /// The id of the call.
     pub(super) id: &'a str,
+    /// The name of the tool, for a call that was not written; may be empty.
     pub(super) name: &'a str,
     pub(super) output: ForeignField<'a>,
     pub(super) is_error: bool,
+    /// The agent that called, for a call that was not written.
     pub(super) agent: Option<&'a AgentId>,
 }
 
 impl LangGraphCall {
+    /// Whether it is not executed yet.
     pub(super) fn is_waiting(&self) -> bool {
         !self.is_running
     }
 
+    /// Whether it is not executed yet, and no person was asked about it.
     pub(super) fn is_unasked(&self) -> bool {
         !self.is_running && !self.is_asked
     }
 }
 
-/// Arguments that came inside of the call that they belong to.
+/// The arguments themselves, of a call object that contains them or of their text.
 fn unwrapped(value: Value) -> Value {
     match value {
         Value::Object(mut call) if call.get("type").is_some_and(|kind| kind == "tool_call") => {

@@ -1,4 +1,13 @@
-//! The state of a graph: whole, or what a step changed in it, and the questions that stop a graph.
+//! The state of a graph: whole (`values`), or what a step changed in it (`updates`), and the questions that
+//! stop a graph.
+//!
+//! ```text
+//! values    {"messages": [all so far], "todos": […], "__interrupt__": [{"value": {"action_requests": [{"name": "rm", "args": {}}]}}]}
+//! updates   {"agent": {"messages": [new ones]}, "__interrupt__": […]}
+//! ```
+//!
+//! The first state of a run is what it began with, so its messages are history. Messages of later states are
+//! written if they were not streamed.
 
 use compact_str::CompactString;
 use serde::Deserialize;
@@ -12,13 +21,13 @@ use crate::Decoded;
 use crate::field::ForeignField;
 use model::json::Json;
 
-/// The field of a state that holds its messages.
+/// The field of a state that has its messages.
 const MESSAGES: &str = "messages";
 
-/// The field of a state that holds the questions to a person.
+/// The field of a state that has the questions to a person.
 const INTERRUPT: &str = "__interrupt__";
 
-/// Messages of an earlier run that are looked at for calls without results.
+/// Most messages of an earlier run that are searched for calls without results.
 const LOOKED_BACK_MAX: usize = 8;
 
 /// A question to a person, in the shapes of several versions.
@@ -35,7 +44,8 @@ struct GraphInterrupt<'a> {
     long_id: ForeignField<'a>,
 }
 
-/// What a person is asked to look at.
+/// The actions that a person is asked about, one or a list; servers in Python and in JavaScript spell them in
+/// two ways.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
 struct InterruptRequest<'a> {
@@ -58,7 +68,7 @@ struct InterruptRequest<'a> {
 }
 
 impl LangGraphMeaning {
-    /// The whole state of the graph in the namespace `path`.
+    /// Takes the whole state of the graph in the namespace `path`.
     pub(super) fn values(&mut self, path: &[CompactString], value: ForeignField<'_>, out: &mut Decoded) {
         let entries = value.entries();
         let messages = entries.iter().find(|(name, _)| name == MESSAGES).map(|(_, value)| *value);
@@ -69,14 +79,14 @@ impl LangGraphMeaning {
             }
             self.left_open(&messages, out);
         } else {
-            self.told_by(path, &messages, out);
+            self.write_state_messages(path, &messages, out);
         }
         self.rest("state", path, &entries, out);
-        self.is_mid_air = false;
+        self.is_incomplete = false;
         self.ask_all(interrupts(&entries), out);
     }
 
-    /// Calls of an earlier run that wait for their results: this run goes on with them.
+    /// Writes calls of an earlier run that wait for their results, since this run continues with them.
     fn left_open(&mut self, messages: &[LangChainMessage<'_>], out: &mut Decoded) {
         let answered: Vec<_> = messages.iter().filter_map(|it| it.body.tool_call_id.words()).collect();
         let calls = messages.iter().rev().take(LOOKED_BACK_MAX).flat_map(|it| it.body.tool_calls.list());
@@ -93,8 +103,13 @@ impl LangGraphMeaning {
         }
     }
 
-    /// What the messages of a state tell of that nobody has told.
-    fn told_by(&mut self, path: &[CompactString], messages: &[LangChainMessage<'_>], out: &mut Decoded) {
+    /// Writes the messages of a state that were not written yet.
+    fn write_state_messages(
+        &mut self,
+        path: &[CompactString],
+        messages: &[LangChainMessage<'_>],
+        out: &mut Decoded,
+    ) {
         let agent = if path.is_empty() {
             None
         } else {
@@ -113,9 +128,10 @@ impl LangGraphMeaning {
         }
     }
 
-    /// What a step changed in the state, by node.
+    /// Takes what a step changed in the state, by node. An empty list of questions is a breakpoint: the graph
+    /// stops and asks nothing.
     pub(super) fn updates(&mut self, path: &[CompactString], value: ForeignField<'_>, out: &mut Decoded) {
-        self.is_mid_air = false;
+        self.is_incomplete = false;
         self.has_state = true;
         let nodes = value.entries();
         for (node, change) in nodes.iter().filter(|(node, _)| node != INTERRUPT) {
@@ -123,7 +139,7 @@ impl LangGraphMeaning {
             for change in change.list() {
                 let entries = change.entries();
                 let messages = entries.iter().find(|(name, _)| name == MESSAGES).map(|(_, value)| *value);
-                self.told_by(path, &LangChainMessage::list(messages.unwrap_or_default()), out);
+                self.write_state_messages(path, &LangChainMessage::list(messages.unwrap_or_default()), out);
                 let name = format!("state.{node}");
                 self.rest(&name, path, &entries, out);
             }
@@ -137,7 +153,7 @@ impl LangGraphMeaning {
         self.ask_all(asked, out);
     }
 
-    /// What stands in a state beside its messages, where it is new.
+    /// Writes what a state has beside its messages as a custom event, if it is new.
     fn rest(
         &mut self,
         name: &str,
@@ -163,7 +179,7 @@ impl LangGraphMeaning {
         self.stage.w.custom(name, ForeignField::parse(&text).unwrap_or_default(), agent.as_ref(), out);
     }
 
-    /// The graph stops for a person, with one or more questions.
+    /// Takes the questions for which the graph stops; those that were written before are ignored.
     pub(super) fn ask_all(&mut self, interrupts: ForeignField<'_>, out: &mut Decoded) {
         for item in interrupts.list() {
             let interrupt: GraphInterrupt<'_> = item.object();
@@ -176,10 +192,12 @@ impl LangGraphMeaning {
         }
     }
 
+    /// Writes a question as a custom event, and an approval request for each call that it names and that is
+    /// found.
     fn ask(&mut self, whole: ForeignField<'_>, value: ForeignField<'_>, out: &mut Decoded) {
         self.stage.w.begin(None, out);
         self.is_asked = true;
-        self.is_mid_air = false;
+        self.is_incomplete = false;
         // Whoever answers needs it to the letter; the calls that it asks about come behind it, in its order.
         self.stage.w.custom("interrupt", whole, None, out);
         for (item, beside) in requests(value) {
@@ -196,7 +214,8 @@ impl LangGraphMeaning {
         }
     }
 
-    /// The oldest call that is meant by its name and arguments; calls that are still being told are written first.
+    /// The oldest open call that is meant by its name and arguments. Calls of open messages are written
+    /// first, if they are whole.
     pub(super) fn find_call(
         &mut self,
         name: &str,
@@ -219,11 +238,12 @@ impl LangGraphMeaning {
     }
 }
 
+/// The questions in a state; absent if there are none.
 fn interrupts<'a>(entries: &[(String, ForeignField<'a>)]) -> ForeignField<'a> {
     entries.iter().find(|(name, _)| name == INTERRUPT).map(|(_, value)| *value).unwrap_or_default()
 }
 
-/// The calls that a person is asked about, with what stands beside each.
+/// The calls that a person is asked about, with the description beside each.
 fn requests(value: ForeignField<'_>) -> Vec<(ForeignField<'_>, ForeignField<'_>)> {
     let items = value.list().into_iter().flat_map(|item| {
         let request: InterruptRequest<'_> = item.object();

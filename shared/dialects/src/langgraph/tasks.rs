@@ -16,7 +16,7 @@ use crate::Decoded;
 use crate::field::ForeignField;
 use model::event::ErrorFact;
 
-/// Most calls that one task is remembered to execute.
+/// Most calls in the input of one task that are read.
 const CALLS_PER_TASK_MAX: usize = 64;
 
 /// A task that begins or is over.
@@ -25,10 +25,13 @@ const CALLS_PER_TASK_MAX: usize = 64;
 struct GraphTask<'a> {
     #[serde(borrow)]
     id: ForeignField<'a>,
+    /// What the task works on; for the node `tools`, the calls that it executes.
     #[serde(borrow)]
     input: ForeignField<'a>,
+    /// Why it failed, as text or as a dumped exception.
     #[serde(borrow)]
     error: ForeignField<'a>,
+    /// The questions for which it stopped.
     #[serde(borrow)]
     interrupts: ForeignField<'a>,
     /// The task, in the mode `debug`.
@@ -53,7 +56,7 @@ struct DumpedException<'a> {
 }
 
 impl LangGraphMeaning {
-    /// A task of the graph in the namespace `path` begins or is over.
+    /// Takes a task of the graph in the namespace `path` that begins or is over.
     pub(super) fn task(&mut self, path: &[CompactString], value: ForeignField<'_>, out: &mut Decoded) {
         let outer: GraphTask<'_> = value.object();
         let task: GraphTask<'_> = if outer.payload.is_object() { outer.payload.object() } else { outer };
@@ -67,7 +70,7 @@ impl LangGraphMeaning {
         self.ask_all(task.interrupts, out);
     }
 
-    /// The calls that the task executes, where its input says so.
+    /// Writes that the calls are executed which the input of the task names.
     fn begin_calls(&mut self, task: &str, input: ForeignField<'_>, out: &mut Decoded) {
         let mut only = None;
         let mut count = 0_usize;
@@ -87,6 +90,8 @@ impl LangGraphMeaning {
         }
     }
 
+    /// Takes the failure of a task: of the call that it executes, and of the run if the task is one of the
+    /// outermost graph.
     fn fail_task(&mut self, task: &str, path: &[CompactString], error: ForeignField<'_>, out: &mut Decoded) {
         let repr = error.object::<DumpedException<'_>>().repr;
         let said = if repr.is_some() { repr } else { error };
@@ -107,8 +112,8 @@ impl LangGraphMeaning {
         }
     }
 
-    /// The stream is over without a word about its end, and the graph stopped in the middle of what the model asked for
-    /// last: a tool raised, or the program ended.
+    /// Writes a failure if the stream is over without a word about its end and calls of the newest message
+    /// have no result: a tool raised, or the program ended.
     pub(super) fn fail_at_calls(&mut self, out: &mut Decoded) {
         for key in self.open.keys().cloned().collect::<Vec<_>>() {
             self.end_message(&key, true, out);

@@ -1,5 +1,11 @@
-//! Messages as the library writes them down, in whichever of their shapes: flat, as a constructor with its arguments, or
-//! with the fields under `data`.
+//! Messages as LangChain writes them down, in any of their shapes: flat, as a constructor with its arguments,
+//! or with the fields under `data`.
+//!
+//! ```json
+//! {"type": "AIMessageChunk", "id": "m1", "content": "Hi"}
+//! {"lc": 1, "type": "constructor", "id": ["langchain_core", "messages", "AIMessageChunk"], "kwargs": {"content": "Hi"}}
+//! {"type": "ai", "data": {"id": "m1", "content": "Hi"}}
+//! ```
 
 use std::borrow::Cow;
 
@@ -8,7 +14,7 @@ use serde::Deserialize;
 use crate::field::ForeignField;
 use model::event::Usage;
 
-/// The fields of a message.
+/// The fields of a message, and those by which its shape shows.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
 pub(super) struct LangChainMessageFields<'a> {
@@ -24,48 +30,57 @@ pub(super) struct LangChainMessageFields<'a> {
     pub(super) id: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) name: ForeignField<'a>,
+    /// A text, or a list of blocks ([`LangChainBlock`]).
     #[serde(borrow)]
     pub(super) content: ForeignField<'a>,
+    /// Pieces of calls; present in messages that are pieces themselves.
     #[serde(borrow)]
     pub(super) tool_call_chunks: ForeignField<'a>,
+    /// Calls with parsed arguments.
     #[serde(borrow)]
     pub(super) tool_calls: ForeignField<'a>,
+    /// Calls whose arguments could not be parsed, as text.
     #[serde(borrow)]
     pub(super) invalid_tool_calls: ForeignField<'a>,
+    /// What the provider added ([`ProviderFields`]).
     #[serde(borrow)]
     additional_kwargs: ForeignField<'a>,
+    /// What is known of the answer ([`ResponseMetadata`]).
     #[serde(borrow)]
     response_metadata: ForeignField<'a>,
+    /// Tokens; of a piece, those of the piece.
     #[serde(borrow)]
     pub(super) usage_metadata: ForeignField<'a>,
+    /// The call of which this is the result.
     #[serde(borrow)]
     pub(super) tool_call_id: ForeignField<'a>,
+    /// `error` if the tool failed.
     #[serde(borrow)]
     status: ForeignField<'a>,
+    /// `last` in the last piece, in newer versions.
     #[serde(borrow)]
     chunk_position: ForeignField<'a>,
 }
 
-/// Who speaks in a message.
+/// Who wrote a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MessageSpeaker {
-    /// The model; a piece of its message or the whole.
-    Model {
-        is_piece: bool,
-    },
+    /// The model: a piece of its message, or all of it.
+    Model { is_piece: bool },
+    /// A tool: the message is the result of a call.
     Tool,
     /// Somebody else, by the name that the history has for it.
     Other(&'static str),
-    /// Nobody: it takes a message out of the state.
+    /// Nobody: the message takes another one out of the state.
     Nobody,
 }
 
-/// A message of LangChain, whole or a piece of one.
+/// A message of LangChain that was read, whole or a piece of one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LangChainMessage<'a> {
     pub(super) speaker: MessageSpeaker,
     pub(super) body: LangChainMessageFields<'a>,
-    /// All of it, as it came.
+    /// All of it, as it was received.
     pub(super) whole: ForeignField<'a>,
     extra: ProviderFields<'a>,
     about: ResponseMetadata<'a>,
@@ -89,7 +104,7 @@ pub(super) struct ProviderFields<'a> {
     finish_reason: ForeignField<'a>,
 }
 
-/// What is known of the model's answer.
+/// What is known of the model's answer, in the words of several providers.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
 struct ResponseMetadata<'a> {
@@ -108,7 +123,7 @@ struct ResponseMetadata<'a> {
 }
 
 impl<'a> LangChainMessage<'a> {
-    /// The message that `whole` is, when it is one.
+    /// Reads a message; nothing if `whole` is none.
     pub(super) fn read(whole: ForeignField<'a>) -> Option<Self> {
         let outer: LangChainMessageFields<'a> = whole.object();
         let (class, body) = if outer.kwargs.is_object() {
@@ -125,20 +140,22 @@ impl<'a> LangChainMessage<'a> {
         Some(Self { speaker, body, whole, extra, about })
     }
 
-    /// All messages of a list.
+    /// All messages of a list; items that are none are left out.
     pub(super) fn list(list: ForeignField<'a>) -> Vec<Self> {
         list.list().into_iter().filter_map(Self::read).collect()
     }
 
+    /// What the provider added.
     pub(super) fn extra(&self) -> &ProviderFields<'a> {
         &self.extra
     }
 
+    /// The name of the model, if the message has it.
     pub(super) fn model(&self) -> Option<Cow<'a, str>> {
         self.about.model_name.word().or_else(|| self.about.model.word())
     }
 
-    /// It carries calls or pieces of them.
+    /// Whether the message has calls or pieces of them.
     pub(super) fn has_calls(&self) -> bool {
         let Self { body, extra, .. } = self;
         [body.tool_call_chunks, body.tool_calls, body.invalid_tool_calls, extra.tool_calls]
@@ -146,12 +163,12 @@ impl<'a> LangChainMessage<'a> {
             .any(ForeignField::is_truthy)
     }
 
-    /// No more of the message comes.
+    /// Whether no more of the message comes.
     pub(super) fn is_last(&self) -> bool {
         self.body.chunk_position.text().as_deref() == Some("last")
     }
 
-    /// Why the model stopped, once it did.
+    /// Why the model stopped; nothing before it did.
     pub(super) fn stopped(&self) -> Option<Cow<'a, str>> {
         let Self { about, extra, .. } = self;
         [about.finish_reason, about.stop_reason, about.done_reason, extra.stop_reason, extra.finish_reason]
@@ -160,11 +177,12 @@ impl<'a> LangChainMessage<'a> {
             .or_else(|| about.status.word().filter(|status| status == "completed" || status == "incomplete"))
     }
 
+    /// Whether the tool failed.
     pub(super) fn has_failed(&self) -> bool {
         self.body.status.text().as_deref() == Some("error")
     }
 
-    /// The text of it alone.
+    /// The text of the message, without its other blocks.
     pub(super) fn text(&self) -> String {
         text_of(self.body.content)
     }
@@ -181,6 +199,7 @@ pub(super) fn text_of(content: ForeignField<'_>) -> String {
         .collect()
 }
 
+/// Who writes messages of this class; nothing if it is no class of messages.
 fn speaker(class: &str, body: &LangChainMessageFields<'_>) -> Option<MessageSpeaker> {
     Some(match class {
         "AIMessageChunk" => MessageSpeaker::Model { is_piece: true },
@@ -197,12 +216,14 @@ fn speaker(class: &str, body: &LangChainMessageFields<'_>) -> Option<MessageSpea
     })
 }
 
-/// A block of content, or a piece of one. Every provider names the fields of its own.
+/// A block of content, or a piece of one. Each provider names the fields of its own blocks; each type uses
+/// some of them.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
 pub(super) struct LangChainBlock<'a> {
     #[serde(borrow, rename = "type")]
     pub(super) kind: ForeignField<'a>,
+    /// The place of the block in its message.
     #[serde(borrow)]
     pub(super) index: ForeignField<'a>,
     #[serde(borrow)]
@@ -229,12 +250,14 @@ pub(super) struct LangChainBlock<'a> {
     pub(super) input: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) args: ForeignField<'a>,
+    /// The arguments of a call as text (Anthropic): a piece, or all so far.
     #[serde(borrow)]
     pub(super) partial_json: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) arguments: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) function: ForeignField<'a>,
+    /// The call of which this block is the result.
     #[serde(borrow)]
     pub(super) tool_use_id: ForeignField<'a>,
     #[serde(borrow)]
@@ -243,10 +266,12 @@ pub(super) struct LangChainBlock<'a> {
     pub(super) image_url: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) url: ForeignField<'a>,
+    /// The fields that change, in a `block-delta` of the protocol.
     #[serde(borrow)]
     pub(super) fields: ForeignField<'a>,
 }
 
+/// Counts of tokens, as LangChain and as the chat API name them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct LangChainTokens<'a> {
@@ -265,6 +290,7 @@ struct LangChainTokens<'a> {
     output_token_details: ForeignField<'a>,
 }
 
+/// The parts of the input or of the output tokens.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct TokenDetails<'a> {
@@ -274,7 +300,7 @@ struct TokenDetails<'a> {
     reasoning: ForeignField<'a>,
 }
 
-/// The tokens of a message or of a piece of it.
+/// The tokens of a message or of a piece of it; nothing if neither input nor output is counted.
 pub(super) fn usage(field: ForeignField<'_>) -> Option<Usage> {
     let counts: LangChainTokens<'_> = field.object();
     let input_tokens = counts.input_tokens.count().or(counts.prompt_tokens.count());

@@ -1,4 +1,6 @@
-//! The text of the message, with blocks in it. It comes in pieces or as a whole, and blocks may be cut anywhere.
+//! The text of the message, with `<details>` blocks in it. It comes in pieces or as a whole, and blocks may
+//! be cut anywhere. Text is written as it comes, up to what may be the beginning of a block; a block is
+//! written when its closing tag is there.
 
 use super::details::{self, DetailsTag};
 use super::page::OpenWebUiMessage;
@@ -6,41 +8,48 @@ use crate::Decoded;
 use crate::writer::EventWriter;
 use model::limits::LINE_BYTES_MAX;
 
+/// How a block begins.
 const OPEN: &str = "<details";
+/// How a block ends.
 const CLOSE: &str = "</details>";
 
-/// The text so far and how much of it has been told.
+/// The text so far, and how much of it was written. It has at most [`LINE_BYTES_MAX`] bytes (I7); beyond that
+/// it begins anew.
 #[derive(Debug, Default)]
 pub(super) struct ContentReader {
+    /// The text so far, with its blocks.
     raw: String,
-    /// Where the text or the block begins that is being read.
+    /// Where the text or the block begins that is being read, in bytes.
     at: usize,
-    /// Up to where the text has been told, or the block has been looked at.
+    /// Up to where the text was written, or the block was searched for its end, in bytes.
     done: usize,
+    /// What is at `done`.
     inside: ContentState,
-    /// A block stands before: line ends after it belong to it.
+    /// A block is before it: line ends after that belong to it.
     is_after_block: bool,
-    /// All of it is told again.
+    /// The whole text is received again.
     is_again: bool,
 }
 
+/// What is being read.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum ContentState {
+    /// Text of the message.
     #[default]
     Text,
-    /// An opening tag that may be one of a block; its end has not come.
+    /// An opening tag that may be one of a block; its end was not received.
     Tag,
     /// A block whose opening tag ends there.
     Block(usize),
 }
 
 impl ContentReader {
-    /// A block goes on.
+    /// Whether a block is open.
     pub(super) fn is_inside(&self) -> bool {
         matches!(self.inside, ContentState::Block(_))
     }
 
-    /// Appends text, and tells the parts and calls that are complete with it.
+    /// Takes more text, and writes the parts and calls that are complete with it.
     pub(super) fn append(
         &mut self,
         text: &str,
@@ -56,7 +65,8 @@ impl ContentReader {
         while self.step(page, w, out) {}
     }
 
-    /// The text is `whole` now.
+    /// Takes the whole text. If it does not begin with the text so far, all of it is compared with what was
+    /// written.
     pub(super) fn set(
         &mut self,
         whole: &str,
@@ -74,7 +84,7 @@ impl ContentReader {
         self.is_again = false;
     }
 
-    /// Nothing more comes: a block that is open is told as far as it came, anything else is text.
+    /// Takes the end of the text: an open block is written as far as it was received, anything else is text.
     pub(super) fn end(&mut self, page: &mut OpenWebUiMessage, w: &mut EventWriter, out: &mut Decoded) {
         let rest = self.raw.get(self.at..).unwrap_or_default();
         match self.inside {
@@ -87,7 +97,7 @@ impl ContentReader {
         }
     }
 
-    /// Goes on with what is there; false when more has to come.
+    /// Goes one step on; false if more has to come.
     fn step(&mut self, page: &mut OpenWebUiMessage, w: &mut EventWriter, out: &mut Decoded) -> bool {
         let rest = self.raw.get(self.done..).unwrap_or_default();
         match self.inside {
@@ -129,7 +139,7 @@ impl ContentReader {
         }
     }
 
-    /// A tag is whole: that of a block, or of something that is text.
+    /// Decides about a complete tag: that of a block, or text.
     fn tag(&mut self, page: &mut OpenWebUiMessage, w: &mut EventWriter, out: &mut Decoded) {
         let begin = self.raw.get(..self.done).and_then(|raw| raw.rfind(OPEN)).unwrap_or(self.at);
         let tag = self.raw.get(begin..self.done).unwrap_or_default();
@@ -144,7 +154,7 @@ impl ContentReader {
         }
     }
 
-    /// Tells the text up to `end`.
+    /// Writes the text up to `end`.
     fn show(&mut self, end: usize, page: &mut OpenWebUiMessage, w: &mut EventWriter, out: &mut Decoded) {
         self.inside = ContentState::Text;
         if self.is_after_block && self.at == self.done {

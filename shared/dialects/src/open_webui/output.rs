@@ -1,4 +1,5 @@
-//! The items of a message, as newer servers have them.
+//! The items of a message, as servers from 0.10 on have them (`chat:completion` with `output`): all of them
+//! each time.
 
 use std::borrow::Cow;
 
@@ -8,7 +9,7 @@ use crate::field::{ForeignField, ForeignFields};
 use crate::writer::{CallOutcome, EventWriter};
 use model::json::Json;
 
-/// The message consists of these items now.
+/// Takes all items of the message, and writes what is new or has changed.
 pub(super) fn set(
     items: ForeignField<'_>,
     page: &mut OpenWebUiMessage,
@@ -22,6 +23,7 @@ pub(super) fn set(
     page.end_again(w, out);
 }
 
+/// Writes one item.
 fn tell(item: ForeignField<'_>, page: &mut OpenWebUiMessage, w: &mut EventWriter, out: &mut Decoded) {
     let fields = ForeignFields::of(item);
     let status = fields.get("status").text();
@@ -68,6 +70,7 @@ fn tell(item: ForeignField<'_>, page: &mut OpenWebUiMessage, w: &mut EventWriter
     }
 }
 
+/// The call in the fields of an item.
 fn call<'a>(fields: &ForeignFields<'a>) -> MessageCall<'a> {
     MessageCall {
         id: fields.any(&["call_id", "id"]).words().unwrap_or_default(),
@@ -77,7 +80,7 @@ fn call<'a>(fields: &ForeignFields<'a>) -> MessageCall<'a> {
     }
 }
 
-/// The text of a string, or of the pieces of a list.
+/// The text of a string, or of the pieces of a list, joined.
 fn texts(content: ForeignField<'_>) -> String {
     if let Some(text) = content.text() {
         return text.into_owned();

@@ -1,5 +1,5 @@
-//! What the message was told to be so far: texts, thoughts and calls. A message that is told again begins at its top; its
-//! texts are known by their places, its calls by their ids.
+//! What was written of the message so far: texts, reasoning and calls. A message that is received again
+//! begins at its top; its texts are recognised by their places, its calls by their ids.
 
 use std::borrow::Cow;
 
@@ -10,21 +10,26 @@ use crate::Decoded;
 use crate::writer::{CallOutcome, EndedPart, EventWriter, WholePart};
 use model::event::{PartKind, ToolState};
 
-/// What a message of Open WebUI has told so far: its texts, its reasoning and its calls.
+/// What was written of a message: its texts, its reasoning and its calls.
 #[derive(Debug, Default)]
 pub(super) struct OpenWebUiMessage {
+    /// Its texts, in order.
     texts: PartList,
+    /// Its reasoning, in order.
     thoughts: PartList,
-    /// By their ids, or by their places where they have none. Whether each has its result.
+    /// Its calls, by their ids, or by their places if they have none.
     calls: IndexMap<CompactString, OpenWebUiCall>,
-    /// Calls without an id that came since the top.
+    /// The number of calls without an id since the top.
     nameless: usize,
 }
 
+/// A call that was written.
 #[derive(Debug)]
 struct OpenWebUiCall {
     id: CompactString,
+    /// It has its result.
     is_over: bool,
+    /// Its result is a failure.
     has_failed: bool,
 }
 
@@ -34,18 +39,21 @@ pub(super) struct MessageCall<'a> {
     pub(super) id: Cow<'a, str>,
     pub(super) name: Cow<'a, str>,
     pub(super) arguments: Cow<'a, str>,
+    /// Its outcome; nothing while it is executed.
     pub(super) outcome: Option<CallOutcome>,
 }
 
-/// Parts of one kind.
+/// The parts of one kind, and the place that is being read.
 #[derive(Debug, Default)]
 struct PartList {
     all: Vec<PartProgress>,
+    /// The index of the part at this place.
     at: usize,
-    /// Something was told at this place since the top.
+    /// Something was received for this place since the top.
     is_told: bool,
 }
 
+/// A part that is open or has ended.
 #[derive(Debug)]
 enum PartProgress {
     Open(WholePart),
@@ -53,7 +61,7 @@ enum PartProgress {
 }
 
 impl OpenWebUiMessage {
-    /// The message is told again, from its top.
+    /// Goes back to the top, since the message is received again.
     pub(super) fn begin_again(&mut self) {
         for pieces in [&mut self.texts, &mut self.thoughts] {
             (pieces.at, pieces.is_told) = (0, false);
@@ -61,7 +69,7 @@ impl OpenWebUiMessage {
         self.nameless = 0;
     }
 
-    /// That was all of it: what is left from before is taken back.
+    /// Takes back what is left from before, since that was all of the message.
     pub(super) fn end_again(&mut self, w: &EventWriter, out: &mut Decoded) {
         for pieces in [&mut self.texts, &mut self.thoughts] {
             let at = pieces.at.saturating_add(usize::from(pieces.is_told));
@@ -71,29 +79,29 @@ impl OpenWebUiMessage {
         }
     }
 
-    /// More of the text at this place, which is `whole` with it.
+    /// Writes more of the text at this place, which is `whole` with it.
     pub(super) fn text(&mut self, more: &str, whole: &str, w: &mut EventWriter, out: &mut Decoded) {
         self.thoughts.next(w, out);
         self.texts.delta(PartKind::Text, more, whole, w, out);
     }
 
-    /// The text at this place is `whole`.
+    /// Makes `whole` the text at this place.
     pub(super) fn set_text(&mut self, whole: &str, w: &mut EventWriter, out: &mut Decoded) {
         self.texts.set(PartKind::Text, whole, w, out);
     }
 
-    /// The text at this place is over.
+    /// Goes on to the place after this text.
     pub(super) fn next_text(&mut self, w: &EventWriter, out: &mut Decoded) {
         self.texts.next(w, out);
     }
 
-    /// Appends reasoning, and begins its part where none is open.
+    /// Writes more reasoning; open text ends.
     pub(super) fn think(&mut self, more: &str, w: &mut EventWriter, out: &mut Decoded) {
         self.texts.next(w, out);
         self.thoughts.delta(PartKind::Thinking, more, more, w, out);
     }
 
-    /// The reasoning at this place.
+    /// Makes `whole` the reasoning at this place.
     pub(super) fn thought(&mut self, whole: &str, is_over: bool, w: &mut EventWriter, out: &mut Decoded) {
         self.thoughts.set(PartKind::Thinking, whole, w, out);
         if is_over {
@@ -101,7 +109,8 @@ impl OpenWebUiMessage {
         }
     }
 
-    /// A call at this place.
+    /// Takes a call. It is written when it is new; its outcome once, and again if it has failed after it was
+    /// complete.
     pub(super) fn call(&mut self, told: MessageCall<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let key = if told.id.is_empty() {
             self.nameless = self.nameless.saturating_add(1);
@@ -132,7 +141,7 @@ impl OpenWebUiMessage {
         }
     }
 
-    /// What a call gave back, told apart from it.
+    /// Writes the result of a call that is an item of its own, once.
     pub(super) fn result(&mut self, id: &str, outcome: CallOutcome, w: &mut EventWriter, out: &mut Decoded) {
         if !self.calls.contains_key(id) {
             if !w.has_room(out) {
@@ -150,7 +159,7 @@ impl OpenWebUiMessage {
         }
     }
 
-    /// The message is over.
+    /// Ends all parts, since the message is over.
     pub(super) fn close(mut self, w: &EventWriter, out: &mut Decoded) {
         for piece in self.texts.all.drain(..).chain(self.thoughts.all.drain(..)) {
             piece.end(w, out);
@@ -159,6 +168,7 @@ impl OpenWebUiMessage {
 }
 
 impl PartList {
+    /// Writes more of the part at this place.
     fn delta(&mut self, kind: PartKind, more: &str, whole: &str, w: &mut EventWriter, out: &mut Decoded) {
         if self.has(kind, more, w, out) {
             match self.all.get_mut(self.at) {
@@ -169,6 +179,7 @@ impl PartList {
         }
     }
 
+    /// Makes `whole` the text of the part at this place.
     fn set(&mut self, kind: PartKind, whole: &str, w: &mut EventWriter, out: &mut Decoded) {
         if self.has(kind, whole, w, out)
             && let Some(piece) = self.all.get_mut(self.at)
@@ -177,7 +188,7 @@ impl PartList {
         }
     }
 
-    /// Makes sure that there is a part at this place, if there is something to say.
+    /// Makes sure that there is a part at this place, if there is text for it. False if there is none.
     fn has(&mut self, kind: PartKind, text: &str, w: &mut EventWriter, out: &mut Decoded) -> bool {
         if self.at < self.all.len() {
             self.is_told = true;
@@ -191,7 +202,7 @@ impl PartList {
         true
     }
 
-    /// What stands at this place is over.
+    /// Ends the part at this place, if something was received for it, and goes on to the next place.
     fn next(&mut self, w: &EventWriter, out: &mut Decoded) {
         if !std::mem::take(&mut self.is_told) {
             return;
@@ -206,6 +217,7 @@ impl PartList {
 }
 
 impl PartProgress {
+    /// Makes `whole` the text of the part.
     fn set(&mut self, whole: &str, w: &EventWriter, out: &mut Decoded) {
         match self {
             Self::Open(part) => part.set(whole, w, out),
@@ -213,6 +225,7 @@ impl PartProgress {
         }
     }
 
+    /// Ends the part, if it is open.
     fn end(self, w: &EventWriter, out: &mut Decoded) {
         if let Self::Open(part) = self {
             part.end(false, w, out);

@@ -1,5 +1,17 @@
-//! Tool calls out of fragments. By the book a fragment has an `index`, its first one id and name, the others only
-//! argument text. In the field any of these is missing, repeated, or means something else.
+//! Puts tool calls together from their fragments. By the specification a fragment has an `index`, its first
+//! one id and name, the others only argument text. In the field any of these is missing, repeated, or means
+//! something else:
+//!
+//! | server | what it does |
+//! |---|---|
+//! | Mistral | no `index`, several whole calls in one chunk |
+//! | Kimi through Novita | repeats id and name, or sends them empty |
+//! | Writer, Kimi | `arguments: null` at first |
+//! | compatibility layers of Anthropic | count from 1 |
+//! | others | send `{}` before the real arguments, or one index for all calls |
+//!
+//! Fragments with an index belong together by it, those without by their id, those without either to the last
+//! call. A name and another id, or a name after whole arguments, begin another call all the same.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,19 +26,24 @@ use crate::writer::{EventWriter, OpenCall};
 use model::ids::AgentId;
 use model::limits::PART_BYTES_MAX;
 
-/// Stands for the one call of the legacy form, which has no index.
+/// The index of the one call of the legacy form, which has none.
 const LEGACY_INDEX: u64 = u64::MAX;
 
-/// The calls of one choice.
+/// The calls of one choice, in the order of their first fragments.
 #[derive(Debug, Default)]
 pub(super) struct ChoiceCalls {
+    /// All calls; the maps below have their indices. Their number is bounded by that of the items of a run.
     slots: Vec<CallSlot>,
+    /// The newest call with each `index` of the dialect.
     by_index: BTreeMap<u64, usize>,
+    /// The newest call with each id.
     by_id: IndexMap<CompactString, usize>,
-    /// Slots whose call is not written yet. Servers repeat the end of a message: each end costs only what is open.
+    /// Slots whose call is not written yet. Servers repeat the end of a message: each end costs only what is
+    /// open.
     open: BTreeSet<usize>,
 }
 
+/// One call, and the id by which its fragments name it.
 #[derive(Debug, Default)]
 struct CallSlot {
     /// The dialect's id; empty when there was none.
@@ -35,12 +52,13 @@ struct CallSlot {
     call: Option<OpenCall>,
     /// Argument text that came after a whole object: then the first one was only a placeholder.
     again: String,
-    /// Over the limit of items: its fragments are let go.
+    /// The run has no room for it: its fragments are dropped.
     is_refused: bool,
+    /// It takes any text, not JSON.
     is_custom: bool,
 }
 
-/// A fragment, read.
+/// A fragment with its fields, empty where they are absent.
 struct ReadFragment<'a> {
     index: Option<u64>,
     id: Cow<'a, str>,
@@ -51,6 +69,7 @@ struct ReadFragment<'a> {
 }
 
 impl<'a> ReadFragment<'a> {
+    /// Reads a fragment; one that is no object is blank.
     fn read(field: ForeignField<'a>) -> Self {
         let call: CallFragment<'_> = field.object();
         let is_custom = call.custom.is_some() && !call.function.is_some();
@@ -66,13 +85,14 @@ impl<'a> ReadFragment<'a> {
         }
     }
 
+    /// Whether the fragment says nothing but that a call may come.
     fn is_blank(&self) -> bool {
         self.id.is_empty() && self.name.is_empty() && self.arguments.is_empty()
     }
 }
 
 impl ChoiceCalls {
-    /// Takes one fragment.
+    /// Takes one fragment of `tool_calls`.
     pub(super) fn fragment(
         &mut self,
         field: ForeignField<'_>,
@@ -83,7 +103,7 @@ impl ChoiceCalls {
         self.take(&ReadFragment::read(field), agent, w, out);
     }
 
-    /// The legacy form: one call without index and id.
+    /// Takes a `function_call`: one call without index and id.
     pub(super) fn legacy(
         &mut self,
         field: ForeignField<'_>,
@@ -102,6 +122,7 @@ impl ChoiceCalls {
         self.take(&fragment, agent, w, out);
     }
 
+    /// Gives the fragment to the call that it belongs to, or to a new one.
     fn take(
         &mut self,
         fragment: &ReadFragment<'_>,
@@ -125,8 +146,8 @@ impl ChoiceCalls {
         }
     }
 
-    /// No more fragments should come: the calls are written. At a stream that broke off only those with whole arguments
-    /// are.
+    /// Writes the open calls, since no more fragments are expected. Of a stream that broke off (not
+    /// `is_whole`) only those with whole arguments are written.
     pub(super) fn finish(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         for at in std::mem::take(&mut self.open) {
             if let Some(slot) = self.slots.get_mut(at) {
@@ -135,6 +156,7 @@ impl ChoiceCalls {
         }
     }
 
+    /// The slot that the fragment belongs to; nothing if it begins a call.
     fn slot_of(&self, fragment: &ReadFragment<'_>) -> Option<usize> {
         let at = match fragment.index {
             Some(index) => *self.by_index.get(&index)?,
@@ -144,14 +166,16 @@ impl ChoiceCalls {
         (!self.slots.get(at)?.is_other(fragment)).then_some(at)
     }
 
-    /// Something else begins, so the call before is written, if its arguments are whole. Fragments of parallel calls may
-    /// also interleave, so one that is not whole stays open.
+    /// Writes the last call if its arguments are whole, since something else begins. Fragments of parallel
+    /// calls may also interleave, so one that is not whole stays open.
     pub(super) fn pause(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         if let Some(last) = self.slots.last_mut() {
             last.finish(false, w, out);
         }
     }
 
+    /// Adds a slot for the call that the fragment begins. Without room in the run it is one that drops its
+    /// fragments.
     fn new_slot(&mut self, fragment: &ReadFragment<'_>, w: &mut EventWriter, out: &mut Decoded) -> usize {
         self.pause(w, out);
         if !w.has_room(out) {
@@ -188,6 +212,8 @@ impl CallSlot {
         starts_anew || (fragment.index.is_none() && is_renamed)
     }
 
+    /// Takes a fragment of this call: opens it, merges the name, writes the arguments. After a whole object
+    /// arguments are kept apart, since the first object was perhaps only a placeholder.
     fn take(
         &mut self,
         fragment: &ReadFragment<'_>,
@@ -212,6 +238,8 @@ impl CallSlot {
         }
     }
 
+    /// Writes the call, if it is open and whole. Arguments that followed a whole object replace it if they
+    /// are JSON.
     fn finish(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         let Some(call) = &mut self.call else { return };
         if call.is_written() || !(is_whole || (call.is_whole() && !self.is_custom)) {
@@ -223,7 +251,8 @@ impl CallSlot {
     }
 }
 
-/// Some servers repeat the name on each fragment, some send it in pieces, some send it longer each time.
+/// Merges the name of a fragment into that of the call: some servers repeat it on each fragment, some send it
+/// in pieces, some send it longer each time.
 fn merge_name(call: &mut OpenCall, name: &str) {
     if name.is_empty() || name == call.name() {
         return;

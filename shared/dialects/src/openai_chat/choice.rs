@@ -1,5 +1,8 @@
-//! One choice of an answer: its text, reasoning, refusal and calls. The first choice is the main agent's answer; others
-//! (`n` > 1) are told apart as agents of their own, so that no text is mixed.
+//! One choice of an answer: its text, reasoning, refusal and calls. The first choice is the main agent's
+//! answer; others (`n` > 1) are told apart as agents of their own, so that no text is mixed.
+//!
+//! A choice writes one part at a time. Another kind of text, a call or an image ends the open part; a delta
+//! with several fields is written in the order reasoning, content, refusal, calls, extras.
 
 use compact_str::CompactString;
 
@@ -16,21 +19,29 @@ mod extras;
 
 use extras::ChoiceExtras;
 
-/// A choice that goes on.
+/// A choice of the open run. The meaning owns it and calls [`OpenChoice::end`] before it is dropped.
 #[derive(Debug)]
 pub(super) struct OpenChoice {
+    /// The agent that stands for the choice; nothing for the first one.
     agent: Option<AgentId>,
+    /// The open text, reasoning or refusal.
     part: Option<OpenPart>,
+    /// Looks for `<think>` in the content.
     text: ThinkTags,
+    /// Removes the same tags from the reasoning, where they only repeat what the field says.
     reasoning: ThinkTags,
-    /// Some reasoning was shown, or said to be hidden.
+    /// Some reasoning was written, or it is known to be hidden.
     has_thought: bool,
+    /// The calls of the choice.
     calls: ChoiceCalls,
+    /// What vendors add.
     extras: ChoiceExtras,
+    /// The last finish reason.
     finish: Option<CompactString>,
 }
 
 impl OpenChoice {
+    /// A choice of which nothing was received yet.
     pub(super) fn new(agent: Option<AgentId>) -> Self {
         Self {
             agent,
@@ -44,11 +55,12 @@ impl OpenChoice {
         }
     }
 
+    /// Why the model stopped, as the stream said last; nothing if it did not.
     pub(super) fn finish_reason(&self) -> Option<&CompactString> {
         self.finish.as_ref()
     }
 
-    /// Goes on with a delta, or with a whole message.
+    /// Takes a delta, or a whole message.
     pub(super) fn delta(&mut self, delta: &ChatDelta<'_>, w: &mut EventWriter, out: &mut Decoded) {
         if delta.role.text().is_some_and(|role| role == "tool") {
             return self.tool_result(delta, w, out);
@@ -78,13 +90,14 @@ impl OpenChoice {
         self.extras.take(delta, self.agent.as_ref(), w, out);
     }
 
-    /// The model said why it stopped. More may still come: vendors repeat themselves.
+    /// Takes the finish reason. The calls so far are written. More may still come: vendors repeat themselves.
     pub(super) fn finish(&mut self, reason: &str, w: &mut EventWriter, out: &mut Decoded) {
         self.settle(w, out);
         self.finish = Some(CompactString::new(reason));
     }
 
-    /// The stream is over.
+    /// Takes the end of the stream. Calls are written if the answer is whole (`is_whole`), otherwise only
+    /// those with whole arguments. An agent that stands for the choice ends.
     pub(super) fn end(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         self.close_part(w, out);
         self.calls.finish(is_whole, w, out);
@@ -94,7 +107,8 @@ impl OpenChoice {
         }
     }
 
-    /// Text as the legacy completions API has it, and content that is a plain string.
+    /// Writes text that may contain `<think>`: content that is a plain string, and the text of the legacy
+    /// completions API.
     pub(super) fn write_text(&mut self, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         if text.is_empty() {
             return;
@@ -114,6 +128,7 @@ impl OpenChoice {
         });
     }
 
+    /// Writes reasoning from a field of its own.
     fn write_thinking(&mut self, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         if text.is_empty() {
             return;
@@ -128,13 +143,14 @@ impl OpenChoice {
         });
     }
 
-    /// Text that is never looked at for tags.
+    /// Writes text that is never searched for tags.
     fn write(&mut self, kind: PartKind, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         flush(&mut self.reasoning, &mut self.part, self.agent.as_ref(), w, out);
         flush(&mut self.text, &mut self.part, self.agent.as_ref(), w, out);
         OpenPart::go_on(&mut self.part, kind, text, self.agent.as_ref(), w, out);
     }
 
+    /// Ends the open part, with what was held back because it may have been half a tag.
     fn close_part(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         flush(&mut self.reasoning, &mut self.part, self.agent.as_ref(), w, out);
         flush(&mut self.text, &mut self.part, self.agent.as_ref(), w, out);
@@ -143,7 +159,8 @@ impl OpenChoice {
         }
     }
 
-    /// The same reasoning may come in several fields: the first that says something counts.
+    /// Writes the reasoning of a delta. The same text may come in several fields: the first that says
+    /// something counts.
     fn take_reasoning(&mut self, delta: &ChatDelta<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let plain = [delta.reasoning_content, delta.reasoning].into_iter().find_map(ForeignField::word);
         if let Some(text) = &plain {
@@ -160,7 +177,8 @@ impl OpenChoice {
         }
     }
 
-    /// Encrypted reasoning is worth a mark only where no other reasoning is shown.
+    /// Writes a hidden reasoning part for encrypted reasoning, once, and only if no other reasoning was
+    /// written.
     fn note_hidden(&mut self, piece: &ChatContentPart<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let is_hidden = piece.kind.text().is_some_and(|kind| kind.ends_with("encrypted"));
         if is_hidden && !std::mem::replace(&mut self.has_thought, true) {
@@ -169,6 +187,7 @@ impl OpenChoice {
         }
     }
 
+    /// Writes content: a text, or a list of pieces.
     fn take_content(&mut self, content: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         if let Some(text) = content.text() {
             return self.write_text(&text, w, out);
@@ -178,7 +197,8 @@ impl OpenChoice {
         }
     }
 
-    /// An item of content that is a list (Mistral).
+    /// Writes one piece of content that is a list (Mistral). A piece of an unknown type without text is
+    /// passed on raw.
     fn take_item(&mut self, item: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         if let Some(text) = item.text() {
             return self.write_text(&text, w, out);
@@ -208,13 +228,14 @@ impl OpenChoice {
         }
     }
 
-    /// Something else comes than text or calls: those so far are whole.
+    /// Ends the open part and the calls so far: something else follows than text or calls.
     pub(super) fn settle(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         self.close_part(w, out);
         self.calls.finish(true, w, out);
     }
 
-    /// A server that runs its tools itself tells the results as deltas too (Bernard).
+    /// Writes the result of a call. A server that runs its tools itself sends results as deltas too
+    /// (Bernard).
     fn tool_result(&mut self, delta: &ChatDelta<'_>, w: &mut EventWriter, out: &mut Decoded) {
         self.settle(w, out);
         let id = delta.tool_call_id.words().unwrap_or_default();
@@ -222,6 +243,7 @@ impl OpenChoice {
     }
 }
 
+/// Writes what `tags` held back, since no more of that text follows at once.
 fn flush(
     tags: &mut ThinkTags,
     part: &mut Option<OpenPart>,
@@ -236,7 +258,8 @@ fn flush(
     });
 }
 
-/// What stands in the open part was reasoning: it moves to a part of its own.
+/// Moves the text of the open part to a reasoning part of its own, since it turned out to be reasoning. The
+/// part with the wrong kind becomes empty and ends.
 fn retract(
     part: &mut Option<OpenPart>,
     text: &str,

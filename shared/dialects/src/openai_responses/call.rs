@@ -1,4 +1,16 @@
-//! Items that call a tool, and items that tell what came of a call.
+//! Items that call a tool, and items that have the result of a call.
+//!
+//! The arguments of most types stream as deltas and are repeated whole: in a `.done` event and at the end of
+//! the item. For some types the arguments are JSON that is made here around a streamed text:
+//!
+//! ```text
+//! code_interpreter_call   {"code":"…"}                                     around the streamed code
+//! shell_call              {"commands":["…","…"], …}                        around the streamed commands
+//! apply_patch_call        {"type":"…","path":"…","diff":"…"}               around the streamed diff
+//! ```
+//!
+//! Tools that the provider executes run inside of the stream: `searching`, `interpreting` and their like
+//! begin the execution, and the end of the item has the result.
 
 use compact_str::CompactString;
 
@@ -9,23 +21,25 @@ use crate::field::ForeignField;
 use crate::writer::{EventWriter, WholeCall};
 use model::event::{Kind, PartKind};
 
-/// A call that goes on.
+/// A call that has begun.
 #[derive(Debug)]
 pub(super) struct ResponsesCall {
+    /// The call, and what was written of its arguments.
     open: WholeCall,
     /// The type of its item.
     kind: CompactString,
+    /// The provider executes it.
     server: bool,
-    /// How its arguments begin when a patch streams.
+    /// How the arguments begin when a patch streams; empty for other calls.
     patch_start: String,
-    /// The command that streams; nothing before the first.
+    /// The number of the command that streams; nothing before the first.
     command: Option<u64>,
-    /// Commands came in an order that cannot be streamed: the end of the item has them.
+    /// Commands were received in an order that cannot be streamed: the end of the item has them.
     is_jumbled: bool,
 }
 
 impl ResponsesCall {
-    /// A call begins.
+    /// Begins the call that an item of type `kind` makes; nothing if it is no call.
     pub(super) fn start(
         kind: &str,
         body: &OutputItem<'_>,
@@ -49,7 +63,7 @@ impl ResponsesCall {
         self.kind == "mcp_approval_request"
     }
 
-    /// Something about the call; false when `fact` is nothing that calls know.
+    /// Takes an event about the call; returns false if it is none that calls have.
     pub(super) fn fact(
         &mut self,
         fact: &str,
@@ -87,7 +101,7 @@ impl ResponsesCall {
         true
     }
 
-    /// What is also told of calls that are written.
+    /// Takes the events that are also sent for calls whose arguments are final: how far the execution is.
     fn later_fact(
         &mut self,
         fact: &str,
@@ -105,7 +119,7 @@ impl ResponsesCall {
             // Of calls with streamed arguments this is only the beginning of the arguments.
             "in_progress" if matches!(about, "mcp_call" | "code_interpreter_call") => {}
             "in_progress" | "searching" | "generating" | "interpreting" if self.server => {
-                self.open.call().runs(w, out);
+                self.open.call().executes(w, out);
             }
             // The end of the item says it all.
             "added" | "delta" | "done" | "in_progress" | "completed" | "failed" | "incomplete" => {}
@@ -114,14 +128,15 @@ impl ResponsesCall {
         true
     }
 
+    /// Sets the name, if the event has one.
     fn name(&mut self, name: ForeignField<'_>) {
         if let Some(name) = name.word() {
             self.open.call().set_name(&name);
         }
     }
 
-    /// The arguments as the stream says they are in the end. Those that are no whole object wait for the end of the item,
-    /// which knows whether they were broken off.
+    /// Takes the whole arguments from the event that ends them. Those that are no whole object wait for the
+    /// end of the item, which knows whether they were broken off.
     fn arguments(&mut self, arguments: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let any_text = self.kind == "custom_tool_call";
         let Some(arguments) = arguments.text() else { return };
@@ -131,7 +146,8 @@ impl ResponsesCall {
         }
     }
 
-    /// More of a text that the arguments hold in a string.
+    /// Writes more of a text that is inside of a string in the arguments. `start` is the JSON before it,
+    /// which is written first.
     fn string(&mut self, start: &str, delta: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         if self.open.call().is_empty() {
             self.open.args(start, w, out);
@@ -139,7 +155,7 @@ impl ResponsesCall {
         self.open.args(&tools::escaped(&delta.text().unwrap_or_default()), w, out);
     }
 
-    /// A command begins, or goes on.
+    /// Takes more of a command: one begins, or goes on.
     fn command(&mut self, event: &ResponsesStreamEvent<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let index = event.command_index.count().unwrap_or(0);
         let next = self.command.map_or(0, |last| last.saturating_add(1));
@@ -154,7 +170,8 @@ impl ResponsesCall {
         self.string(tools::COMMANDS_START, event.delta, w, out);
     }
 
-    /// Takes the arguments out of `body`, and writes the call unless they were broken off.
+    /// Takes the arguments out of `body` and writes the call, unless they were broken off or were written
+    /// before. An approval request asks its question instead.
     fn write(&mut self, body: &OutputItem<'_>, w: &mut EventWriter, out: &mut Decoded) {
         if self.open.call().is_written() {
             return;
@@ -181,7 +198,7 @@ impl ResponsesCall {
         self.safety_checks(body, w, out);
     }
 
-    /// Before some calls the caller has to ask a person.
+    /// Asks a person to confirm what the provider is in doubt about (calls of a computer).
     fn safety_checks(&mut self, body: &OutputItem<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let checks = body.pending_safety_checks.list();
         if checks.is_empty() {
@@ -195,7 +212,8 @@ impl ResponsesCall {
         w.push(Kind::ApprovalRequest { tool: w.tool_id(self.open.call().id()), text }, out);
     }
 
-    /// The item is whole.
+    /// Takes the end of the item: the final name and arguments, a picture, and the result if the provider
+    /// executed the call.
     pub(super) fn whole(&mut self, body: &OutputItem<'_>, w: &mut EventWriter, out: &mut Decoded) {
         self.name(body.name);
         self.write(body, w, out);
@@ -212,7 +230,8 @@ impl ResponsesCall {
         }
     }
 
-    /// Nothing more comes, and the item was not said to be whole.
+    /// Ends the call at the end of its response, without an end of its own. It is written if the response or
+    /// its arguments are whole.
     pub(super) fn stop(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         if !self.is_asking() && (is_whole || self.open.call().is_whole()) {
             self.open.written(w, out);
@@ -220,14 +239,15 @@ impl ResponsesCall {
     }
 }
 
-/// What comes of a call that another item began.
+/// The result of a call that another item began.
 #[derive(Debug)]
-pub(super) struct ToldResult {
-    /// The id of the call.
+pub(super) struct ResponsesResult {
+    /// The id of the call, as that item had it.
     id: CompactString,
 }
 
-impl ToldResult {
+impl ResponsesResult {
+    /// The result in the item `body`.
     pub(super) fn start(body: &OutputItem<'_>) -> Self {
         let id = body.call_id.words().or_else(|| body.id.words()).unwrap_or_default();
         Self { id: CompactString::new(&id) }
@@ -238,7 +258,7 @@ impl ToldResult {
         w.knows_call(&self.id)
     }
 
-    /// More of what the call prints; false when `fact` says something else.
+    /// Takes an event about the result: more output of a shell. Returns false if the event is another one.
     pub(super) fn fact(
         &self,
         fact: &str,
@@ -256,7 +276,7 @@ impl ToldResult {
         true
     }
 
-    /// The item is whole.
+    /// Writes the result, as `body` has it.
     pub(super) fn whole(&self, body: &OutputItem<'_>, w: &mut EventWriter, out: &mut Decoded) {
         w.result(&self.id, tools::told_outcome(body), None, out);
     }

@@ -1,6 +1,16 @@
 //! The items of an output, each with the events that make it.
+//!
+//! | type of item | becomes |
+//! |---|---|
+//! | `message` | text and refusal parts |
+//! | `reasoning` | reasoning parts; one without text is hidden, since the provider keeps it encrypted |
+//! | `function_call`, `custom_tool_call`, `mcp_call`, `…_call` | a call |
+//! | `mcp_approval_request` | a call that asks a person first |
+//! | `…_output` | the result of a call |
+//! | `compaction` | a custom event |
+//! | anything else | raw, when it is whole |
 
-use super::call::{ResponsesCall, ToldResult};
+use super::call::{ResponsesCall, ResponsesResult};
 use super::prose::{ProseItem, SectionKind};
 use super::wire::{OutputItem, ResponsesStreamEvent};
 use crate::Decoded;
@@ -8,26 +18,28 @@ use crate::field::ForeignField;
 use crate::writer::EventWriter;
 use model::anomaly::AnomalyCode;
 
-/// An item that has begun.
+/// An item that has begun, until the end of its response. What it is follows from the type at its start, or
+/// from the first event about it.
 #[derive(Debug)]
 pub(super) enum OpenItem {
     /// A message, or reasoning.
     Prose(ProseItem),
     /// A call.
     Call(ResponsesCall),
-    /// What came of a call.
-    Told(ToldResult),
-    /// Only its end says what it is.
+    /// The result of a call that another item began.
+    Result(ResponsesResult),
+    /// Only its end says what it is. Events about it are not written.
     Late {
-        /// What is said about it meanwhile stands at its end again.
+        /// The events before the end are known, and what they say is in the end again. Otherwise each of them
+        /// is passed on raw.
         is_known: bool,
     },
-    /// It is whole.
+    /// It is whole, or there was no room for it. Repetitions are ignored.
     Done,
 }
 
 impl OpenItem {
-    /// An item begins.
+    /// Begins an item, as `body` has it at its start.
     pub(super) fn start(body: &OutputItem<'_>, w: &mut EventWriter, out: &mut Decoded) -> Self {
         let kind = body.kind.text().unwrap_or_default();
         match &*kind {
@@ -39,17 +51,19 @@ impl OpenItem {
         }
     }
 
+    /// Begins an item of type `kind`, without waiting for its end.
     fn start_at_once(kind: &str, body: &OutputItem<'_>, w: &mut EventWriter, out: &mut Decoded) -> Self {
         match kind {
             _ if !w.has_room(out) => Self::Done,
             "message" => Self::Prose(ProseItem::default()),
             "reasoning" => Self::Prose(ProseItem::reasoning(w, out)),
-            _ if kind.ends_with("_output") => Self::Told(ToldResult::start(body)),
+            _ if kind.ends_with("_output") => Self::Result(ResponsesResult::start(body)),
             _ => ResponsesCall::start(kind, body, w, out).map_or(Self::Late { is_known: false }, Self::Call),
         }
     }
 
-    /// An item whose beginning was not seen, told from what is said about it.
+    /// Begins the item at `index` whose start was not received, from the type of the first event about it,
+    /// with an anomaly. Calls whose id is known only at their end wait for it.
     pub(super) fn without_start(
         index: u64,
         fact: &str,
@@ -84,7 +98,7 @@ impl OpenItem {
         Self::start_at_once(kind, &body, w, out)
     }
 
-    /// Something about the item; false when nobody knows what `fact` means.
+    /// Takes an event about the item, of the type `response.{fact}`; returns false if it is unknown.
     pub(super) fn fact(
         &mut self,
         fact: &str,
@@ -95,14 +109,15 @@ impl OpenItem {
         match self {
             Self::Prose(prose) => prose_fact(prose, fact, event, w, out),
             Self::Call(call) => call.fact(fact, event, w, out),
-            Self::Told(told) => told.fact(fact, event, w, out),
+            Self::Result(result) => result.fact(fact, event, w, out),
             Self::Late { is_known } => *is_known,
             // Servers repeat themselves.
             Self::Done => true,
         }
     }
 
-    /// The item is whole: `whole` has all of it.
+    /// Takes the end of the item: `whole` and `body` have all of it. If the end is that of another type of
+    /// item, by a server that mixes up places, the open one just stops.
     pub(super) fn whole(
         &mut self,
         whole: ForeignField<'_>,
@@ -122,7 +137,7 @@ impl OpenItem {
         match std::mem::replace(self, Self::Done) {
             Self::Prose(mut prose) => prose.whole(body, w, out),
             Self::Call(mut call) => call.whole(body, w, out),
-            Self::Told(told) => told.whole(body, w, out),
+            Self::Result(result) => result.whole(body, w, out),
             Self::Late { .. } if body.kind.text().is_some_and(|kind| kind == "compaction") => {
                 w.custom("compaction", whole, None, out);
             }
@@ -131,12 +146,13 @@ impl OpenItem {
         }
     }
 
-    /// The response is over, and the item was not said to be whole.
+    /// Ends an item at the end of its response, without an end of its own. `is_whole` says whether the
+    /// response is whole.
     pub(super) fn stop(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         match std::mem::replace(self, Self::Done) {
             Self::Prose(mut prose) => prose.stop(is_whole, w, out),
             Self::Call(mut call) => call.stop(is_whole, w, out),
-            Self::Told(_) | Self::Late { .. } | Self::Done => {}
+            Self::Result(_) | Self::Late { .. } | Self::Done => {}
         }
     }
 
@@ -146,6 +162,7 @@ impl OpenItem {
     }
 }
 
+/// Takes an event about a message or reasoning; returns false if it is unknown.
 fn prose_fact(
     prose: &mut ProseItem,
     fact: &str,

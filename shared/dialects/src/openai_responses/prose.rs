@@ -1,4 +1,8 @@
-//! Items that are read: messages and reasoning, each of several parts that stream side by side.
+//! Messages and reasoning: items of several parts that stream side by side.
+//!
+//! Each part is named by what it says and its number. It begins with `content_part.added` or its first delta,
+//! and ends with the first event that has its whole text; a text that differs replaces the streamed one.
+//! Reasoning may be streamed raw, as a summary, or not at all: then it is a hidden part.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +13,21 @@ use crate::writer::{EventWriter, OpenPart, WholePart};
 use model::anomaly::AnomalyCode;
 use model::event::PartKind;
 
-/// What a part says. With its index it is the key of the part.
+/// What a part says. With its number it is the key of the part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SectionKind {
+    /// The answer (`output_text`).
     Text,
+    /// The model declined (`refusal`).
     Refusal,
+    /// Reasoning as it is (`reasoning_text`).
     Reasoning,
     /// A summary of reasoning that the provider keeps to itself.
     Summary,
 }
 
 impl SectionKind {
-    /// By the type of a content part.
+    /// The kind of a content part of this type; nothing for types that are not decoded.
     fn of_part(kind: &str) -> Option<Self> {
         Some(match kind {
             "output_text" | "text" => Self::Text,
@@ -31,7 +38,8 @@ impl SectionKind {
         })
     }
 
-    /// By the name of an event, without what it says about the part.
+    /// The kind of the part that an event is about. `name` is the type of the event without `response.` and
+    /// its last word.
     pub(super) fn of_event(name: &str) -> Option<Self> {
         Some(match name {
             "output_text" => Self::Text,
@@ -42,6 +50,7 @@ impl SectionKind {
         })
     }
 
+    /// The kind of the part in the event model.
     fn kind(self) -> PartKind {
         match self {
             Self::Text => PartKind::Text,
@@ -57,36 +66,40 @@ impl SectionKind {
     }
 }
 
-/// What a part says, and its number among the parts that say so.
+/// What a part says, and its number among the parts of the item, as the stream counts them.
 type SectionKey = (SectionKind, u64);
 
-/// A part of the item.
+/// A part of the item, open or over.
 #[derive(Debug, Default)]
 struct ProseSection {
+    /// It has begun; it may be over, or have had no room.
     has_begun: bool,
     /// Nothing before it began, once it is whole, and when there was no room for it.
     part: Option<WholePart>,
-    /// How many of its annotations were told.
+    /// The number of its citations that were written.
     annotations: usize,
-    /// Text came after its end, and was told to be odd.
+    /// Text was received after its end, and an anomaly says so.
     is_late: bool,
 }
 
 /// A message, or reasoning.
 #[derive(Debug, Default)]
 pub(super) struct ProseItem {
+    /// All parts so far, also those that are over.
     sections: BTreeMap<SectionKey, ProseSection>,
-    /// Reasoning that says nothing yet. If it never does, the provider keeps it to itself.
+    /// The part of reasoning that has no text yet. If it never gets one, the provider keeps the text to
+    /// itself.
     silent: Option<OpenPart>,
 }
 
 impl ProseItem {
-    /// Reasoning begins: readers should see that, even if they never see what is thought.
+    /// Begins reasoning with an empty part: viewers should see that the model thinks, even if they never see
+    /// what.
     pub(super) fn reasoning(w: &mut EventWriter, out: &mut Decoded) -> Self {
         Self { silent: Some(w.open_part(PartKind::Thinking, None, out)), ..Self::default() }
     }
 
-    /// A part begins or is whole: `event` holds it.
+    /// Takes a part that begins or is whole: `event` has it.
     pub(super) fn part(
         &mut self,
         event: &ResponsesStreamEvent<'_>,
@@ -100,7 +113,7 @@ impl ProseItem {
         }
     }
 
-    /// More of a part.
+    /// Takes more text of a part.
     pub(super) fn delta(
         &mut self,
         voice: SectionKind,
@@ -115,7 +128,7 @@ impl ProseItem {
         }
     }
 
-    /// The text of a part is whole.
+    /// Takes the whole text of a part, and ends it.
     pub(super) fn done(
         &mut self,
         voice: SectionKind,
@@ -127,7 +140,7 @@ impl ProseItem {
         self.close((voice, voice.index(event)), text, w, out);
     }
 
-    /// A remark about a part: where something was found.
+    /// Writes a citation of a part as a custom event.
     pub(super) fn annotation(
         &mut self,
         event: &ResponsesStreamEvent<'_>,
@@ -139,7 +152,8 @@ impl ProseItem {
         w.custom("citation", event.annotation, None, out);
     }
 
-    /// The item is whole: `body` has all of it, or nothing but its end.
+    /// Takes the end of the item: `body` has all of it, or nothing but its end. Reasoning that was streamed
+    /// raw is not written again as a summary, nor the reverse.
     pub(super) fn whole(&mut self, body: &OutputItem<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let is_silent = self.sections.is_empty();
         for (field, default) in [(body.summary, SectionKind::Summary), (body.content, SectionKind::Text)] {
@@ -162,7 +176,7 @@ impl ProseItem {
         self.stop(true, w, out);
     }
 
-    /// Nothing more comes.
+    /// Ends all parts. If `is_whole`, reasoning without text is marked as hidden.
     pub(super) fn stop(&mut self, is_whole: bool, w: &mut EventWriter, out: &mut Decoded) {
         for section in self.sections.values_mut() {
             if let Some(part) = section.part.take() {
@@ -174,17 +188,18 @@ impl ProseItem {
         }
     }
 
-    /// Whether a part of the list streamed in which `voice` stands.
+    /// Whether a part was streamed of the list in which parts of this kind are: the summary, or the content.
     fn has(&self, voice: SectionKind) -> bool {
         let in_summary = voice == SectionKind::Summary;
         self.sections.keys().any(|(known, _)| (*known == SectionKind::Summary) == in_summary)
     }
 
-    /// The index of the only part there is. Some servers count from another number on when they stream.
+    /// The number of the only part of this kind. Some servers count from another number when they stream.
     fn only(&self, voice: SectionKind) -> u64 {
         self.sections.keys().find(|(known, _)| *known == voice).map_or(0, |(_, index)| *index)
     }
 
+    /// Takes a part as an object, at its start or whole, with its citations.
     fn piece(
         &mut self,
         place: SectionKey,
@@ -207,7 +222,8 @@ impl ProseItem {
         section.annotations = section.annotations.max(annotations.len());
     }
 
-    /// The part, begun where it is new; nothing where it is over.
+    /// The part, which begins if it is new; nothing if it is over or has no room. Text after its end is an
+    /// anomaly, once.
     fn open(&mut self, place: SectionKey, w: &mut EventWriter, out: &mut Decoded) -> Option<&mut WholePart> {
         let Self { sections, silent } = self;
         let section = sections.entry(place).or_default();
@@ -225,6 +241,8 @@ impl ProseItem {
         section.part.as_mut()
     }
 
+    /// Ends a part with its whole `text`. A second end, and an empty end of a part that never began, are
+    /// ignored.
     fn close(&mut self, place: SectionKey, text: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let section = self.sections.get(&place);
         let (has_begun, is_open) = section.map_or((false, false), |s| (s.has_begun, s.part.is_some()));

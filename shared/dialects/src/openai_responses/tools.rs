@@ -1,5 +1,5 @@
-//! The tools that items call: what each type of item is called, who executes it, where its arguments stand and what
-//! came of it.
+//! The tools that items call: the name that each type of item gets, who executes it, where its arguments are
+//! and what its result is.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,17 +9,18 @@ use crate::field::ForeignField;
 use crate::writer::CallOutcome;
 use model::json::Json;
 
-/// How the ids of calls begin that the search of one vendor executes itself, although they have the type of those that
-/// the caller executes.
+/// How the ids of calls begin that one vendor's search executes itself, although they have the type of those
+/// that the caller executes.
 const SEARCH_ID_START: &str = "xs_";
 
-/// What the beginning of a call says.
+/// The tool that an item calls, as far as its start says.
 #[derive(Debug)]
 pub(super) struct ResponsesTool<'a> {
+    /// The name; for types with one tool it is the type without `_call`.
     pub(super) name: Cow<'a, str>,
     /// The id that its result will name.
     pub(super) id: Cow<'a, str>,
-    /// The provider executes it.
+    /// The provider executes it, and the stream has the result.
     pub(super) server: bool,
 }
 
@@ -65,7 +66,7 @@ impl<'a> ResponsesTool<'a> {
     }
 }
 
-/// The whole arguments of a call, as JSON or, for custom tools, any text; nothing where the item has none yet.
+/// The whole arguments of a call, as JSON or, for custom tools, any text; nothing if the item has none yet.
 pub(super) fn arguments(kind: &str, item: &OutputItem<'_>) -> Option<String> {
     let found = match kind {
         "custom_tool_call" => return item.input.words().map(Cow::into_owned),
@@ -98,7 +99,7 @@ pub(super) const CODE_START: &str = "{\"code\":\"";
 /// How the arguments begin of a call that runs commands.
 pub(super) const COMMANDS_START: &str = "{\"commands\":[\"";
 
-/// What stands between two commands.
+/// The JSON between two commands.
 pub(super) const COMMANDS_BETWEEN: &str = "\",\"";
 
 /// How arguments end that are one streamed text.
@@ -111,7 +112,7 @@ pub(super) fn patch_start(operation: ForeignField<'_>) -> String {
     format!("{{\"type\":\"{}\",\"path\":\"{}\",\"diff\":\"", text("type"), text("path"))
 }
 
-/// A patch, written such that it begins with what was streamed of it.
+/// The arguments of a patch, written so that they begin with what was streamed of them.
 fn patch(operation: ForeignField<'_>) -> String {
     let fields: BTreeMap<String, ForeignField<'_>> = operation.object();
     match fields.get("diff").and_then(|diff| diff.text()) {
@@ -122,7 +123,8 @@ fn patch(operation: ForeignField<'_>) -> String {
     }
 }
 
-/// Commands with what else is known of them, written such that it begins with what was streamed.
+/// The arguments of a shell call: its commands with what else is known of them, written so that they begin
+/// with what was streamed.
 fn commands(action: ForeignField<'_>) -> String {
     let fields: BTreeMap<String, ForeignField<'_>> = action.object();
     let Some(commands) = fields.get("commands").filter(|commands| commands.is_list()) else {
@@ -137,14 +139,14 @@ fn commands(action: ForeignField<'_>) -> String {
     text
 }
 
-/// `text` as it stands between the quotes of a JSON string.
+/// `text` as it is between the quotes of a JSON string.
 pub(super) fn escaped(text: &str) -> String {
     let quoted = Json::string(text);
     let inner = quoted.as_str().strip_prefix('"').and_then(|text| text.strip_suffix('"'));
     inner.unwrap_or_default().to_owned()
 }
 
-/// An object of those fields that are there; nothing when none is.
+/// A JSON object of those fields that are present; nothing if none is.
 fn object(fields: &[(&str, ForeignField<'_>)]) -> Option<String> {
     let there: Vec<_> = fields
         .iter()
@@ -154,7 +156,8 @@ fn object(fields: &[(&str, ForeignField<'_>)]) -> Option<String> {
     (!there.is_empty()).then(|| format!("{{{}}}", there.join(",")))
 }
 
-/// What came of a call that the provider has executed; nothing where another item tells it, or nothing yet does.
+/// The outcome of a call that the provider has executed; nothing if another item has it, or if there is none
+/// yet. Without an output the status is the output.
 pub(super) fn outcome(kind: &str, item: &OutputItem<'_>) -> Option<CallOutcome> {
     if matches!(kind, "shell_call" | "tool_search_call" | "program" | "mcp_approval_request") {
         return None;
@@ -176,7 +179,8 @@ pub(super) fn outcome(kind: &str, item: &OutputItem<'_>) -> Option<CallOutcome> 
     }
 }
 
-/// What an item says that is the result of another one.
+/// The outcome in an item that is the result of another one. It failed if its status or one of its commands
+/// did.
 pub(super) fn told_outcome(item: &OutputItem<'_>) -> CallOutcome {
     let given = [item.output, item.result, item.tools].into_iter().find(|field| field.is_some());
     let output = given.map_or_else(|| Json::of(&item.status.text()), ForeignField::json);
@@ -185,6 +189,7 @@ pub(super) fn told_outcome(item: &OutputItem<'_>) -> CallOutcome {
     if has_failed { CallOutcome::error(output) } else { CallOutcome::of(output) }
 }
 
+/// Whether a command ended with another exit code than 0, or in another way than by exiting.
 fn command_failed(command: &ResponsesObject<'_>) -> bool {
     let outcome: ResponsesObject<'_> = command.outcome.object();
     match outcome.kind.text().as_deref() {
@@ -194,7 +199,7 @@ fn command_failed(command: &ResponsesObject<'_>) -> bool {
     }
 }
 
-/// The picture that a call drew, as a URL that holds all of it.
+/// The picture that a call drew, as a `data:` URL; nothing for other calls.
 pub(super) fn picture(kind: &str, item: &OutputItem<'_>) -> Option<String> {
     let drawn = item.result.word().filter(|_| kind == "image_generation_call")?;
     let format = item.output_format.word().unwrap_or_else(|| "png".into());

@@ -1,4 +1,5 @@
-//! What a person is asked: permissions and questions.
+//! What a person is asked: whether a call may run (`permission.*`), and questions of the agent
+//! (`question.*`).
 
 use compact_str::CompactString;
 use indexmap::IndexMap;
@@ -16,12 +17,13 @@ use model::ids::AgentId;
 pub(super) struct PendingQuestions(IndexMap<CompactString, CompactString>);
 
 impl PendingQuestions {
-    /// No run goes on, so nobody waits.
+    /// Forgets all questions, since no run is open.
     pub(super) fn begin(&mut self) {
         self.0.clear();
     }
 
-    /// A person is asked. Questions that belong to no call are told as they come.
+    /// Writes that a person is asked. A question, and a permission that belongs to no call, is a custom event
+    /// too.
     pub(super) fn ask(
         &mut self,
         kind: &str,
@@ -47,7 +49,7 @@ impl PendingQuestions {
         w.push_by(agent, Kind::ApprovalRequest { tool: w.tool_id(&call), text }, out);
     }
 
-    /// The person has answered.
+    /// Writes the person's answer, if the call waits for it.
     pub(super) fn answer(
         &mut self,
         kind: &str,
@@ -72,6 +74,7 @@ impl PendingQuestions {
     }
 }
 
+/// The text of a permission: its title, else what is to be permitted and for which patterns.
 fn permission(ask: &ForeignFields<'_>) -> Option<String> {
     if let Some(title) = ask.get("title").word() {
         return Some(title.into_owned());
@@ -83,6 +86,7 @@ fn permission(ask: &ForeignFields<'_>) -> Option<String> {
     Some(format!("{what} {}", patterns.join(", ")).trim_end().to_owned())
 }
 
+/// The texts of all questions, one a line.
 fn question(ask: &ForeignFields<'_>) -> Option<String> {
     let questions = ask.get("questions").list().into_iter();
     let texts: Vec<_> =

@@ -1,4 +1,5 @@
-//! Sessions: the first that works owns the run, those below it are sub-agents, and so are others that work beside it.
+//! Sessions: the first that works owns the run, those below it are sub-agents, and so are others that work
+//! beside it. The call that started a session names it in its metadata.
 
 use compact_str::CompactString;
 use indexmap::IndexMap;
@@ -10,35 +11,42 @@ use crate::writer::EventWriter;
 use model::event::{AgentStart, Kind, RunStatus, RunUpdate};
 use model::ids::AgentId;
 
-/// Deepest tree of sessions that is followed.
+/// Deepest tree of sessions that is followed (I7).
 const DEPTH_MAX: usize = 16;
 
-/// The sessions of a stream.
+/// The sessions of a stream, over all its runs.
 #[derive(Debug, Default)]
 pub(super) struct OpenCodeSessions {
+    /// The sessions by their ids.
     told: IndexMap<CompactString, OpenCodeSession>,
-    /// The session of the run that goes on, or that was the last.
+    /// The session of the open run, or of the last one.
     owner: Option<CompactString>,
-    /// A run goes on.
+    /// A session has a place in the open run.
     is_running: bool,
 }
 
+/// What is known of a session.
 #[derive(Debug, Default)]
 struct OpenCodeSession {
+    /// The session above it.
     parent: Option<CompactString>,
     title: Option<String>,
-    /// The call that began it, and what that says of it.
+    /// The call that began it.
     call: Option<CompactString>,
+    /// The name of the sub-agent, as that call has it.
     name: Option<CompactString>,
+    /// What it is to do.
     task: Option<String>,
-    /// What it is in the run that goes on.
+    /// The sub-agent that it is in the open run.
     agent: Option<AgentId>,
+    /// It works.
     is_busy: bool,
+    /// Its failure was written.
     has_failed: bool,
 }
 
 impl OpenCodeSessions {
-    /// No run goes on.
+    /// Forgets what the sessions were in the run, since none is open.
     pub(super) fn begin(&mut self) {
         self.is_running = false;
         for session in self.told.values_mut() {
@@ -49,20 +57,23 @@ impl OpenCodeSessions {
         }
     }
 
+    /// Whether the session is that of the run.
     pub(super) fn is_owner(&self, id: &str) -> bool {
         self.owner.as_deref() == Some(id)
     }
 
-    /// What the session is in the run that goes on, if it has a place there.
+    /// The sub-agent that the session is in the open run; nothing for the main agent and for sessions without
+    /// a place there.
     pub(super) fn agent_of(&self, id: &str) -> Option<AgentId> {
         self.told.get(id).and_then(|session| session.agent.clone())
     }
 
+    /// What is known of a session, which is added if it is new.
     fn session(&mut self, id: &str) -> &mut OpenCodeSession {
         self.told.entry(CompactString::new(id)).or_default()
     }
 
-    /// What is said of a session.
+    /// Takes what the server says of a session. A new title of the run's own session is written.
     pub(super) fn learn(&mut self, info: ForeignField<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let info = ForeignFields::of(info);
         let id = info.get("id").words().unwrap_or_default();
@@ -85,7 +96,8 @@ impl OpenCodeSessions {
         }
     }
 
-    /// The session works, in a run that goes on. What it is there: nothing for the main agent.
+    /// Gives a session that works its place in the open run, and returns the sub-agent that it is; nothing
+    /// for the main agent.
     pub(super) fn enter(&mut self, id: &str, w: &mut EventWriter, out: &mut Decoded) -> Option<AgentId> {
         if id.is_empty() || (self.told.len() > REMEMBERED_MAX && !self.told.contains_key(id)) {
             return None;
@@ -113,6 +125,7 @@ impl OpenCodeSessions {
         root
     }
 
+    /// The sub-agent that a session is, with those above it, begun if they are new.
     fn place(&mut self, id: &str, depth: usize, w: &mut EventWriter, out: &mut Decoded) -> Option<AgentId> {
         if self.is_owner(id) || id.is_empty() {
             return None;
@@ -127,7 +140,7 @@ impl OpenCodeSessions {
         Some(self.tell(id, w, out))
     }
 
-    /// Tells what is known of a sub-agent.
+    /// Begins a sub-agent, or writes what more is known of it.
     fn tell(&mut self, id: &str, w: &mut EventWriter, out: &mut Decoded) -> AgentId {
         let above = self.told.get(id).and_then(|session| session.parent.clone());
         let parent = above.and_then(|above| self.agent_of(&above));
@@ -146,13 +159,13 @@ impl OpenCodeSessions {
         agent
     }
 
-    /// What a sub-agent is to do.
+    /// Notes what a sub-agent is to do, and writes it.
     pub(super) fn set_task(&mut self, id: &str, task: &str, w: &mut EventWriter, out: &mut Decoded) {
         self.session(id).task = Some(task.to_owned());
         self.tell(id, w, out);
     }
 
-    /// A call may name the session that it began.
+    /// Takes a call that may name the session that it began, and links the two.
     pub(super) fn link(
         &mut self,
         from: &str,
@@ -180,6 +193,7 @@ impl OpenCodeSessions {
         self.tell(&id, w, out);
     }
 
+    /// Notes that a session works.
     pub(super) fn set_busy(&mut self, id: &str) {
         if let Some(session) = self.told.get_mut(id) {
             session.is_busy = true;
@@ -188,12 +202,13 @@ impl OpenCodeSessions {
         }
     }
 
-    /// The session of a sub-agent failed; whether it had not before.
+    /// Notes that the session of a sub-agent failed, and returns whether it had not before.
     pub(super) fn fail(&mut self, id: &str) -> bool {
         !std::mem::replace(&mut self.session(id).has_failed, true)
     }
 
-    /// The session rests. Whether the run is over: nothing at the top of a tree works any more.
+    /// Takes that a session is done; its sub-agent ends. Returns whether the run is over: no session at the
+    /// top of a tree works any more.
     pub(super) fn rest(&mut self, id: &str, w: &mut EventWriter, out: &mut Decoded) -> bool {
         let is_owner = self.is_owner(id);
         let Some(session) = self.told.get_mut(id) else { return is_owner };
@@ -210,7 +225,7 @@ impl OpenCodeSessions {
     }
 }
 
-/// Titles that stand until there is one.
+/// Whether a title is one that the server gives until there is a real one.
 fn is_placeholder(title: &str) -> bool {
     title.starts_with("New session - ") || title.starts_with("Child session - ")
 }

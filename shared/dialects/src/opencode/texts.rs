@@ -1,4 +1,9 @@
-//! Texts and reasoning, however they are told.
+//! Texts and reasoning, in all ways in which versions send them.
+//!
+//! ```text
+//! up to 1.1   part.updated {text: "Hel", delta: "Hel"} · {text: "Hello", delta: "lo"} · {text: "Hello"}
+//! newer       part.updated {text: ""} · part.delta "Hel" · part.delta "lo" · part.updated {text: "Hello"}
+//! ```
 
 use compact_str::CompactString;
 use indexmap::IndexMap;
@@ -9,28 +14,35 @@ use crate::writer::{EndedPart, EventWriter, WholePart};
 use model::event::PartKind;
 use model::ids::AgentId;
 
-/// The texts of a run, by the ids of their parts.
+/// The texts of a run, by the ids of their parts. They are kept until the run ends, since parts can be
+/// changed and taken back.
 #[derive(Debug, Default)]
 pub(super) struct OpenCodeTexts(IndexMap<CompactString, OpenCodeText>);
 
+/// One text.
 #[derive(Debug)]
 struct OpenCodeText {
+    /// The message that it is in.
     message: CompactString,
     kind: PartKind,
     agent: Option<AgentId>,
+    /// How far it is.
     stage: TextStage,
 }
 
+/// How far a text is.
 #[derive(Debug)]
 enum TextStage {
-    /// Not a word yet.
+    /// Nothing was written of it.
     Silent,
+    /// It is being written.
     Open(WholePart),
+    /// It has ended, and may still change.
     Ended(EndedPart),
 }
 
 impl OpenCodeTexts {
-    /// A part as it is now; the last update of some versions says that it is whole.
+    /// Takes a part as it is now; the last update of some versions says that it is whole.
     pub(super) fn update(
         &mut self,
         part: &ForeignFields<'_>,
@@ -54,7 +66,7 @@ impl OpenCodeTexts {
         }
     }
 
-    /// More of a part.
+    /// Takes more of a part.
     pub(super) fn delta(
         &mut self,
         event: &ForeignFields<'_>,
@@ -66,6 +78,7 @@ impl OpenCodeTexts {
         text.add(&event.get("delta").text().unwrap_or_default(), w, out);
     }
 
+    /// The text of the part `id`; one that is new has nothing written.
     fn text(
         &mut self,
         id: Option<&str>,
@@ -80,7 +93,7 @@ impl OpenCodeTexts {
         self.0.entry(CompactString::new(id.unwrap_or_default())).or_insert_with(fresh)
     }
 
-    /// A file that the agent made.
+    /// Writes a file that the agent made: its URL.
     pub(super) fn file(
         &mut self,
         id: &str,
@@ -94,7 +107,7 @@ impl OpenCodeTexts {
         text.end(w, out);
     }
 
-    /// The part is taken back.
+    /// Takes a part back: its text becomes empty.
     pub(super) fn remove(&mut self, id: &str, w: &EventWriter, out: &mut Decoded) {
         if let Some(mut text) = self.0.shift_remove(id) {
             text.end(w, out);
@@ -104,7 +117,7 @@ impl OpenCodeTexts {
         }
     }
 
-    /// The message is taken back.
+    /// Takes all parts of a message back.
     pub(super) fn remove_message(&mut self, id: &str, w: &EventWriter, out: &mut Decoded) {
         let parts = self.0.iter().filter(|(_, text)| text.message == id);
         let parts: Vec<_> = parts.map(|(id, _)| id.clone()).collect();
@@ -113,14 +126,14 @@ impl OpenCodeTexts {
         }
     }
 
-    /// The agent is done.
+    /// Ends the texts of a sub-agent, since it is done.
     pub(super) fn end_of(&mut self, agent: &AgentId, w: &EventWriter, out: &mut Decoded) {
         for text in self.0.values_mut().filter(|text| text.agent.as_ref() == Some(agent)) {
             text.end(w, out);
         }
     }
 
-    /// The run is over.
+    /// Ends all texts, since the run is over.
     pub(super) fn end_all(&mut self, w: &EventWriter, out: &mut Decoded) {
         for (_, mut text) in std::mem::take(&mut self.0) {
             text.end(w, out);
@@ -129,13 +142,14 @@ impl OpenCodeTexts {
 }
 
 impl OpenCodeText {
+    /// Begins the part, if nothing was written.
     fn open(&mut self, w: &mut EventWriter, out: &mut Decoded) {
         if matches!(self.stage, TextStage::Silent) && w.has_room(out) {
             self.stage = TextStage::Open(WholePart::new(w.open_part(self.kind, self.agent.as_ref(), out)));
         }
     }
 
-    /// It is `whole` now.
+    /// Makes `whole` the text; an empty text begins no part.
     fn set(&mut self, whole: &str, w: &mut EventWriter, out: &mut Decoded) {
         if !whole.is_empty() {
             self.open(w, out);
@@ -147,6 +161,7 @@ impl OpenCodeText {
         }
     }
 
+    /// Writes more of the text.
     fn add(&mut self, text: &str, w: &mut EventWriter, out: &mut Decoded) {
         if text.is_empty() {
             return;
@@ -157,6 +172,7 @@ impl OpenCodeText {
         }
     }
 
+    /// Ends the part, if it is open.
     fn end(&mut self, w: &EventWriter, out: &mut Decoded) {
         if let TextStage::Open(part) = std::mem::replace(&mut self.stage, TextStage::Silent) {
             self.stage = TextStage::Ended(part.end(false, w, out));

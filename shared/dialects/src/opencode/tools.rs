@@ -1,4 +1,6 @@
-//! Tool calls: a part that is told again and again, from the first word of its arguments to its output.
+//! Tool calls: a part that is sent again and again, from the first word of its arguments to its output. Its
+//! state goes from `pending` (with the arguments so far in `raw`) to `running` (with the output so far in its
+//! metadata) to `completed` or `error`.
 
 use compact_str::CompactString;
 use indexmap::IndexMap;
@@ -9,51 +11,61 @@ use crate::writer::{CallOutcome, EventWriter, WholeCall, WholeOutput};
 use model::event::ToolState;
 use model::ids::AgentId;
 
-/// The calls of a run, by their ids.
+/// The calls of a run, by their ids; forgotten when the run ends.
 #[derive(Debug, Default)]
 pub(super) struct OpenCodeCalls(IndexMap<CompactString, OpenCodeCall>);
 
+/// One call.
 #[derive(Debug)]
 struct OpenCodeCall {
+    /// The call and a digest of its arguments.
     writing: WholeCall,
-    /// The part that tells it: an id may come again for another call.
+    /// The id of the part that it comes from: the id of a call may come again for another one.
     part: CompactString,
+    /// The agent that calls; nothing for the main one.
     agent: Option<AgentId>,
     stage: OpenCodeCallStage,
+    /// The output that was written so far.
     output: WholeOutput,
 }
 
+/// How far a call is. The order is that of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum OpenCodeCallStage {
+    /// Its arguments are being written.
     Writing,
+    /// Its arguments are complete.
     Written,
+    /// It is executed.
     Running,
+    /// It has a result, or a person refused it.
     Over,
 }
 
 impl OpenCodeCalls {
-    /// No run goes on.
+    /// Forgets all calls, since no run is open.
     pub(super) fn begin(&mut self) {
         self.0.clear();
     }
 
-    /// The call has begun and is not over.
+    /// Whether the call has begun and is not over.
     pub(super) fn is_waiting(&self, id: &str) -> bool {
         self.0.get(id).is_some_and(|call| call.stage != OpenCodeCallStage::Over)
     }
 
+    /// The sub-agent that makes the call; nothing for the main agent.
     pub(super) fn agent_of(&self, id: &str) -> Option<AgentId> {
         self.0.get(id).and_then(|call| call.agent.clone())
     }
 
-    /// A person did not allow the call; what it fails with then says the same.
+    /// Notes that a person refused the call; the failure that follows says the same and is ignored.
     pub(super) fn give_up(&mut self, id: &str) {
         if let Some(call) = self.0.get_mut(id) {
             call.stage = OpenCodeCallStage::Over;
         }
     }
 
-    /// The call as it is now.
+    /// Takes a call as it is now.
     pub(super) fn update(
         &mut self,
         part: &ForeignFields<'_>,
@@ -80,7 +92,7 @@ impl OpenCodeCalls {
         };
         let state = ForeignFields::of(part.get("state"));
         match state.get("status").text().as_deref() {
-            Some("running") => call.runs(&id, &state, w, out),
+            Some("running") => call.executes(&id, &state, w, out),
             Some("completed") => {
                 call.is_written(&state, w, out);
                 let outcome = CallOutcome::of(state.get("output").json()).took(took(state.get("time")));
@@ -107,7 +119,8 @@ impl OpenCodeCalls {
 }
 
 impl OpenCodeCall {
-    fn runs(&mut self, id: &str, state: &ForeignFields<'_>, w: &mut EventWriter, out: &mut Decoded) {
+    /// Takes that the call is executed, with its output so far.
+    fn executes(&mut self, id: &str, state: &ForeignFields<'_>, w: &mut EventWriter, out: &mut Decoded) {
         self.is_written(state, w, out);
         if self.stage < OpenCodeCallStage::Running {
             self.stage = OpenCodeCallStage::Running;
@@ -118,7 +131,7 @@ impl OpenCodeCall {
         }
     }
 
-    /// The arguments are final from here on; they count as the tool gets them.
+    /// Ends the arguments, once; they count as the tool gets them.
     fn is_written(&mut self, state: &ForeignFields<'_>, w: &mut EventWriter, out: &mut Decoded) {
         if self.stage != OpenCodeCallStage::Writing {
             return;
@@ -132,7 +145,7 @@ impl OpenCodeCall {
     }
 }
 
-/// How long it took, in milliseconds.
+/// How long the call was executed, in milliseconds; nothing if the state does not say.
 fn took(time: ForeignField<'_>) -> Option<u64> {
     let time = ForeignFields::of(time);
     time.get("end").count()?.checked_sub(time.get("start").count()?)

@@ -1,5 +1,5 @@
-//! One turn of a thread: its text and its reasoning. Both stay open while calls run, since the whole text that ends the
-//! turn stands for all of it.
+//! One turn of a thread: its text and its reasoning. Both stay open while calls are executed, since the whole
+//! text that ends the turn stands for all of it.
 
 use compact_str::CompactString;
 use indexmap::IndexSet;
@@ -9,21 +9,24 @@ use crate::writer::{EventWriter, TextDigest, WholePart};
 use model::event::PartKind;
 use model::ids::AgentId;
 
-/// The turn that a thread is in.
+/// The turn that a thread is in, and its calls without a result.
 #[derive(Debug, Default)]
 pub(super) struct RyeTurn {
+    /// The number of the turn, if the lines have one.
     number: Option<u64>,
+    /// The open text.
     text: Option<WholePart>,
+    /// The open reasoning.
     reasoning: Option<WholePart>,
     /// Calls of the thread that have no result yet, in their order, by the ids that they have here: as many as a run may
     /// have.
     open: IndexSet<CompactString>,
-    /// The result that was told last.
+    /// A digest of the result that was written last.
     told: Option<TextDigest>,
 }
 
 impl RyeTurn {
-    /// Appends text to the part of this turn, and begins the part where none is open.
+    /// Writes more text of this turn.
     pub(super) fn text(
         &mut self,
         number: Option<u64>,
@@ -38,7 +41,7 @@ impl RyeTurn {
         }
     }
 
-    /// More reasoning, or all of it.
+    /// Writes more reasoning, or makes `text` all of it (`is_all`).
     pub(super) fn reasoning(
         &mut self,
         text: &str,
@@ -54,7 +57,7 @@ impl RyeTurn {
         }
     }
 
-    /// The turn is over as soon as it is closed, and its text was `whole`.
+    /// Makes `whole` the text of the turn. The turn is closed by its caller.
     pub(super) fn whole(
         &mut self,
         number: Option<u64>,
@@ -72,7 +75,7 @@ impl RyeTurn {
         }
     }
 
-    /// Nothing more comes of the turn.
+    /// Ends the turn.
     pub(super) fn close(&mut self, w: &EventWriter, out: &mut Decoded) {
         for part in [self.reasoning.take(), self.text.take()].into_iter().flatten() {
             part.end(false, w, out);
@@ -80,12 +83,12 @@ impl RyeTurn {
         self.number = None;
     }
 
-    /// The thread calls.
+    /// Notes a call of the thread.
     pub(super) fn called(&mut self, id: &str) {
         self.open.insert(CompactString::new(id));
     }
 
-    /// A call has this result.
+    /// Notes that a call has this result.
     pub(super) fn answered(&mut self, id: &str, result: &str) {
         self.open.shift_remove(id);
         let mut told = TextDigest::default();
@@ -93,7 +96,7 @@ impl RyeTurn {
         self.told = Some(told);
     }
 
-    /// The call of that id where it has no result yet; without an id the newest such call.
+    /// The call with that id, if it has no result yet; without an id the newest such call.
     pub(super) fn open_call(&self, id: Option<&str>) -> Option<CompactString> {
         match id {
             Some(id) => self.open.get(id).cloned(),
@@ -101,12 +104,12 @@ impl RyeTurn {
         }
     }
 
-    /// Whether `text` is the result that was told last.
+    /// Whether `text` is the result that was written last.
     pub(super) fn has_told(&self, text: &str) -> bool {
         self.told.as_ref().is_some_and(|told| told.is(text))
     }
 
-    /// The end of a turn may be missing: another number is another turn.
+    /// Ends the turn if the number is that of another one: the end of a turn may be missing.
     fn go_on(&mut self, number: Option<u64>, w: &EventWriter, out: &mut Decoded) {
         if number.is_some() && self.number.is_some() && self.number != number {
             self.close(w, out);
@@ -115,7 +118,7 @@ impl RyeTurn {
     }
 }
 
-/// The part in `open`, begun where there is something to say.
+/// The part in `open`, begun if there is text for it.
 fn part<'a>(
     open: &'a mut Option<WholePart>,
     kind: PartKind,

@@ -1,5 +1,12 @@
-//! Calls as JSON objects of the type `tool_use`, or arrays of them. Text is full of brackets: what cannot be a call is
-//! let go as text as early as that shows, and what turns out to be other JSON is text too.
+//! Calls as JSON objects of the type `tool_use`, or arrays of them. Text is full of brackets: what cannot be
+//! a call is let go as text as early as that shows, and what turns out to be other JSON is text too.
+//!
+//! ```text
+//! {"type": "tool_use", "id": "c1", "name": "add", "input": {"a": 1}}       a call; the keys in any order
+//! [{"type": "tool_use", "name": "a"}, {"type": "tool_use", "name": "b"}]   two calls
+//! {"city": "Oslo"}                                                        text, known from the first key on
+//! {"name": "Oslo"}                                                        text, known at its end
+//! ```
 
 use serde::Deserialize;
 
@@ -16,16 +23,18 @@ const TYPE: &str = "\"tool_use\"";
 /// The size of the longest head of a call, up to the end of its first key, in bytes. A longer head is text.
 const HEAD_BYTES_MAX: usize = 256;
 
-/// An object or array that is open.
+/// A candidate that begins with a bracket: an object or array that is open.
 #[derive(Debug, Default)]
 pub(super) struct JsonCandidate {
     /// The number of bytes that were examined.
     scanned: usize,
     /// The first key is one that a call has.
     has_head: bool,
+    /// The brackets of what was examined.
     nesting: JsonNesting,
 }
 
+/// The fields of an object that may be a call.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct JsonCallObject<'a> {
@@ -41,6 +50,7 @@ struct JsonCallObject<'a> {
 
 impl JsonCandidate {
     /// Examines what `held`, which begins with a bracket, has beyond what was examined before.
+    /// `held` is the whole candidate so far, not longer than the limit of calls.
     pub(super) fn look(&mut self, held: &str) -> CandidateVerdict {
         if !self.has_head {
             match head(held) {
@@ -65,11 +75,13 @@ impl JsonCandidate {
         CandidateVerdict::Open
     }
 
-    /// Whether `held` is certainly a call.
+    /// Whether `held` is certainly a call: its first key is that of a call, and the type is in it.
     pub(super) fn is_sure(&self, held: &str) -> bool {
         self.has_head && memchr::memmem::find(held.as_bytes(), TYPE.as_bytes()).is_some()
     }
 
+    /// The verdict on a candidate that cannot be read from `used` on: a broken call if it is certainly one,
+    /// text otherwise.
     fn broken(&self, held: &str, used: usize, message: &str) -> CandidateVerdict {
         match held.get(..used) {
             Some(text) if self.is_sure(text) => CandidateVerdict::Broken(used, message.to_owned()),
@@ -77,6 +89,8 @@ impl JsonCandidate {
         }
     }
 
+    /// The verdict on a complete object or array. If one item of an array is a call, the other ones are
+    /// broken calls.
     fn whole(&self, held: &str) -> CandidateVerdict {
         let text = held.get(..self.scanned).unwrap_or_default();
         let Some(value) = ForeignField::parse(text) else {
@@ -97,10 +111,12 @@ impl JsonCandidate {
 }
 
 impl JsonCallObject<'_> {
+    /// Whether the type is `tool_use`.
     fn is_call(&self) -> bool {
         self.kind.text().is_some_and(|kind| kind == "tool_use")
     }
 
+    /// The call. Fails with the reason: no name, or arguments that are no object.
     fn call(&self) -> Result<TextCall, String> {
         if !self.is_call() {
             return Err(String::from("an item of the list is no call"));

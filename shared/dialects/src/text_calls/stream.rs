@@ -1,4 +1,13 @@
 //! Takes calls out of the text of any dialect: a decoder around another one, whose texts it searches.
+//!
+//! ```text
+//! inner:   part.start p1 · part.delta "Let me see <tool_use name=\"ls\">" · part.delta "{}</tool_use>" · part.end p1
+//! outer:   part.start p1 · part.delta "Let me see " · tool.start c · tool.call c {} · part.end p1
+//! ```
+//!
+//! Only parts of the kind text are searched, not reasoning. All other events pass unchanged and in their
+//! order; the offsets of deltas are counted anew, since calls are taken out. What looked like a call and is
+//! none stays in the text, with an anomaly (`bad_arguments`).
 
 use std::collections::BTreeSet;
 
@@ -12,26 +21,29 @@ use model::envelope::Envelope;
 use model::event::{Kind, PartKind, ToolStart};
 use model::ids::{PartId, ToolCallId};
 
-/// A decoder that searches the texts of another one for calls.
+/// A decoder that searches the texts of another one for calls. It owns the inner decoder.
 #[derive(Debug)]
 pub(crate) struct WithTextCalls {
     inner: Box<dyn Decode>,
     form: TextForm,
     rules: TextRules,
+    /// Put before ids that are made up, as the inner decoder does with its parts.
     prefix: CompactString,
+    /// The text parts that are open.
     texts: IndexMap<PartId, OpenTextPart>,
     /// The ids of calls so far, so that calls in texts get other ones.
     ids: BTreeSet<ToolCallId>,
+    /// The number of calls that got a made-up id.
     minted: u64,
 }
 
-/// A text part that is open.
+/// A text part that is open: the search in it, and what was written of it.
 #[derive(Debug)]
 struct OpenTextPart {
     calls: TextCalls,
-    /// The number of bytes outside of calls so far.
+    /// The number of bytes outside of calls that were written: the offset of the next delta.
     len: u64,
-    /// The number of calls so far.
+    /// The number of calls that were written. If the text is replaced, that many are found again and skipped.
     told: usize,
 }
 
@@ -45,6 +57,7 @@ impl WithTextCalls {
         Self { inner, form, rules, prefix, texts: IndexMap::new(), ids: BTreeSet::new(), minted: 0 }
     }
 
+    /// Takes the events of the inner decoder and writes them with the calls that are in their texts.
     fn look(&mut self, inner: Decoded, out: &mut Decoded) {
         for envelope in inner.envelopes {
             match &envelope.event.kind {
@@ -70,6 +83,8 @@ impl WithTextCalls {
         }
     }
 
+    /// Takes more text of a part. `envelope` is the event that has it; what is written gets its run, agent
+    /// and time.
     fn more(&mut self, part: &PartId, text: &str, envelope: &Envelope, out: &mut Decoded) {
         let mut found = Vec::new();
         if let Some(open) = self.texts.get_mut(part) {
@@ -97,6 +112,7 @@ impl WithTextCalls {
         self.tell(part, found, envelope, out);
     }
 
+    /// Takes the end of a part: what was held back is written before it.
     fn end_of(&mut self, part: &PartId, envelope: &Envelope, out: &mut Decoded) {
         let mut found = Vec::new();
         if let Some(open) = self.texts.get_mut(part) {
@@ -106,6 +122,7 @@ impl WithTextCalls {
         self.texts.swap_remove(part);
     }
 
+    /// Writes what was found in a part, in order.
     fn tell(&mut self, part: &PartId, found: Vec<OwnedToken>, envelope: &Envelope, out: &mut Decoded) {
         for piece in found {
             match piece {
@@ -128,6 +145,7 @@ impl WithTextCalls {
         }
     }
 
+    /// Writes text of a part as a delta.
     fn tell_text(&mut self, part: &PartId, text: &str, envelope: &Envelope, out: &mut Decoded) {
         let Some(open) = self.texts.get_mut(part).filter(|_| !text.is_empty()) else { return };
         let (off, text) = (Some(open.len), CompactString::new(text));
@@ -135,6 +153,8 @@ impl WithTextCalls {
         put(Kind::PartDelta { part: part.clone(), off, text }, envelope, out);
     }
 
+    /// Writes a call, complete at once. An id that another call has, or none, is replaced by `text-call-1`,
+    /// `text-call-2`, …; the one in the text is kept as `given_id`.
     fn tell_call(&mut self, call: TextCall, envelope: &Envelope, out: &mut Decoded) {
         let mut tool = ToolCallId::new(&call.id);
         let has_id = !call.id.is_empty();
@@ -155,8 +175,11 @@ impl WithTextCalls {
 
 /// A [`TextCallToken`] that owns its text.
 enum OwnedToken {
+    /// Text outside of calls.
     Text(String),
+    /// A complete call.
     Call(TextCall),
+    /// Why it is no call, and its text.
     Error(String, String),
 }
 

@@ -1,5 +1,16 @@
 //! Reads calls as elements: `<tool_use id="…" name="…">{…}</tool_use>`, with the fields as attributes, as
 //! elements inside, or as one JSON object.
+//!
+//! ```text
+//! <tool_use id="c1" name="add">{"a": 1}</tool_use>                    attributes; the body has the arguments
+//! <tool_use><name>add</name><input><a>1</a></input></tool_use>        an element for each field and argument
+//! <tool_use><tool_name>add</tool_name><a>1</a></tool_use>             other elements are the arguments
+//! <tool_use>{"name": "add", "arguments": {"a": 1}}</tool_use>         one JSON object
+//! <tool_use name="now"/>                                              no arguments
+//! ```
+//!
+//! This is not XML: a closing tag inside of a JSON string belongs to the string, bodies may be wrapped in
+//! CDATA, and JSON is unescaped only if it is none as it stands.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,13 +25,14 @@ use crate::markup::{attribute, unescape};
 /// The default elements of calls.
 const ELEMENTS: [&str; 2] = ["tool_use", "tool_call"];
 
-/// The size of the longest opening tag, in bytes: it contains an id and a name.
+/// The size of the longest opening tag, in bytes: it contains an id and a name. A longer one is text.
 const TAG_BYTES_MAX: usize = 4 << 10;
 
-/// The elements of calls.
+/// The elements of calls, with their tags. They are made once for a text and shared by all candidates.
 #[derive(Debug)]
 pub(super) struct CallElements(Vec<CallElement>);
 
+/// The tags of one element.
 #[derive(Debug)]
 struct CallElement {
     /// The beginning of the opening tag, up to the end of its name.
@@ -37,33 +49,39 @@ impl CallElements {
     }
 }
 
-/// An element that is open.
+/// A candidate that begins with `<`: an element that is open, as far as that is known.
 #[derive(Debug)]
 pub(super) struct XmlCall {
     elements: Arc<CallElements>,
-    /// The number of bytes that were examined.
+    /// The number of bytes of the candidate that were examined; no byte is examined twice.
     scanned: usize,
+    /// What is known of its opening tag.
     tag: OpeningTag,
+    /// What is known of the text behind that.
     body: ElementBody,
 }
 
-/// The opening tag.
+/// What is known of the opening tag. `which` is the index of the element.
 #[derive(Debug, Default)]
 enum OpeningTag {
     /// It is not known whether there is one.
     #[default]
     Unknown,
-    /// Its name is complete, its end is not received yet.
+    /// Its name is complete, its end is not received yet. `quote` is the quote that is open, `before` the
+    /// byte before the next one.
     Open { which: usize, quote: Option<u8>, before: u8 },
-    /// It ends there.
+    /// It is complete and `len` bytes long.
     Whole { which: usize, len: usize },
 }
 
 /// What is known of the text after the opening tag.
 #[derive(Debug, Default)]
 struct ElementBody {
+    /// The brackets of the body, if that is JSON.
     nesting: JsonNesting,
+    /// There was a byte that is not white space.
     begun: bool,
+    /// The body begins with a bracket.
     is_json: bool,
     /// There was a line end in a JSON string: the text cannot be parsed any more.
     is_broken: bool,
@@ -78,6 +96,8 @@ impl XmlCall {
     }
 
     /// Examines what `held`, which begins with `<`, has beyond what was examined before.
+    ///
+    /// `held` is the whole candidate so far, not longer than the limit of calls.
     pub(super) fn look(&mut self, held: &str) -> CandidateVerdict {
         if matches!(self.tag, OpeningTag::Unknown) {
             match self.elements.begun(held) {
@@ -107,7 +127,8 @@ impl XmlCall {
         CandidateVerdict::Open
     }
 
-    /// Examines the opening tag.
+    /// Examines the opening tag. Gives a verdict if that is the whole element or too long, and nothing
+    /// otherwise.
     fn look_at_tag(&mut self, held: &str) -> Option<CandidateVerdict> {
         let OpeningTag::Open { which, quote, before } = &mut self.tag else { return None };
         for (at, byte) in held.bytes().enumerate().skip(self.scanned) {
@@ -133,7 +154,8 @@ impl XmlCall {
         None
     }
 
-    /// Decides about a closing tag.
+    /// Decides about a closing tag, whose last byte was just examined. `len` is the length of the opening
+    /// tag. Nothing if it may be part of the arguments.
     fn close(&mut self, held: &str, close: &str, len: usize) -> Option<CandidateVerdict> {
         let end = self.scanned;
         let tag = held.get(..len.saturating_sub(1)).unwrap_or_default();
@@ -169,6 +191,7 @@ impl XmlCall {
 }
 
 impl ElementBody {
+    /// Examines one byte of the body.
     fn push(&mut self, byte: u8) {
         if !self.begun && !byte.is_ascii_whitespace() {
             self.begun = true;
@@ -180,19 +203,21 @@ impl ElementBody {
         }
     }
 
+    /// Whether the last byte is inside of a JSON string that can still end: then a closing tag may be part of
+    /// it.
     fn may_go_on(&self) -> bool {
         self.is_json && !self.is_broken && self.nesting.is_in_string()
     }
 }
 
+/// Whether a candidate begins with the tag of a call.
 enum TagMatch {
+    /// It is another tag, or no tag.
     Other,
+    /// It is the beginning of such a tag.
     Maybe,
     /// It is this element; the name ends there.
-    Is {
-        which: usize,
-        len: usize,
-    },
+    Is { which: usize, len: usize },
 }
 
 impl CallElements {
@@ -213,7 +238,8 @@ impl CallElements {
     }
 }
 
-/// The fields of a call that is one JSON object.
+/// The fields of a call that is one JSON object, in the spellings of models: `name` or `tool_name`; `input`,
+/// `arguments` or `parameters`, as an object or its text.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct JsonCallFields<'a> {
@@ -232,6 +258,7 @@ struct JsonCallFields<'a> {
 }
 
 /// Reads a call from `tag` (without its `>`) and `body`. Fails with the reason why it is none.
+/// The name comes from the attribute, then from an element or the object; the same holds for the id.
 fn read(tag: &str, body: &str) -> Result<TextCall, String> {
     let id = attribute(tag, "id").unwrap_or_default();
     let name = attribute(tag, "name").filter(|name| !name.trim().is_empty());
@@ -258,7 +285,8 @@ fn read(tag: &str, body: &str) -> Result<TextCall, String> {
     Ok(TextCall { id: id.into_owned(), name: name.trim().to_owned(), arguments: arguments(&input)? })
 }
 
-/// Reads a call whose fields are elements.
+/// Reads a call whose fields are elements. Elements that are no field are arguments, unless one of the fields
+/// has the arguments. Fails if there is no name, or text between the elements.
 fn read_elements(id: &str, name: Option<Cow<'_, str>>, body: &str) -> Result<TextCall, String> {
     let mut call =
         TextCall { id: id.to_owned(), name: name.unwrap_or_default().into_owned(), arguments: String::new() };
@@ -286,7 +314,8 @@ fn read_elements(id: &str, name: Option<Cow<'_, str>>, body: &str) -> Result<Tex
     Ok(call)
 }
 
-/// The elements that `body` consists of.
+/// The elements that `body` consists of: names and contents. Fails at text between them. An element ends at
+/// the first closing tag with its name, so the same element cannot be inside of itself.
 fn elements(body: &str) -> Result<Vec<(&str, &str)>, String> {
     let (mut found, mut rest) = (Vec::new(), body.trim());
     while !rest.is_empty() {
@@ -304,7 +333,8 @@ fn elements(body: &str) -> Result<Vec<(&str, &str)>, String> {
     Ok(found)
 }
 
-/// Reads arguments from `text`: a JSON object, an element for each, or nothing.
+/// Reads arguments from `text`: a JSON object, an element for each, or nothing (also `null`), which gives
+/// `{}`. Fails for anything else.
 fn arguments(text: &str) -> Result<String, String> {
     if text.is_empty() || text == "null" {
         return Ok(String::from("{}"));

@@ -1,4 +1,8 @@
 //! Writes foreign objects unchanged, without the secrets that some servers put into them.
+//!
+//! Debug events of LangGraph's platform contain the headers of the request with its bearer token; others
+//! repeat the configuration of a client. Whoever views the conversation would see them. This is a precaution
+//! for known names; the redactor of the hub searches texts besides.
 
 use compact_str::CompactString;
 use serde_json::Value;
@@ -26,13 +30,14 @@ const SECRET_NAMES: [&str; 8] = [
 const SECRET_NAME_END: &str = "apikey";
 
 impl EventWriter {
-    /// Writes a foreign object that the decoder has no event for.
+    /// Writes a foreign object that the decoder has no event for, under the name of the dialect. Nothing of
+    /// it is lost but secrets.
     pub(crate) fn raw(&self, value: ForeignField<'_>, agent: Option<&AgentId>, out: &mut Decoded) {
         let kind = Kind::Raw { name: self.dialect.clone(), value: without_secrets(value) };
         self.push_by(agent, kind, out);
     }
 
-    /// Writes a foreign object as a custom event with this `name`.
+    /// Writes a foreign object as a custom event with this `name`, which the dialect gives it.
     pub(crate) fn custom(
         &self,
         name: &str,
@@ -45,7 +50,8 @@ impl EventWriter {
     }
 }
 
-/// `value` with its secrets replaced; unchanged if it has none.
+/// `value` with its secrets replaced by `[redacted]`; unchanged, byte for byte, if it has none. A value that
+/// nests deeper than [`model::limits::JSON_DEPTH_MAX`] becomes a string.
 fn without_secrets(value: ForeignField<'_>) -> Json {
     let text = value.as_json_text();
     if !may_hold_secrets(text) {
@@ -71,7 +77,8 @@ fn plain(text: &str) -> String {
     text.chars().filter(|c| !matches!(c, '-' | '_')).map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// Replaces the secrets in `value`. The parser limits the depth of the recursion.
+/// Replaces the secrets in `value`: strings that begin with `Bearer `, and the values of fields with a
+/// secret's name. The parser limits the depth of the recursion.
 fn redact(value: &mut Value) {
     match value {
         Value::String(text) if text.to_ascii_lowercase().starts_with("bearer ") => {

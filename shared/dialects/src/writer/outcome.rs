@@ -1,4 +1,8 @@
 //! Writes what becomes of calls after their arguments: they run, print, and return something.
+//!
+//! Here calls are named by the id of the dialect, not by an [`OpenCall`]: a result often comes long after the
+//! call, in another message or another run. An id that no call had is used as it is, so that the fold can say
+//! what is missing.
 
 use compact_str::CompactString;
 
@@ -9,14 +13,19 @@ use super::{
 use model::event::{ToolProgress, ToolResult};
 use model::json::Json;
 
-/// The outcome of a call.
+/// The outcome of a call, as a stream reports it. A second outcome of the same call replaces the first in the
+/// view and is counted as an anomaly there, except where it corrects a success into a failure.
 #[derive(Debug)]
 pub(crate) struct CallOutcome {
+    /// What the tool returned, as JSON; a plain text is a JSON string.
     pub(crate) output: Json,
+    /// The tool failed, and the output says how.
     pub(crate) is_error: bool,
     /// How long the call was executed, in milliseconds, as the stream says.
     pub(crate) exec_ms: Option<u64>,
+    /// Files that came with the result, in the form of the dialect.
     pub(crate) files: Option<Json>,
+    /// Embedded pages that came with the result, in the form of the dialect.
     pub(crate) embeds: Option<Json>,
 }
 
@@ -31,19 +40,22 @@ impl CallOutcome {
         Self { is_error: true, ..Self::of(output) }
     }
 
-    /// Sets how long the call was executed, in milliseconds.
+    /// Sets how long the call was executed, in milliseconds; nothing if the stream does not say.
     pub(crate) fn took(self, exec_ms: Option<u64>) -> Self {
         Self { exec_ms, ..self }
     }
 }
 
 impl EventWriter {
-    /// Sets the time of the next events, in milliseconds since 1970 by the stream's own clock.
+    /// Sets the time of the next events, in milliseconds since 1970 by the stream's own clock. Nothing leaves
+    /// the last one in place.
     pub(crate) fn set_time(&mut self, time: Option<u64>) {
         self.time = time.or(self.time);
     }
 
-    /// Writes a complete call of an agent that executes its calls itself; it does not run yet.
+    /// Writes a complete call of an agent that executes its calls itself: start and arguments. It does not
+    /// run yet; [`OpenCall::executes`] or [`EventWriter::state`] says so later. Without `arguments` the call has
+    /// none.
     pub(crate) fn whole_call(
         &mut self,
         id: &str,
@@ -62,7 +74,8 @@ impl EventWriter {
         self.calls.get(ToolCallId::new(id).as_str()).is_some_and(|named| named.run == self.run)
     }
 
-    /// The call to which the dialect's `id` refers, and its run.
+    /// The call to which the dialect's `id` refers, and its run. An unknown id refers to a call of that name
+    /// in the open run.
     fn named(&self, id: &str) -> (RunId, ToolCallId) {
         let tool = ToolCallId::new(id);
         match self.calls.get(tool.as_str()) {
@@ -85,14 +98,14 @@ impl EventWriter {
         }
     }
 
-    /// Writes the state of a call.
+    /// Writes the state of a call, in the run of that call.
     pub(crate) fn state(&mut self, id: &str, state: ToolState, agent: Option<&AgentId>, out: &mut Decoded) {
         let (run, tool) = self.named(id);
         let change = ToolStateChange { tool, state, queued_ms: None, exec_ms: None };
         self.put(Event::new(&run, Kind::ToolState(change)).by(agent.cloned()), out);
     }
 
-    /// Writes more output of a call.
+    /// Writes more output of a call. Its offset is left to the hub; an empty piece is ignored.
     pub(crate) fn output(&mut self, id: &str, text: &str, agent: Option<&AgentId>, out: &mut Decoded) {
         if text.is_empty() {
             return;
@@ -102,7 +115,8 @@ impl EventWriter {
         self.put(Event::new(&run, kind).by(agent.cloned()), out);
     }
 
-    /// Writes the progress of a call as a text.
+    /// Writes the progress of a call as a text; an empty text says only that the call goes on. Progress is
+    /// ephemeral: the newest replaces the others and none is stored.
     pub(crate) fn progress(&mut self, id: &str, text: &str, agent: Option<&AgentId>, out: &mut Decoded) {
         let text = Some(text.to_owned()).filter(|text| !text.is_empty());
         let progress = ToolProgress { text, ..ToolProgress::new(self.tool_id(id)) };

@@ -1,5 +1,13 @@
 //! Writes texts of dialects that send the whole text so far again and again: what is new becomes a delta,
 //! what changed replaces the rest. Only the length and the hash of what was written are kept, not the text.
+//!
+//! ```text
+//! stream: "Hel"    "Hello"          "Hello" (again)    "Hi there"
+//! event:  delta    delta "lo"       nothing            replace "Hi there"
+//! ```
+//!
+//! The hash is FNV-1a with 64 bits: a text whose beginning was made to have the hash of another one would be
+//! taken for its continuation.
 
 use std::hash::Hasher as _;
 
@@ -7,13 +15,16 @@ use fnv::FnvHasher;
 
 use super::{AgentId, Decoded, EventWriter, Kind, OpenCall, OpenPart, PartId, RunId};
 
-/// Length and hash of a text that was written.
+/// Length and hash of a text that was written, enough to see whether another text begins with it.
 #[derive(Debug, Clone)]
 pub(crate) struct TextDigest {
+    /// In bytes.
     len: usize,
+    /// FNV-1a of the text. Its state is its value, so that it can be continued.
     hash: u64,
 }
 
+/// The digest of the empty text.
 impl Default for TextDigest {
     fn default() -> Self {
         Self { len: 0, hash: FnvHasher::default().finish() }
@@ -30,6 +41,9 @@ impl TextDigest {
     }
 
     /// What `whole` has beyond the text so far; nothing if it does not begin with that.
+    ///
+    /// It costs one pass over the text so far, so a stream that repeats itself costs the square of its
+    /// length, as it does its sender.
     pub(crate) fn rest<'a>(&self, whole: &'a str) -> Option<&'a str> {
         let (head, rest) = whole.split_at_checked(self.len)?;
         let mut hash = FnvHasher::default();
@@ -47,10 +61,12 @@ impl TextDigest {
 #[derive(Debug)]
 pub(crate) struct WholePart {
     part: OpenPart,
+    /// The text that the events so far make.
     told: TextDigest,
 }
 
 impl WholePart {
+    /// Takes over a part to which nothing was written yet.
     pub(crate) fn new(part: OpenPart) -> Self {
         Self { part, told: TextDigest::default() }
     }
@@ -76,11 +92,12 @@ impl WholePart {
         self.told.is(whole)
     }
 
+    /// The part itself.
     pub(crate) fn part(&self) -> &OpenPart {
         &self.part
     }
 
-    /// See [`OpenPart::sign`].
+    /// Adds to the provider's signature ([`OpenPart::sign`]).
     pub(crate) fn sign(&mut self, piece: &str) {
         self.part.sign(piece);
     }
@@ -94,12 +111,15 @@ impl WholePart {
     }
 }
 
-/// A part that has ended. Some streams repeat its text, changed, or take it back.
+/// A part that has ended. Some streams repeat its text, changed, or take it back. Dropping it means that no
+/// correction is expected.
 #[derive(Debug)]
 pub(crate) struct EndedPart {
     id: PartId,
     agent: Option<AgentId>,
+    /// The run of the part. After its end the part cannot be changed.
     run: RunId,
+    /// The text that the events so far make.
     told: TextDigest,
 }
 
@@ -116,7 +136,7 @@ impl EndedPart {
     }
 }
 
-/// The output of a call of which the stream sends all so far.
+/// The output of a call of which the stream sends all so far. The digest is of what was written.
 #[derive(Debug, Default)]
 pub(crate) struct WholeOutput(TextDigest);
 
@@ -147,12 +167,14 @@ impl WholeOutput {
 #[derive(Debug)]
 pub(crate) struct WholeCall {
     call: OpenCall,
+    /// The arguments that were written as deltas.
     told: TextDigest,
-    /// Arguments that do not begin with what was written before.
+    /// Arguments that do not begin with what was written before. They become the final ones.
     instead: Option<String>,
 }
 
 impl WholeCall {
+    /// Takes over a call to which no arguments were written yet.
     pub(crate) fn new(call: OpenCall) -> Self {
         Self { call, told: TextDigest::default(), instead: None }
     }
@@ -167,7 +189,8 @@ impl WholeCall {
         }
     }
 
-    /// Makes `whole` the arguments.
+    /// Makes `whole` the arguments: writes what is new as a delta, or keeps them for the end if they begin
+    /// otherwise.
     pub(crate) fn set_args(&mut self, whole: &str, writer: &EventWriter, out: &mut Decoded) {
         match self.told.rest(whole) {
             Some(rest) => {
@@ -185,11 +208,12 @@ impl WholeCall {
         self.instead.as_deref().map_or_else(|| self.told.is(whole), |instead| instead == whole)
     }
 
+    /// The call itself.
     pub(crate) fn call(&mut self) -> &mut OpenCall {
         &mut self.call
     }
 
-    /// Ends the arguments.
+    /// Ends the arguments, with the final ones if they differ from the streamed ones ([`OpenCall::written`]).
     pub(crate) fn written(&mut self, writer: &mut EventWriter, out: &mut Decoded) {
         self.call.written(self.instead.take(), writer, out);
     }

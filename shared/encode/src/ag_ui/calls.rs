@@ -1,5 +1,16 @@
 //! Encodes tool calls: arguments, results, and custom events for what the protocol has no events for
 //! (consent, progress, output).
+//!
+//! | step | event |
+//! |---|---|
+//! | a call begins | `TOOL_CALL_START` |
+//! | arguments, while the call is open | `TOOL_CALL_ARGS` |
+//! | the call is written, or over before that | `TOOL_CALL_END`, once |
+//! | consent is asked for, given or declined | `CUSTOM` `approval_request`, `approval_answer` |
+//! | progress, output | `CUSTOM` `tool_progress`, `tool_output` |
+//! | its first result | `TOOL_CALL_RESULT`, also after the end of the run |
+//!
+//! That a call is executed has no event, and a result that comes again is left out.
 
 use super::{AgUiEncoder, custom, event};
 use crate::{FactContext, ToolStep, data_event};
@@ -9,6 +20,8 @@ use model::view::ToolView;
 
 impl AgUiEncoder {
     /// Writes one step of a call.
+    ///
+    /// Results are not among the steps here: see [`AgUiEncoder::result`], which needs no open run.
     pub(super) fn call(
         &mut self,
         scene: &FactContext<'_>,
@@ -59,6 +72,9 @@ impl AgUiEncoder {
     }
 
     /// Writes the result of a call, now or when the next run begins.
+    ///
+    /// The result is a message of its own, whose id is that of the call and `-result`. Nothing is written for
+    /// a call without one.
     pub(super) fn result(
         &mut self,
         scene: &FactContext<'_>,

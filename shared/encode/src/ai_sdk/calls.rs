@@ -1,4 +1,15 @@
 //! Encodes tool calls as dynamic parts: a viewer has no types for the tools of an agent.
+//!
+//! | step | part |
+//! |---|---|
+//! | start, arguments, arguments are final | `tool-input-start`, `tool-input-delta`, `tool-input-available` (`tool-input-error` if they are no JSON) |
+//! | consent is asked | `tool-approval-request` |
+//! | consent is refused | `tool-output-denied` |
+//! | progress, output | transient parts `data-tool-progress`, `data-tool-output` |
+//! | result; failure; end without a result | `tool-output-available`; `tool-output-error` |
+//!
+//! A call that is not the caller's to execute is `providerExecuted`: otherwise the page would send its
+//! messages again for it.
 
 use super::{AiSdkEncoder, event};
 use crate::{FactContext, ObjectWriter, ToolStep};
@@ -8,6 +19,7 @@ use model::ids::ToolCallId;
 use model::view::ToolView;
 
 impl AiSdkEncoder {
+    /// Writes one step of a call. After the end of its run only a result is written.
     pub(super) fn call(
         &mut self,
         scene: &FactContext<'_>,
@@ -84,6 +96,7 @@ fn input(id: &str, tool: &ToolView, elsewhere: bool, out: &mut Vec<u8>) {
     });
 }
 
+/// Writes the result of a call, or its failure.
 fn result(id: &str, tool: &ToolView, elsewhere: bool, out: &mut Vec<u8>) {
     let Some(result) = &tool.result else { return };
     if tool.is_error {

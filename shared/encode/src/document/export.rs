@@ -1,4 +1,15 @@
 //! The formats of documents that a view can be exported as, by name.
+//!
+//! | name | content | extension |
+//! |---|---|---|
+//! | `md` | Markdown for people | `.md` |
+//! | `html` | one HTML file for people | `.html` |
+//! | `openai` | fields of a request to the Chat Completions API | `.json` |
+//! | `anthropic` | fields of a request to the Messages API | `.json` |
+//! | `open-webui` | all answers as one content for Open WebUI | `.md` |
+//! | `open-webui-chat` | a chat that Open WebUI imports | `.json` |
+//!
+//! The table [`FORMATS`] is all that has to be extended for another one.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +39,7 @@ pub struct DocumentFormat {
     pub content_type: &'static str,
     /// The extension of file names, without the dot.
     pub extension: &'static str,
+    /// Writes the document from the view, the name of the conversation, and the options.
     make: fn(&View, &str, DocumentOptions) -> String,
 }
 
@@ -83,6 +95,7 @@ pub fn format(name: &str) -> Option<&'static DocumentFormat> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
+/// The options for Open WebUI. Results are not cut in a document.
 fn options(choice: DocumentOptions) -> OpenWebUiOptions {
     OpenWebUiOptions { form: choice.form, ..OpenWebUiOptions::default() }
 }

@@ -1,5 +1,8 @@
 //! The words with which documents describe runs, calls and agents, the same in each format. Texts of the view
 //! are in them unchanged; the writers escape them.
+//!
+//! What [`preview::one_line`] has handled is one line of at most 200 characters and an ellipsis; results and
+//! messages of failures are whole. Counts, durations and sizes are formatted by [`mod@format`].
 
 use model::event::{ErrorFact, RunStatus, ToolState, Usage};
 use model::flow::{CallCounts, Flow};
@@ -8,6 +11,8 @@ use model::preview::{self, PreviewOutput};
 use model::view::{AgentView, PartView, RunView, ToolView, View};
 
 /// The title of a document.
+///
+/// The title is one line; an empty one counts as none.
 pub(super) fn title(view: &View, name: &str) -> String {
     view.title
         .as_deref()
@@ -17,6 +22,8 @@ pub(super) fn title(view: &View, name: &str) -> String {
 }
 
 /// Name, model, status, duration and usage of a run.
+///
+/// Each of them only if it is known, in this order. Name and model are texts of the view.
 pub(super) fn run(run: &RunView) -> Vec<String> {
     let mut facts: Vec<String> =
         [&run.name, &run.model].into_iter().flatten().map(|it| preview::one_line(it)).collect();
@@ -27,6 +34,7 @@ pub(super) fn run(run: &RunView) -> Vec<String> {
     facts
 }
 
+/// The tokens that a model has read and written.
 fn tokens(usage: Usage) -> [String; 2] {
     [
         format!("{} tokens in", format::count(usage.input_tokens)),
@@ -40,6 +48,8 @@ pub(super) fn steps(flow: &Flow) -> String {
 }
 
 /// The number of failed calls and of sub-agents, and the duration of a run.
+///
+/// They are separated by ` · `; empty if there is nothing to say.
 pub(super) fn steps_more(flow: &Flow, run: &RunView) -> String {
     let failed = (flow.failed > 0).then(|| format!("{} failed", flow.failed));
     let agents = (flow.agents > 0).then(|| format::counted(flow.agents, "sub-agent"));
@@ -88,6 +98,8 @@ pub(super) fn status(status: RunStatus) -> &'static str {
 }
 
 /// The head of a piece of thinking.
+///
+/// The publisher's figure has precedence over the time that the hub measured. Times of zero are not shown.
 pub(super) fn thought(part: &PartView) -> String {
     let measured = part.ended_at.map(|end| end.saturating_sub(part.started_at));
     match part.duration_ms.or(measured).filter(|ms| *ms > 0) {
@@ -105,6 +117,8 @@ pub(super) fn tool_name(tool: &ToolView) -> String {
 }
 
 /// The arguments of a call in one line.
+///
+/// While they are being written their newest piece, else the argument that says most.
 pub(super) fn arguments(tool: &ToolView) -> String {
     let text = &tool.arguments.text;
     if tool.state == ToolState::Writing { preview::tail(text) } else { preview::arguments(text) }
@@ -128,6 +142,8 @@ pub(super) fn state(tool: &ToolView, output: Option<&PreviewOutput>) -> String {
 }
 
 /// The duration of a call; for one that was interrupted, at least how long it took.
+///
+/// An interrupted call has only the times of the hub, from its execution or else from when it was written.
 pub(super) fn latency(tool: &ToolView) -> Option<String> {
     if tool.state == ToolState::Interrupted {
         let from = tool.executing_at.or(tool.pending_at)?;
@@ -191,6 +207,7 @@ fn run_took(run: &RunView) -> Option<String> {
     took(run.started_at, run.ended_at.filter(|_| is_measured))
 }
 
+/// The time between two moments in milliseconds; nothing if it has no end or took no time.
 fn took(from: u64, to: Option<u64>) -> Option<String> {
     to.map(|to| to.saturating_sub(from)).filter(|ms| *ms > 0).map(format::duration)
 }

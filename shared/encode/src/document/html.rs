@@ -1,6 +1,25 @@
 //! Writes a conversation as one HTML file: without scripts, without anything that is loaded, with a policy
 //! that would forbid both, and with every text escaped. It looks like the web interface, with `<details>`
 //! where that has buttons.
+//!
+//! ```text
+//! <html>
+//!   <head>     policy, title, the style sheet
+//!   <body>     the sprite of icons
+//!     <header> title · date · runs · calls
+//!     <main>
+//!       <div class="user">                 a message of a user
+//!       <section class="turn">             a section of a run
+//!         <details class="steps">          its steps: thinking, cards of calls and of sub-agents, failures
+//!         <div class="ans">                its answer
+//!         <div class="end">                how it ended, its model, time and usage
+//! ```
+//!
+//! Two things keep a hostile text harmless. Every text goes through [`escape`], and Markdown is written from
+//! the parser's events by [`prose`], which knows a fixed set of elements. And the policy in the head allows
+//! this one style sheet, images in `data:` addresses, and nothing else: should an escape be missing, its
+//! markup cannot run or load anything. Classes and names of icons are written without escaping and must be
+//! constants of this crate.
 
 use super::outline::{AgentBlock, OutlineBlock, OutlineRun, OutlineSection, outline};
 use super::{StepsLayout, facts};
@@ -22,10 +41,11 @@ const STYLE: &str = include_str!("html/style.css");
 /// expected value when the style changes.
 const STYLE_HASH: &str = "fAB28jewkG3QHVfax848Fa5JK8BihvsYLTWazIvtdtA=";
 
-/// The icons of a document, as one SVG sprite.
+/// The icons of a document, as one SVG sprite. It stands once at the beginning of the body; [`icon`] refers
+/// to it.
 const SPRITE: &str = include_str!("html/sprite.svg");
 
-/// See [`super::html()`].
+/// Writes the whole file. `name` is the title of a conversation without one.
 pub(super) fn document(view: &View, name: &str, steps: StepsLayout) -> String {
     let title = label(&facts::title(view, name));
     let mut out = String::with_capacity(64 << 10);
@@ -74,6 +94,8 @@ fn about(view: &View) -> String {
     began.into_iter().chain(runs).chain(tools).collect::<Vec<_>>().join(" · ")
 }
 
+/// Writes a message of the history: a user's as plain text, the assistant's as Markdown, one of any other
+/// role in a closed block with its role and its first line as the head.
 fn put_message(message: &MessageView, out: &mut String) {
     match message.role.as_str() {
         "user" => {
@@ -95,6 +117,9 @@ fn put_message(message: &MessageView, out: &mut String) {
     }
 }
 
+/// Writes a section of a run: its steps, its answer, and how the run ended if this is its last section. The
+/// steps have a block of their own only where a call or a sub-agent is among them; it is closed at first with
+/// [`StepsLayout::OneBlock`].
 fn put_run(section: &OutlineRun<'_>, steps: StepsLayout, out: &mut String) {
     let run = section.run;
     out.push_str("<section class=\"turn\">\n");
@@ -120,6 +145,8 @@ fn put_run(section: &OutlineRun<'_>, steps: StepsLayout, out: &mut String) {
     out.push_str("</section>\n");
 }
 
+/// Writes how a run ended: its failure if no step has shown that, a word and an icon unless it is complete,
+/// and its facts.
 fn put_end(run: &RunView, out: &mut String) {
     if let Some(error) = facts::untold_error(run) {
         put_error(error, out);
@@ -133,6 +160,7 @@ fn put_end(run: &RunView, out: &mut String) {
     out.push_str("</div>\n");
 }
 
+/// Writes blocks in their order, and those of sub-agents inside of them.
 fn put_blocks(blocks: &[OutlineBlock<'_>], out: &mut String) {
     for block in blocks {
         match block {
@@ -146,6 +174,7 @@ fn put_blocks(blocks: &[OutlineBlock<'_>], out: &mut String) {
     }
 }
 
+/// Writes a text, a refusal or a file, and how many bytes of it were left out.
 fn put_part(part: &PartView, out: &mut String) {
     match part.kind {
         PartKind::File => put_file(&part.body.text, out),
@@ -161,6 +190,7 @@ fn put_part(part: &PartView, out: &mut String) {
     }
 }
 
+/// Writes Markdown in a block of its own; nothing for a blank text.
 fn put_prose(markdown: &str, out: &mut String) {
     if !markdown.trim().is_empty() {
         out.push_str("<div class=\"ans\">");
@@ -169,6 +199,8 @@ fn put_prose(markdown: &str, out: &mut String) {
     }
 }
 
+/// Writes a piece of thinking as a closed block with its duration as the head. The text in it is plain, not
+/// Markdown. A piece without text, such as thinking that the provider hides, is one line.
 fn put_thinking(part: &PartView, out: &mut String) {
     if part.body.text.trim().is_empty() {
         element("div", "think", &facts::thought(part), out);
@@ -200,6 +232,9 @@ fn put_file(url: &str, out: &mut String) {
 }
 
 /// Whether `url` consists of an image in Base64, of a type that cannot contain a script.
+///
+/// SVG is not among them. What passes has only letters, digits and `+/=` after its type, so it needs no
+/// escaping in an attribute.
 pub(super) fn is_picture(url: &str) -> bool {
     let kinds = [
         "data:image/png;base64,",
@@ -211,6 +246,7 @@ pub(super) fn is_picture(url: &str) -> bool {
     bytes.is_some_and(|bytes| bytes.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b)))
 }
 
+/// Writes a sub-agent as an open card: state, name, task and facts in one line, all that it did inside.
 fn put_agent(agent: &AgentBlock<'_>, out: &mut String) {
     let (shape, class) = status_icon(agent.known.status);
     out.push_str("<details class=\"card sub\" open><summary>");
@@ -225,6 +261,7 @@ fn put_agent(agent: &AgentBlock<'_>, out: &mut String) {
     out.push_str("</div></details>\n");
 }
 
+/// Writes a failure: its code, its whole message, and whether it can be tried again.
 fn put_error(error: &ErrorFact, out: &mut String) {
     out.push_str(&["<div class=\"failure\">", &icon("cross", "err"), "<div><div>"].concat());
     element("span", "err what", &error.code, out);
@@ -236,6 +273,8 @@ fn put_error(error: &ErrorFact, out: &mut String) {
 }
 
 /// Writes an element that contains only text.
+///
+/// `name` and `class` are not escaped: they must come from this crate. An empty class is left out.
 fn element(name: &str, class: &str, content: &str, out: &mut String) {
     let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
     out.push_str(&["<", name, &class, ">"].concat());
@@ -262,6 +301,7 @@ fn tool_icon(state: ToolState) -> (&'static str, &'static str) {
     }
 }
 
+/// The name and the class of the icon for the status of a run or a sub-agent.
 fn status_icon(status: RunStatus) -> (&'static str, &'static str) {
     match status {
         RunStatus::Running => ("ring", "run"),

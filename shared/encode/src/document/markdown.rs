@@ -1,5 +1,27 @@
 //! Writes a conversation as Markdown: each step where it happened, or all of them in one block with one line
 //! for each.
+//!
+//! ```text
+//! # Title of the conversation
+//!
+//! ## User
+//! What a person asked
+//!
+//! ## Assistant
+//! *name · model · complete · 4 s · 1.2k tokens in · 300 out*
+//! <details> <summary>Thought for 2 s</summary>  > the thinking      </details>
+//! <details> <summary>✓ search · moon · text · 3.4 KB · 0.3 s</summary>
+//!     Arguments, result, files, times                               </details>
+//! <details> <summary>↳ helper · complete · 2 tools</summary>
+//!     its task, and all that it did                                 </details>
+//! The answer
+//! ```
+//!
+//! Messages of a user or assistant have a heading; those with any other role are closed blocks. Texts of
+//! models and messages stay Markdown, made safe by [`tame::tame`]; arguments, results and printed output are
+//! code; names and other single lines have every sign of Markdown escaped. The heads of blocks are HTML,
+//! where Markdown has no meaning. The brackets of calls that ran in parallel are not shown here, and with
+//! [`StepsLayout::OneBlock`] [`brief`] says what else is left out.
 
 use super::outline::{AgentBlock, OutlineBlock, OutlineRun, OutlineSection, outline};
 use super::{StepsLayout, facts};
@@ -14,7 +36,8 @@ pub(super) mod tame;
 
 use tame::{code, plain, tame};
 
-/// See [`super::markdown()`].
+/// Writes the whole document: a title, then each section of the outline. `name` is the title of a
+/// conversation without one.
 pub(super) fn document(view: &View, name: &str, steps: StepsLayout) -> String {
     let mut out = format!("# {}\n", inline(&facts::title(view, name)));
     for section in outline(view) {
@@ -26,6 +49,8 @@ pub(super) fn document(view: &View, name: &str, steps: StepsLayout) -> String {
     out
 }
 
+/// Writes a message of the history: under a heading if a user or the assistant said it, else in a closed
+/// block with its role as the head.
 fn put_message(message: &MessageView, out: &mut String) {
     match message.role.as_str() {
         "user" => heading("User", out),
@@ -40,12 +65,15 @@ fn put_message(message: &MessageView, out: &mut String) {
     paragraph(&tame(&message.text), out);
 }
 
+/// Writes a heading of the second level.
 fn heading(text: &str, out: &mut String) {
     out.push_str("\n## ");
     out.push_str(&inline(text));
     out.push('\n');
 }
 
+/// Writes a section of a run: its facts, its steps in the chosen layout, its answer. How the run ended, and
+/// its failure if no step shows that, come only with its last section.
 fn put_run(section: &OutlineRun<'_>, steps: StepsLayout, out: &mut String) {
     heading("Assistant", out);
     paragraph(&format!("*{}*", inline(&facts::run(section.run).join(" · "))), out);
@@ -65,6 +93,7 @@ fn put_run(section: &OutlineRun<'_>, steps: StepsLayout, out: &mut String) {
     }
 }
 
+/// Writes blocks in full, in their order, and those of sub-agents inside of them.
 fn put_blocks(blocks: &[OutlineBlock<'_>], out: &mut String) {
     for block in blocks {
         match block {
@@ -84,6 +113,7 @@ fn put_blocks(blocks: &[OutlineBlock<'_>], out: &mut String) {
     }
 }
 
+/// Writes a text, a refusal or a file, and how many bytes of it were left out.
 fn put_part(part: &PartView, out: &mut String) {
     let text = &part.body.text;
     match part.kind {
@@ -105,6 +135,9 @@ fn file(url: &str) -> String {
     format!("*File: {}, {}*", inline(&preview::one_line(kind)), format::bytes(url.len() as u64))
 }
 
+/// Writes a call as a closed block. Its head says state, name, arguments in one line, size of the result and
+/// time; inside are the question to a person (only while the call waits for consent), arguments, result,
+/// files and embeds. The times are repeated inside if there is more than one fact about them.
 fn put_call(tool: &ToolView, out: &mut String) {
     let output = facts::output(tool);
     let mut head = vec![format!("{} {}", facts::sign(tool.state), facts::tool_name(tool))];
@@ -139,6 +172,7 @@ fn put_call(tool: &ToolView, out: &mut String) {
     details(&head.join(" · "), &inner, out);
 }
 
+/// Writes a sub-agent as a closed block, with its task as a quote and then all that it did.
 fn put_agent(agent: &AgentBlock<'_>, out: &mut String) {
     let mut head = vec![format!("↳ {}", facts::agent_name(agent.id.as_str(), agent.known))];
     head.extend(facts::agent(agent.known, agent.counts));
@@ -150,6 +184,7 @@ fn put_agent(agent: &AgentBlock<'_>, out: &mut String) {
     details(&head.join(" · "), &inner, out);
 }
 
+/// Writes a failure as a quote: its code, its message as one paragraph, and whether it can be tried again.
 fn put_error(error: &ErrorFact, out: &mut String) {
     let (code, message) = (inline(&preview::one_line(&error.code)), inline(&one_paragraph(&error.message)));
     let retry = facts::retry(error);
@@ -177,6 +212,7 @@ fn paragraph(markdown: &str, out: &mut String) {
     out.push('\n');
 }
 
+/// `markdown` as a quote: the mark before each line, also before empty ones, so that it stays one quote.
 fn quoted(markdown: &str) -> String {
     let lines = markdown.trim_end().lines();
     lines.flat_map(|line| ["> ", line, "\n"]).collect()
@@ -200,10 +236,12 @@ fn inline(text: &str) -> String {
     out
 }
 
+/// `text` with each run of white space as one space. Unlike a preview it is not cut.
 fn one_paragraph(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// A block of code: laid out as JSON if `text` is an object or an array, else unchanged.
 fn text_or_json(text: &str) -> String {
     match Json::parse(text) {
         Some(json) if text.starts_with(['{', '[']) => laid_out(&json).trim_start().to_owned(),
@@ -211,12 +249,16 @@ fn text_or_json(text: &str) -> String {
     }
 }
 
+/// JSON as an indented block of code, after an empty line.
 fn laid_out(json: &Json) -> String {
     let laid_out: String = pretty(json.as_str()).into_iter().map(|token| token.text).collect();
     format!("\n{}", code("json", &laid_out))
 }
 
 /// The beginning of a text in one line, as a preview, escaped.
+///
+/// At most `PREVIEW_CHARS` characters and an ellipsis of three dots. Only a first piece of a long text is
+/// looked at.
 fn beginning(text: &str) -> String {
     let line = one_paragraph(text.get(..PREVIEW_CHARS.saturating_mul(8)).unwrap_or(text));
     match cut(&line, PREVIEW_CHARS) {

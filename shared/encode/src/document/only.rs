@@ -1,4 +1,8 @@
 //! Reduces a view to a part of its conversation: one turn, or one run.
+//!
+//! An export of a part is made in two steps: the whole conversation is folded, then
+//! [`ExportSelection::reduce`] removes what was not asked for. So the part is the same as in a document of
+//! the whole, and a document that is made from events can be limited with [`is_of`] to those of the part.
 
 use std::collections::HashSet;
 
@@ -11,6 +15,8 @@ use model::view::{TopItem, View};
 
 /// The part of a conversation that is exported; all of it if neither field is set. If both are set, only
 /// `message` counts.
+///
+/// It comes from a request of a reader; an id that does not exist selects nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ExportSelection {
@@ -29,6 +35,8 @@ impl ExportSelection {
     }
 
     /// Removes all else from `view`. False if it has no such part; it is unchanged then.
+    /// Messages that were said inside a selected run stay with it. What remains keeps its order; anomalies of
+    /// the conversation are removed with the rest, since it is not known which part they belong to.
     pub fn reduce(&self, view: &mut View) -> bool {
         let items = match (&self.message, &self.run) {
             (None, None) => return true,
@@ -84,6 +92,8 @@ pub fn turn<'a>(view: &'a View, message: &MessageId) -> Vec<&'a TopItem> {
 }
 
 /// Whether `event` is about a message or a run of `view`.
+///
+/// An event that concerns neither a run nor a message (for example a fork) is of no part.
 pub fn is_of(view: &View, event: &Event) -> bool {
     match &event.kind {
         Kind::Message(message) => view.messages.contains_key(&message.message),

@@ -6,6 +6,24 @@
 //! A block must begin a line, its opening tag ends at the first `>` and an attribute at the first `"`, with no line end in
 //! between, and it ends where as many blocks have ended as have begun. So all that models and tools wrote is escaped until
 //! it has none of these, and texts between blocks cannot begin one.
+//!
+//! ```text
+//! <details type="reasoning" done="true" duration="2">
+//! <summary>Thought for 2 seconds</summary>
+//! &gt; the thinking
+//! </details>
+//!
+//! <details type="tool_calls" done="true" id="call_1" name="search" arguments="{&quot;q&quot;:&quot;moon&quot;}">
+//! <summary>Tool Executed</summary>
+//! the result as JSON, escaped
+//! </details>
+//!
+//! The answer
+//! ```
+//!
+//! A call is `done` when its state is final or its run is over; until then it has neither result nor files.
+//! Of sub-agents only the calls are shown, with the name of the agent in front; their texts, thinking and
+//! failures, and events with a name of their own, are left out.
 
 use serde::{Deserialize, Serialize};
 
@@ -52,11 +70,14 @@ impl Default for OpenWebUiOptions {
 }
 
 /// The content of the message that `run` becomes.
+///
+/// Items are in the order of the run. `options` says where results are and how long they may be.
 pub fn content(run: &RunView, options: OpenWebUiOptions) -> String {
     stretch(run, &run.items, options)
 }
 
 /// All answers of `view` as one content. The messages of users after the first answer are quoted.
+/// Messages with any other role than `user`, and those before the first run, are left out.
 pub fn transcript(view: &View, options: OpenWebUiOptions) -> String {
     let mut out = String::new();
     let mut has_begun = false;
@@ -120,6 +141,7 @@ fn stretch(run: &RunView, items: &[Item], options: OpenWebUiOptions) -> String {
     out
 }
 
+/// Writes a text of the model as a paragraph of its own, tamed so that it cannot begin a block.
 fn put_text(text: &str, out: &mut String) {
     if !text.trim().is_empty() {
         line(out);
@@ -135,6 +157,9 @@ fn line(out: &mut String) {
 }
 
 /// The block of a call. Calls of sub-agents have the name of the agent in front.
+///
+/// Arguments are empty while the model still writes them: a piece of JSON cannot be shown. Final ones are
+/// written as they came, on one line if they are JSON. Files and embeds are attributes in both forms.
 fn call(id: &str, tool: &ToolView, run: &RunView, options: OpenWebUiOptions) -> String {
     // A call that is not final when the run is over is not executed any more.
     let is_done = tool.state.is_final() || !run.is_running();
@@ -171,6 +196,8 @@ fn call(id: &str, tool: &ToolView, run: &RunView, options: OpenWebUiOptions) -> 
 }
 
 /// The result of a call as JSON. A text becomes a JSON string, which Open WebUI shows as text.
+/// A call that neither gave a result nor printed anything has a word for its state. A failure is a text that
+/// begins with `Error: `. A result that was cut is a string, since its beginning is no JSON.
 fn result(tool: &ToolView, bytes_max: usize) -> String {
     let said = |text: &str| Json::string(text).as_str().to_owned();
     let Some(output) = facts::output(tool) else {
@@ -197,6 +224,8 @@ fn failed(text: &str) -> String {
 }
 
 /// The beginning of a long text, with the size of the rest.
+///
+/// The cut is at the bound of a character, at or before `bytes_max`.
 fn shortened(text: &str, bytes_max: usize) -> String {
     if text.len() <= bytes_max {
         return text.to_owned();
@@ -210,6 +239,9 @@ fn shortened(text: &str, bytes_max: usize) -> String {
 }
 
 /// The block of a piece of thinking, with its duration once it is over.
+///
+/// Each line is quoted. The duration is the publisher's, else measured by the hub, in whole seconds. Thinking
+/// of a run that is over without an end of its own is `done`, without a duration if none is known.
 fn reasoning(part: &PartView, run: &RunView, form: ResultForm) -> String {
     let lines = tame(&part.body.text);
     let mut body = String::with_capacity(lines.len());
@@ -248,6 +280,7 @@ fn file(url: &str) -> String {
     }
 }
 
+/// Appends an attribute to an opening tag. `name` must come from this crate; `value` is escaped.
 fn put_attribute(name: &str, value: &str, tag: &mut String) {
     tag.push(' ');
     tag.push_str(name);

@@ -1,5 +1,13 @@
 //! The outline of a document: messages and runs in order, each run as steps and answer, sub-agents nested. It
 //! borrows from the view; nothing is escaped yet.
+//!
+//! ```text
+//! view ─▶ sections: message | run (or its part between two messages)
+//!             run ─▶ steps:  thinking, texts, calls, sub-agents, failures, events
+//!                    answer: texts and failures behind the last step; without a text there, the last text
+//! ```
+//!
+//! How important a row is, and in which lane it stands, is decided by [`Flow`], as in the web interface.
 
 use std::collections::VecDeque;
 
@@ -64,6 +72,8 @@ pub(super) struct AgentBlock<'a> {
 }
 
 /// The sections of `view`.
+///
+/// Sections are in the order of the conversation. A run during which a message came is divided there.
 pub(super) fn outline(view: &View) -> Vec<OutlineSection<'_>> {
     let section = |turn| match turn {
         ConversationSection::Message(_, message) => OutlineSection::Message(message),
@@ -72,6 +82,7 @@ pub(super) fn outline(view: &View) -> Vec<OutlineSection<'_>> {
     turns(view).into_iter().map(section).collect()
 }
 
+/// Divides a section of a run into its steps and its answer.
 fn run_section<'a>(stretch: &RunSection<'a>) -> OutlineRun<'a> {
     let run = stretch.run;
     let flow = Flow::of_stretch(run, stretch.items.clone());
@@ -95,6 +106,8 @@ fn run_section<'a>(stretch: &RunSection<'a>) -> OutlineRun<'a> {
 }
 
 /// Adds the block of `row`. Agents that are too deep to be nested here go to `deeper`.
+///
+/// `depth` is that of the lane of the row, from 1. A row whose item is not in the run is left out.
 fn put<'a>(
     run: &'a RunView,
     flow: &Flow,
@@ -137,6 +150,8 @@ fn put<'a>(
     }
 }
 
+/// Adds a sub-agent with the blocks of its lane. Agents that would be nested too deep are added to `deeper`
+/// instead, for the caller to put beside this one.
 fn put_agent<'a>(
     run: &'a RunView,
     flow: &Flow,

@@ -1,4 +1,5 @@
-//! An answer of the model, and its forms in the modes of the stream.
+//! An answer of the model, and its forms in the modes of the stream: a whole message, a growing one, or
+//! pieces.
 
 use compact_str::CompactString;
 use indexmap::IndexMap;
@@ -8,25 +9,30 @@ use crate::FactContext;
 use model::ids::ToolCallId;
 use model::view::ToolView;
 
-/// An answer that is open.
+/// An answer that is open. Its texts are kept, since some modes repeat all of it.
 #[derive(Debug, Default)]
 pub(super) struct OpenAnswer {
+    /// The id of the message.
     pub(super) id: String,
     pub(super) text: String,
     pub(super) thinking: String,
+    /// Its calls, in the order in which they began.
     calls: IndexMap<ToolCallId, OpenAnswerCall>,
     /// It ends as soon as its calls are written: one of them is being executed.
     pub(super) is_due: bool,
 }
 
+/// A call of the answer.
 #[derive(Debug)]
 struct OpenAnswerCall {
     name: CompactString,
     arguments: String,
+    /// Its arguments are final.
     is_written: bool,
 }
 
 impl OpenAnswer {
+    /// An answer without content.
     pub(super) fn new(id: String) -> Self {
         Self { id, ..Self::default() }
     }
@@ -87,7 +93,8 @@ impl OpenAnswer {
             "id": self.id, "tool_calls": calls, "invalid_tool_calls": invalid, "usage_metadata": usage})
     }
 
-    /// All of the answer so far, as the growing message that clients of the old mode read.
+    /// All of the answer so far, as the growing message that clients of the mode `messages` read: a piece by
+    /// its type, with all pieces of its calls.
     pub(super) fn growing(&self) -> Value {
         let mut message = self.whole(&json!({}), None);
         let chunks = self.calls.iter().enumerate().map(|(index, (id, call))| {
@@ -115,7 +122,7 @@ pub(super) fn piece(id: &str, fields: &Value) -> Value {
     piece
 }
 
-/// The result of a call as a message.
+/// The result of a call as a message, with `text` as its content.
 pub(super) fn tool_message(scene: &FactContext<'_>, id: &ToolCallId, tool: &ToolView, text: &str) -> Value {
     let status = if tool.is_error { "error" } else { "success" };
     json!({"content": text, "additional_kwargs": {}, "response_metadata": {}, "type": "tool", "name": tool.name,

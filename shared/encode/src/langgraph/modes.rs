@@ -1,4 +1,5 @@
-//! The modes of a stream, and what is written in each.
+//! The modes of a stream, and what is written in each. A client names them in its request (`stream_mode`);
+//! each event is written once for each mode that has a form of it.
 
 use compact_str::CompactString;
 use serde_json::{Value, json};
@@ -64,13 +65,15 @@ impl StreamModes {
         Self(vec![StreamMode::Kept])
     }
 
+    /// Whether the mode was requested.
     pub(super) fn wants(&self, mode: StreamMode) -> bool {
         self.0.contains(&mode)
     }
 }
 
 impl LangGraphEncoder {
-    /// The graph's metadata for a message.
+    /// The graph's metadata for a message of `node`. What the source itself said of the step takes
+    /// precedence.
     pub(super) fn about(&self, scene: &FactContext<'_>, node: &str) -> Value {
         let mut about = json!({"langgraph_node": node, "langgraph_step": self.step,
             "langgraph_path": ["__pregel_pull", node], "langgraph_checkpoint_ns": format!("{node}:{}", scene.run_id),
@@ -122,6 +125,7 @@ impl LangGraphEncoder {
         }
     }
 
+    /// Writes an event of the mode `custom`.
     pub(super) fn custom(&self, value: &Value, out: &mut Vec<u8>) {
         if self.modes.wants(StreamMode::Custom) {
             event(out, "custom", value);
@@ -161,6 +165,7 @@ impl LangGraphEncoder {
         self.tell_task(scene, "task_result", &payload, out);
     }
 
+    /// Writes the beginning or end of a node in the modes that have it.
     fn tell_task(&self, scene: &FactContext<'_>, kind: &str, payload: &Value, out: &mut Vec<u8>) {
         if self.modes.wants(StreamMode::Tasks) {
             event(out, "tasks", payload);

@@ -1,4 +1,10 @@
 //! Encodes how a graph stops: with a question, at its end, or in the middle.
+//!
+//! | run | written |
+//! |---|---|
+//! | complete | the last answer with the usage of the run; then the questions that are open, for a caller |
+//! | failed, cancelled | `error`, with the code `UserInterrupt` if somebody stopped it |
+//! | broke off | an empty piece of an answer without an end |
 
 use indexmap::IndexMap;
 use serde_json::{Value, json};
@@ -55,6 +61,7 @@ impl LangGraphEncoder {
         }
     }
 
+    /// Writes one interrupt for `asks`, in the mode that the client reads for it; nothing if there are none.
     fn interrupt(&self, asks: &IndexMap<ToolCallId, Value>, out: &mut Vec<u8>) {
         let Some(interrupt) = interrupt_of(asks) else { return };
         let ask = json!({"__interrupt__": [interrupt]});

@@ -1,5 +1,15 @@
 //! Encodes Bernard's form of chat completions: calls come complete, and the stream also has progress objects
 //! and the results.
+//!
+//! ```text
+//! data: {…,"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"web_search","arguments":"{}"}}]},"finish_reason":null}]}
+//! data: {"type":"tool_progress","request_id":"chatcmpl-r1","data":{"_type":"tool_progress","tool":"web_search","phase":"progress","message":"1/3","timestamp":1770000000000}}
+//! data: {…,"choices":[{"index":0,"delta":{"role":"tool","tool_call_id":"c1","content":"…"},"finish_reason":null}]}
+//! ```
+//!
+//! A call that failed gets a progress object with the phase `error` before its result, unless its tool
+//! reported that itself. Results may come after the end of their run; everything else is as in the parent
+//! module.
 
 use std::collections::{HashMap, HashSet};
 
@@ -31,6 +41,8 @@ struct BernardEncoder {
     is_broken: bool,
     /// The index of each call in the message. Bernard itself sends none, but OpenAI's helpers need it.
     calls: HashMap<ToolCallId, usize>,
+    /// Who reads the stream as the answer to a request; nothing for a viewer. Only whether it wants the usage
+    /// matters here.
     caller: Option<Caller>,
     /// Calls whose tools reported themselves that they failed.
     failed: HashSet<ToolCallId>,
@@ -68,6 +80,7 @@ impl FactSink for BernardEncoder {
 }
 
 impl BernardEncoder {
+    /// Writes one step of a call.
     fn call(
         &mut self,
         scene: &FactContext<'_>,
@@ -108,6 +121,7 @@ impl BernardEncoder {
     }
 }
 
+/// Writes a progress object about a tool, at the time of the event.
 fn progress_event(
     scene: &FactContext<'_>,
     tool: &ToolView,

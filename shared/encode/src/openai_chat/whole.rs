@@ -1,4 +1,15 @@
 //! Writes a chat completion in one piece, for callers that do not stream.
+//!
+//! ```json
+//! {"id": "chatcmpl-r1", "object": "chat.completion", "created": 1770000000, "model": "m",
+//!  "choices": [{"index": 0,
+//!    "message": {"role": "assistant", "content": "Noon.", "refusal": null},
+//!    "logprobs": null, "finish_reason": "stop"}],
+//!  "usage": {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15}}
+//! ```
+//!
+//! It is made from the view of a run that is over, so nothing in it is provisional. What sub-agents say and
+//! call is left out, and so are files.
 
 use super::{Caller, MODEL, fill_usage, finish_reason};
 use crate::ObjectWriter;
@@ -8,6 +19,8 @@ use model::ids::{RunId, ToolCallId};
 use model::view::{Item, RunView, ToolView};
 
 /// A run as the answer to one request. It contains only the calls that the caller has to execute.
+/// A run that did not end well becomes the same object, with what there is of the answer: whoever calls this
+/// checks the status of the run first.
 pub fn completion(id: &RunId, run: &RunView, caller: &Caller) -> Vec<u8> {
     let mut out = Vec::new();
     let calls: Vec<(&ToolCallId, &ToolView)> = run
@@ -29,6 +42,7 @@ pub fn completion(id: &RunId, run: &RunView, caller: &Caller) -> Vec<u8> {
     out
 }
 
+/// Writes the assistant's message. Its content is `null` if it has only calls or a refusal.
 fn fill_message(message: &mut ObjectWriter<'_>, run: &RunView, calls: &[(&ToolCallId, &ToolView)]) {
     message.put("role", "assistant");
     let (text, refusal) = (said(run, PartKind::Text), said(run, PartKind::Refusal));
@@ -47,6 +61,8 @@ fn fill_message(message: &mut ObjectWriter<'_>, run: &RunView, calls: &[(&ToolCa
 }
 
 /// The main agent's texts of one kind, with separators as in a stream.
+///
+/// Two texts are set apart unless the first ends with white space; thinking and refusals are joined as they are.
 fn said(run: &RunView, kind: PartKind) -> String {
     let mut said = String::new();
     for item in &run.items {
@@ -62,6 +78,7 @@ fn said(run: &RunView, kind: PartKind) -> String {
     said
 }
 
+/// A call as the API has it in a message.
 fn call(id: &ToolCallId, tool: &ToolView) -> Json {
     let mut out = Vec::new();
     ObjectWriter::write(&mut out, |call| {

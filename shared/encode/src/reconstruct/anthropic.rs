@@ -1,5 +1,19 @@
 //! Writes the history for Anthropic's Messages API: user and assistant take turns, the first turn is the
 //! user's, results are the first blocks of the user's turn after the calls, the system prompt is separate.
+//!
+//! ```json
+//! {"model": "model-x", "system": "…", "messages": [
+//!   {"role": "user", "content": [{"type": "text", "text": "…"}]},
+//!   {"role": "assistant", "content": [
+//!     {"type": "thinking", "thinking": "…", "signature": "…"},
+//!     {"type": "text", "text": "…"},
+//!     {"type": "tool_use", "id": "call_1", "name": "search", "input": {"q": "moon"}}]},
+//!   {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_1", "content": "…"}]}
+//! ]}
+//! ```
+//!
+//! Messages of one side in a row become one message with several blocks. A note that an answer broke off is a
+//! text of the user. Thinking is kept only with its signature.
 
 use serde::Serialize;
 
@@ -84,6 +98,9 @@ pub enum ContentBlock {
 }
 
 /// The request for the conversation of `view`.
+///
+/// System and developer messages from anywhere in the conversation are joined, separated by an empty line.
+/// Any other role than the assistant's becomes the user.
 pub fn request(view: &View, unfinished: UnfinishedCalls) -> AnthropicRequest {
     let (said, partial) = history(view, unfinished);
     let mut turns = AnthropicTurns::default();
@@ -111,8 +128,10 @@ pub fn request(view: &View, unfinished: UnfinishedCalls) -> AnthropicRequest {
     }
 }
 
+/// Collects messages so that the two sides take turns.
 #[derive(Default)]
 struct AnthropicTurns {
+    /// The messages so far; no two neighbours have the same role, and the first one is the user's.
     messages: Vec<AnthropicMessage>,
 }
 
@@ -128,6 +147,8 @@ impl AnthropicTurns {
         }
     }
 
+    /// Adds one answer of the model, in the order that the API demands (thinking, text, calls), and the
+    /// results of its calls as a turn of the user.
     fn step(&mut self, step: HistoryStep) {
         for thinking in step.thinking {
             let SignedThinking { text: thinking, signature } = thinking;

@@ -1,5 +1,15 @@
 //! Divides a view into steps, before the rules of any API: what was said, and what each answer of the model
 //! called.
+//!
+//! ```text
+//! run:     text a · call 1 · call 2 · result 1 · result 2 · text b · (broke off)
+//! pieces:  Step {text a, calls 1 2 with results} · Step {text b} · BrokeOff
+//! ```
+//!
+//! A new step begins where the hub's own agents recorded it (the event `next_answer`). In any other run it
+//! begins with a text or a thinking behind calls, and with a call that was begun after another call of the
+//! step was over. What sub-agents said and called is left out. Times decide only that; the order is that of
+//! the run.
 
 use std::collections::BTreeSet;
 
@@ -29,6 +39,8 @@ pub enum UnfinishedCalls {
 }
 
 /// A piece of the history.
+///
+/// Pieces are in the order of the conversation. A `BrokeOff` never follows another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HistoryPiece {
     /// A message of the history, with its role as it came and a text that is not blank.
@@ -89,6 +101,9 @@ pub struct HistoryCall {
 }
 
 /// The history of `view`, in order, and whether the newest response broke off.
+///
+/// The second value is `None` if the newest run is complete, or if it is running and no text of its main
+/// agent is open; also if there is no run.
 pub fn history(view: &View, unfinished: UnfinishedCalls) -> (Vec<HistoryPiece>, Option<PartialResponse>) {
     let mut writer = HistoryWriter { unfinished, said: Vec::new(), ids: BTreeSet::new() };
     let mut partial = None;
@@ -107,8 +122,11 @@ pub fn history(view: &View, unfinished: UnfinishedCalls) -> (Vec<HistoryPiece>, 
     (writer.said, partial)
 }
 
+/// Collects the pieces of one view.
 struct HistoryWriter {
+    /// What becomes of calls without a result.
     unfinished: UnfinishedCalls,
+    /// The pieces so far, in order.
     said: Vec<HistoryPiece>,
     /// The ids of the calls so far.
     ids: BTreeSet<ToolCallId>,
@@ -117,6 +135,9 @@ struct HistoryWriter {
 impl HistoryWriter {
     /// Adds what the main agent did in a section of a run. The result says whether the run's last response
     /// broke off.
+    ///
+    /// A failure in the middle of a run of the hub's own is marked only if the run goes on after it; one at
+    /// its end is part of how the run ended.
     fn stretch(&mut self, stretch: &RunSection<'_>) -> Option<PartialResponse> {
         let run = stretch.run;
         // The hub's own agents record where their answers end.
@@ -190,6 +211,7 @@ impl HistoryWriter {
         Some(partial)
     }
 
+    /// Adds a step, unless it has neither text nor calls: thinking alone is no answer.
     fn put(&mut self, step: HistoryStep) {
         if step.is_there() {
             self.said.push(HistoryPiece::Step(step));
@@ -212,6 +234,9 @@ impl HistoryWriter {
     }
 
     /// `id`, or another one if a call of an earlier run has it.
+    ///
+    /// Ids are unique in one run only, and both APIs match calls with results by id over all messages. An
+    /// empty id is replaced too.
     fn unique(&mut self, run: &str, id: &ToolCallId) -> ToolCallId {
         let mut unique = id.clone();
         let mut more = 1_u64;
@@ -224,6 +249,8 @@ impl HistoryWriter {
 }
 
 /// Reads the note of an answer that broke off.
+///
+/// A value without a percentage, or with one that is no number from 0 to 255, has none.
 fn told(value: &Json) -> PartialResponse {
     let percent = value.to_value().get("completion_percentage").and_then(serde_json::Value::as_u64);
     let completion_percentage = percent.and_then(|percent| u8::try_from(percent).ok());
@@ -231,6 +258,8 @@ fn told(value: &Json) -> PartialResponse {
 }
 
 /// Whether the last response of `run` broke off.
+///
+/// A running one has broken off if a text of its main agent is open: whoever asks now gets half of an answer.
 fn partial(run: &RunView) -> Option<PartialResponse> {
     let is_open = |item: &Item| {
         let Item::Part(id) = item else { return false };
@@ -245,6 +274,9 @@ fn partial(run: &RunView) -> Option<PartialResponse> {
 }
 
 /// How much of the response there is, in percent, as the agent itself said last.
+///
+/// Notes are looked at from the newest to the oldest. Both a custom event and a raw one (with its `payload`)
+/// may have it; numbers outside of 0 to 100 are ignored.
 fn percentage(run: &RunView) -> Option<u8> {
     run.notes.iter().rev().filter(|note| note.agent.is_none()).find_map(|note| {
         let (NoteBody::Custom { value, .. } | NoteBody::Raw { value, .. }) = &note.body else { return None };
@@ -266,6 +298,8 @@ fn thinking(part: &PartView) -> Option<SignedThinking> {
     Some(SignedThinking { text: part.body.text.to_string(), signature })
 }
 
+/// Adds the content of a part that is not thinking. A file becomes a line with its address if that is a web
+/// address, else nothing.
 fn add_text(text: &mut String, part: &PartView) {
     if part.kind == PartKind::File {
         // Neither API accepts files of an assistant; the model gets its address instead.
@@ -281,6 +315,10 @@ fn add_text(text: &mut String, part: &PartView) {
 }
 
 /// The result of a call and whether it failed; nothing for a call that is left out.
+///
+/// A call without a name is always left out. One that gave a result, is complete or failed, or was rejected
+/// by a person is always kept. Any other is kept only with [`UnfinishedCalls::Answer`], and only if the model
+/// had finished writing it.
 fn answer(run: &RunView, tool: &ToolView, unfinished: UnfinishedCalls) -> Option<(String, bool)> {
     if tool.name.trim().is_empty() {
         return None;
@@ -310,6 +348,8 @@ fn answer(run: &RunView, tool: &ToolView, unfinished: UnfinishedCalls) -> Option
 }
 
 /// The result of a finished call as text.
+///
+/// It is never blank: an empty one becomes a word. If bytes of it were left out, the last line says how many.
 fn result(tool: &ToolView) -> String {
     let mut text = match &tool.result {
         Some(json) => texts(json).unwrap_or_else(|| json.to_text().into_owned()),
@@ -326,6 +366,7 @@ fn result(tool: &ToolView) -> String {
 }
 
 /// The text of a result that is a list of text blocks, the form of tools of the Model Context Protocol.
+/// Nothing if any block is not a text, or if `json` has another form.
 fn texts(json: &Json) -> Option<String> {
     if !json.as_str().contains("\"text\"") {
         return None;
@@ -340,6 +381,8 @@ fn texts(json: &Json) -> Option<String> {
 }
 
 /// `text` as a JSON object: itself, the object inside a string, or an object around any other value.
+/// Nothing (`null`, an empty text) is an empty object. Whatever else is not an object becomes the field
+/// `arguments` of one, since both APIs refuse anything else.
 fn arguments(text: &str) -> Json {
     let empty = || Json::of(&serde_json::Map::new());
     let is_object = |json: &Json| json.as_str().trim_start().starts_with('{');

@@ -1,4 +1,8 @@
 //! Makes ids and names of calls that the APIs accept.
+//!
+//! What is acceptable stays unchanged, so that a model sees the ids that it gave itself. Anything else is
+//! replaced by a hash of it: the same id always becomes the same other id, which keeps a call and its result
+//! together.
 
 use model::ids::ToolCallId;
 use model::print::Fingerprint;
@@ -10,6 +14,8 @@ pub(super) const ID_BYTES_MAX: usize = 40;
 const NAME_BYTES_MAX: usize = 64;
 
 /// An id that is made from `text`.
+///
+/// It is `call_` and 16 hex digits of a SHA-256 hash of both; it is accepted by both APIs.
 pub(super) fn other_id(text: &str, number: u64) -> ToolCallId {
     ToolCallId::new(&format!("call_{:016x}", Fingerprint::of(&[text, &number.to_string()])))
 }
@@ -28,6 +34,9 @@ pub(super) fn plain_id(id: &ToolCallId) -> ToolCallId {
 }
 
 /// The name of a tool in the characters that both APIs accept.
+///
+/// Any other character becomes `_`, and the name is cut after 64 characters. Different names may become the
+/// same.
 pub fn tool_name(name: &str) -> String {
     name.chars().map(|c| if is_plain_char(c) { c } else { '_' }).take(NAME_BYTES_MAX).collect()
 }

@@ -1,5 +1,18 @@
 //! Writes the history for OpenAI's Chat Completions API: an assistant's message names its calls, and one
 //! `tool` message for each call follows immediately, in the same order.
+//!
+//! ```json
+//! {"model": "model-x", "messages": [
+//!   {"role": "user", "content": "…"},
+//!   {"role": "assistant", "content": "…", "tool_calls": [
+//!     {"id": "call_1", "type": "function", "function": {"name": "search", "arguments": "{\"q\":\"moon\"}"}}]},
+//!   {"role": "tool", "tool_call_id": "call_1", "content": "…"}
+//! ]}
+//! ```
+//!
+//! Thinking is left out, since this API does not take it back. A note that an answer broke off is a `system`
+//! message. Ids are at most 40 bytes long and have no control characters; others are replaced by a hash, in
+//! the call and in its result alike.
 
 use serde::Serialize;
 
@@ -79,6 +92,9 @@ pub struct FunctionCall {
 }
 
 /// The request for the conversation of `view`.
+///
+/// Roles that this API does not know become `user`, except the names that other sources have for the
+/// assistant. The caller adds tools and its own fields.
 pub fn request(view: &View, unfinished: UnfinishedCalls) -> OpenAiRequest {
     let (said, partial) = history(view, unfinished);
     let mut messages = Vec::with_capacity(said.len());
@@ -94,6 +110,7 @@ pub fn request(view: &View, unfinished: UnfinishedCalls) -> OpenAiRequest {
     OpenAiRequest { model: super::model(view).map(str::to_owned), messages, partial }
 }
 
+/// A message of the history with the role that this API has for it.
 fn message(role: &str, content: String) -> OpenAiMessage {
     match role {
         "system" => OpenAiMessage::System { content },
@@ -105,6 +122,7 @@ fn message(role: &str, content: String) -> OpenAiMessage {
     }
 }
 
+/// Adds one answer of the model and the results of its calls.
 fn put_step(step: HistoryStep, messages: &mut Vec<OpenAiMessage>) {
     let content = Some(step.text).filter(|text| !text.trim().is_empty());
     let tool_calls = step.calls.iter().map(tool_call).collect();
@@ -115,6 +133,7 @@ fn put_step(step: HistoryStep, messages: &mut Vec<OpenAiMessage>) {
     }));
 }
 
+/// A call in the form of this API, with an id and a name that it accepts.
 fn tool_call(call: &HistoryCall) -> OpenAiToolCall {
     let function =
         FunctionCall { name: names::tool_name(&call.name), arguments: call.arguments.as_str().to_owned() };

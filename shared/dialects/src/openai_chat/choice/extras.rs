@@ -1,4 +1,5 @@
-//! What vendors add to a delta beside text and calls: tools that they execute themselves, citations, images.
+//! What vendors add to a delta beside text and calls: tools that they execute themselves (Groq's
+//! `executed_tools`), citations (`annotations`) and images (OpenRouter's `images`).
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -9,7 +10,7 @@ use crate::writer::{CallOutcome, EventWriter, OpenCall};
 use model::event::PartKind;
 use model::ids::AgentId;
 
-/// The extras of one choice.
+/// The extras of one choice, over all its deltas.
 #[derive(Debug, Default)]
 pub(super) struct ChoiceExtras {
     /// Executed tools by their index; nothing once the result is there.
@@ -17,6 +18,7 @@ pub(super) struct ChoiceExtras {
 }
 
 impl ChoiceExtras {
+    /// Writes the extras of one delta.
     pub(super) fn take(
         &mut self,
         delta: &ChatDelta<'_>,
@@ -35,7 +37,8 @@ impl ChoiceExtras {
         }
     }
 
-    /// A tool is told when it begins, and again with its output.
+    /// Writes a tool that the provider executes: the call when it is first named, the result when it has an
+    /// output. Without an index its `position` in the list counts.
     fn executed(
         &mut self,
         position: u64,
@@ -63,7 +66,8 @@ impl ChoiceExtras {
     }
 }
 
-/// An image is a part of its own: its URL.
+/// Writes an image as a file part: its URL, which may be a `data:` URL. Without room in the run nothing is
+/// written.
 pub(super) fn show_image(
     piece: &ChatContentPart<'_>,
     agent: Option<&AgentId>,

@@ -1,4 +1,15 @@
 //! Writes a tool call as a card: one line with its state, and the content inside.
+//!
+//! ```text
+//! <details class="card" data-state="complete">
+//!   <summary>  icon · name · arguments · size of the result · time
+//!   Input      the arguments, if there are any
+//!   Output     the result, or Error; else a line that says that there is none
+//!   Files, Embeds
+//!   footer     how long it was queued and ran, how much was left out, the id of the call
+//! ```
+//!
+//! An event that has no form of its own is a card too, with its name and its whole value.
 
 use super::escape::text;
 use super::{element, icon, tool_icon};
@@ -12,10 +23,16 @@ use model::preview::{self, TokenKind, pretty};
 use model::view::ToolView;
 
 /// The largest JSON that is coloured, in bytes: each token becomes an element.
+///
+/// Larger JSON is written as it is, without indentation.
 const PAINTED_BYTES_MAX: usize = 64 << 10;
 
 /// Writes the card of a call. The calls of a group that ran in parallel are enclosed together, with the time
 /// that they took.
+///
+/// The first call of the group opens the enclosing element and the last one closes it. The calls of a group
+/// are neighbours in their lane, so the elements are balanced. The time is known once all of them are over:
+/// how long they took together by the clock, and the sum of their times.
 pub(super) fn put_call(id: &ToolCallId, tool: &ToolView, bracket: Option<OverlapGroup>, out: &mut String) {
     if let Some(bracket) = bracket.filter(|bracket| bracket.is_first) {
         let times = bracket.took.map(|(wall, sum)| {
@@ -35,6 +52,8 @@ pub(super) fn put_call(id: &ToolCallId, tool: &ToolView, bracket: Option<Overlap
     }
 }
 
+/// Writes one card. Its footer always has the id of the call; the question to a person is there only while
+/// the call waits for consent.
 fn put_card(id: &ToolCallId, tool: &ToolView, out: &mut String) {
     let output = facts::output(tool);
     let (shape, class) = tool_icon(tool.state);
@@ -90,12 +109,15 @@ pub(super) fn put_event(name: &str, value: &Json, out: &mut String) {
     out.push_str("</div></details>\n");
 }
 
+/// Writes a labelled block of text or JSON.
 fn put_block(word: &str, content: &str, out: &mut String) {
     element("div", "tab", word, out);
     put_pre(content, out);
 }
 
 /// Writes a text unchanged; JSON is indented and coloured.
+///
+/// JSON is only what parses as an object or an array and is not larger than `PAINTED_BYTES_MAX`.
 fn put_pre(content: &str, out: &mut String) {
     out.push_str("<pre class=\"pre\">");
     let is_json = content.trim_start().starts_with(['{', '[']) && Json::parse(content).is_some();

@@ -1,6 +1,12 @@
 //! Escapes text for HTML, for content and for attributes.
+//!
+//! The five signs `& < > " '` become entities, so the same text is safe as content and between quotes of
+//! either kind. It is not safe in a script, a style, a comment, or an attribute without quotes; documents
+//! have no such place for a text of a view.
 
 /// Appends `text`, escaped. Control characters are replaced.
+///
+/// U+FFFD stands for each of them and for code points that are no characters; line feeds and tabs stay.
 pub(in crate::document) fn text(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {

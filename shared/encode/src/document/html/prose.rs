@@ -1,6 +1,19 @@
 //! Writes the Markdown of an answer as HTML, from the parser's events: only known elements, with text
 //! escaped. HTML in the text is shown as text, links are made only for safe addresses, images are never
 //! loaded.
+//!
+//! | Markdown | HTML |
+//! |---|---|
+//! | heading of level 1 or 2, 3, 4, 5 or 6 | `h3`, `h4`, `h5`, `h6`: `h1` is the title of the document |
+//! | fenced code | `div.code` with the language, if there is one, and `pre` |
+//! | table | `div.table`, whose cells have a class for their alignment |
+//! | item with a check box | `li.task` with ☑ or ☐ |
+//! | link | `a` if the address is http, https or mailto and absolute, else `span.raw` |
+//! | image | its description, as a link where that is safe |
+//! | HTML | its source; only `<br>` has its meaning |
+//!
+//! Attributes that come from the text are the address of a link, which is escaped, and the number at which a
+//! list begins.
 
 use pulldown_cmark::{Alignment, CodeBlockKind, CowStr, Event, Parser, Tag, TagEnd};
 
@@ -34,16 +47,24 @@ pub(super) fn open_link(url: &str, out: &mut String) {
 
 /// Writes HTML for the events of the parser. Elements nested deeper than [`MARKDOWN_DEPTH_MAX`] are left out,
 /// but not their text.
+///
+/// The parser sends a start and an end for each element, properly nested. Each start pushes exactly one end
+/// tag, if need be an empty one, and each end pops one, so all elements are balanced whatever the text is.
 struct ProseWriter<'a> {
+    /// Where the HTML is appended.
     out: &'a mut String,
     /// The end tags of the elements that are open, the innermost last.
     open: Vec<&'static str>,
+    /// How the columns of the innermost table are aligned.
     columns: Vec<Alignment>,
+    /// The number of the next cell in its row, from 0.
     column: usize,
+    /// Whether the row is the head of its table: its cells are `th`.
     in_head: bool,
 }
 
 impl ProseWriter<'_> {
+    /// Writes what one event stands for.
     fn take(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -65,12 +86,14 @@ impl ProseWriter<'_> {
         }
     }
 
+    /// Writes code within a line.
     fn code(&mut self, content: &str) {
         self.out.push_str("<code>");
         text(content, self.out);
         self.out.push_str("</code>");
     }
 
+    /// Begins an element. Beyond the depth limit only an empty end tag is pushed.
     fn start(&mut self, tag: Tag<'_>) {
         if self.open.len() >= MARKDOWN_DEPTH_MAX {
             self.open.push("");
@@ -121,11 +144,13 @@ impl ProseWriter<'_> {
         }
     }
 
+    /// Writes a start tag and remembers its end tag.
     fn put(&mut self, start: &str, close: &'static str) {
         self.out.push_str(start);
         self.open.push(close);
     }
 
+    /// Ends the innermost element. A line feed after a block keeps the file readable.
     fn end(&mut self, end: TagEnd) {
         if end == TagEnd::TableHead {
             self.in_head = false;
@@ -138,6 +163,7 @@ impl ProseWriter<'_> {
         }
     }
 
+    /// Begins a block of code. The language is the first word behind the fence, at most 40 characters of it.
     fn code_block(&mut self, kind: &CodeBlockKind<'_>) {
         let words: &CowStr<'_> = match kind {
             CodeBlockKind::Fenced(words) => words,
@@ -152,6 +178,7 @@ impl ProseWriter<'_> {
         self.put("<pre><code>", "</code></pre></div>");
     }
 
+    /// Begins a list: bullets, or numbers from `first`.
     fn list(&mut self, first: Option<u64>) {
         match first {
             Some(1) => self.put("<ol>", "</ol>"),
@@ -160,6 +187,7 @@ impl ProseWriter<'_> {
         }
     }
 
+    /// Begins a link; the text of a link to an unsafe place is shown without one.
     fn link(&mut self, url: &str) {
         match safe_link(url) {
             Some(url) => {
@@ -172,6 +200,8 @@ impl ProseWriter<'_> {
 
     /// Writes the description of an image with a link to it. Loading it would tell its server who reads the
     /// document.
+    ///
+    /// An image inside of a link gets no link of its own, since links must not be nested.
     fn image(&mut self, url: &str) {
         self.out.push_str("<span class=\"image\">");
         match safe_link(url) {
@@ -183,6 +213,7 @@ impl ProseWriter<'_> {
         }
     }
 
+    /// Begins a cell, aligned as its column. Cells beyond the columns of the table are aligned to the left.
     fn cell(&mut self) {
         let align = self.columns.get(self.column).copied().unwrap_or(Alignment::None);
         self.column = self.column.saturating_add(1);

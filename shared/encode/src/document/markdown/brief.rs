@@ -1,5 +1,22 @@
 //! Writes all steps of a run in one block that is closed once the run is over, one line for each, for a chat
 //! that has room for the answer only.
+//!
+//! ```text
+//! <details>
+//! <summary>🔍 Execution Steps (2 tools)</summary>
+//!
+//! **💭 Thought for 2 s:** the beginning of the thinking...
+//!
+//! **🔧 search:** the beginning of the result...
+//!
+//! **🤖 Sub-agent: helper** the beginning of its task
+//!
+//! ↳ **🔧 read:** ✓ completed
+//! </details>
+//! ```
+//!
+//! Each line has the beginning of a text only, except texts of the model, which are whole. Files, arguments,
+//! printed output beside a result, and events with a name of the agent's own are left out.
 
 use super::super::facts;
 use super::super::outline::{OutlineBlock, OutlineRun};
@@ -9,6 +26,9 @@ use model::preview;
 use model::view::ToolView;
 
 /// Writes the block with the steps.
+///
+/// It is open while the run is running. Whole texts in it are tamed and beginnings of texts escaped, so none
+/// of them can end the block early.
 pub(super) fn put_steps(section: &OutlineRun<'_>, out: &mut String) {
     let open = if section.run.is_running() { " open" } else { "" };
     let tools = model::format::counted(section.flow.tools, "tool");
@@ -56,6 +76,8 @@ fn put_lines(blocks: &[OutlineBlock<'_>], mark: &str, out: &mut String) {
 }
 
 /// The beginning of the result of a call, or its state.
+///
+/// A result that begins as a command to a graph says nothing to a reader and counts as none.
 fn outcome(tool: &ToolView) -> String {
     let output = facts::output(tool).filter(|output| !output.is_command());
     match (tool.state, output.map(|output| beginning(&output.text))) {

@@ -1,5 +1,11 @@
 //! Makes foreign Markdown safe for the place where it is put: no HTML, no links that run something, no code
 //! fence that is left open, no control characters.
+//!
+//! The text stays Markdown, since models write it on purpose. It is read by the same parser that many
+//! renderers use, and only what the parser takes for HTML or for a link to an unsafe place is escaped, by
+//! replacing its `<` or `[` with an entity. Escaping changes what the parser finds, so the text is read again
+//! until it is clean. This does not depend on one renderer being strict: a `<` that could begin HTML in
+//! another context is escaped too.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,13 +16,20 @@ use model::preview::safe_link;
 
 /// The most rounds of escaping. One round may uncover more (for example a fence that was inside of a
 /// comment); after this many rounds everything is escaped.
+///
+/// It bounds the work on a hostile text, together with the limit of its size.
 const ROUNDS_MAX: usize = 8;
 
 /// The extensions of Markdown that the parser reads.
+///
+/// The HTML writer reads with the same, so both documents show the same structure.
 pub(in crate::document) const OPTIONS: Options =
     Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
 
 /// `text` without control characters, with line feeds as its only line ends.
+///
+/// `\r\n` and a lone `\r` become a line feed; tabs stay; any other control character becomes U+FFFD. A text
+/// without them is borrowed.
 pub(in crate::document) fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains(|c: char| c.is_control() && c != '\n' && c != '\t') {
         return text.into();
@@ -32,6 +45,9 @@ pub(in crate::document) fn plain(text: &str) -> Cow<'_, str> {
 }
 
 /// `text` as safe Markdown that does not change what is around it.
+///
+/// A text without `<` and `:` is read only once, for its fences. If a text is not clean after `ROUNDS_MAX`
+/// rounds, each `<` and each `[` in it is escaped, and with them links of every kind.
 pub(in crate::document) fn tame(text: &str) -> String {
     let mut text = plain(text).into_owned();
     for _ in 0..ROUNDS_MAX {
@@ -45,6 +61,8 @@ pub(in crate::document) fn tame(text: &str) -> String {
 }
 
 /// The ranges of `text` with HTML, and those where links begin that must not be followed.
+///
+/// They are sorted by their start. The parser's ranges are byte offsets at the bounds of characters.
 fn places(text: &str) -> Vec<Range<usize>> {
     if !text.contains('<') && !text.contains(':') {
         return Vec::new();
@@ -105,12 +123,17 @@ pub(in crate::document) fn is_break(html: &str) -> bool {
 }
 
 /// Whether a link may stay: its scheme is safe, or it has none and leads to a place in the document.
+/// `mailto:`, `http:` and `https:` are safe (see `safe_link`). A relative address has no `:` before its first
+/// `/`, `?` or `#`, not even as an entity or percent-encoded, and does not begin with `//`, which would lead
+/// to another host.
 fn may_stay(url: &str) -> bool {
     let head: String = url.chars().take_while(|c| !matches!(c, '/' | '?' | '#')).collect();
     safe_link(url).is_some() || !head.contains([':', '&', '%']) && !url.starts_with("//")
 }
 
 /// `text` with each `<` and `[` in the ranges escaped.
+///
+/// The ranges must be sorted by start; they may overlap. Anything else in them is unchanged.
 fn escaped(text: &str, places: &[Range<usize>]) -> String {
     let mut out = String::with_capacity(text.len().saturating_add(text.len() / 8));
     let mut places = places.iter().peekable();
@@ -129,6 +152,7 @@ fn escaped(text: &str, places: &[Range<usize>]) -> String {
 }
 
 /// Closes a block of code that is open at the end: it would include what comes after the text.
+/// Only a fence at the outermost level is closed: one in a list or a quote ends with that.
 fn closed(mut text: String) -> String {
     let mut depth = 0_usize;
     let mut fence = None;
@@ -160,6 +184,8 @@ fn closed(mut text: String) -> String {
 }
 
 /// `text` as a block of code, with a fence that is longer than any in it.
+///
+/// `language` must come from this crate. The result ends with a line feed.
 pub(in crate::document) fn code(language: &str, text: &str) -> String {
     let text = plain(text);
     let mut longest = 0_usize;

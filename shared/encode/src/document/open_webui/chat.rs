@@ -1,4 +1,20 @@
 //! Writes a conversation as a chat that Open WebUI imports (in its settings under Chats, Import).
+//!
+//! ```json
+//! [{"chat": {
+//!   "title": "…", "models": ["model-x"], "params": {"system": "…"},
+//!   "history": {"messages": {"m1": {"id": "m1", "parentId": null, "childrenIds": ["m2"], "role": "user", "…": 0}},
+//!               "currentId": "m2"},
+//!   "messages": ["the same messages as a list"],
+//!   "tags": [], "timestamp": 1700000000000
+//! }}]
+//! ```
+//!
+//! Open WebUI keeps a tree of messages; this chat is a tree without branches. Each section of a run is one
+//! message of the assistant, with the content that [`super::content`] makes of these items. Blank ones are
+//! left out. System and developer messages become the system prompt; messages with any other role, such as
+//! results of tools, are left out. The model of the chat is that of the newest run that names one, else
+//! `fanlight`.
 
 use serde_json::{Map, Value, json};
 
@@ -9,6 +25,8 @@ use model::view::View;
 
 /// `view` as the content of a file to import. `name` is the name of the conversation, for one without a
 /// title.
+///
+/// The timestamps of messages are in seconds, that of the chat in milliseconds, as Open WebUI has them.
 pub fn chat(view: &View, name: &str, options: OpenWebUiOptions) -> Value {
     let mut chain = MessageChain::default();
     let mut system: Vec<&str> = Vec::new();
@@ -52,6 +70,7 @@ pub fn chat(view: &View, name: &str, options: OpenWebUiOptions) -> Value {
 /// A list of messages, each the child of the one before.
 #[derive(Default)]
 struct MessageChain {
+    /// The messages as Open WebUI has them, the first one first. Ids are `m1`, `m2` and so on.
     list: Vec<Value>,
 }
 

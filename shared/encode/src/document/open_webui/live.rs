@@ -6,6 +6,19 @@
 //! {"type":"source","data":{"source":{"name":"🔧 …"},"document":["…"],"metadata":[{"source":"…","full_result":"…"}]}}
 //! {"type":"chat:message:error","data":{"error":{"content":"…"}}}
 //! ```
+//!
+//! | event of the hub | becomes |
+//! |---|---|
+//! | a change of a state | `replace` immediately, while the content is not very long |
+//! | a text that grows | `replace` at most ten times a second, less often the longer the content is |
+//! | a status | `status` with its text in one line |
+//! | a call is executed, waits for consent, failed | `status` with the name of the tool |
+//! | a result | `source` with the beginning of its text |
+//! | a sub-agent begins, ends | `status` |
+//! | the run ends | `replace`, `status` with `done`, and `chat:message:error` if it failed |
+//!
+//! One message shows one run: as soon as another run starts, the events of all others are left out. Progress
+//! and rates are not shown. The stream has no terminator.
 
 use serde_json::{Value, json};
 
@@ -40,8 +53,11 @@ pub(crate) fn encoder(_options: &EncodeOptions) -> Box<dyn Encode> {
     Box::new(OpenWebUiEncoder::default())
 }
 
+/// Writes the events of an [`OpenWebUiStream`] as lines of an event stream, in the form of the newer versions
+/// of Open WebUI.
 #[derive(Debug, Default)]
 struct OpenWebUiEncoder {
+    /// The state of the stream.
     live: OpenWebUiStream,
 }
 
@@ -59,6 +75,7 @@ impl Encode for OpenWebUiEncoder {
     }
 }
 
+/// Writes each event as one `data:` line, with an empty line behind it.
 fn put(told: &[Value], out: &mut Vec<u8>) {
     for event in told {
         out.extend_from_slice(b"data: ");
@@ -68,13 +85,20 @@ fn put(told: &[Value], out: &mut Vec<u8>) {
 }
 
 /// Turns events of a conversation into events for Open WebUI.
+///
+/// It owns a view of the whole conversation, which grows within the limits of a view. One is made for each
+/// reader.
 #[derive(Debug, Default)]
 pub struct OpenWebUiStream {
+    /// Where the results of calls are written.
     form: ResultForm,
+    /// What the events so far fold to.
     view: View,
+    /// The newest run: the one that is shown.
     run: Option<RunId>,
     /// The content that was sent last.
     sent: String,
+    /// When that was, in milliseconds since 1970, by the time of the event.
     sent_at: u64,
     /// The run has changed since `sent`.
     is_stale: bool,
@@ -87,6 +111,10 @@ impl OpenWebUiStream {
     }
 
     /// Takes the next event and adds the events for Open WebUI to `out`.
+    ///
+    /// How often content is sent depends on the times of the events, not on a clock, so the same events
+    /// always give the same stream. A change that came too soon is sent with a later event, or by
+    /// [`OpenWebUiStream::end`].
     pub fn event(&mut self, envelope: &Envelope, out: &mut Vec<Value>) {
         let mut envelope = envelope.clone();
         complete(&self.view, &mut envelope.event);
@@ -123,6 +151,7 @@ impl OpenWebUiStream {
         }
     }
 
+    /// Whether the sub-agent of an event had ended before it.
     fn agent_is_over(&self, envelope: &Envelope) -> bool {
         let run = self.view.runs.get(&envelope.event.run);
         let agent = run.zip(envelope.event.agent.as_ref()).and_then(|(run, id)| run.agents.get(id));
@@ -148,6 +177,7 @@ impl OpenWebUiStream {
         }
     }
 
+    /// The call whose state or result an event is about; nothing for any other event.
     fn tool(&self, envelope: &Envelope) -> Option<&ToolView> {
         let id = match &envelope.event.kind {
             Kind::ToolState(change) => &change.tool,
@@ -158,6 +188,8 @@ impl OpenWebUiStream {
     }
 
     /// Sends the status line for an event.
+    ///
+    /// `before` is the state of the call before the event; a state that did not change is not told again.
     fn tell(&self, envelope: &Envelope, before: Option<ToolState>, out: &mut Vec<Value>) {
         let mut status = |description: String, done: bool| {
             out.push(json!({"type": "status", "data": {"description": description, "done": done}}));
@@ -202,6 +234,9 @@ impl OpenWebUiStream {
 }
 
 /// The result of a call as a source of the answer.
+///
+/// The document is at most [`DOCUMENT_CHARS_MAX`] characters, the metadata at most [`BYTES_MAX`] bytes and a
+/// note of how much is left out. A failed call says so in its text.
 fn source(name: &str, tool: &ToolView) -> Value {
     let output = super::facts::output(tool).map_or_else(String::new, |output| output.text);
     let text = if tool.is_error { super::failed(&output) } else { output };
