@@ -2,6 +2,13 @@
 //!
 //! `foot` draws the times and the copy button; `whole` loads results of which the hub sent only the
 //! beginning.
+//!
+//! | tab | shows |
+//! |---|---|
+//! | Input | the arguments: raw while the model writes them, then formatted |
+//! | Output | the result in its own form (`kinds`), or the output so far, or why there is none |
+//! | Raw | both as they were received |
+//! | Timing | when the call was written, started and ended, and its attempts |
 
 use std::sync::Arc;
 
@@ -29,7 +36,8 @@ use foot::{Foot, Timing};
 use whole::Whole;
 pub(crate) use whole::copy_result;
 
-/// A tab of the card.
+/// A tab of the card. Until the reader chooses one, it is Output from the moment when the call executes,
+/// before that Input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tab {
     Input,
@@ -39,6 +47,7 @@ enum Tab {
 }
 
 impl Tab {
+    /// All tabs in the order in which they are shown.
     const ALL: [Self; 4] = [Self::Input, Self::Output, Self::Raw, Self::Timing];
 
     /// The label of the tab.
@@ -57,7 +66,8 @@ fn tool<T>(store: Store, ids: Ids, read: impl FnOnce(&ToolView) -> T) -> Option<
     ids.with_value(|(run, id)| store.reading.tool(run, id, read))
 }
 
-/// The content of the card. The bare page shows input and output below each other instead of tabs.
+/// The content of the card, built when the card is opened and dropped when it is closed; a whole result that
+/// was loaded goes with it. The bare page shows input and output below each other instead of tabs.
 #[component]
 pub(super) fn Body(
     ids: Ids,
@@ -121,6 +131,8 @@ fn sought(store: Store, ids: Ids) -> Option<Kind> {
 const FOUND_BYTES_MAX: usize = 1 << 20;
 
 /// A text in its raw form, so that no formatting hides the hit in it.
+/// A button below it ends that by forgetting the hit. A text of more than [`FOUND_BYTES_MAX`] bytes is shown
+/// in pieces like any other.
 fn found_in(store: Store, text: String) -> AnyView {
     let shown = if text.len() <= FOUND_BYTES_MAX {
         view! { <pre class="pre" tabindex="0">{text}</pre> }.into_any()
@@ -134,7 +146,8 @@ fn found_in(store: Store, text: String) -> AnyView {
     .into_any()
 }
 
-/// The arguments: as written while the model writes them, formatted once they are complete.
+/// The arguments: as written while the model writes them, laid out once they are complete, if they are JSON.
+/// Incomplete JSON is never laid out.
 #[component]
 pub(super) fn Input(ids: Ids) -> impl IntoView {
     let store = use_store();
@@ -160,7 +173,13 @@ pub(super) fn Input(ids: Ids) -> impl IntoView {
     }
 }
 
-/// The result; before it arrives, the output so far.
+/// What came of the call, the first of these that is there:
+///
+/// 1. the whole result, if the reader loaded it,
+/// 2. the result as the hub sent it, with a line about bytes that were not kept and a button that loads the
+///    rest; "completed" if it is empty,
+/// 3. the output so far, while the tool executes,
+/// 4. a sentence that says why there is nothing: rejected, left to the caller, cut off by the end of the run.
 #[component]
 fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView {
     let store = use_store();
@@ -240,7 +259,8 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
     }
 }
 
-/// The files and embeds that came with the result.
+/// The files and embeds that came with the result; nothing on the bare page. It is read once, when the result
+/// is drawn.
 #[component]
 fn Attached(ids: Ids) -> impl IntoView {
     let store = use_store();
@@ -275,7 +295,8 @@ fn Raw(ids: Ids, loaded: RwSignal<Loaded>) -> impl IntoView {
     }
 }
 
-/// Says how many bytes of a result were not kept anywhere.
+/// Says how many bytes of a result were not kept anywhere. These cannot be loaded: the hub cut the result
+/// when it took it in.
 #[component]
 fn Lost(ids: Ids) -> impl IntoView {
     let store = use_store();
