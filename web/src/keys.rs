@@ -4,6 +4,14 @@
 //! Single keys do nothing in inputs, with a modifier, and if the reader has switched them off.
 //!
 //! `control` has the commands for agents and turns, `replay` the keys of a replay.
+//!
+//! ```text
+//! keydown ─▶ Press (key, modifier, focus, what is shown) ─▶ keyboard::heard decides ─▶ obey ─▶ Command::run
+//!                                                           (pure, tested natively)
+//! ```
+//!
+//! A key that does nothing here is left to the browser. `g` begins a key of two: the second counts within
+//! [`PREFIX_MS`].
 
 use std::cell::Cell;
 
@@ -24,7 +32,8 @@ use model::{MessageId, PartId, RunId, ToolCallId};
 mod control;
 mod replay;
 
-/// A command of the page and its keys.
+/// A command of the page and its keys. One that has no keys here is listed only; another part of the page
+/// hears them.
 #[derive(Clone, Copy)]
 pub(crate) struct Command {
     /// The keys that run it, by the browser's names; two keys with a space between are pressed one after the
@@ -32,7 +41,7 @@ pub(crate) struct Command {
     keys: &'static [&'static str],
     /// The keys as they are shown.
     pub(crate) shown: &'static str,
-    /// The title.
+    /// What it does, as the list of keys and the palette say it.
     pub(crate) title: &'static str,
     /// Runs the command.
     run: fn(Store),
@@ -41,7 +50,7 @@ pub(crate) struct Command {
 }
 
 impl Command {
-    /// Whether the hub can execute it.
+    /// Whether the hub can execute it. Tracks the hub's agents.
     pub(crate) fn is_offered(&self, store: Store) -> bool {
         !self.for_agents || store.control.has_agents()
     }
@@ -124,14 +133,14 @@ pub(crate) const COMMANDS: [Command; 42] = [
 
 /// The elements through which the keys j and k move.
 const ROWS: &str = ".scroll [data-nav]";
-/// The first row of each turn.
+/// The beginnings of turns: messages of the user, and runs.
 const TURNS: &str = ".scroll .user, .scroll .turn";
 
 /// How long the first of two keys counts, in milliseconds.
 const PREFIX_MS: u64 = 1_500;
 
 thread_local! {
-    /// When `g` was pressed last, in milliseconds since 1970.
+    /// When `g` was pressed last, in milliseconds since 1970; 0 once the second key has come.
     static PREFIX_AT: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -139,7 +148,8 @@ thread_local! {
 const BOXES: &str =
     "[tabindex='0']:not(#transcript), .list, .tools, .drawer, .wall, [role=listbox], [role=slider]";
 
-/// Adds the listener for keys, for as long as the page is open.
+/// Adds the listener for keys, for as long as the page is open. While a letter is being composed, as for Chinese, keys are not
+/// looked at. During a replay its keys come first.
 pub(crate) fn listen(store: Store) {
     browser::listen(&browser::document(), "keydown", move |event: KeyboardEvent| {
         if event.is_composing() {
@@ -220,7 +230,7 @@ fn focus_of(event: &KeyboardEvent) -> Focus {
     }
 }
 
-/// Removes the focus from the focused element.
+/// Removes the focus from the focused element. False if there is none.
 fn leave_input() -> bool {
     let focused = browser::document().active_element().and_then(|it| it.dyn_into::<HtmlElement>().ok());
     focused.is_some_and(|it| it.blur().is_ok())
@@ -252,7 +262,7 @@ fn press(store: Store, key: &str) -> bool {
     true
 }
 
-/// Closes the dialog, the sheet or the wall.
+/// Closes what is on top: the dialog, else the sheet, else the wall.
 fn close(store: Store) {
     if store.panel.over.get_untracked() != Over::Nothing {
         store.lay(Over::Nothing);
@@ -263,7 +273,7 @@ fn close(store: Store) {
     }
 }
 
-/// Focuses the filter of the list or of the wall.
+/// Focuses the filter of the list or of the wall. On a narrow page the list is opened first.
 fn focus_filter(store: Store) {
     if store.panel.wall.get_untracked() {
         return browser::focus("wall-filter");
@@ -276,6 +286,7 @@ fn focus_filter(store: Store) {
 
 /// Moves the focus by `by` among the elements of `selector`, from the focused one, otherwise from the first
 /// visible one.
+/// The view stops following the end. After the last element the focus stays.
 fn step(store: Store, selector: &str, by: isize) {
     store.reading.release();
     let document = browser::document();
@@ -296,7 +307,7 @@ fn step(store: Store, selector: &str, by: isize) {
     }
 }
 
-/// Folds or unfolds the focused row.
+/// Folds or unfolds the focused row; nothing if something else has the focus.
 fn toggle_focused() {
     let focused = browser::document().active_element().and_then(|it| it.dyn_into::<HtmlElement>().ok());
     if let Some(row) = focused.filter(|it| it.has_attribute("data-nav")) {
@@ -304,7 +315,8 @@ fn toggle_focused() {
     }
 }
 
-/// Shows the next call in one of the `states` after the focused one; after the last, the first.
+/// Shows the next call in one of the `states` after the focused one, in the order of the conversation; after
+/// the last, the first. Screen readers hear if there is none.
 fn next_call(store: Store, states: &[ToolState]) {
     let calls: Vec<(RunId, ToolCallId)> = store.reading.view(|view| {
         let calls =
@@ -326,7 +338,8 @@ fn next_call(store: Store, states: &[ToolState]) {
     }
 }
 
-/// Goes to the next or the previous hit in the panel; after the last, the first.
+/// Goes to the next or the previous hit in the panel; after the last, the first. Opens the Find tab if it is
+/// not shown.
 fn step_hit(store: Store, by: isize) {
     if store.panel.tab.get_untracked() != Tab::Find {
         store.panel.show_tab(Tab::Find);
@@ -358,7 +371,7 @@ fn step_hit(store: Store, by: isize) {
     }
 }
 
-/// The item that contains the focus.
+/// The item that contains the focus, read from the attributes of the elements around it.
 fn focused_place() -> Option<Place> {
     let focused = browser::document().active_element()?;
     let named = focused.closest("[data-call], [data-part], [data-message]").ok()??;
@@ -372,7 +385,7 @@ fn focused_place() -> Option<Place> {
     }
 }
 
-/// Copies the text of the focused row.
+/// Copies the text of the focused row: the result of a call, a part, or a message.
 fn copy_output(store: Store) {
     let place = focused_place();
     let text = match place {

@@ -15,10 +15,12 @@ use crate::store::{Over, Store, use_store};
 /// The most lines that are shown.
 const LINES_MAX: usize = 12;
 
-/// A line of the palette.
+/// A line of the palette: what is done when it is chosen.
 #[derive(Clone)]
 enum Line {
+    /// A command, which is run.
     Do(Command),
+    /// A conversation with its title, which is opened.
     Go(ConversationId, String),
 }
 
@@ -33,6 +35,7 @@ impl Line {
 }
 
 /// The lines that match what the reader typed, the best first.
+/// Commands that the hub cannot execute are left out, and so are those that would open or close the palette.
 fn lines(store: Store, typed: &str) -> Vec<Line> {
     let commands = COMMANDS
         .into_iter()
@@ -45,7 +48,8 @@ fn lines(store: Store, typed: &str) -> Vec<Line> {
     matching::best(lines, typed, Line::title, LINES_MAX)
 }
 
-/// The palette, opened with a key.
+/// The palette, opened with a key. The input keeps the focus; arrows move the choice, Enter and a click carry
+/// it out. The palette is closed before the command runs, so that the command may open another dialog.
 #[component]
 pub(super) fn Palette() -> impl IntoView {
     let store = use_store();

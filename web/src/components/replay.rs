@@ -1,4 +1,8 @@
 //! The bar of a replay: it says that the page shows the past and which moment, and has the controls.
+//!
+//! ```text
+//! REPLAY  12:03:10 · 4×  ▶  ─────●──────  1,204 / 3,900  − +  ✓ Skip idle  +318 new  [Copy link]  [Back to live]
+//! ```
 
 use leptos::prelude::*;
 
@@ -8,7 +12,8 @@ use crate::format;
 use crate::modules::{self, PageModule, from_module};
 use crate::store::{Replaying, use_store};
 
-/// The bar and the frame around the page, shown during a replay.
+/// The bar and the frame around the page, shown during a replay. The module that draws them is fetched when
+/// the first replay begins.
 #[component]
 pub(crate) fn ReplayBar() -> impl IntoView {
     let store = use_store();
@@ -16,7 +21,8 @@ pub(crate) fn ReplayBar() -> impl IntoView {
     move || is_on.get().then(|| from_module(PageModule::Replay, modules::replay))
 }
 
-/// The moment, as a time of the day or as the number of the event.
+/// The moment, as a time of the day; as the number of the event if the events have no times; empty before the
+/// first.
 fn when(replay: &Replaying) -> String {
     match replay.clock {
         Some(clock) => browser::time_of_day(clock),
@@ -25,7 +31,8 @@ fn when(replay: &Replaying) -> String {
     }
 }
 
-/// The progress, in words.
+/// The number of the event and of all, how many are still being read, and whether there are more than a
+/// replay holds.
 fn words(replay: &Replaying) -> String {
     let grouped = |n: usize| format::grouped(n as u64);
     let far = format!("{} / {}", grouped(replay.at), grouped(replay.total));
@@ -34,7 +41,8 @@ fn words(replay: &Replaying) -> String {
     [Some(far), missing, cut].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// The bar itself.
+/// The bar itself. The slider counts events; while it is held, playing pauses. New events of the hub are
+/// counted beside it. A link to the moment can be copied if the events have times.
 #[component]
 pub(crate) fn ReplayControls() -> impl IntoView {
     let store = use_store();

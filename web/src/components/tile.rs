@@ -1,4 +1,12 @@
 //! A tile of the wall: what a conversation is doing.
+//!
+//! ```text
+//! ● Quarterly report            2:41    state, title, how long
+//!   searched the web                    ticker: the newest steps
+//!   wrote 3 files
+//!   ◌ run_sql  0:14                     the call that executes longest
+//!   11 tools · 1 failed  👁 3  42 tok/s  counts
+//! ```
 
 use std::time::Duration;
 
@@ -19,14 +27,18 @@ use crate::wall;
 /// How often the lines of a subscribed tile change at most, in milliseconds; nobody could read them faster.
 const TICK_MS: u64 = 400;
 
-/// What a tile shows.
+/// What a tile shows. It is compared as a whole, so that a tile whose row did not change is not drawn again.
 #[derive(Debug, Clone, PartialEq)]
 struct Shown {
+    /// The row as the hub sent it.
     row: ConversationRow,
+    /// The last activities of the conversation that the list reported, the newest last.
     lines: Vec<String>,
 }
 
-/// A tile. `looked` is set to it while the pointer or the focus is on it.
+/// A tile, which is a link to its conversation. `looked` is set to it while the pointer or the focus is on
+/// it; the wall then opens the conversation, and the tile shows its newest steps instead of what the list
+/// tells.
 #[component]
 pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>) -> impl IntoView {
     let store = use_store();
@@ -95,7 +107,8 @@ pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>)
     }
 }
 
-/// The newest steps of the conversation while the tile is subscribed to, updated every [`TICK_MS`].
+/// The newest steps of the conversation while the tile is subscribed to, updated every [`TICK_MS`]; empty
+/// otherwise. The interval ends with the tile.
 fn live_lines(store: Store, is_subscribed: Memo<bool>) -> RwSignal<Vec<String>> {
     let lines = RwSignal::new(Vec::new());
     Effect::new(move |_| {
@@ -118,7 +131,8 @@ fn live_lines(store: Store, is_subscribed: Memo<bool>) -> RwSignal<Vec<String>> 
     lines
 }
 
-/// How long the newest run has taken, or how long ago it ended; "at least" if the page is not connected.
+/// How long the newest run has taken, or how long ago it ended; "at least" if the page is not connected. A
+/// silent or stalled run says for how long it is.
 fn elapsed(store: Store, row: &ConversationRow) -> String {
     match (row.state, row.ended_at) {
         (Some(RunStatus::Running), _) => {
@@ -150,7 +164,7 @@ fn Call(call: RowCall, tile: Memo<Option<Shown>>) -> impl IntoView {
     view! { <span class=class>{icon("#ring", "")} <span class="n">{name.to_string()}</span> {time}</span> }
 }
 
-/// The counts of calls, failures, sub-agents and viewers.
+/// The counts of calls, failures, sub-agents and viewers, of the newest run; those that are 0 are left out.
 #[component]
 fn Counts(tile: Memo<Option<Shown>>) -> impl IntoView {
     let count = move |read: fn(&ConversationRow) -> u64| {
@@ -174,7 +188,7 @@ fn Counts(tile: Memo<Option<Shown>>) -> impl IntoView {
     }
 }
 
-/// The tokens of the last second.
+/// The tokens of the last second in the conversation that is open, which is that of the tile.
 fn rate(store: Store) -> impl IntoView {
     move || {
         store.reading.now.track();

@@ -1,4 +1,17 @@
 //! Painting: turns the changes of the model into signals, once per frame of the screen.
+//!
+//! ```text
+//! frames of the hub ─▶ Model (folds at once) ─▶ Touched (what changed)
+//!                                                  │  requestAnimationFrame
+//!                                                  ▼
+//!              paint: signals of single items, of rows, of items and calls as a whole, then the seq
+//!                                                  │  effects of the components run
+//!                                                  ▼
+//!                                     stay_at_end: scrolls, if the view follows
+//! ```
+//!
+//! A component tracks the signal of the one item that it draws, so a delta of a text draws that text and
+//! nothing else. A signal is made when it is first tracked; what nobody draws costs nothing.
 
 use std::collections::HashMap;
 
@@ -23,11 +36,12 @@ const CATCH_UP_MS: u64 = 250;
 /// The signals of single items, made when a component first tracks one, and what was painted last.
 #[derive(Default)]
 pub(super) struct Painter {
-    /// The signals of items, runs and messages.
+    /// The signals of items, runs and messages, as far as components have tracked them.
     signals: HashMap<ViewChange, ArcTrigger>,
-    /// The signals of the rows of runs.
+    /// The signals of runs whose rows or states of calls change.
     rows: HashMap<RunId, ArcTrigger>,
-    /// The states of calls at the last painting.
+    /// The states of calls at the last painting, by which a change of state is told from other changes of a
+    /// call.
     states: States,
     /// Requests paintings; made with the first request.
     frame: Option<OncePerFrame>,
@@ -39,14 +53,14 @@ pub(super) struct Painter {
     is_waiting: bool,
     /// The number of messages and runs at the last painting.
     n_items: usize,
-    /// The number of rings in the list, when that last changed.
+    /// How many rings the list draws, counted when it last changed.
     n_listed: usize,
-    /// Whether all rings stand still.
+    /// Whether all rings stand still, because there are too many to turn.
     is_still: bool,
 }
 
 impl Painter {
-    /// The signal of the item, run or message that `change` names.
+    /// The signal of the item, run or message that `change` names; made if there is none.
     pub(super) fn signal(&mut self, change: &ViewChange) -> ArcTrigger {
         match self.signals.get(change) {
             Some(signal) => signal.clone(),
@@ -54,12 +68,12 @@ impl Painter {
         }
     }
 
-    /// The signal of the rows of a run.
+    /// The signal of the rows of a run; made if there is none.
     pub(super) fn rows(&mut self, run: &RunId) -> ArcTrigger {
         self.rows.entry(run.clone()).or_default().clone()
     }
 
-    /// Forgets all signals. To be called for another conversation.
+    /// Forgets all signals. To be called for another conversation: its items may have the same ids.
     pub(super) fn forget(&mut self) {
         self.signals.clear();
         self.rows.clear();
@@ -68,13 +82,19 @@ impl Painter {
     }
 }
 
-/// What must be notified after a painting.
+/// What must be notified after a painting. It is collected while the painter is borrowed, and notified
+/// afterwards.
 #[derive(Default)]
 struct Word {
+    /// The signals of single items and of the rows of runs.
     signals: Vec<ArcTrigger>,
+    /// Whether a call was added or changed its state.
     tools: bool,
+    /// Whether a message or a run was added or removed.
     items: bool,
+    /// How many rows were added, for the button that goes to the end.
     new_rows: usize,
+    /// The announcements of calls that have just failed.
     failures: Vec<String>,
 }
 
@@ -89,7 +109,8 @@ impl Word {
 }
 
 impl Store {
-    /// Requests a painting before the next frame of the screen.
+    /// Requests a painting before the next frame of the screen; while the page catches up, at most every
+    /// [`CATCH_UP_MS`]. Requests within a frame are one.
     pub(super) fn ask_painting(self) {
         let is_live = self.reading.model(Model::is_live);
         let wait = self.reading.painter.try_update_value(|painter| {
@@ -114,7 +135,8 @@ impl Store {
         }
     }
 
-    /// Notifies all signals of what changed.
+    /// Notifies all signals of what changed since the last painting. For another conversation all signals are
+    /// forgotten first, and the view follows its end.
     fn paint(self) {
         let Some(touched) = self.reading.model.try_update_value(Model::take_touched) else { return };
         if touched.fleet {
@@ -156,7 +178,7 @@ impl Store {
         self.reading.scroller.with_value(Scroller::stick);
     }
 
-    /// Collects the signals that the changes concern.
+    /// Collects the signals that the changes concern. If the view was replaced, these are all.
     fn look(self, painter: &mut Painter, touched: &Touched) -> Word {
         painter.painted_at = browser::now_ms();
         let mut word = Word::default();
@@ -206,7 +228,7 @@ impl Store {
         word
     }
 
-    /// Makes the rings stand still while there are too many.
+    /// Makes the rings stand still while there are too many: a class on the body stops their animation.
     fn still_rings(self, is_list_new: bool) {
         let stands = self.reading.painter.try_update_value(|painter| {
             let in_view = self.reading.model(|model| {
@@ -232,7 +254,8 @@ impl Store {
         self.link.tell_mark(words);
     }
 
-    /// Sets the signals that hold values of the model; the seq last.
+    /// Sets the signals that hold values of the model; the seq last, so that who reads it finds the others
+    /// set.
     fn tell_words(self) {
         let (seq, is_live, is_running, viewers) = self.reading.model(|model| {
             let view = model.view();
