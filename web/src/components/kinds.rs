@@ -19,7 +19,7 @@ use tree::Tree;
 const STEP: usize = 100;
 
 /// Draws the result `text` of the tool `name` in its own form. If `is_cut`, only the beginning of plain text
-/// is shown at first.
+/// is shown at first. [`kinds::kind`] decides on the form, from the tool's name and the text.
 pub(super) fn draw(name: &str, text: String, is_cut: bool) -> AnyView {
     match kinds::kind(name, &text) {
         Kind::Plain => plain(text, is_cut),
@@ -40,7 +40,8 @@ fn plain(text: String, is_cut: bool) -> AnyView {
     view! { <Text shown=Shown { text, is_json: false, is_cut } /> }.into_any()
 }
 
-/// A part of an MCP result.
+/// A part of an MCP result. An image on another host is only a link, which loads it after a click if the
+/// hub's policy allows that.
 fn part(part: Part, is_cut: bool) -> AnyView {
     match part {
         Part::Text(text) => plain(text, is_cut),
@@ -115,7 +116,7 @@ fn TableOf(table: Table) -> impl IntoView {
     }
 }
 
-/// The lines of a diff, a page at a time.
+/// The lines of a diff with the colour of their change, twice [`STEP`] at first.
 #[component]
 fn Lines(lines: Vec<Line>) -> impl IntoView {
     let (shown, count) = (RwSignal::new(STEP * 2), lines.len());
@@ -141,7 +142,7 @@ fn Lines(lines: Vec<Line>) -> impl IntoView {
     }
 }
 
-/// Terminal output with its colours, a page at a time.
+/// Terminal output with its colours, five times [`STEP`] pieces at first. A piece is a stretch of one style.
 fn terminal(pieces: Vec<Piece>) -> AnyView {
     let (shown, count) = (RwSignal::new(STEP * 5), pieces.len());
     let pieces = StoredValue::new(pieces);

@@ -13,7 +13,7 @@ use crate::open::Fold;
 use crate::preview;
 use crate::store::use_store;
 
-/// A note. Not reactive: notes never change.
+/// The note with this number in `run`; nothing if there is none. Not reactive: notes never change.
 pub(super) fn note(run: &RunId, number: usize) -> AnyView {
     let store = use_store();
     let note = store.reading.view(|view| view.runs.get(run)?.notes.get(number).cloned());
@@ -27,7 +27,7 @@ pub(super) fn note(run: &RunId, number: usize) -> AnyView {
     }
 }
 
-/// A failure: its code and message, and whether and when a retry may help.
+/// A failure: its code and message, and whether and when a retry may help, as far as its source said so.
 #[component]
 pub(super) fn Failure(error: ErrorFact) -> impl IntoView {
     let hint = match (error.retryable, error.retry_after_ms) {
@@ -48,7 +48,8 @@ pub(super) fn Failure(error: ErrorFact) -> impl IntoView {
     }
 }
 
-/// A custom event: its name; a click unfolds its value.
+/// A custom event of the stream, or one that no decoder has a better form for: its name and the beginning of
+/// its value. A click unfolds the value as JSON.
 #[component]
 fn Event(name: String, json: String, key: String) -> impl IntoView {
     let store = use_store();

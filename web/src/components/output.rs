@@ -23,7 +23,9 @@ pub(super) struct Shown {
     pub(super) is_cut: bool,
 }
 
-/// The text, in a box that scrolls.
+/// The text, in a box that scrolls. At first it shows a preview of [`PREVIEW_CHARS`] characters if it is to
+/// be cut, otherwise [`STEP_BYTES`]; each click adds as much. JSON is laid out once all of it is shown, if it
+/// has at most [`PRETTY_BYTES`].
 #[component]
 pub(super) fn Text(shown: Shown) -> impl IntoView {
     let store = crate::store::use_store();
