@@ -22,7 +22,8 @@ pub(super) enum Word {
     },
 }
 
-/// A socket. Dropping it closes it, and its events are no longer reported.
+/// A socket. Dropping it closes it, and its events are no longer reported. The closures are kept as long as
+/// it, since the browser calls them.
 pub(super) struct Socket {
     inner: WebSocket,
     _open: Closure<dyn FnMut(Event)>,

@@ -1,4 +1,11 @@
 //! Find: its matcher, and bringing hits into view.
+//!
+//! ```text
+//! query ─▶ matcher: Word, or Pattern (the regular expressions of the decoder module, fetched when first used)
+//!            ├─▶ the Find tab lists the hits
+//!            ├─▶ mark_hits: highlights them in what is drawn
+//!            └─▶ reveal_hit: unfolds, scrolls, marks the one
+//! ```
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -23,7 +30,8 @@ impl Store {
         Ok(Word::new(&query).map(|word| Box::new(word) as Box<dyn Matcher>))
     }
 
-    /// The matcher of the pattern `source`; `None` while the decoder module is being fetched.
+    /// The matcher of the pattern `source`; `None` while the decoder module is being fetched. When it is
+    /// there, `patterns` changes, so that who tracks it asks again.
     fn pattern(self, source: String) -> Result<Option<Box<dyn Matcher>>, String> {
         if let Some(decoder) = Decoder::loaded() {
             return Ok(Some(Box::new(Pattern::new(decoder, source)?)));

@@ -15,7 +15,7 @@ use crate::timeline::Drawer;
 /// Opens the file that the reader has chosen in an input.
 pub(crate) type ChooseFile = Box<dyn Fn(&HtmlInputElement)>;
 
-/// A handle; all copies refer to the same store.
+/// A handle; all copies refer to the same store, which lives as long as the page.
 #[derive(Clone, Copy)]
 pub(crate) struct PanelStore {
     /// The sheet over a narrow page.

@@ -1,4 +1,9 @@
 //! A recording in place of a conversation.
+//!
+//! ```text
+//! open_recording ─▶ read, read, … ─▶ read_all          one recording; its number is `recordings`
+//!        └ another file, or close_recording: the number changes, and who still reads stops
+//! ```
 
 use leptos::prelude::*;
 
