@@ -102,8 +102,8 @@ fn App() -> impl IntoView {
     if is_bare { view! { <Bare /> }.into_any() } else { view! { <Full /> }.into_any() }
 }
 
-/// Fetches the modules that nobody needs yet, once the list and what stands beside it are drawn.
-/// Runs once: an effect that has begun does nothing more.
+/// Fetches the modules that nobody needs yet, once the list and what stands beside it are drawn. Runs once:
+/// an effect that has begun does nothing more.
 fn prefetch(store: Store) {
     Effect::new(move |is_begun: Option<bool>| {
         if is_begun == Some(true) {
@@ -207,9 +207,8 @@ fn settle(store: Store, navigation: Navigation) {
 }
 
 /// Announces events to screen readers: politely that a run is over; at once that the connection is lost or
-/// that a call needs approval.
-/// Whether a call needs approval is heard from the list, for all conversations; the end of a run only for the
-/// open one.
+/// that a call needs approval. Whether a call needs approval is heard from the list, for all conversations;
+/// the end of a run only for the open one.
 fn speak(store: Store) {
     Effect::new(move |was: Option<((Option<ConversationId>, u32), bool)>| {
         let looked = (store.reading.conversation.get(), store.reading.recordings.get());

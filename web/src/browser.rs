@@ -1,9 +1,8 @@
 //! Functions of the browser that several modules need.
 //!
-//! What the page asks of the browser without Leptos: clocks, focus, storage,
-//! addresses, requests, timers, listeners and the clipboard. Times are in milliseconds, distances in CSS
-//! pixels. Intervals and listeners live as long
-//! as the page.
+//! What the page asks of the browser without Leptos: clocks, focus, storage, addresses, requests, timers,
+//! listeners and the clipboard. Times are in milliseconds, distances in CSS pixels. Intervals and listeners
+//! live as long as the page.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -67,8 +67,8 @@ fn is_same_step((a, x): (&RunView, &Item), (b, y): (&RunView, &Item)) -> bool {
     }
 }
 
-/// What differs between two calls of the same tool; `None` if nothing does.
-/// Arguments are compared as texts, so that other spaces are other arguments.
+/// What differs between two calls of the same tool; `None` if nothing does. Arguments are compared as texts,
+/// so that other spaces are other arguments.
 fn other_of_call(x: &ToolView, y: &ToolView) -> Option<&'static str> {
     if x.arguments.text != y.arguments.text {
         Some("other arguments")
@@ -97,8 +97,7 @@ pub fn parting(one: &View, other: &View, same: usize) -> Option<String> {
     })
 }
 
-/// A sentence on where two runs part.
-/// A step is a part, a call, a sub-agent or a note.
+/// A sentence on where two runs part. A step is a part, a call, a sub-agent or a note.
 fn parting_of_runs(a: &RunView, b: &RunView) -> String {
     let steps = steps_in_common(a, b);
     let after = match steps {
@@ -177,8 +176,7 @@ impl Tally {
         tally
     }
 
-    /// The totals in one line.
-    /// Parts that are 0 or unknown are left out, except the calls.
+    /// The totals in one line. Parts that are 0 or unknown are left out, except the calls.
     pub fn words(self) -> String {
         let mut words = vec![format::counted(self.calls, "call")];
         if self.failed > 0 {

@@ -17,7 +17,7 @@ use web_sys::{DragEvent, File, HtmlInputElement};
 use crate::browser;
 use crate::decoder::Decoder;
 use crate::number::within;
-use crate::store::{Opened, Store};
+use crate::store::{RecordingInfo, Store};
 
 /// How many bytes are read at a time: few enough that the page stays responsive, many enough that a large
 /// file is fast.
@@ -71,7 +71,7 @@ fn open(store: Store, file: File, dialect: Option<&'static str>) {
 async fn read(store: Store, file: File, dialect: Option<&'static str>) {
     let first = piece(&file, 0.0).await;
     let decoder = Decoder::load().await;
-    let opened = |dialect, failure| Opened { name: file.name(), dialect, read: 0, failure };
+    let opened = |dialect, failure| RecordingInfo { name: file.name(), dialect, read: 0, failure };
     let (mut bytes, decoder) = match (first, decoder) {
         (Ok(bytes), Ok(decoder)) => (bytes, decoder),
         (Err(why), _) | (_, Err(why)) => return store.open_recording(opened(dialect, Some(why))),

@@ -1,9 +1,11 @@
 //! The result of a click that a button shows for a while. The timer of one text does not end the next.
 
-/// The text that is shown now, and how many there were.
+/// The text that is shown now, and how many there were. It belongs to one button.
 #[derive(Debug, Default)]
 pub struct FeedbackText {
+    /// The text; `None` while the button shows its label.
     now: Option<&'static str>,
+    /// How many texts there were, which is the number of the newest.
     number: u32,
 }
 

@@ -7,7 +7,7 @@
 use model::view::{Item, RunView};
 use model::{ConversationId, RunId};
 
-use crate::control::{At, Came};
+use crate::control::{At, CommandOutcome};
 use crate::latency::CallKey;
 
 /// The form of a call.
@@ -22,8 +22,7 @@ pub enum Form {
     Reject(String),
 }
 
-/// All open forms, by conversation and call.
-/// There are as many as the reader opened and has not closed.
+/// All open forms, by conversation and call. There are as many as the reader opened and has not closed.
 #[derive(Debug, Default)]
 pub struct Forms {
     /// None of them is [`Form::Closed`]. Recordings have no conversation.
@@ -47,8 +46,8 @@ impl Forms {
 
     /// Takes the result of a command: the form of a call is closed once its command was done. After a refusal
     /// it stays, so that it can be mended and sent again.
-    pub fn hear(&mut self, came: &Came) {
-        if let Came { at: At::Call(run, tool), done: Some(done) } = came {
+    pub fn hear(&mut self, came: &CommandOutcome) {
+        if let CommandOutcome { at: At::Call(run, tool), done: Some(done) } = came {
             self.set(Some(&done.conversation), &(run.clone(), tool.clone()), Form::Closed);
         }
     }

@@ -6,8 +6,8 @@
 //! `control` has the commands for agents and turns, `replay` the keys of a replay.
 //!
 //! ```text
-//! keydown ─▶ Press (key, modifier, focus, what is shown) ─▶ keyboard::heard decides ─▶ obey ─▶ Command::run
-//!                                                           (pure, tested natively)
+//! keydown ─▶ Press (key, modifier, focus, screen) ─▶ keyboard::action_of ─▶ KeyAction ─▶ obey ─▶ Command::run
+//!                                                     (pure, tested natively)
 //! ```
 //!
 //! A key that does nothing here is left to the browser. `g` begins a key of two: the second counts within
@@ -21,10 +21,10 @@ use web_sys::{Element, HtmlElement, KeyboardEvent};
 use crate::browser;
 use crate::components::copy_result;
 use crate::find::Place;
-use crate::keyboard::{Focus, Heard, Held, Press, Shown, heard};
+use crate::keyboard::{Focus, KeyAction, Modifier, Press, Screen, action_of};
 use crate::open::Level;
 use crate::scroll::Scroller;
-use crate::store::{Over, Sheet, Store, Tab};
+use crate::store::{OpenDialog, Sheet, Store, Tab};
 use leptos::prelude::*;
 use model::event::ToolState;
 use model::{MessageId, PartId, RunId, ToolCallId};
@@ -107,7 +107,9 @@ pub(crate) const COMMANDS: [Command; 42] = [
     for_agents(&[","], ",", "Retry, or let the run go on", |store| control::press(store, "go-on")),
     command(&["F"], "F", "Fork from the turn", control::fork),
     command(&["C"], "C", "Copy the turn", control::copy),
-    command(&["g d"], "g d", "Compare with another conversation", |store| store.lay(Over::Compare)),
+    command(&["g d"], "g d", "Compare with another conversation", |store| {
+        store.open_dialog(OpenDialog::Compare);
+    }),
     command(&["/"], "/ Ctrl F", "Find", Store::ask_word),
     command(&["F3"], "F3", "Next hit", |store| step_hit(store, 1)),
     command(&["s"], "s", "Tools", |store| store.panel.toggle_tools()),
@@ -122,12 +124,12 @@ pub(crate) const COMMANDS: [Command; 42] = [
     command(&["g i"], "g i", "Details", |store| store.panel.show_tab(Tab::Details)),
     command(&["g l"], "g l", "Filter conversations", focus_filter),
     command(&["g w"], "g w", "All conversations as tiles, and back", Store::toggle_wall),
-    command(&["g s"], "g s", "Settings", |store| store.lay(Over::Settings)),
-    command(&["g e"], "g e", "Export", |store| store.lay(Over::Export)),
+    command(&["g s"], "g s", "Settings", |store| store.open_dialog(OpenDialog::Settings)),
+    command(&["g e"], "g e", "Export", |store| store.open_dialog(OpenDialog::Export)),
     command(&["y"], "y", "Copy the output of the row", copy_output),
     command(&["Y"], "Y", "Copy a link to the row", copy_link),
-    command(&[], "Ctrl K", "All commands and conversations", |store| store.lay(Over::Palette)),
-    command(&["?"], "?", "Keys", |store| store.toggle_over(Over::Help)),
+    command(&[], "Ctrl K", "All commands and conversations", |store| store.open_dialog(OpenDialog::Palette)),
+    command(&["?"], "?", "Keys", |store| store.toggle_dialog(OpenDialog::Help)),
     command(&["Escape"], "Esc", "Close", close),
 ];
 
@@ -148,8 +150,8 @@ thread_local! {
 const BOXES: &str =
     "[tabindex='0']:not(#transcript), .list, .tools, .drawer, .wall, [role=listbox], [role=slider]";
 
-/// Adds the listener for keys, for as long as the page is open. While a letter is being composed, as for Chinese, keys are not
-/// looked at. During a replay its keys come first.
+/// Adds the listener for keys, for as long as the page is open. While a letter is being composed, as for
+/// Chinese, keys are not looked at. During a replay its keys come first.
 pub(crate) fn listen(store: Store) {
     browser::listen(&browser::document(), "keydown", move |event: KeyboardEvent| {
         if event.is_composing() {
@@ -159,20 +161,20 @@ pub(crate) fn listen(store: Store) {
         let pressed = Press {
             key: &key,
             held: match () {
-                () if event.ctrl_key() || event.meta_key() => Held::Control,
-                () if event.alt_key() => Held::Alt,
-                () => Held::Nothing,
+                () if event.ctrl_key() || event.meta_key() => Modifier::Control,
+                () if event.alt_key() => Modifier::Alt,
+                () => Modifier::Nothing,
             },
             focus: focus_of(&event),
-            shown: match store.panel.over.get_untracked() {
-                _ if store.reading.is_bare => Shown::Bare,
-                Over::Nothing => Shown::Page,
-                _ => Shown::Dialog,
+            shown: match store.panel.dialog.get_untracked() {
+                _ if store.reading.is_bare => Screen::Bare,
+                OpenDialog::None => Screen::Page,
+                _ => Screen::Dialog,
             },
             is_off: store.panel.keys_off.get_untracked(),
         };
-        let is_plain = pressed.held == Held::Nothing;
-        let is_taken = (is_plain && replay::press(store, &event)) || obey(store, &event, heard(pressed));
+        let is_plain = pressed.held == Modifier::Nothing;
+        let is_taken = (is_plain && replay::press(store, &event)) || obey(store, &event, action_of(pressed));
         if is_taken {
             event.prevent_default();
         }
@@ -180,19 +182,19 @@ pub(crate) fn listen(store: Store) {
 }
 
 /// Does what was decided. False if the browser's default action is to follow.
-fn obey(store: Store, event: &KeyboardEvent, heard: Heard) -> bool {
-    match heard {
-        Heard::Nothing => return false,
-        Heard::Palette => store.toggle_over(Over::Palette),
-        Heard::Find => store.ask_word(),
-        Heard::Hit => step_hit(store, if event.shift_key() { -1 } else { 1 }),
-        Heard::Leave => return leave_input(),
-        Heard::Up => {
+fn obey(store: Store, event: &KeyboardEvent, action: KeyAction) -> bool {
+    match action {
+        KeyAction::Nothing => return false,
+        KeyAction::Palette => store.toggle_dialog(OpenDialog::Palette),
+        KeyAction::Find => store.ask_word(),
+        KeyAction::Hit => step_hit(store, if event.shift_key() { -1 } else { 1 }),
+        KeyAction::Leave => return leave_input(),
+        KeyAction::Up => {
             store.reading.release();
             return scroll(store, &event.key());
         }
-        Heard::Down => return scroll(store, &event.key()),
-        Heard::Key => return press(store, &event.key()),
+        KeyAction::Down => return scroll(store, &event.key()),
+        KeyAction::Key => return press(store, &event.key()),
     }
     true
 }
@@ -246,7 +248,7 @@ fn press(store: Store, key: &str) -> bool {
         return true;
     }
     if key == "Escape"
-        && store.panel.over.get_untracked() == Over::Nothing
+        && store.panel.dialog.get_untracked() == OpenDialog::None
         && store.panel.sheet.get_untracked() == Sheet::None
         && !store.panel.wall.get_untracked()
     {
@@ -264,8 +266,8 @@ fn press(store: Store, key: &str) -> bool {
 
 /// Closes what is on top: the dialog, else the sheet, else the wall.
 fn close(store: Store) {
-    if store.panel.over.get_untracked() != Over::Nothing {
-        store.lay(Over::Nothing);
+    if store.panel.dialog.get_untracked() != OpenDialog::None {
+        store.open_dialog(OpenDialog::None);
     } else if store.panel.sheet.get_untracked() != Sheet::None {
         store.panel.sheet.set(Sheet::None);
     } else {
@@ -285,8 +287,7 @@ fn focus_filter(store: Store) {
 }
 
 /// Moves the focus by `by` among the elements of `selector`, from the focused one, otherwise from the first
-/// visible one.
-/// The view stops following the end. After the last element the focus stays.
+/// visible one. The view stops following the end. After the last element the focus stays.
 fn step(store: Store, selector: &str, by: isize) {
     store.reading.release();
     let document = browser::document();

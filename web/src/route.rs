@@ -19,8 +19,8 @@ use crate::open::Level;
 use crate::search;
 use crate::timeline::Drawer;
 
-/// What an address says besides the conversation: `?level=All&run=r&tool=t&find=word`.
-/// A value that is unset leaves the page as it is.
+/// What an address says besides the conversation: `?level=All&run=r&tool=t&find=word`. A value that is unset
+/// leaves the page as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Looks {
     /// How much is shown of each turn.
@@ -149,8 +149,8 @@ pub fn is_new(path: &str) -> bool {
     path.trim_end_matches('/') == NEW
 }
 
-/// The conversation in a path of the form `/c/{conversation}`; `None` if it is not a valid one.
-/// What [`path_of`] wrote is read as the same conversation.
+/// The conversation in a path of the form `/c/{conversation}`; `None` if it is not a valid one. What
+/// [`path_of`] wrote is read as the same conversation.
 pub fn conversation_of(path: &str) -> Option<ConversationId> {
     let name = path.strip_prefix("/c/")?;
     ConversationId::parse(&decoded(name.trim_end_matches('/'))?).ok()
@@ -169,8 +169,8 @@ pub fn path_of(conversation: &ConversationId) -> String {
     path
 }
 
-/// The hub's path of a whole result. `hash` comes from the event that refers to the result.
-/// Since a stream wrote it, only letters and digits of it are kept.
+/// The hub's path of a whole result. `hash` comes from the event that refers to the result. Since a stream
+/// wrote it, only letters and digits of it are kept.
 pub fn result_path(conversation: &ConversationId, hash: &str) -> String {
     let name = path_of(conversation);
     let hash: String = hash.chars().filter(char::is_ascii_alphanumeric).collect();

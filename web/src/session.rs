@@ -2,12 +2,12 @@
 //! the conversations' page, or the rows of the operator's pages.
 //!
 //! ```text
-//!         window: online, focus, visible, a timer                    Listener (a Copy handle)
-//!                         │ Input                                      ▲ frames, status
-//!                         ▼                                            │
-//!    Socket ── Word ──▶ step ──▶ Link (state machine, without browser) ┘
-//!       ▲                 │ Act
-//!       └── Connect, Drop ┴─ Hello, Subscribe ──▶ send
+//! window: online, focus, visible, a timer          Listener (a Copy handle)
+//!                              │ Input                  ▲ frames, status
+//!                              ▼                        │
+//! Socket ── SocketEvent ──▶  step ──▶ Link (state machine, without browser)
+//!   ▲                          │ Act
+//!   └───── Connect, Drop ──────┴─ Hello, Subscribe ──▶ send
 //! ```
 //!
 //! [`Link`] decides when to connect, when a silent socket counts as lost, and how long to wait before the
@@ -26,7 +26,7 @@ use crate::link::{Act, Input, Link, Status};
 pub(crate) mod page;
 mod socket;
 
-use socket::{Socket, Word};
+use socket::{Socket, SocketEvent};
 
 /// Whoever is told what the hub says: a handle of the page's state. The session calls it, never the other way
 /// round, except through the two functions of [`connect_to`](Self::connect_to).
@@ -134,14 +134,14 @@ fn step<L: Listener>(session: &Shared<L>, input: Input) {
 }
 
 /// Handles an event of the socket with the number `serial`. Events of an older socket are ignored.
-fn hear<L: Listener>(session: &Shared<L>, serial: u32, word: Word) {
+fn hear<L: Listener>(session: &Shared<L>, serial: u32, word: SocketEvent) {
     if session.borrow().serial != serial {
         return;
     }
     match word {
-        Word::Open => step(session, Input::Opened),
-        Word::Closed { code, reason } => step(session, Input::Closed { code, reason }),
-        Word::Text(text) => take(session, &text),
+        SocketEvent::Open => step(session, Input::Opened),
+        SocketEvent::Closed { code, reason } => step(session, Input::Closed { code, reason }),
+        SocketEvent::Text(text) => take(session, &text),
     }
 }
 

@@ -54,8 +54,8 @@ pub fn rows(is_bare: bool) -> usize {
 }
 
 /// The index of the first of `count` items that is shown if the newest may weigh `budget` together. At least
-/// the last item is shown. `weight` returns how many rows an item counts.
-/// It is asked only for the items that are looked at, from the last one back.
+/// the last item is shown. `weight` returns how many rows an item counts. It is asked only for the items that
+/// are looked at, from the last one back.
 pub fn first(count: usize, budget: usize, weight: impl Fn(usize) -> usize) -> usize {
     let mut left = budget;
     for at in (0..count).rev() {

@@ -148,8 +148,8 @@ fn BranchRow(key: (RunId, Option<AgentId>), branches: Memo<Vec<Branch>>) -> impl
     }
 }
 
-/// A button that copies the answer of a sub-agent, once the sub-agent has ended.
-/// Nothing is drawn before, nor for one that ended without an answer.
+/// A button that copies the answer of a sub-agent, once the sub-agent has ended. Nothing is drawn before, nor
+/// for one that ended without an answer.
 #[component]
 pub(super) fn CopyAgent(run: RunId, id: AgentId) -> impl IntoView {
     let store = use_store();

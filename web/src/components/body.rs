@@ -18,7 +18,7 @@ use model::view::ToolView;
 
 use super::call::{Head, Ids};
 use super::kinds::{attached, draw};
-use super::output::{Shown, Text};
+use super::output::{OutputText, Text};
 use super::text::Growing;
 use crate::browser;
 use crate::calls;
@@ -130,14 +130,13 @@ fn sought(store: Store, ids: Ids) -> Option<Kind> {
 /// The longest text, in bytes, that is shown whole because it contains a hit.
 const FOUND_BYTES_MAX: usize = 1 << 20;
 
-/// A text in its raw form, so that no formatting hides the hit in it.
-/// A button below it ends that by forgetting the hit. A text of more than [`FOUND_BYTES_MAX`] bytes is shown
-/// in pieces like any other.
+/// A text in its raw form, so that no formatting hides the hit in it. A button below it ends that by
+/// forgetting the hit. A text of more than [`FOUND_BYTES_MAX`] bytes is shown in pieces like any other.
 fn found_in(store: Store, text: String) -> AnyView {
     let shown = if text.len() <= FOUND_BYTES_MAX {
         view! { <pre class="pre" tabindex="0">{text}</pre> }.into_any()
     } else {
-        view! { <Text shown=Shown { text, is_json: false, is_cut: false } /> }.into_any()
+        view! { <Text shown=OutputText { text, is_json: false, is_cut: false } /> }.into_any()
     };
     view! {
         {shown}
@@ -169,7 +168,7 @@ pub(super) fn Input(ids: Ids) -> impl IntoView {
             return found_in(store, text);
         }
         let is_json = model::Json::parse(&text).is_some();
-        view! { <Text shown=Shown { text, is_json, is_cut: false } /> }.into_any()
+        view! { <Text shown=OutputText { text, is_json, is_cut: false } /> }.into_any()
     }
 }
 
@@ -202,7 +201,7 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
             let text = results::text(&json);
             let shown = if store.reading.is_bare {
                 let is_json = model::Json::parse(&text).is_some();
-                view! { <Text shown=Shown { text, is_json, is_cut: false } /> }.into_any()
+                view! { <Text shown=OutputText { text, is_json, is_cut: false } /> }.into_any()
             } else {
                 drawn(text, false)
             };
@@ -215,7 +214,7 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
                     let PreviewOutput { text, is_json } = output;
                     // The bare page shows what was sent, unformatted.
                     let shown = if store.reading.is_bare {
-                        view! { <Text shown=Shown { text, is_json, is_cut: true } /> }.into_any()
+                        view! { <Text shown=OutputText { text, is_json, is_cut: true } /> }.into_any()
                     } else if is_command {
                         view! {
                             <p class="none ok">"completed"</p>
@@ -289,7 +288,7 @@ fn Raw(ids: Ids, loaded: RwSignal<Loaded>) -> impl IntoView {
         tool(store, ids, known).flatten().unwrap_or_default()
     };
     view! {
-        {move || view! { <Text shown=Shown { text: text(), is_json: false, is_cut: whole.with(Option::is_none) } /> }}
+        {move || view! { <Text shown=OutputText { text: text(), is_json: false, is_cut: whole.with(Option::is_none) } /> }}
         <Lost ids=ids />
         <Whole ids=ids loaded=loaded />
     }

@@ -29,7 +29,7 @@ use crate::fleet;
 use crate::matching;
 use crate::pieces::{self, Piece};
 use crate::route;
-use crate::store::{Over, Store, compare_link, use_store};
+use crate::store::{OpenDialog, Store, compare_link, use_store};
 
 /// The most messages and runs that are shown of each conversation after the place where they part.
 const ITEMS_MAX: usize = 60;
@@ -272,7 +272,7 @@ pub(super) fn Choice() -> impl IntoView {
                 let chosen =
                     rows.with_untracked(|rows| rows.get(at.get_untracked()).map(|row| row.0.clone()));
                 if let Some(href) = chosen {
-                    store.lay(Over::Nothing);
+                    store.open_dialog(OpenDialog::None);
                     browser::follow_link(&href);
                 }
             }
@@ -284,7 +284,7 @@ pub(super) fn Choice() -> impl IntoView {
         let rows = rows.get().into_iter().enumerate();
         rows.map(|(number, (href, _, title, more))| view! {
             <a class="option" data-in="" href=href data-t="choice" aria-current=move || (at.get() == number).then_some("true")
-                on:click=move |_| store.lay(Over::Nothing)>
+                on:click=move |_| store.open_dialog(OpenDialog::None)>
                 <strong class="n">{title}</strong> " " <span class="meta">{more}</span>
             </a>
         }).collect_view()

@@ -84,8 +84,8 @@ fn kind(form: &Form) -> Kind {
 }
 
 /// The hash of the arguments that the page shows, which may be older than the newest event: a person consents
-/// only to what they saw. `None` while nobody is asked.
-/// The hub refuses an approval whose hash is not that of the arguments.
+/// only to what they saw. `None` while nobody is asked. The hub refuses an approval whose hash is not that of
+/// the arguments.
 fn seen(store: Store, ids: Ids, is_asked: Memo<bool>) -> StoredValue<Option<String>> {
     let saw = StoredValue::new(None);
     Effect::new(move |_| {

@@ -39,9 +39,9 @@ use crate::window;
 /// The navigation at the left edge: filter, buttons, rows, pages. On a narrow window it is a sheet, shown
 /// while `panel.sheet` is [`Sheet::List`].
 ///
-/// While the pointer is on it, or a row of it has the focus by keyboard, rows keep their places; a chip then says how many
-/// rows are out of place and sorts again when it is clicked. At most [`window::CONVERSATIONS`] lines are
-/// in the document; a changed filter goes back to the first page.
+/// While the pointer is on it, or a row of it has the focus by keyboard, rows keep their places; a chip then
+/// says how many rows are out of place and sorts again when it is clicked. At most [`window::CONVERSATIONS`]
+/// lines are in the document; a changed filter goes back to the first page.
 #[component]
 pub(crate) fn Conversations() -> impl IntoView {
     let store = use_store();
@@ -294,10 +294,10 @@ pub(super) fn slow_clock(store: Store) -> Memo<u64> {
 
 /// The icon and the CSS class of a conversation.
 ///
-/// What wants a person's attention comes first: an approval, a run whose publisher is gone, a call that takes very long,
-/// a silent run. Only then the state of the newest run counts. `now` is the hub's time in milliseconds
-/// since 1970. `is_current` is whether the page is connected; without a connection a running run is drawn
-/// hollow, since nobody knows whether it still runs.
+/// What wants a person's attention comes first: an approval, a run whose publisher is gone, a call that takes
+/// very long, a silent run. Only then the state of the newest run counts. `now` is the hub's time in
+/// milliseconds since 1970. `is_current` is whether the page is connected; without a connection a running run
+/// is drawn hollow, since nobody knows whether it still runs.
 pub(crate) fn shape_of(
     row: Option<&ConversationRow>,
     is_current: bool,
@@ -323,7 +323,7 @@ fn Head(group: Group, list: Memo<List>) -> impl IntoView {
 /// What a row shows. It is compared as a whole, so that a row whose conversation did not change is not drawn
 /// again.
 #[derive(Debug, Clone, PartialEq)]
-struct Shown {
+struct RowContent {
     /// The title, or the name of the conversation if it has none.
     title: String,
     /// What the conversation does now, or the beginning of its last answer: the second line.
@@ -338,7 +338,7 @@ struct Shown {
     call: Option<RowCall>,
 }
 
-impl Shown {
+impl RowContent {
     /// Reads a row at the hub's time `now`.
     fn of(row: &ConversationRow, now: u64) -> Self {
         Self {
@@ -367,10 +367,11 @@ fn Row(id: ConversationId, clock: Memo<u64>) -> impl IntoView {
     let row = Memo::new(move |_| {
         store.track_fleet();
         let now = clock.get();
-        store.reading.model(|model| model.fleet()?.get(&own).map(|row| Shown::of(row, now)))
+        store.reading.model(|model| model.fleet()?.get(&own).map(|row| RowContent::of(row, now)))
     });
     let is_current = Memo::new(move |_| store.reading.conversation.with(|open| open.as_ref() == Some(&id)));
-    let text = move |read: fn(&Shown) -> String| row.with(|row| row.as_ref().map(read)).unwrap_or_default();
+    let text =
+        move |read: fn(&RowContent) -> String| row.with(|row| row.as_ref().map(read)).unwrap_or_default();
     let shape = Signal::derive(move || {
         row.with(|row| shape_of(row.as_ref().map(|row| &row.row), store.is_current(), clock.get()))
     });
@@ -390,7 +391,7 @@ fn Row(id: ConversationId, clock: Memo<u64>) -> impl IntoView {
         })
     };
     let is_unread = Memo::new(move |_| {
-        let is_new = |row: &Shown| store.reading.seen.with(|seen| seen.is_unread(&row.row));
+        let is_new = |row: &RowContent| store.reading.seen.with(|seen| seen.is_unread(&row.row));
         !is_current.get() && row.with(|row| row.as_ref().is_some_and(is_new))
     });
     let failed = Memo::new(move |_| row.with(|row| row.as_ref().map_or(0, |row| row.row.failed)));

@@ -22,7 +22,8 @@ use crate::store::{Store, use_store};
 /// How long the reader must pause before the other conversations are searched, in milliseconds.
 const REST_MS: i32 = 350;
 
-/// The hits; `None` if the query is too short. The error says what is wrong with the pattern.
+/// The hits; `None` if the query is too short, or while the module that matches patterns is fetched. The
+/// error says what is wrong with the pattern.
 type Searched = Result<Option<Found>, String>;
 
 /// The hits in the open conversation: searched when the query changes, and once a second while the

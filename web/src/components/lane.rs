@@ -125,8 +125,8 @@ fn first_before(store: Store, weigh: Weigh, before: Memo<usize>, rows: usize) ->
     untrack(|| weigh.with(store, |_, weight| window::first(before.get(), rows, weight)))
 }
 
-/// The weights of the rows of a run.
-/// A row with an open body weighs more than a line of text ([`window::row_weight`]).
+/// The weights of the rows of a run. A row with an open body weighs more than a line of text
+/// ([`window::row_weight`]).
 #[derive(Clone, Copy)]
 struct Weigh {
     /// The run of the rows.
@@ -136,8 +136,8 @@ struct Weigh {
 }
 
 impl Weigh {
-    /// Calls `read` with the number of rows and a function that returns the weight of a row.
-    /// Tracks the rows. If the run is not in the view, each row weighs 1.
+    /// Calls `read` with the number of rows and a function that returns the weight of a row. Tracks the rows.
+    /// If the run is not in the view, each row weighs 1.
     fn with<T>(self, store: Store, read: impl FnOnce(usize, &dyn Fn(usize) -> usize) -> T) -> T {
         self.rows.with(|rows| {
             self.run.with_value(|id| {

@@ -1,4 +1,10 @@
 //! A message of the conversation.
+//!
+//! ```text
+//! user                     at the right, plain text, TurnActs
+//! assistant                Markdown, as an answer
+//! system, tool, …          ▸ role  1.2 KB  beginning …
+//! ```
 
 use leptos::prelude::*;
 use model::MessageId;

@@ -1,4 +1,9 @@
 //! Notes of a run: failures and custom events.
+//!
+//! ```text
+//! ✗ rate_limited  try later           Failure: code, message, hint, "Copy error"
+//! · plan  {"steps":[…]}            ▸  Event: name, beginning of the value
+//! ```
 
 use leptos::prelude::*;
 use model::RunId;
@@ -7,7 +12,7 @@ use model::view::NoteBody;
 
 use super::copy::Copy;
 use super::icon::{Chevron, icon};
-use super::output::{Shown, Text};
+use super::output::{OutputText, Text};
 use crate::format;
 use crate::open::Fold;
 use crate::preview;
@@ -71,7 +76,7 @@ fn Event(name: String, json: String, key: String) -> impl IntoView {
                 <Chevron open=open />
             </button>
             {move || open.get().then(|| {
-                let shown = Shown { text: json.clone(), is_json: true, is_cut: false };
+                let shown = OutputText { text: json.clone(), is_json: true, is_cut: false };
                 view! { <div class="body"><Text shown=shown /></div> }
             })}
         </div>

@@ -10,7 +10,7 @@ use crate::fleet;
 use crate::keys::{COMMANDS, Command};
 use crate::matching;
 use crate::route;
-use crate::store::{Over, Store, use_store};
+use crate::store::{OpenDialog, Store, use_store};
 
 /// The most lines that are shown.
 const LINES_MAX: usize = 12;
@@ -34,8 +34,8 @@ impl Line {
     }
 }
 
-/// The lines that match what the reader typed, the best first.
-/// Commands that the hub cannot execute are left out, and so are those that would open or close the palette.
+/// The lines that match what the reader typed, the best first. Commands that the hub cannot execute are left
+/// out, and so are those that would open or close the palette.
 fn lines(store: Store, typed: &str) -> Vec<Line> {
     let commands = COMMANDS
         .into_iter()
@@ -63,7 +63,7 @@ pub(super) fn Palette() -> impl IntoView {
     let lines = StoredValue::new_local(Vec::<Line>::new());
     let choose = move |number: usize| {
         let line = lines.with_value(|lines| lines.get(number).cloned());
-        store.lay(Over::Nothing);
+        store.open_dialog(OpenDialog::None);
         match line {
             Some(Line::Do(command)) => command.run(store),
             Some(Line::Go(conversation, _)) => browser::follow_link(&route::path_of(&conversation)),
@@ -98,7 +98,7 @@ pub(super) fn Palette() -> impl IntoView {
         rows.collect_view()
     };
     view! {
-        <div class="veil top-veil" on:click=move |_| store.lay(Over::Nothing)>
+        <div class="veil top-veil" on:click=move |_| store.open_dialog(OpenDialog::None)>
             <div class="dialog" role="dialog" aria-modal="true" aria-label="Commands" data-t="palette"
                 on:click=|event| event.stop_propagation() on:keydown=|event| go_round(&event)>
                 <input type="text" class="typed" placeholder="A command or a conversation" aria-label="A command or a conversation"

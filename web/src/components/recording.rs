@@ -9,7 +9,7 @@ use model::dialect::DECODED;
 
 use super::icon::icon;
 use crate::format;
-use crate::store::{Opened, Store, use_store};
+use crate::store::{RecordingInfo, Store, use_store};
 
 /// The bar of the open recording: its name, its dialect, how much is read, and its anomalies. Nothing while
 /// no recording is open.
@@ -44,7 +44,7 @@ fn Bar() -> impl IntoView {
 /// The dialect of the recording, with a choice of another one, which reads the file again. All dialects of
 /// [`DECODED`] are offered.
 #[component]
-fn Dialect(opened: Memo<Option<Opened>>) -> impl IntoView {
+fn Dialect(opened: Memo<Option<RecordingInfo>>) -> impl IntoView {
     let store = use_store();
     let dialect = Memo::new(move |_| opened.with(|it| it.as_ref().and_then(|it| it.dialect)));
     let choose = move |event: leptos::ev::Event| {
@@ -70,7 +70,7 @@ fn Dialect(opened: Memo<Option<Opened>>) -> impl IntoView {
 
 /// Progress, number of events and anomalies of the recording with the first of them in full, or why it cannot
 /// be read.
-fn words(store: Store, opened: &Opened) -> String {
+fn words(store: Store, opened: &RecordingInfo) -> String {
     if let Some(failure) = &opened.failure {
         return format!("It cannot be read further: {failure}");
     }

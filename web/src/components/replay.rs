@@ -10,7 +10,7 @@ use super::icon::icon;
 use crate::browser;
 use crate::format;
 use crate::modules::{self, PageModule, from_module};
-use crate::store::{Replaying, use_store};
+use crate::store::{ReplayStatus, use_store};
 
 /// The bar and the frame around the page, shown during a replay. The module that draws them is fetched when
 /// the first replay begins.
@@ -23,7 +23,7 @@ pub(crate) fn ReplayBar() -> impl IntoView {
 
 /// The moment, as a time of the day; as the number of the event if the events have no times; empty before the
 /// first.
-fn when(replay: &Replaying) -> String {
+fn when(replay: &ReplayStatus) -> String {
     match replay.clock {
         Some(clock) => browser::time_of_day(clock),
         None if replay.at > 0 => format!("event {}", format::grouped(replay.at as u64)),
@@ -33,7 +33,7 @@ fn when(replay: &Replaying) -> String {
 
 /// The number of the event and of all, how many are still being read, and whether there are more than a
 /// replay holds.
-fn words(replay: &Replaying) -> String {
+fn words(replay: &ReplayStatus) -> String {
     let grouped = |n: usize| format::grouped(n as u64);
     let far = format!("{} / {}", grouped(replay.at), grouped(replay.total));
     let cut = replay.is_cut.then(|| "the rest is more than a replay holds".to_owned());

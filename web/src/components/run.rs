@@ -77,10 +77,9 @@ impl Head {
 
 /// A run, or a section of it: from its item `from` to the next message within the run.
 ///
-/// While the steps are folded only the rows of rank [`RowRank::Kept`] or higher are
-/// shown: the answer, and what must
-/// not be overlooked. Whether they are folded depends on the level, on the reader's setting for the run's
-/// dialect, and on what the reader chose for this run.
+/// While the steps are folded only the rows of rank [`RowRank::Kept`] or higher are shown: the answer, and
+/// what must not be overlooked. Whether they are folded depends on the level, on the reader's setting for the
+/// run's dialect, and on what the reader chose for this run.
 #[component]
 pub(super) fn Run(id: RunId, from: usize) -> impl IntoView {
     let store = use_store();

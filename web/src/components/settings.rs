@@ -33,7 +33,7 @@ pub(super) fn Settings() -> impl IntoView {
     }
 }
 
-/// When the steps of a run fold by themselves.
+/// When the steps of a run fold by themselves: the choices of [`StepsChoice`].
 #[component]
 fn Steps() -> impl IntoView {
     let store = use_store();

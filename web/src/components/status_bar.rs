@@ -11,7 +11,7 @@ use crate::browser;
 use crate::format;
 use crate::link::{Ending, Status, ending};
 use crate::model::Model;
-use crate::store::{Over, Store, use_store};
+use crate::store::{OpenDialog, Store, use_store};
 
 /// How long no event may arrive in a running conversation before the page calls it quiet, in milliseconds.
 const QUIET_MS: u64 = 10_000;
@@ -165,7 +165,7 @@ pub(crate) fn StatusBar() -> impl IntoView {
             <span class="hide">{last}</span>
             {move || anomalies.get().map(|text| view! { <span class="hide" title=oddities>{text}</span> })}
             <span class="grow"></span>
-            <button type="button" class="plain" on:click=move |_| store.toggle_over(Over::Help)>
+            <button type="button" class="plain" on:click=move |_| store.toggle_dialog(OpenDialog::Help)>
                 <kbd>"?"</kbd> " keys"
             </button>
         </footer>
@@ -173,8 +173,7 @@ pub(crate) fn StatusBar() -> impl IntoView {
 }
 
 /// The texts for screen readers. They are outside the page, because the page is hidden from screen readers
-/// while a dialog is open.
-/// The polite one waits for what is being read, the other interrupts it.
+/// while a dialog is open. The polite one waits for what is being read, the other interrupts it.
 #[component]
 pub(crate) fn Aloud() -> impl IntoView {
     let store = use_store();

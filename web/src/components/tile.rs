@@ -29,7 +29,7 @@ const TICK_MS: u64 = 400;
 
 /// What a tile shows. It is compared as a whole, so that a tile whose row did not change is not drawn again.
 #[derive(Debug, Clone, PartialEq)]
-struct Shown {
+struct TileContent {
     /// The row as the hub sent it.
     row: ConversationRow,
     /// The last activities of the conversation that the list reported, the newest last.
@@ -49,7 +49,7 @@ pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>)
         id.with_value(|id| {
             store.reading.model(|model| {
                 let row = model.fleet()?.get(id)?.clone();
-                Some(Shown { row, lines: model.ticker(id) })
+                Some(TileContent { row, lines: model.ticker(id) })
             })
         })
     });
@@ -59,7 +59,8 @@ pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>)
     });
     let live = live_lines(store, is_subscribed);
     let clock = slow_clock(store);
-    let read = move |read: fn(&Shown) -> String| tile.with(|it| it.as_ref().map(read)).unwrap_or_default();
+    let read =
+        move |read: fn(&TileContent) -> String| tile.with(|it| it.as_ref().map(read)).unwrap_or_default();
     let shape = Signal::derive(move || {
         tile.with(|tile| shape_of(tile.as_ref().map(|tile| &tile.row), store.is_current(), clock.get()))
     });
@@ -153,7 +154,7 @@ fn elapsed(store: Store, row: &ConversationRow) -> String {
 
 /// The call that has been executing for the longest time.
 #[component]
-fn Call(call: RowCall, tile: Memo<Option<Shown>>) -> impl IntoView {
+fn Call(call: RowCall, tile: Memo<Option<TileContent>>) -> impl IntoView {
     let store = use_store();
     let RowCall { name, since } = call;
     let time = move || {
@@ -166,7 +167,7 @@ fn Call(call: RowCall, tile: Memo<Option<Shown>>) -> impl IntoView {
 
 /// The counts of calls, failures, sub-agents and viewers, of the newest run; those that are 0 are left out.
 #[component]
-fn Counts(tile: Memo<Option<Shown>>) -> impl IntoView {
+fn Counts(tile: Memo<Option<TileContent>>) -> impl IntoView {
     let count = move |read: fn(&ConversationRow) -> u64| {
         usize::try_from(tile.with(|it| it.as_ref().map_or(0, |it| read(&it.row)))).unwrap_or(usize::MAX)
     };

@@ -5,6 +5,13 @@
 //! document.
 //!
 //! `axis` is the time axis, `rows` the visible rows, `line` one row.
+//!
+//! ```text
+//! every 250 ms ─▶ read, if events have come: rows
+//!              ─▶ measure: the width, whether rows are stacked
+//!              ─▶ place: --from, --span, --now on the root        (no row is touched)
+//! pointer, keys ─▶ rescale ─▶ the same three variables
+//! ```
 
 use std::time::Duration;
 
@@ -33,8 +40,8 @@ const BEAT_MS: u64 = 250;
 /// The factor of one zoom step.
 const ZOOM: f64 = 0.5;
 
-/// The timeline, if it is open.
-/// Its height is kept in the address. The module that draws it is fetched when it is first opened.
+/// The timeline, if it is open. Its height is kept in the address. The module that draws it is fetched when
+/// it is first opened.
 #[component]
 pub(crate) fn Timeline() -> impl IntoView {
     let store = use_store();
@@ -43,8 +50,7 @@ pub(crate) fn Timeline() -> impl IntoView {
     move || is_open.get().then(|| from_module(PageModule::Timeline, modules::timeline))
 }
 
-/// The state that the parts of an open timeline share.
-/// A handle; it lives as long as the timeline is open.
+/// The state that the parts of an open timeline share. A handle; it lives as long as the timeline is open.
 #[derive(Clone, Copy)]
 struct Chart {
     /// The store whose view is drawn.

@@ -30,8 +30,8 @@ mod list;
 use list::{keep_newest_in_view, move_focus, place_of};
 
 /// The calls of `groups`; `every` tells how long calls of a tool usually take. Tracks the ticker only while a
-/// call executes.
-/// `groups` may be reduced to one agent, `every` never is.
+/// call executes. `groups` may be reduced to one agent, `every` never is. Whether a call executes is looked
+/// for in the newest 16 runs only: active runs are among the newest.
 fn all_calls(store: Store, groups: Memo<Vec<Group>>, every: Memo<Vec<Group>>) -> Memo<Calls> {
     Memo::new(move |_| {
         let any_runs = store.reading.view(|view| {

@@ -24,7 +24,7 @@ use crate::link::Status;
 use crate::open::Level;
 use crate::overview::address::{DASHBOARD, RUNS};
 use crate::route;
-use crate::store::{Over, Sheet, Store, use_store};
+use crate::store::{OpenDialog, Sheet, Store, use_store};
 use crate::timeline::Drawer;
 
 /// What the bar shows of the newest run. It is compared as a whole, so that deltas of texts do not draw the
@@ -139,9 +139,9 @@ pub(crate) fn TopBar() -> impl IntoView {
             <button type="button" class="icon hide of-conversation" aria-label="Find" title="Find (/)"
                 on:click=move |_| store.ask_word()>{icon("#find", "")}</button>
             <button type="button" class="icon hide of-conversation" aria-label="Export" title="Export (g e)"
-                on:click=move |_| store.lay(Over::Export)>{icon("#save", "")}</button>
+                on:click=move |_| store.open_dialog(OpenDialog::Export)>{icon("#save", "")}</button>
             <button type="button" class="icon hide" aria-label="Settings" title="Settings (g s)"
-                on:click=move |_| store.lay(Over::Settings)>{icon("#moon", "")}</button>
+                on:click=move |_| store.open_dialog(OpenDialog::Settings)>{icon("#moon", "")}</button>
             <Progress />
         </header>
     }

@@ -29,8 +29,8 @@ use crate::scroll::Scroller;
 use crate::store::{Store, use_store};
 use crate::window;
 
-/// The scrolling box of the conversation, with the bar of an opened recording and the strip of a stale page above it, the button
-/// to the end and the composer.
+/// The scrolling box of the conversation, with the bar of an opened recording and the strip of a stale page
+/// above it, the button to the end and the composer.
 ///
 /// It exists from the first painting on, while the content comes from a module that is fetched; so the
 /// scroller and the first focus have something to hold on to. It is hidden, not removed, while the wall is
@@ -159,9 +159,9 @@ pub(crate) fn Content() -> impl IntoView {
     }
 }
 
-/// Shows more of what stands above `first`, with what is visible at its place: a reader who clicks gets much at once.
-/// A click that a script made gets the next larger budget, and from the largest one on a window that is moved
-/// back by half of it.
+/// Shows more of what stands above `first`, with what is visible at its place: a reader who clicks gets much
+/// at once. A click that a script made gets the next larger budget, and from the largest one on a window that
+/// is moved back by half of it.
 fn show_earlier(
     event: &leptos::ev::MouseEvent,
     store: Store,

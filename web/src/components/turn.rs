@@ -75,9 +75,8 @@ fn copy_link(store: Store, id: &MessageId) {
     }
 }
 
-/// A form that sends a changed message in a fork; the conversation itself does not change.
-/// Enter sends, Shift+Enter makes a new line, Escape cancels. Without an agent that can answer, nothing is
-/// sent.
+/// A form that sends a changed message in a fork; the conversation itself does not change. Enter sends,
+/// Shift+Enter makes a new line, Escape cancels. Without an agent that can answer, nothing is sent.
 #[component]
 pub(super) fn Rewrite(id: MessageId, text: String) -> impl IntoView {
     let store = use_store();

@@ -105,7 +105,7 @@ fn words(list: &List, all: usize, total: u64) -> String {
     words.join(" · ")
 }
 
-/// Buttons that turn the pages of the wall, if it has more than one.
+/// Buttons that turn the pages of the wall, if it has more than one; [`TILES`] are on each.
 #[component]
 fn Pager(all: Memo<Vec<ConversationId>>, page: Memo<usize>, wanted: RwSignal<usize>) -> impl IntoView {
     let pages = Memo::new(move |_| wall::pages(all.with(Vec::len)));
@@ -127,9 +127,8 @@ fn Pager(all: Memo<Vec<ConversationId>>, page: Memo<usize>, wanted: RwSignal<usi
 }
 
 /// The tile under the pointer or the focus. Once it has rested there for [`REST_MS`], its conversation is
-/// opened, until it leaves.
-/// At most one conversation is open at a time, so the wall costs the hub no more than the page of one
-/// conversation.
+/// opened, until it leaves. At most one conversation is open at a time, so the wall costs the hub no more
+/// than the page of one conversation.
 fn look_at_rested(store: crate::store::Store) -> RwSignal<Option<ConversationId>> {
     let looked = RwSignal::new(None::<ConversationId>);
     Effect::new(move |_| {

@@ -16,9 +16,9 @@ use crate::browser::document;
 use crate::images;
 use crate::markdown::{Align, Node, Tag};
 
-/// Changes the children of `parent` from index `first` on, which show `old`, so that they show `new`.
-/// Nodes are compared by their index; one that has another tag is built anew. The children before `first` are
-/// not looked at.
+/// Changes the children of `parent` from index `first` on, which show `old`, so that they show `new`. Nodes
+/// are compared by their index; one that has another tag is built anew. The children before `first` are not
+/// looked at.
 pub(super) fn patch(parent: &DomNode, first: u32, old: &[Node], new: &[Node]) {
     let children = parent.child_nodes();
     for (at, node) in (first..).zip(new) {
@@ -48,8 +48,8 @@ fn change(parent: &DomNode, child: &DomNode, old: &Node, new: &Node) {
     }
 }
 
-/// The node that contains the children of an element with this tag.
-/// A code block has its children in `pre > code`, a table in an inner `table`, an image in its link.
+/// The node that contains the children of an element with this tag. A code block has its children in `pre >
+/// code`, a table in an inner `table`, an image in its link.
 fn inside(element: &DomNode, tag: &Tag) -> DomNode {
     if let (Tag::Image(url), Some(link)) = (tag, element.first_child())
         && !url.is_empty()
@@ -185,8 +185,8 @@ fn code_block(language: &str) -> Element {
     block
 }
 
-/// The innermost last element that contains text: the place of the caret.
-/// It does not go into links, inline code, images and the like, which are complete when they are drawn.
+/// The innermost last element that contains text: the place of the caret. It does not go into links, inline
+/// code, images and the like, which are complete when they are drawn.
 pub(super) fn end_of(host: &Element) -> Element {
     let mut at = host.clone();
     while let Some(last) = at.last_element_child() {

@@ -1,4 +1,7 @@
 //! Putting the operator's pages together: the header with the ways between them, and the page that the address names.
+//!
+//! The program is [`crate::overview`]'s own; it shares the library with the page, not its store: the rows of
+//! the list are all that it needs ([`Board`]).
 
 use leptos::prelude::*;
 

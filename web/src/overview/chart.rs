@@ -17,7 +17,7 @@ pub const COLOURS: usize = 8;
 
 /// A line to be drawn: of a chart with bars, the parts of one colour.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Drawn {
+pub struct ChartLine {
     /// What the legend calls it; empty if the panel shows only one thing.
     pub name: String,
     /// A number for each step, in the panel's unit; `None` where nothing was measured.
@@ -54,7 +54,7 @@ pub struct Chart {
 
 /// At most [`COLOURS`] lines. Those that have no colour of their own are added up to one line of bars, called
 /// "7 others"; percentiles cannot be added and are left out.
-pub fn reduced(mut lines: Vec<Drawn>, shape: Shape) -> Vec<Drawn> {
+pub fn reduced(mut lines: Vec<ChartLine>, shape: Shape) -> Vec<ChartLine> {
     if lines.len() <= COLOURS {
         return lines;
     }
@@ -65,16 +65,20 @@ pub fn reduced(mut lines: Vec<Drawn>, shape: Shape) -> Vec<Drawn> {
             let of = rest.iter().filter_map(|line| line.values.get(step).copied().flatten());
             Some(of.fold(0_i64, i64::saturating_add))
         };
-        lines.push(Drawn { name: format!("{} others", rest.len()), values: (0..steps).map(sum).collect() });
+        lines.push(ChartLine {
+            name: format!("{} others", rest.len()),
+            values: (0..steps).map(sum).collect(),
+        });
     }
     lines
 }
 
 /// The picture of `lines`. Lines may differ in their number of steps; the longest one counts. Values below 0
 /// are drawn as 0.
-pub fn chart(lines: &[Drawn], shape: Shape, unit: Unit) -> Chart {
+pub fn chart(lines: &[ChartLine], shape: Shape, unit: Unit) -> Chart {
     let steps = lines.iter().map(|line| line.values.len()).max().unwrap_or(0);
-    let at = |line: &Drawn, step: usize| line.values.get(step).copied().flatten().map(|value| value.max(0));
+    let at =
+        |line: &ChartLine, step: usize| line.values.get(step).copied().flatten().map(|value| value.max(0));
     let highest = match shape {
         Shape::Bars => (0..steps)
             .map(|step| lines.iter().filter_map(|line| at(line, step)).fold(0_i64, i64::saturating_add))
@@ -198,8 +202,8 @@ mod tests {
 
     use super::*;
 
-    fn line(values: &[Option<i64>]) -> Drawn {
-        Drawn { name: String::new(), values: values.to_vec() }
+    fn line(values: &[Option<i64>]) -> ChartLine {
+        ChartLine { name: String::new(), values: values.to_vec() }
     }
 
     #[test]
@@ -240,7 +244,7 @@ mod tests {
     #[test]
     fn lines_without_a_colour_are_one() {
         let many =
-            || (0..COLOURS + 3).map(|n| Drawn { name: n.to_string(), values: vec![Some(2)] }).collect();
+            || (0..COLOURS + 3).map(|n| ChartLine { name: n.to_string(), values: vec![Some(2)] }).collect();
         let bars = reduced(many(), Shape::Bars);
         assert_eq!((bars.len(), bars[COLOURS - 1].values[0]), (COLOURS, Some(8)));
         assert_eq!(reduced(many(), Shape::Lines).len(), COLOURS - 1);

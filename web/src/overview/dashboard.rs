@@ -18,7 +18,7 @@ const AGAIN_MS: i32 = 60_000;
 
 /// What all panels look at. A handle: copies share the same signals.
 #[derive(Clone, Copy)]
-pub(super) struct Look {
+pub(super) struct DashboardState {
     /// The time and the grouping that are chosen. Each change is written into the address bar.
     pub(super) address: RwSignal<DashboardAddress>,
     /// Counts the times that figures were due again; panels track it.
@@ -34,7 +34,7 @@ pub(super) struct Look {
 #[component]
 pub(super) fn Dashboard(board: Board) -> impl IntoView {
     let query = browser::window().location().search().unwrap_or_default();
-    let look = Look {
+    let look = DashboardState {
         address: RwSignal::new(DashboardAddress::parse(&query)),
         round: RwSignal::new(0),
         board,
@@ -79,7 +79,7 @@ pub(super) fn Dashboard(board: Board) -> impl IntoView {
 /// A link that saves figures for a spreadsheet: `GET /v1/usage?format=csv`, by day and the chosen grouping.
 /// It does not depend on the chosen time.
 #[component]
-fn Table(look: Look) -> impl IntoView {
+fn Table(look: DashboardState) -> impl IntoView {
     let href = move || {
         let by = match look.address.get().by {
             By::All => "day",
@@ -96,7 +96,7 @@ fn Table(look: Look) -> impl IntoView {
 ///
 /// It asks `GET /v1/series` once for each round and choice. If that fails, nothing is said.
 #[component]
-fn Notes(look: Look) -> impl IntoView {
+fn Notes(look: DashboardState) -> impl IntoView {
     let unpriced = RwSignal::new(None::<String>);
     Effect::new(move |_| {
         look.round.track();

@@ -162,7 +162,7 @@ fn Heads(table: Table, tracks: Memo<String>) -> impl IntoView {
 
 /// What an element shows. It is compared as a whole, so that a row that did not change is not drawn again.
 #[derive(Debug, Clone, PartialEq)]
-struct Shown {
+struct GridRow {
     /// The place of the row in the order, from 0.
     place: usize,
     /// The conversation that the row is about.
@@ -193,7 +193,7 @@ fn Row(table: Table, window: Window, nth: usize, tracks: Memo<String>) -> impl I
         let is_current = table.board.status.with(Status::has_socket);
         table.board.rows(|rows| {
             let (id, row) = rows.get_index(row)?;
-            Some(Shown {
+            Some(GridRow {
                 place,
                 id: id.clone(),
                 title: fleet::title(row).to_owned(),
@@ -206,7 +206,7 @@ fn Row(table: Table, window: Window, nth: usize, tracks: Memo<String>) -> impl I
     });
     let is_there = Memo::new(move |_| shown.with(Option::is_some));
     let of =
-        move |read: fn(&Shown) -> String| shown.with(|shown| shown.as_ref().map(read)).unwrap_or_default();
+        move |read: fn(&GridRow) -> String| shown.with(|shown| shown.as_ref().map(read)).unwrap_or_default();
     let is_selected = Memo::new(move |_| {
         shown.with(|shown| {
             shown.as_ref().is_some_and(|shown| table.selected.with(|all| all.contains(&shown.id)))

@@ -15,8 +15,8 @@ use leptos::task::spawn_local;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, MouseEvent};
 
-use super::chart::{self, Bar, Chart, Drawn, told};
-use super::dashboard::Look;
+use super::chart::{self, Bar, Chart, ChartLine, told};
+use super::dashboard::DashboardState;
 use super::figures::{HOUR_MS, Line, PanelSpec, Series, Shape, Unit};
 use crate::browser;
 
@@ -41,14 +41,14 @@ struct Picture {
     from: u64,
     /// How long a step is: an hour, a day, or several.
     step_ms: u64,
-    /// The lines that are drawn. Of more than there are colours, the rest is one line in bars, and left out where
-    /// lines are percentiles.
-    lines: Vec<Drawn>,
+    /// The lines that are drawn. Of more than there are colours, the rest is one line in bars, and left out
+    /// where lines are percentiles.
+    lines: Vec<ChartLine>,
     /// All lines of the answer, in its order. As long as nothing was put together, the indices are those of
     /// `lines`.
     source: Vec<Line>,
-    /// The sum of each line of `source` over the whole time, in the unit of the panel; `None` where the hub gives
-    /// none.
+    /// The sum of each line of `source` over the whole time, in the unit of the panel; `None` where the hub
+    /// gives none.
     totals: Vec<Option<i64>>,
     /// The currency of the first line that has one.
     currency: Option<String>,
@@ -67,7 +67,7 @@ impl Picture {
                 let name = line.name();
                 let own = if names.len() > 1 || name.is_empty() { own } else { "" };
                 let words = [own, &name].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>();
-                lines.push(Drawn { name: words.join(" · "), values: line.values.clone() });
+                lines.push(ChartLine { name: words.join(" · "), values: line.values.clone() });
                 source.push(line.clone());
             }
         }
@@ -111,7 +111,7 @@ impl Picture {
 /// the dashboard; the old picture stays until the new answer is there. An answer to a question that is no
 /// longer the newest is dropped, and an error replaces the picture with its text.
 #[component]
-pub(super) fn Panel(look: Look, spec: PanelSpec) -> impl IntoView {
+pub(super) fn Panel(look: DashboardState, spec: PanelSpec) -> impl IntoView {
     let picture = RwSignal::new(None::<Result<Picture, String>>);
     let asked = StoredValue::new(String::new());
     Effect::new(move |_| {
@@ -264,7 +264,7 @@ fn svg(spec: &PanelSpec, picture: &Picture) -> impl IntoView + use<> {
 /// for the rest shows no sum.
 fn legend(spec: &PanelSpec, picture: &Picture) -> impl IntoView + use<> {
     let is_whole = picture.lines.len() == picture.source.len();
-    let item = |(at, line): (usize, &Drawn)| {
+    let item = |(at, line): (usize, &ChartLine)| {
         let total = picture
             .totals
             .get(at)

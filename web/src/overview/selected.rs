@@ -64,7 +64,7 @@ fn Compare(table: Table) -> impl IntoView {
 
 /// Asks the hub to stop the newest run of each selected conversation that is running, one after the other:
 /// `POST` to its `/commands`. Says at the end how many were stopped, with the first refusal. A command has a
-/// random id, so that it is carried out once.
+/// random id, so that it is carried out once. Those that are not running are left out.
 fn stop(table: Table, told: RwSignal<Option<String>>) {
     let selected: Vec<ConversationId> = table.selected.with_untracked(|all| all.iter().cloned().collect());
     let runs = |id: &&ConversationId| {

@@ -17,7 +17,7 @@ use model::{ConversationId, MessageId, RunId};
 
 use super::Store;
 use crate::browser;
-use crate::control::{self, At, Came};
+use crate::control::{self, At, CommandOutcome};
 use crate::link::Status;
 use crate::route;
 
@@ -196,12 +196,12 @@ impl Store {
     pub(super) fn hear_answer(self, frame: &ServerFrame) {
         let Some((came, trouble)) = self.control.hear(frame) else { return };
         match came {
-            Came { at: At::Message(_), done: Some(done) } => {
+            CommandOutcome { at: At::Message(_), done: Some(done) } => {
                 self.spoken.set("Forked".to_owned());
                 browser::follow_link(&route::path_of(&done.conversation));
             }
-            Came { done: None, .. } => self.spoken.set(trouble.unwrap_or_default()),
-            Came { .. } => {}
+            CommandOutcome { done: None, .. } => self.spoken.set(trouble.unwrap_or_default()),
+            CommandOutcome { .. } => {}
         }
     }
 }

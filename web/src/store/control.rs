@@ -11,7 +11,7 @@ use model::frame::{ClientFrame, ServerFrame};
 use model::view::Item;
 use model::{ConversationId, MessageId, RunId, View};
 
-use crate::control::{Agent, At, Came, Control};
+use crate::control::{Agent, At, CommandOutcome, Control};
 use crate::forms::{Form, Forms};
 use crate::latency::CallKey;
 
@@ -74,7 +74,7 @@ impl ControlStore {
     }
 
     /// Takes the hub's answer to a command. Returns the result, and the refusal if there is one.
-    pub(super) fn hear(self, frame: &ServerFrame) -> Option<(Came, Option<String>)> {
+    pub(super) fn hear(self, frame: &ServerFrame) -> Option<(CommandOutcome, Option<String>)> {
         let came = self.control.try_update_value(|control| control.take(frame)).flatten()?;
         self.forms.update(|forms| forms.hear(&came));
         self.changed.notify();

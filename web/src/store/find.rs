@@ -12,7 +12,7 @@ use leptos::task::spawn_local;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlInputElement;
 
-use super::{Over, Store, Tab, card_id, message_id, part_id};
+use super::{OpenDialog, Store, Tab, card_id, message_id, part_id};
 use crate::browser;
 use crate::decoder::Decoder;
 use crate::dom::{Pattern, highlight};
@@ -49,8 +49,8 @@ impl Store {
     /// Marks the hits on the page while the Find tab is shown without a dialog over it; otherwise removes the
     /// marks.
     pub(crate) fn mark_hits(self) {
-        let is_shown =
-            self.panel.tab.get_untracked() == Tab::Find && self.panel.over.get_untracked() == Over::Nothing;
+        let is_shown = self.panel.tab.get_untracked() == Tab::Find
+            && self.panel.dialog.get_untracked() == OpenDialog::None;
         highlight::show(untrack(|| self.matcher()).ok().flatten().filter(|_| is_shown));
     }
 

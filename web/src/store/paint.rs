@@ -85,7 +85,7 @@ impl Painter {
 /// What must be notified after a painting. It is collected while the painter is borrowed, and notified
 /// afterwards.
 #[derive(Default)]
-struct Word {
+struct Notifications {
     /// The signals of single items and of the rows of runs.
     signals: Vec<ArcTrigger>,
     /// Whether a call was added or changed its state.
@@ -98,7 +98,7 @@ struct Word {
     failures: Vec<String>,
 }
 
-impl Word {
+impl Notifications {
     /// Adds the signal of the rows of `run`, unless it is in `told` already.
     fn rows(&mut self, painter: &Painter, run: &RunId, told: &mut Vec<RunId>) {
         if !told.contains(run) {
@@ -151,22 +151,22 @@ impl Store {
             self.reading.conversation.set(conversation);
             self.reading.follow();
         }
-        let word =
+        let due =
             self.reading.painter.try_update_value(|painter| self.look(painter, &touched)).unwrap_or_default();
-        for signal in &word.signals {
+        for signal in &due.signals {
             signal.notify();
         }
-        if word.items || touched.replaced {
+        if due.items || touched.replaced {
             self.reading.items.notify();
         }
-        if word.tools || touched.replaced {
+        if due.tools || touched.replaced {
             self.reading.tools.notify();
         }
-        if !self.reading.following.get_untracked() && word.new_rows > 0 {
-            self.reading.unseen.update(|n| *n = n.saturating_add(word.new_rows));
+        if !self.reading.following.get_untracked() && due.new_rows > 0 {
+            self.reading.unseen.update(|n| *n = n.saturating_add(due.new_rows));
         }
         if !self.panel.wall.get_untracked() {
-            word.failures.into_iter().for_each(|words| self.spoken.tell(words));
+            due.failures.into_iter().for_each(|words| self.spoken.tell(words));
         }
         self.still_rings(touched.fleet);
         self.tell_words();
@@ -179,17 +179,17 @@ impl Store {
     }
 
     /// Collects the signals that the changes concern. If the view was replaced, these are all.
-    fn look(self, painter: &mut Painter, touched: &Touched) -> Word {
+    fn look(self, painter: &mut Painter, touched: &Touched) -> Notifications {
         painter.painted_at = browser::now_ms();
-        let mut word = Word::default();
+        let mut due = Notifications::default();
         let mut told = Vec::new();
         self.reading.model(|model| {
             let view = model.view();
             let n_items = view.items.len();
-            word.items = std::mem::replace(&mut painter.n_items, n_items) != n_items;
+            due.items = std::mem::replace(&mut painter.n_items, n_items) != n_items;
             if touched.replaced {
                 // Every signal, in any order: each is notified once.
-                word.signals.extend(painter.signals.values().chain(painter.rows.values()).cloned());
+                due.signals.extend(painter.signals.values().chain(painter.rows.values()).cloned());
                 // During a replay nothing is announced, and the view is replaced often.
                 if model.replay().is_none() {
                     painter.states.see_all(view);
@@ -197,12 +197,12 @@ impl Store {
                 return;
             }
             for change in &touched.changes {
-                word.signals.extend(painter.signals.get(change).cloned());
+                due.signals.extend(painter.signals.get(change).cloned());
                 match change {
                     ViewChange::Added(run, item) => {
-                        word.new_rows = word.new_rows.saturating_add(1);
-                        word.tools |= matches!(item, Item::Tool(_));
-                        word.rows(painter, run, &mut told);
+                        due.new_rows = due.new_rows.saturating_add(1);
+                        due.tools |= matches!(item, Item::Tool(_));
+                        due.rows(painter, run, &mut told);
                     }
                     ViewChange::Item(run, Item::Tool(id)) => {
                         let state =
@@ -211,21 +211,21 @@ impl Store {
                         if let Some(state) = state
                             && painter.states.see(key, state)
                         {
-                            word.tools = true;
-                            word.rows(painter, run, &mut told);
-                            word.failures.extend(failure(model, run, id));
+                            due.tools = true;
+                            due.rows(painter, run, &mut told);
+                            due.failures.extend(failure(model, run, id));
                         }
                     }
-                    ViewChange::Run(run) => word.rows(painter, run, &mut told),
+                    ViewChange::Run(run) => due.rows(painter, run, &mut told),
                     ViewChange::Item(..) | ViewChange::Message(_) => {}
                 }
             }
             for (run, tool) in &touched.progress {
                 let change = ViewChange::Item(run.clone(), Item::Tool(tool.clone()));
-                word.signals.extend(painter.signals.get(&change).cloned());
+                due.signals.extend(painter.signals.get(&change).cloned());
             }
         });
-        word
+        due
     }
 
     /// Makes the rings stand still while there are too many: a class on the body stops their animation.

@@ -26,7 +26,7 @@ const STEP_MS: i32 = 33;
 
 /// What the page shows of a replay.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Replaying {
+pub(crate) struct ReplayStatus {
     /// How many events had happened at the moment that is shown; 0 before one is shown.
     pub(crate) at: usize,
     /// How many events are known.
@@ -56,7 +56,7 @@ pub(crate) struct ReplayStore {
     /// What was requested, and what is under way.
     running: StoredValue<Running, LocalStorage>,
     /// What the page shows of the replay; `None` in the present.
-    pub(crate) told: RwSignal<Option<Replaying>>,
+    pub(crate) told: RwSignal<Option<ReplayStatus>>,
 }
 
 impl ReplayStore {
@@ -77,7 +77,7 @@ impl ReplayStore {
 
     /// Begins a replay.
     fn begin(self) {
-        self.told.set(Some(Replaying::default()));
+        self.told.set(Some(ReplayStatus::default()));
         self.running.update_value(Running::restart);
     }
 
@@ -112,7 +112,7 @@ impl ReplayStore {
     }
 
     /// Shows the state of the replay. A failure that is shown stays.
-    fn tell(self, mut told: Replaying) {
+    fn tell(self, mut told: ReplayStatus) {
         told.failure = self.told.with_untracked(|known| known.as_ref().and_then(|it| it.failure.clone()));
         if self.told.with_untracked(|known| known.as_ref() != Some(&told)) {
             self.told.set(Some(told));
@@ -261,7 +261,7 @@ impl Store {
             let read = model.read_past()?;
             let shown = model.replay();
             let ahead = model.present_seq().saturating_sub(read.history.seq());
-            Some(Replaying {
+            Some(ReplayStatus {
                 at: shown.map_or(0, Replay::at),
                 total: read.history.len(),
                 clock: shown.filter(|replay| replay.history.is_timed()).map(Replay::clock),

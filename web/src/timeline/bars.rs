@@ -35,7 +35,7 @@ pub enum Tone {
     Appr,
     /// Interrupted; the end is unknown.
     Slow,
-    /// Over, or cancelled.
+    /// OpenDialog, or cancelled.
     Gone,
 }
 

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use model::event::ToolState;
 
-use super::super::copy::{CopyButton, Said};
+use super::super::copy::{CopyButton, CopyFeedback};
 use super::{Ids, Tab, tool, whole};
 use crate::browser;
 use crate::calls::{self, earlier_attempts};
@@ -75,7 +75,7 @@ pub(super) fn Foot(ids: Ids, tab: Memo<Tab>, loaded: RwSignal<Loaded>) -> impl I
         });
         read.unwrap_or("Copy")
     });
-    let said = Said::new(store);
+    let said = CopyFeedback::new(store);
     let press = move || whole::copy(store, ids, side(tab.get_untracked()), loaded, said);
     view! {
         <div class="foot meta num"><span>{times}</span><span class="grow"></span>

@@ -11,7 +11,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use model::{RunId, ToolCallId};
 
-use super::super::copy::Said;
+use super::super::copy::CopyFeedback;
 use super::{Ids, tool};
 use crate::browser;
 use crate::format;
@@ -19,8 +19,8 @@ use crate::route;
 use crate::store::{Store, use_store};
 use crate::whole::{self, Loaded, Side};
 
-/// Fetches the whole result of a call from the hub, as JSON. The error is a sentence for the reader.
-/// It fails if the result names no stored rest, as in a recording, and if the hub refuses.
+/// Fetches the whole result of a call from the hub, as JSON. The error is a sentence for the reader. It fails
+/// if the result names no stored rest, as in a recording, and if the hub refuses.
 async fn fetch(store: Store, run: &RunId, id: &ToolCallId) -> Result<Arc<str>, String> {
     let reference = store.reading.view(|view| view.runs.get(run)?.tools.get(id)?.result_ref.clone());
     let Some((conversation, reference)) = store.reading.conversation.get_untracked().zip(reference) else {
@@ -43,9 +43,9 @@ pub(super) fn load(store: Store, ids: Ids, loaded: RwSignal<Loaded>, then: impl 
     });
 }
 
-/// Copies a side of a call. If only the beginning of the result is here, the whole is loaded first.
-/// Browsers may refuse the clipboard so long after the click; `said` then says that nothing was copied.
-pub(super) fn copy(store: Store, ids: Ids, side: Side, loaded: RwSignal<Loaded>, said: Said) {
+/// Copies a side of a call. If only the beginning of the result is here, the whole is loaded first. Browsers
+/// may refuse the clipboard so long after the click; `said` then says that nothing was copied.
+pub(super) fn copy(store: Store, ids: Ids, side: Side, loaded: RwSignal<Loaded>, said: CopyFeedback) {
     let text = move || {
         let known = loaded.try_get_untracked()?;
         untrack(|| tool(store, ids, |tool| whole::copied(tool, side, known.json().map(AsRef::as_ref))))?

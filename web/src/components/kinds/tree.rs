@@ -90,8 +90,7 @@ fn entries(node: Node, path: &str) -> Vec<Entry> {
     }
 }
 
-/// The fields or items of a level, a page at a time.
-/// The root is at depth 1.
+/// The fields or items of a level, a page at a time. The root is at depth 1.
 fn children(node: Node, path: &str, depth: usize, chosen: RwSignal<Option<Chosen>>) -> AnyView {
     let entries = entries(node, path);
     let count = entries.len();
@@ -117,8 +116,8 @@ fn children(node: Node, path: &str, depth: usize, chosen: RwSignal<Option<Chosen
     .into_any()
 }
 
-/// A field or item, with a button that unfolds its level if it has one.
-/// `is_small` is whether its siblings are few; only then it may be unfolded at first.
+/// A field or item, with a button that unfolds its level if it has one. `is_small` is whether its siblings
+/// are few; only then it may be unfolded at first.
 fn row(entry: Entry, depth: usize, is_small: bool, chosen: RwSignal<Option<Chosen>>) -> AnyView {
     let Entry { key, path, raw } = entry;
     let value = node(&raw);

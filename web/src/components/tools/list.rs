@@ -20,7 +20,7 @@ pub(super) fn place_of(list: &Element) -> Place {
 }
 
 /// Scrolls to a new call, if `follows` returns true then: to the newest call of the newest run, as little as
-/// possible.
+/// possible. It is an effect: it ends with the component.
 pub(super) fn keep_newest_in_view(
     store: Store,
     groups: Memo<Vec<Group>>,
