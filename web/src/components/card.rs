@@ -75,8 +75,8 @@ fn attempt(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<usize>> {
 }
 
 /// The card of a call: its line and, unfolded, its content. A click folds and unfolds it, with the line at
-/// its place on the screen; what the reader chose is kept in the store. A call that failed as the newest step
-/// of its run unfolds by itself.
+/// its place on the screen; what the reader chose is kept in the store. At the level Steps a call that failed
+/// as the newest step of its run unfolds by itself.
 ///
 /// The icon is hollow while nobody knows whether the call still executes: without a connection, and after its
 /// publisher was lost.

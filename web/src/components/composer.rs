@@ -123,8 +123,8 @@ fn Stop(run: RunId) -> impl IntoView {
     }
 }
 
-/// The agent that is to answer: a choice if there are several, otherwise its model. `answers` is empty if the
-/// conversation's agent runs elsewhere and none was chosen yet.
+/// The agent that is to answer: a choice if there are several or none was chosen, otherwise its model.
+/// `answers` is empty if the conversation's agent runs elsewhere and none was chosen yet.
 #[component]
 fn Who(answers: Memo<String>) -> impl IntoView {
     let store = use_store();

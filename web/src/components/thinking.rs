@@ -21,9 +21,9 @@ struct Head {
     span: Span,
 }
 
-/// A thinking section. While it grows it is open, unless the setting "thinking closed" is on; afterwards it
-/// is closed. What the reader chose wins over both, and a section that ends while the reader is elsewhere in
-/// the conversation stays open.
+/// A thinking section. At the level Steps it is open while it grows, unless the setting "thinking closed" is
+/// on, and closed afterwards; at All it is open. What the reader chose wins over that, and a section that
+/// ends while the reader is elsewhere in the conversation stays open.
 #[component]
 pub(super) fn Thinking(run: RunId, id: PartId) -> impl IntoView {
     let store = use_store();

@@ -126,7 +126,7 @@ pub fn unknown(text: &str) -> Option<String> {
 const COMPLETIONS_MAX: usize = 12;
 
 /// Completions of `text`, whose last word must be a condition: the condition's values and those of the rows.
-/// Each completion is the whole new text, at most [`COMPLETIONS_MAX`] of them. Values with spaces are not
+/// Each completion is the whole new text, at most `COMPLETIONS_MAX` of them. Values with spaces are not
 /// offered, since a condition is one word.
 pub fn completions<'a>(text: &str, rows: impl Iterator<Item = &'a ConversationRow>) -> Vec<String> {
     let at = text.rfind(char::is_whitespace).map_or(0, |at| at.saturating_add(1));

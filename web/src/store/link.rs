@@ -23,8 +23,8 @@ pub(crate) struct LinkStore {
     pub(crate) status: RwSignal<Status>,
     /// Why the hub's log cannot write, and since when, in milliseconds since 1970; `None` while it writes.
     pub(crate) log: RwSignal<Option<(LogHealth, u64)>>,
-    /// The notice of a reconnection, while it is shown: how many events were missed, or that the history
-    /// was reloaded.
+    /// The notice of a reconnection, while it is shown: how many events were missed, or that the history was
+    /// reloaded.
     pub(crate) mark: RwSignal<Option<String>>,
     /// The number of viewers of the conversation, as reported last.
     pub(crate) viewers: RwSignal<u64>,

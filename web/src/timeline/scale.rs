@@ -118,7 +118,7 @@ const STEPS: [u64; 29] = [
 ];
 
 /// The ticks of an axis of `width` CSS pixels that shows `span` milliseconds from `from` on. They are at
-/// least [`TICK_PX`] apart and at most 64.
+/// least `TICK_PX` apart and at most 64.
 pub fn ticks(from: f64, span: f64, width: f64) -> Vec<Tick> {
     let wanted = span * TICK_PX / width.max(TICK_PX);
     let step = STEPS.into_iter().find(|step| float(*step) >= wanted).unwrap_or(31_536_000_000);
