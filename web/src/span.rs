@@ -7,7 +7,7 @@ use crate::format;
 pub enum Span {
     /// Not shown.
     None,
-    /// OpenDialog; the duration in milliseconds.
+    /// Over; the duration in milliseconds.
     Took(u64),
     /// Growing since the first value, by the hub's clock; shown from the second value on, both in
     /// milliseconds.

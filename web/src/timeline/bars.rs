@@ -35,7 +35,7 @@ pub enum Tone {
     Appr,
     /// Interrupted; the end is unknown.
     Slow,
-    /// OpenDialog, or cancelled.
+    /// Over, or cancelled.
     Gone,
 }
 

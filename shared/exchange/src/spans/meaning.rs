@@ -139,7 +139,7 @@ fn by_operation(facts: &Attributes) -> Option<SpanRole> {
     }
 }
 
-/// The role by the kind that OpenInference, OpenLLMetry and LangSmith name.
+/// The role by the kind that OpenInference, OpenLLMetry and `langsmith` name.
 fn by_kind(facts: &Attributes) -> Option<SpanRole> {
     let kind =
         facts.first_text(&["openinference.span.kind", "traceloop.span.kind", "langsmith.span.kind"])?;
