@@ -17,7 +17,7 @@ pub const DEPTH_MAX: usize = 3;
 /// The most lines that show what a sub-agent is doing.
 const TICKER_LINES: usize = 3;
 
-/// An agent in the tree.
+/// An agent in the tree: a row of the Agents tab.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Branch {
     /// The run of the agent.
@@ -52,6 +52,8 @@ impl Branch {
 }
 
 /// All agents of `view`, each after the agent that called it; only down to level `depth`, if that is set.
+/// Main agents are at level 0, in the order of their runs. A call of an agent that the run does not know
+/// counts for the main agent.
 pub fn tree(view: &View, depth: Option<usize>) -> Vec<Branch> {
     let mut branches = Vec::new();
     for (id, run) in &view.runs {
@@ -141,7 +143,8 @@ fn parent_of<'a>(run: &'a RunView, agent: &AgentId) -> Option<&'a AgentId> {
     (run.agents.get_index_of(parent)? < place).then_some(parent)
 }
 
-/// The agents from the first sub-agent down to `agent` itself, with their names.
+/// The agents from the first sub-agent down to `agent` itself, with their names; empty if the run does not
+/// know the agent.
 pub fn path(run: &RunView, agent: &AgentId) -> Vec<(AgentId, String)> {
     let mut path = Vec::new();
     let mut next = run.agents.contains_key(agent).then_some(agent);
@@ -168,7 +171,7 @@ pub fn answer(run: &RunView, agent: &AgentId) -> String {
     run.parts.values().filter(is_its).map(|part| part.body.text.as_str()).collect()
 }
 
-/// The calls of an agent and of all agents below it.
+/// The calls of an agent and of all agents below it; empty if its run is not in the view.
 pub fn calls_below(view: &View, of: &(RunId, AgentId)) -> HashSet<CallKey> {
     let (id, root) = of;
     let Some(run) = view.runs.get(id) else { return HashSet::new() };
@@ -184,7 +187,8 @@ pub fn calls_below(view: &View, of: &(RunId, AgentId)) -> HashSet<CallKey> {
     calls.map(|(tool, _)| (id.clone(), tool.clone())).collect()
 }
 
-/// The newest steps of a sub-agent, one per line, the newest last; at most `TICKER_LINES`.
+/// The newest steps of a sub-agent, one per line, the newest last; at most `TICKER_LINES`. A call has a sign
+/// for its state, a sub-agent an arrow; of a text it is the end.
 pub fn ticker(run: &RunView, flow: &Flow, agent: &AgentId) -> Vec<String> {
     let lane = flow.lane(Some(agent));
     let lines = lane.iter().rev().filter_map(|row| match &row.item {

@@ -1,5 +1,16 @@
 //! The root of the page: it makes the store, draws the components and connects the effects that concern the
 //! whole page.
+//!
+//! ```text
+//! App ─┬─ Store, Groups, Beside          contexts of all components
+//!      ├─ Navigation ⇄ address bar       which conversation, wall, or new one; how it is looked at
+//!      ├─ settle, look                   what is opened if the address names nothing; what it asks for
+//!      ├─ speak, keys, drop, prefetch    screen readers, keyboard, dropped files, modules
+//!      ├─ session                        the socket
+//!      └─ Full or Bare                   the components
+//! ```
+//!
+//! Everything here lives as long as the page; nothing is ever taken down.
 
 use leptos::prelude::*;
 use model::ConversationId;
@@ -19,7 +30,7 @@ use crate::settings;
 use crate::speech::{self, Asking};
 use crate::store::{Store, Tab};
 
-/// Starts the page. Called once.
+/// Starts the page. Called once, by the program `page`.
 pub fn start() {
     keep_panics();
     settings::apply();
@@ -91,7 +102,8 @@ fn App() -> impl IntoView {
     if is_bare { view! { <Bare /> }.into_any() } else { view! { <Full /> }.into_any() }
 }
 
-/// Fetches the modules that nobody needs yet, once the list and what stands beside it are drawn.
+/// Fetches the modules that nobody needs yet, once the list and what stands beside it are drawn. Runs once:
+/// an effect that has begun does nothing more.
 fn prefetch(store: Store) {
     Effect::new(move |is_begun: Option<bool>| {
         if is_begun == Some(true) {
@@ -109,6 +121,9 @@ fn prefetch(store: Store) {
 }
 
 /// Shows what the address asks for (level, timeline, search, place, moment) once the conversation is loaded.
+///
+/// Level, timeline and search are set at once. A place and a moment wait until the events are there; then the
+/// address loses them, so that a reload does not jump again.
 fn look(store: Store, navigation: Navigation) {
     let wanted = RwSignal::new(None);
     let moment = RwSignal::new(None);
@@ -192,7 +207,8 @@ fn settle(store: Store, navigation: Navigation) {
 }
 
 /// Announces events to screen readers: politely that a run is over; at once that the connection is lost or
-/// that a call needs approval.
+/// that a call needs approval. Whether a call needs approval is heard from the list, for all conversations;
+/// the end of a run only for the open one.
 fn speak(store: Store) {
     Effect::new(move |was: Option<((Option<ConversationId>, u32), bool)>| {
         let looked = (store.reading.conversation.get(), store.reading.recordings.get());

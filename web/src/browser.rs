@@ -1,4 +1,8 @@
 //! Functions of the browser that several modules need.
+//!
+//! What the page asks of the browser without Leptos: clocks, focus, storage, addresses, requests, timers,
+//! listeners and the clipboard. Times are in milliseconds, distances in CSS pixels. Intervals and listeners
+//! live as long as the page.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -49,7 +53,7 @@ pub(crate) fn moment_of_day(ms: u64) -> String {
     format!("{hours:02}:{minutes:02}:{seconds:02}.{:03}", date.get_milliseconds())
 }
 
-/// A random number below 2^53.
+/// A random number below 2^53. Good enough for ids of commands, not for secrets.
 pub(crate) fn random() -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 2^53")]
     let random = (js_sys::Math::random() * 9_007_199_254_740_992.0) as u64;
@@ -61,7 +65,7 @@ pub(crate) fn origin() -> String {
     window().location().origin().unwrap_or_default()
 }
 
-/// The width of the window in CSS pixels.
+/// The width of the window in CSS pixels; 1440 if the browser does not say.
 pub(crate) fn width() -> f64 {
     window().inner_width().ok().and_then(|width| width.as_f64()).unwrap_or(1440.0)
 }
@@ -93,7 +97,8 @@ pub(crate) fn focus_in(id: &str, selector: &str) {
     }
 }
 
-/// Navigates as a click on a link to `href` would.
+/// Navigates as a click on a link to `href` would. Links of the page carry `data-in`, by which `navigation`
+/// knows that they stay in it.
 pub(crate) fn follow_link(href: &str) {
     let link = document().create_element("a").ok().and_then(|it| it.dyn_into::<HtmlElement>().ok());
     let Some((link, body)) = link.zip(document().body()) else { return };
@@ -105,7 +110,7 @@ pub(crate) fn follow_link(href: &str) {
     }
 }
 
-/// A stored setting of this reader.
+/// A stored setting of this reader; `None` if there is none, or if the browser refuses storage.
 pub(crate) fn setting(key: &str) -> Option<String> {
     window().local_storage().ok()??.get_item(&format!("fanlight.{key}")).ok()?
 }
@@ -125,7 +130,8 @@ pub(crate) fn replace_address(address: &str) {
     }
 }
 
-/// Fetches the text at `path` from the hub. The error is a sentence for the reader.
+/// Fetches the text at `path` from the hub. The error is a sentence for the reader. Only an answer with the
+/// status 200 counts.
 pub(crate) async fn fetch_text(path: &str) -> Result<String, String> {
     text_of(window().fetch_with_str(path)).await
 }
@@ -150,7 +156,8 @@ pub(crate) async fn post(path: &str, body: &str) -> Result<String, String> {
     text_of(window().fetch_with_str_and_init(path, &init)).await
 }
 
-/// Saves what the hub has at `path` as a file.
+/// Saves what the hub has at `path` as a file, by a click on a link that downloads. Errors are the browser's
+/// to show.
 pub(crate) fn save(path: &str) {
     let document = document();
     let link = document.create_element("a").ok().and_then(|it| it.dyn_into::<HtmlElement>().ok());
@@ -170,7 +177,8 @@ pub(crate) async fn rest() {
     drop(JsFuture::from(promise).await);
 }
 
-/// The text of an answer. The error is a sentence for the reader.
+/// The text of an answer. The error is a sentence for the reader. It says that the hub cannot be reached,
+/// that it has not kept what was asked for (404, 410), or why it refused.
 async fn text_of(asked: js_sys::Promise) -> Result<String, String> {
     let away = |_| "The hub cannot be reached.".to_owned();
     let answer = JsFuture::from(asked).await.map_err(away)?;
@@ -215,9 +223,13 @@ pub(crate) fn watch<E: FromWasmAbi + 'static>(
     hear.forget();
 }
 
-/// Calls a function before the next painting, once for all requests since the last one.
+/// Calls a function before the next painting, once for all requests since the last one. Browsers paint no
+/// hidden page, so nothing is called while it is hidden. After it was dropped, a call that was requested must
+/// not come any more: owners live as long as the page.
 pub(crate) struct OncePerFrame {
+    /// Whether a call is requested.
     is_asked: Rc<Cell<bool>>,
+    /// What the browser calls.
     closure: Closure<dyn FnMut()>,
 }
 
@@ -233,7 +245,7 @@ impl OncePerFrame {
         Self { is_asked, closure }
     }
 
-    /// Requests the call.
+    /// Requests the call. Nothing if one is requested already.
     pub(crate) fn ask(&self) {
         if !self.is_asked.replace(true) {
             let asked = window().request_animation_frame(self.closure.as_ref().unchecked_ref());
@@ -277,7 +289,8 @@ pub(crate) fn when_idle(ms: i32, work: impl FnOnce() + 'static) {
     drop(ask.call2(&window, &Closure::once_into_js(work), &options));
 }
 
-/// Writes `text` to the clipboard, byte for byte. `told` is called with whether that succeeded.
+/// Writes `text` to the clipboard, byte for byte. `told` is called with whether that succeeded. To be called
+/// from the handler of a click or a key.
 pub(crate) fn copy(text: &str, told: impl FnOnce(bool) + 'static) {
     let navigator = window().navigator();
     let has_clipboard =

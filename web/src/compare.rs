@@ -1,5 +1,14 @@
 //! Compares two conversations: how much of their beginnings is the same, where they part, and which ones can
 //! be compared.
+//!
+//! ```text
+//! one     m r m r m      items: messages (m) and runs (r), compared in order
+//! other   m r m r'
+//!         └ common ┘└ parting: "After 3 steps: read_file with other arguments."
+//! ```
+//!
+//! Nothing is searched for further on: after the first difference the two are shown beside each other, and
+//! [`Tally`] adds up the rest of each.
 
 use indexmap::IndexMap;
 use model::ConversationId;
@@ -58,7 +67,8 @@ fn is_same_step((a, x): (&RunView, &Item), (b, y): (&RunView, &Item)) -> bool {
     }
 }
 
-/// What differs between two calls of the same tool; `None` if nothing does.
+/// What differs between two calls of the same tool; `None` if nothing does. Arguments are compared as texts,
+/// so that other spaces are other arguments.
 fn other_of_call(x: &ToolView, y: &ToolView) -> Option<&'static str> {
     if x.arguments.text != y.arguments.text {
         Some("other arguments")
@@ -87,7 +97,7 @@ pub fn parting(one: &View, other: &View, same: usize) -> Option<String> {
     })
 }
 
-/// A sentence on where two runs part.
+/// A sentence on where two runs part. A step is a part, a call, a sub-agent or a note.
 fn parting_of_runs(a: &RunView, b: &RunView) -> String {
     let steps = steps_in_common(a, b);
     let after = match steps {
@@ -134,7 +144,7 @@ fn kind(run: &RunView, item: Option<&Item>) -> String {
     }
 }
 
-/// Totals of a conversation from some item on.
+/// Totals of a conversation from some item on: what the two cost after they parted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     /// How many calls there were.
@@ -143,7 +153,7 @@ pub struct Tally {
     pub failed: usize,
     /// The duration of its finished runs together, in milliseconds.
     pub busy_ms: u64,
-    /// The tokens and the cost.
+    /// The tokens and the cost of all its runs, as far as they were reported.
     pub usage: Usage,
 }
 
@@ -166,7 +176,7 @@ impl Tally {
         tally
     }
 
-    /// The totals in one line.
+    /// The totals in one line. Parts that are 0 or unknown are left out, except the calls.
     pub fn words(self) -> String {
         let mut words = vec![format::counted(self.calls, "call")];
         if self.failed > 0 {
@@ -189,10 +199,11 @@ pub fn spent(view: &View) -> Usage {
     view.runs.values().filter_map(|run| run.usage).fold(Usage::default(), Usage::plus)
 }
 
-/// The most forks that are followed from a conversation to its origin.
+/// The most forks that are followed from a conversation to its origin. Rows may name each other in a circle.
 const FORKS_MAX: usize = 64;
 
 /// The conversation from which `id` was forked, directly or through other forks, as far as the list knows.
+/// That may be a conversation that the list does not have.
 pub fn origin<'a>(
     id: &'a ConversationId,
     rows: &'a IndexMap<ConversationId, ConversationRow>,

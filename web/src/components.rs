@@ -1,4 +1,21 @@
 //! The components of the page. They draw what the store holds and never see the session.
+//!
+//! ```text
+//! TopBar
+//! Conversations │ Transcript                     │ Panel
+//!               │   Message                      │   Tools    ─ ToolRow ─ Body
+//!               │   Run ─ Lane ─┬─ Answer        │   Agents   ─ Lane
+//!               │               ├─ Thinking      │   Find
+//!               │               ├─ Card ─ Body   │   Details
+//!               │               ├─ Agent ─ Lane  │
+//!               │               └─ note          │
+//!               │ Composer                       │
+//! Timeline
+//! StatusBar                        over it all: Overlay (dialogs), DropVeil;  in place of it: Wall
+//! ```
+//!
+//! A component takes the store from its context (`use_store`). It tracks the signals of what it draws and
+//! reads the model itself, so its properties are ids, not contents.
 
 mod agent;
 mod agents;

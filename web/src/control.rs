@@ -117,7 +117,7 @@ pub struct Control {
 
 /// The result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Came {
+pub struct CommandOutcome {
     /// Where it was given.
     pub at: At,
     /// What was done; `None` if it was refused.
@@ -148,7 +148,7 @@ impl Control {
     }
 
     /// Takes an answer of the hub. `None` if it is not the answer to a command of this page.
-    pub fn take(&mut self, frame: &ServerFrame) -> Option<Came> {
+    pub fn take(&mut self, frame: &ServerFrame) -> Option<CommandOutcome> {
         let id = match frame {
             ServerFrame::Done(done) => &done.id,
             ServerFrame::Refused { id, .. } => id,
@@ -164,7 +164,7 @@ impl Control {
                 self.keep_draft(Some(&conversation), &both);
             }
             self.refused.insert(at.clone(), words(*code, message));
-            return Some(Came { at, done: None });
+            return Some(CommandOutcome { at, done: None });
         }
         let ServerFrame::Done(done) = frame else { return None };
         let given = self.given.get_mut(place)?;
@@ -174,7 +174,7 @@ impl Control {
             // A message stays until it is in the conversation.
             self.given.remove(place);
         }
-        Some(Came { at, done: Some(done.clone()) })
+        Some(CommandOutcome { at, done: Some(done.clone()) })
     }
 
     /// The frames to send again on a new socket.

@@ -1,4 +1,15 @@
 //! The facts of the Details tab, in words, under headings.
+//!
+//! ```text
+//! Conversation   name, position (epoch:seq), began, last event, how much it holds
+//! <a run>        id, state, agent, model, dialect, began, lasted, finish reason, tokens, cost, error
+//! Earlier        how many runs are not listed
+//! Oddities       how many anomalies, and the first ones
+//! Connection     since when it is lost, and the notices of reconnections
+//! ```
+//!
+//! A fact without a value is left out. Nothing here knows the browser; the formatting of times is an
+//! argument.
 
 use model::anomaly::{Anomalies, AnomalyCode};
 use model::event::Usage;
@@ -10,13 +21,13 @@ use crate::link::Status;
 use crate::model::Model;
 use crate::{format, preview};
 
-/// The most runs that are listed; the newest are.
+/// The most runs that are listed: the newest, which come first.
 const RUNS_MAX: usize = 20;
 
 /// The most agents of a run whose models are listed.
 const AGENTS_MAX: usize = 64;
 
-/// The name of a fact, and the fact.
+/// The name of a fact, and the fact; several lines if it has a line feed.
 pub type Fact = (&'static str, String);
 
 /// A heading, and the facts under it.
@@ -95,7 +106,8 @@ fn extent(view: &View) -> String {
     format!("{} · {}", format::counted(runs, "run"), format::counted(messages, "message"))
 }
 
-/// The facts of a run.
+/// The facts of a run. It lasts until `now` while it runs, and "at least" until it stalled. Texts of the
+/// stream are cut to one line.
 fn facts(id: &RunId, run: &RunView, now: u64, time: fn(u64) -> String) -> Vec<Fact> {
     let stalled = run.stalled_at.filter(|_| run.is_running());
     let state = if stalled.is_some() { "stalled" } else { status_word(run.status) };

@@ -1,5 +1,10 @@
 //! Recordings of the reader: a file that is dropped on the page or chosen is read in pieces and decoded in
 //! the browser. The hub takes no part, and nothing leaves the browser.
+//!
+//! ```text
+//! drop, or a chosen file ─▶ first piece ─▶ detect the dialect ─▶ Decoder (a WASM module) ─▶ events as lines ─▶ store
+//!                                             └─ unknown: the bar offers a choice, which reads the file again
+//! ```
 
 use js_sys::Uint8Array;
 use leptos::prelude::*;
@@ -12,13 +17,14 @@ use web_sys::{DragEvent, File, HtmlInputElement};
 use crate::browser;
 use crate::decoder::Decoder;
 use crate::number::within;
-use crate::store::{Opened, Store};
+use crate::store::{RecordingInfo, Store};
 
 /// How many bytes are read at a time: few enough that the page stays responsive, many enough that a large
 /// file is fast.
 const PIECE_BYTES: f64 = 262_144.0;
 
-/// Adds the listeners for dropped and chosen files, for as long as the page is open.
+/// Adds the listeners for dropped and chosen files, for as long as the page is open. Of several dropped files
+/// the first is opened.
 pub(crate) fn listen(store: Store) {
     let document = browser::document();
     browser::listen(&document, "dragover", move |event: DragEvent| {
@@ -50,7 +56,8 @@ pub(crate) fn listen(store: Store) {
     })));
 }
 
-/// Opens `file` in `dialect`; if that is `None`, in the one detected from the beginning of the file.
+/// Opens `file` in `dialect`; if that is `None`, in the one detected from the beginning of the file. The file
+/// is kept by the store as a function that reads it again in another dialect.
 fn open(store: Store, file: File, dialect: Option<&'static str>) {
     store.reading.reopen.set_value(Some(Box::new({
         let file = file.clone();
@@ -59,11 +66,12 @@ fn open(store: Store, file: File, dialect: Option<&'static str>) {
     spawn_local(read(store, file, dialect));
 }
 
-/// Reads and decodes the whole file, unless another recording is opened meanwhile.
+/// Reads and decodes the whole file, unless another recording is opened meanwhile. Every failure is put into
+/// the bar of the recording; what was decoded before it stays.
 async fn read(store: Store, file: File, dialect: Option<&'static str>) {
     let first = piece(&file, 0.0).await;
     let decoder = Decoder::load().await;
-    let opened = |dialect, failure| Opened { name: file.name(), dialect, read: 0, failure };
+    let opened = |dialect, failure| RecordingInfo { name: file.name(), dialect, read: 0, failure };
     let (mut bytes, decoder) = match (first, decoder) {
         (Ok(bytes), Ok(decoder)) => (bytes, decoder),
         (Err(why), _) | (_, Err(why)) => return store.open_recording(opened(dialect, Some(why))),
@@ -97,12 +105,13 @@ async fn read(store: Store, file: File, dialect: Option<&'static str>) {
     store.read_all(failure);
 }
 
-/// The dialect with this name.
+/// The dialect with this name, as the constant; `None` if no decoder has it.
 fn known(name: &str) -> Option<&'static str> {
     DECODED.iter().find(|known| **known == name).copied()
 }
 
-/// Reads the next [`PIECE_BYTES`] of `file` from `at` on. The error is a text for the reader.
+/// Reads the next [`PIECE_BYTES`] of `file` from `at` on. The error is a text for the reader. The piece is
+/// shorter at the end of the file.
 async fn piece(file: &File, at: f64) -> Result<Vec<u8>, String> {
     let said = |error: wasm_bindgen::JsValue| {
         let error = error.dyn_ref::<js_sys::Error>().map(|error| String::from(error.message()));

@@ -28,12 +28,12 @@ impl Sheet {
     }
 }
 
-/// The dialog over the page.
+/// Which dialog is open over the page. At most one is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Over {
+pub enum OpenDialog {
     /// No dialog.
     #[default]
-    Nothing,
+    None,
     /// The keys.
     Help,
     /// The palette of commands and conversations.
@@ -46,11 +46,11 @@ pub enum Over {
     Compare,
 }
 
-impl Over {
+impl OpenDialog {
     /// The dialog after a request for `asked`. A second request closes it.
     #[must_use]
     pub fn toggled(self, asked: Self) -> Self {
-        if self == asked { Self::Nothing } else { asked }
+        if self == asked { Self::None } else { asked }
     }
 }
 
@@ -77,9 +77,9 @@ mod tests {
         assert_eq!(Sheet::None.toggled(Sheet::List), Sheet::List);
         assert_eq!(Sheet::List.toggled(Sheet::List), Sheet::None);
         assert_eq!(Sheet::List.toggled(Sheet::Tools), Sheet::Tools);
-        assert_eq!(Over::Nothing.toggled(Over::Palette), Over::Palette);
-        assert_eq!(Over::Palette.toggled(Over::Palette), Over::Nothing);
-        assert_eq!(Over::Palette.toggled(Over::Help), Over::Help);
+        assert_eq!(OpenDialog::None.toggled(OpenDialog::Palette), OpenDialog::Palette);
+        assert_eq!(OpenDialog::Palette.toggled(OpenDialog::Palette), OpenDialog::None);
+        assert_eq!(OpenDialog::Palette.toggled(OpenDialog::Help), OpenDialog::Help);
     }
 
     #[test]

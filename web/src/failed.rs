@@ -23,7 +23,7 @@ pub fn failed_last(view: &View, run: &RunId, id: &ToolCallId) -> bool {
     after.all(|ran_beside| ran_beside)
 }
 
-/// The states of the calls as last seen.
+/// The states of the calls as last seen. The page keeps one for the conversation that is open.
 #[derive(Debug, Default)]
 pub struct States(HashMap<CallKey, ToolState>);
 

@@ -217,6 +217,9 @@ pub struct Wish<'a> {
 /// Filters and orders `rows`. Running ones are ordered by their start, so that progress does not move them;
 /// all others by their newest event. With `frozen` (the lines that are drawn now), no line moves and none is
 /// added.
+///
+/// Lines that left the filter stay in a frozen list too; [`List::held_back`] counts only those that are new
+/// or in another group.
 pub fn arrange<'a>(
     rows: impl Iterator<Item = &'a ConversationRow>,
     wish: Wish<'_>,

@@ -1,10 +1,13 @@
 //! The forms of calls that wait for consent. What the reader writes stays, whatever happens to the call, its
 //! row and the rest of the page; rows with an open form stay on the page.
+//!
+//! Forms are kept by conversation and call, not by component: a card that leaves the document and comes back
+//! shows what was written. They are lost with the page.
 
 use model::view::{Item, RunView};
 use model::{ConversationId, RunId};
 
-use crate::control::{At, Came};
+use crate::control::{At, CommandOutcome};
 use crate::latency::CallKey;
 
 /// The form of a call.
@@ -13,20 +16,21 @@ pub enum Form {
     /// No form is open.
     #[default]
     Closed,
-    /// Other arguments.
+    /// Other arguments, as JSON, or the answer to a question; with the text so far.
     Edit(String),
-    /// A reason for the rejection.
+    /// A reason for the rejection, with the text so far.
     Reject(String),
 }
 
-/// All open forms, by conversation and call.
+/// All open forms, by conversation and call. There are as many as the reader opened and has not closed.
 #[derive(Debug, Default)]
 pub struct Forms {
+    /// None of them is [`Form::Closed`]. Recordings have no conversation.
     written: Vec<(Option<ConversationId>, CallKey, Form)>,
 }
 
 impl Forms {
-    /// The form of a call.
+    /// The form of a call; [`Form::Closed`] if none is open.
     pub fn get(&self, conversation: Option<&ConversationId>, call: &CallKey) -> Form {
         let mut of_call = self.of(conversation).filter(|(its, _)| *its == call);
         of_call.next().map(|(_, form)| form.clone()).unwrap_or_default()
@@ -40,9 +44,10 @@ impl Forms {
         }
     }
 
-    /// Takes the result of a command: the form of a call is closed once its command was done.
-    pub fn hear(&mut self, came: &Came) {
-        if let Came { at: At::Call(run, tool), done: Some(done) } = came {
+    /// Takes the result of a command: the form of a call is closed once its command was done. After a refusal
+    /// it stays, so that it can be mended and sent again.
+    pub fn hear(&mut self, came: &CommandOutcome) {
+        if let CommandOutcome { at: At::Call(run, tool), done: Some(done) } = came {
             self.set(Some(&done.conversation), &(run.clone(), tool.clone()), Form::Closed);
         }
     }

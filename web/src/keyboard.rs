@@ -14,7 +14,7 @@ pub enum Focus {
 
 /// The modifier that is held during a key press.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
+pub enum Modifier {
     /// None, or only Shift.
     Nothing,
     /// Ctrl, or the Command key.
@@ -25,7 +25,7 @@ pub enum Held {
 
 /// What is on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum Screen {
     /// The page.
     Page,
     /// A dialog over the page.
@@ -40,18 +40,18 @@ pub struct Press<'a> {
     /// The browser's name of the key.
     pub key: &'a str,
     /// The modifier.
-    pub held: Held,
+    pub held: Modifier,
     /// The focused element.
     pub focus: Focus,
     /// What is on the screen.
-    pub shown: Shown,
+    pub shown: Screen,
     /// Whether the reader has switched single keys off.
     pub is_off: bool,
 }
 
 /// What the page does with a key press.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
+pub enum KeyAction {
     /// Nothing: it is left to the browser.
     Nothing,
     /// Shows or hides the palette.
@@ -71,36 +71,36 @@ pub enum Heard {
 }
 
 /// Decides what the page does with a key press.
-pub fn heard(press: Press<'_>) -> Heard {
+pub fn action_of(press: Press<'_>) -> KeyAction {
     let Press { key, held, focus, shown, .. } = press;
-    if shown == Shown::Bare && (held == Held::Control || matches!(key, "F3" | "/" | "?")) {
-        return Heard::Nothing;
+    if shown == Screen::Bare && (held == Modifier::Control || matches!(key, "F3" | "/" | "?")) {
+        return KeyAction::Nothing;
     }
-    if held == Held::Control {
+    if held == Modifier::Control {
         return match key {
-            "k" | "K" => Heard::Palette,
-            "f" | "F" if shown == Shown::Page => Heard::Find,
-            _ => Heard::Nothing,
+            "k" | "K" => KeyAction::Palette,
+            "f" | "F" if shown == Screen::Page => KeyAction::Find,
+            _ => KeyAction::Nothing,
         };
     }
     // A command under a dialog would happen unseen.
-    if shown == Shown::Dialog {
+    if shown == Screen::Dialog {
         let is_heard = key == "Escape" || (key == "?" && focus != Focus::Text);
-        return if is_heard { Heard::Key } else { Heard::Nothing };
+        return if is_heard { KeyAction::Key } else { KeyAction::Nothing };
     }
-    if held == Held::Alt {
-        return Heard::Nothing;
+    if held == Modifier::Alt {
+        return KeyAction::Nothing;
     }
     match (focus, key) {
-        (_, "F3") => Heard::Hit,
-        (Focus::Text, "Escape") => Heard::Leave,
+        (_, "F3") => KeyAction::Hit,
+        (Focus::Text, "Escape") => KeyAction::Leave,
         (Focus::Text, _) | (Focus::Box, "ArrowUp" | "ArrowDown" | "PageUp" | "PageDown" | "Home" | "End") => {
-            Heard::Nothing
+            KeyAction::Nothing
         }
-        (_, "ArrowUp" | "PageUp" | "Home") => Heard::Up,
-        (_, "ArrowDown" | "PageDown") => Heard::Down,
-        _ if press.is_off && key.chars().count() == 1 && key != "?" => Heard::Nothing,
-        _ => Heard::Key,
+        (_, "ArrowUp" | "PageUp" | "Home") => KeyAction::Up,
+        (_, "ArrowDown" | "PageDown") => KeyAction::Down,
+        _ if press.is_off && key.chars().count() == 1 && key != "?" => KeyAction::Nothing,
+        _ => KeyAction::Key,
     }
 }
 
@@ -111,47 +111,53 @@ mod tests {
     use super::*;
 
     const PLAIN: Press<'static> =
-        Press { key: "", held: Held::Nothing, focus: Focus::Page, shown: Shown::Page, is_off: false };
+        Press { key: "", held: Modifier::Nothing, focus: Focus::Page, shown: Screen::Page, is_off: false };
 
     #[test]
     fn under_a_dialog_only_what_opens_and_closes_dialogs_is_heard() {
-        let covered = |key, focus| heard(Press { key, focus, shown: Shown::Dialog, ..PLAIN });
+        let covered = |key, focus| action_of(Press { key, focus, shown: Screen::Dialog, ..PLAIN });
         for key in ["A", "R", ".", "j", "End", "F3", "ArrowUp", "/"] {
-            assert_eq!(covered(key, Focus::Page), Heard::Nothing, "{key}");
+            assert_eq!(covered(key, Focus::Page), KeyAction::Nothing, "{key}");
         }
-        assert_eq!(covered("Escape", Focus::Text), Heard::Key);
-        assert_eq!(covered("?", Focus::Page), Heard::Key);
-        assert_eq!(covered("?", Focus::Text), Heard::Nothing, "it is typed");
-        let control = |key| heard(Press { key, held: Held::Control, shown: Shown::Dialog, ..PLAIN });
-        assert_eq!((control("k"), control("f")), (Heard::Palette, Heard::Nothing));
+        assert_eq!(covered("Escape", Focus::Text), KeyAction::Key);
+        assert_eq!(covered("?", Focus::Page), KeyAction::Key);
+        assert_eq!(covered("?", Focus::Text), KeyAction::Nothing, "it is typed");
+        let control = |key| action_of(Press { key, held: Modifier::Control, shown: Screen::Dialog, ..PLAIN });
+        assert_eq!((control("k"), control("f")), (KeyAction::Palette, KeyAction::Nothing));
     }
 
     #[test]
     fn keys_that_scroll_belong_to_what_scrolls() {
-        let at = |key, focus| heard(Press { key, focus, ..PLAIN });
+        let at = |key, focus| action_of(Press { key, focus, ..PLAIN });
         for key in ["ArrowUp", "PageUp", "Home", "End"] {
-            assert_eq!(at(key, Focus::Box), Heard::Nothing, "{key}");
+            assert_eq!(at(key, Focus::Box), KeyAction::Nothing, "{key}");
         }
-        assert_eq!((at("End", Focus::Page), at("Home", Focus::Page)), (Heard::Key, Heard::Up));
-        assert_eq!((at("PageDown", Focus::Page), at("PageDown", Focus::Box)), (Heard::Down, Heard::Nothing));
-        assert_eq!(at("j", Focus::Box), Heard::Key);
+        assert_eq!((at("End", Focus::Page), at("Home", Focus::Page)), (KeyAction::Key, KeyAction::Up));
+        assert_eq!(
+            (at("PageDown", Focus::Page), at("PageDown", Focus::Box)),
+            (KeyAction::Down, KeyAction::Nothing)
+        );
+        assert_eq!(at("j", Focus::Box), KeyAction::Key);
     }
 
     #[test]
     fn what_is_typed_is_no_command() {
-        let typed = |key| heard(Press { key, focus: Focus::Text, ..PLAIN });
-        assert_eq!((typed("A"), typed("?"), typed("End")), (Heard::Nothing, Heard::Nothing, Heard::Nothing));
-        assert_eq!((typed("Escape"), typed("F3")), (Heard::Leave, Heard::Hit));
-        let off = |key| heard(Press { key, is_off: true, ..PLAIN });
-        assert_eq!((off("A"), off("?"), off("Escape")), (Heard::Nothing, Heard::Key, Heard::Key));
+        let typed = |key| action_of(Press { key, focus: Focus::Text, ..PLAIN });
+        assert_eq!(
+            (typed("A"), typed("?"), typed("End")),
+            (KeyAction::Nothing, KeyAction::Nothing, KeyAction::Nothing)
+        );
+        assert_eq!((typed("Escape"), typed("F3")), (KeyAction::Leave, KeyAction::Hit));
+        let off = |key| action_of(Press { key, is_off: true, ..PLAIN });
+        assert_eq!((off("A"), off("?"), off("Escape")), (KeyAction::Nothing, KeyAction::Key, KeyAction::Key));
     }
 
     #[test]
     fn a_page_without_find_leaves_the_browsers_own() {
-        let find = |shown| heard(Press { key: "f", held: Held::Control, shown, ..PLAIN });
-        assert_eq!((find(Shown::Page), find(Shown::Bare)), (Heard::Find, Heard::Nothing));
-        assert_eq!(heard(Press { key: "/", shown: Shown::Bare, ..PLAIN }), Heard::Nothing);
-        assert_eq!(heard(Press { key: "End", shown: Shown::Bare, ..PLAIN }), Heard::Key);
-        assert_eq!(heard(Press { key: "x", held: Held::Alt, ..PLAIN }), Heard::Nothing);
+        let find = |shown| action_of(Press { key: "f", held: Modifier::Control, shown, ..PLAIN });
+        assert_eq!((find(Screen::Page), find(Screen::Bare)), (KeyAction::Find, KeyAction::Nothing));
+        assert_eq!(action_of(Press { key: "/", shown: Screen::Bare, ..PLAIN }), KeyAction::Nothing);
+        assert_eq!(action_of(Press { key: "End", shown: Screen::Bare, ..PLAIN }), KeyAction::Key);
+        assert_eq!(action_of(Press { key: "x", held: Modifier::Alt, ..PLAIN }), KeyAction::Nothing);
     }
 }

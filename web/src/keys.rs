@@ -4,6 +4,14 @@
 //! Single keys do nothing in inputs, with a modifier, and if the reader has switched them off.
 //!
 //! `control` has the commands for agents and turns, `replay` the keys of a replay.
+//!
+//! ```text
+//! keydown ─▶ Press (key, modifier, focus, screen) ─▶ keyboard::action_of ─▶ KeyAction ─▶ obey ─▶ Command::run
+//!                                                     (pure, tested natively)
+//! ```
+//!
+//! A key that does nothing here is left to the browser. `g` begins a key of two: the second counts within
+//! [`PREFIX_MS`].
 
 use std::cell::Cell;
 
@@ -13,10 +21,10 @@ use web_sys::{Element, HtmlElement, KeyboardEvent};
 use crate::browser;
 use crate::components::copy_result;
 use crate::find::Place;
-use crate::keyboard::{Focus, Heard, Held, Press, Shown, heard};
+use crate::keyboard::{Focus, KeyAction, Modifier, Press, Screen, action_of};
 use crate::open::Level;
 use crate::scroll::Scroller;
-use crate::store::{Over, Sheet, Store, Tab};
+use crate::store::{OpenDialog, Sheet, Store, Tab};
 use leptos::prelude::*;
 use model::event::ToolState;
 use model::{MessageId, PartId, RunId, ToolCallId};
@@ -24,7 +32,8 @@ use model::{MessageId, PartId, RunId, ToolCallId};
 mod control;
 mod replay;
 
-/// A command of the page and its keys.
+/// A command of the page and its keys. One that has no keys here is listed only; another part of the page
+/// hears them.
 #[derive(Clone, Copy)]
 pub(crate) struct Command {
     /// The keys that run it, by the browser's names; two keys with a space between are pressed one after the
@@ -32,7 +41,7 @@ pub(crate) struct Command {
     keys: &'static [&'static str],
     /// The keys as they are shown.
     pub(crate) shown: &'static str,
-    /// The title.
+    /// What it does, as the list of keys and the palette say it.
     pub(crate) title: &'static str,
     /// Runs the command.
     run: fn(Store),
@@ -41,7 +50,7 @@ pub(crate) struct Command {
 }
 
 impl Command {
-    /// Whether the hub can execute it.
+    /// Whether the hub can execute it. Tracks the hub's agents.
     pub(crate) fn is_offered(&self, store: Store) -> bool {
         !self.for_agents || store.control.has_agents()
     }
@@ -98,7 +107,9 @@ pub(crate) const COMMANDS: [Command; 42] = [
     for_agents(&[","], ",", "Retry, or let the run go on", |store| control::press(store, "go-on")),
     command(&["F"], "F", "Fork from the turn", control::fork),
     command(&["C"], "C", "Copy the turn", control::copy),
-    command(&["g d"], "g d", "Compare with another conversation", |store| store.lay(Over::Compare)),
+    command(&["g d"], "g d", "Compare with another conversation", |store| {
+        store.open_dialog(OpenDialog::Compare);
+    }),
     command(&["/"], "/ Ctrl F", "Find", Store::ask_word),
     command(&["F3"], "F3", "Next hit", |store| step_hit(store, 1)),
     command(&["s"], "s", "Tools", |store| store.panel.toggle_tools()),
@@ -113,25 +124,25 @@ pub(crate) const COMMANDS: [Command; 42] = [
     command(&["g i"], "g i", "Details", |store| store.panel.show_tab(Tab::Details)),
     command(&["g l"], "g l", "Filter conversations", focus_filter),
     command(&["g w"], "g w", "All conversations as tiles, and back", Store::toggle_wall),
-    command(&["g s"], "g s", "Settings", |store| store.lay(Over::Settings)),
-    command(&["g e"], "g e", "Export", |store| store.lay(Over::Export)),
+    command(&["g s"], "g s", "Settings", |store| store.open_dialog(OpenDialog::Settings)),
+    command(&["g e"], "g e", "Export", |store| store.open_dialog(OpenDialog::Export)),
     command(&["y"], "y", "Copy the output of the row", copy_output),
     command(&["Y"], "Y", "Copy a link to the row", copy_link),
-    command(&[], "Ctrl K", "All commands and conversations", |store| store.lay(Over::Palette)),
-    command(&["?"], "?", "Keys", |store| store.toggle_over(Over::Help)),
+    command(&[], "Ctrl K", "All commands and conversations", |store| store.open_dialog(OpenDialog::Palette)),
+    command(&["?"], "?", "Keys", |store| store.toggle_dialog(OpenDialog::Help)),
     command(&["Escape"], "Esc", "Close", close),
 ];
 
 /// The elements through which the keys j and k move.
 const ROWS: &str = ".scroll [data-nav]";
-/// The first row of each turn.
+/// The beginnings of turns: messages of the user, and runs.
 const TURNS: &str = ".scroll .user, .scroll .turn";
 
 /// How long the first of two keys counts, in milliseconds.
 const PREFIX_MS: u64 = 1_500;
 
 thread_local! {
-    /// When `g` was pressed last, in milliseconds since 1970.
+    /// When `g` was pressed last, in milliseconds since 1970; 0 once the second key has come.
     static PREFIX_AT: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -139,7 +150,8 @@ thread_local! {
 const BOXES: &str =
     "[tabindex='0']:not(#transcript), .list, .tools, .drawer, .wall, [role=listbox], [role=slider]";
 
-/// Adds the listener for keys, for as long as the page is open.
+/// Adds the listener for keys, for as long as the page is open. While a letter is being composed, as for
+/// Chinese, keys are not looked at. During a replay its keys come first.
 pub(crate) fn listen(store: Store) {
     browser::listen(&browser::document(), "keydown", move |event: KeyboardEvent| {
         if event.is_composing() {
@@ -149,20 +161,20 @@ pub(crate) fn listen(store: Store) {
         let pressed = Press {
             key: &key,
             held: match () {
-                () if event.ctrl_key() || event.meta_key() => Held::Control,
-                () if event.alt_key() => Held::Alt,
-                () => Held::Nothing,
+                () if event.ctrl_key() || event.meta_key() => Modifier::Control,
+                () if event.alt_key() => Modifier::Alt,
+                () => Modifier::Nothing,
             },
             focus: focus_of(&event),
-            shown: match store.panel.over.get_untracked() {
-                _ if store.reading.is_bare => Shown::Bare,
-                Over::Nothing => Shown::Page,
-                _ => Shown::Dialog,
+            shown: match store.panel.dialog.get_untracked() {
+                _ if store.reading.is_bare => Screen::Bare,
+                OpenDialog::None => Screen::Page,
+                _ => Screen::Dialog,
             },
             is_off: store.panel.keys_off.get_untracked(),
         };
-        let is_plain = pressed.held == Held::Nothing;
-        let is_taken = (is_plain && replay::press(store, &event)) || obey(store, &event, heard(pressed));
+        let is_plain = pressed.held == Modifier::Nothing;
+        let is_taken = (is_plain && replay::press(store, &event)) || obey(store, &event, action_of(pressed));
         if is_taken {
             event.prevent_default();
         }
@@ -170,19 +182,19 @@ pub(crate) fn listen(store: Store) {
 }
 
 /// Does what was decided. False if the browser's default action is to follow.
-fn obey(store: Store, event: &KeyboardEvent, heard: Heard) -> bool {
-    match heard {
-        Heard::Nothing => return false,
-        Heard::Palette => store.toggle_over(Over::Palette),
-        Heard::Find => store.ask_word(),
-        Heard::Hit => step_hit(store, if event.shift_key() { -1 } else { 1 }),
-        Heard::Leave => return leave_input(),
-        Heard::Up => {
+fn obey(store: Store, event: &KeyboardEvent, action: KeyAction) -> bool {
+    match action {
+        KeyAction::Nothing => return false,
+        KeyAction::Palette => store.toggle_dialog(OpenDialog::Palette),
+        KeyAction::Find => store.ask_word(),
+        KeyAction::Hit => step_hit(store, if event.shift_key() { -1 } else { 1 }),
+        KeyAction::Leave => return leave_input(),
+        KeyAction::Up => {
             store.reading.release();
             return scroll(store, &event.key());
         }
-        Heard::Down => return scroll(store, &event.key()),
-        Heard::Key => return press(store, &event.key()),
+        KeyAction::Down => return scroll(store, &event.key()),
+        KeyAction::Key => return press(store, &event.key()),
     }
     true
 }
@@ -220,7 +232,7 @@ fn focus_of(event: &KeyboardEvent) -> Focus {
     }
 }
 
-/// Removes the focus from the focused element.
+/// Removes the focus from the focused element. False if there is none.
 fn leave_input() -> bool {
     let focused = browser::document().active_element().and_then(|it| it.dyn_into::<HtmlElement>().ok());
     focused.is_some_and(|it| it.blur().is_ok())
@@ -236,7 +248,7 @@ fn press(store: Store, key: &str) -> bool {
         return true;
     }
     if key == "Escape"
-        && store.panel.over.get_untracked() == Over::Nothing
+        && store.panel.dialog.get_untracked() == OpenDialog::None
         && store.panel.sheet.get_untracked() == Sheet::None
         && !store.panel.wall.get_untracked()
     {
@@ -252,10 +264,10 @@ fn press(store: Store, key: &str) -> bool {
     true
 }
 
-/// Closes the dialog, the sheet or the wall.
+/// Closes what is on top: the dialog, else the sheet, else the wall.
 fn close(store: Store) {
-    if store.panel.over.get_untracked() != Over::Nothing {
-        store.lay(Over::Nothing);
+    if store.panel.dialog.get_untracked() != OpenDialog::None {
+        store.open_dialog(OpenDialog::None);
     } else if store.panel.sheet.get_untracked() != Sheet::None {
         store.panel.sheet.set(Sheet::None);
     } else {
@@ -263,7 +275,7 @@ fn close(store: Store) {
     }
 }
 
-/// Focuses the filter of the list or of the wall.
+/// Focuses the filter of the list or of the wall. On a narrow page the list is opened first.
 fn focus_filter(store: Store) {
     if store.panel.wall.get_untracked() {
         return browser::focus("wall-filter");
@@ -275,7 +287,7 @@ fn focus_filter(store: Store) {
 }
 
 /// Moves the focus by `by` among the elements of `selector`, from the focused one, otherwise from the first
-/// visible one.
+/// visible one. The view stops following the end. After the last element the focus stays.
 fn step(store: Store, selector: &str, by: isize) {
     store.reading.release();
     let document = browser::document();
@@ -296,7 +308,7 @@ fn step(store: Store, selector: &str, by: isize) {
     }
 }
 
-/// Folds or unfolds the focused row.
+/// Folds or unfolds the focused row; nothing if something else has the focus.
 fn toggle_focused() {
     let focused = browser::document().active_element().and_then(|it| it.dyn_into::<HtmlElement>().ok());
     if let Some(row) = focused.filter(|it| it.has_attribute("data-nav")) {
@@ -304,7 +316,8 @@ fn toggle_focused() {
     }
 }
 
-/// Shows the next call in one of the `states` after the focused one; after the last, the first.
+/// Shows the next call in one of the `states` after the focused one, in the order of the conversation; after
+/// the last, the first. Screen readers hear if there is none.
 fn next_call(store: Store, states: &[ToolState]) {
     let calls: Vec<(RunId, ToolCallId)> = store.reading.view(|view| {
         let calls =
@@ -326,7 +339,8 @@ fn next_call(store: Store, states: &[ToolState]) {
     }
 }
 
-/// Goes to the next or the previous hit in the panel; after the last, the first.
+/// Goes to the next or the previous hit in the panel; after the last, the first. Opens the Find tab if it is
+/// not shown.
 fn step_hit(store: Store, by: isize) {
     if store.panel.tab.get_untracked() != Tab::Find {
         store.panel.show_tab(Tab::Find);
@@ -358,7 +372,7 @@ fn step_hit(store: Store, by: isize) {
     }
 }
 
-/// The item that contains the focus.
+/// The item that contains the focus, read from the attributes of the elements around it.
 fn focused_place() -> Option<Place> {
     let focused = browser::document().active_element()?;
     let named = focused.closest("[data-call], [data-part], [data-message]").ok()??;
@@ -372,7 +386,7 @@ fn focused_place() -> Option<Place> {
     }
 }
 
-/// Copies the text of the focused row.
+/// Copies the text of the focused row: the result of a call, a part, or a message.
 fn copy_output(store: Store) {
     let place = focused_place();
     let text = match place {

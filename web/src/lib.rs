@@ -8,6 +8,10 @@
 //!
 //! Frames are folded into the [`model`] as they arrive. Signals are set once per frame of the screen, so that
 //! a burst of a thousand events costs one painting.
+//!
+//! A module that is declared without `cfg` decides something and is tested natively; the component, store or
+//! session that uses it only carries that out. So `compare`, `find`, `forms`, `replay`, `timeline` and `wall`
+//! exist twice: here, and below `components` or `store`.
 
 pub mod agents;
 pub mod calls;
@@ -17,6 +21,7 @@ pub mod details;
 pub mod exports;
 pub mod faces;
 pub mod failed;
+pub mod feedback;
 pub mod find;
 pub mod fleet;
 pub mod follow;
@@ -38,7 +43,7 @@ pub mod pieces;
 pub mod plain;
 pub mod replay;
 pub mod route;
-pub mod said;
+
 pub mod search;
 pub mod seen;
 pub mod span;

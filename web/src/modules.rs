@@ -93,7 +93,7 @@ impl PageModule {
     }
 }
 
-/// Where all modules stand. A handle; all copies refer to the same.
+/// Where all modules stand. A handle; all copies refer to the same. It lives as long as the page.
 #[derive(Clone, Copy)]
 pub(crate) struct Modules {
     conversation: RwSignal<ModuleState>,
@@ -120,6 +120,7 @@ impl Modules {
         }
     }
 
+    /// The signal of one module.
     fn state(self, module: PageModule) -> RwSignal<ModuleState> {
         match module {
             PageModule::Conversation => self.conversation,
@@ -145,6 +146,7 @@ impl Modules {
         }
     }
 
+    /// Fetches `module` and notes what came of it.
     async fn fetch(self, module: PageModule) {
         let state = self.state(module);
         if state.get_untracked() == ModuleState::Ready {

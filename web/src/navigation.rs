@@ -2,6 +2,14 @@
 //!
 //! `leptos_router` is not used on purpose: it decodes the path of a clicked link and navigates to the decoded
 //! one, which breaks names of conversations that contain `?`, `#` or `%`.
+//!
+//! ```text
+//! click on a[data-in] ─▶ history.pushState ─▶ path, looks ─▶ the effects of `app` open what they name
+//! back, forward       ─▶ popstate          ─┘
+//! ```
+//!
+//! A link with `data-from` is the placeholder of an image on another host; a click loads the image if the
+//! hub's policy allows it.
 
 use leptos::prelude::*;
 use model::ConversationId;
@@ -12,10 +20,13 @@ use crate::browser;
 use crate::dom::image;
 use crate::route::{self, Looks};
 
-/// The address of the page.
+/// The address of the page. A handle; all copies refer to the same signals.
 #[derive(Clone, Copy)]
 pub(crate) struct Navigation {
+    /// The path, still percent-encoded.
     path: RwSignal<String>,
+    /// The query of the last navigation. The page writes what it shows into the address without changing
+    /// this.
     looks: RwSignal<Looks>,
 }
 
@@ -30,7 +41,7 @@ impl Navigation {
         it
     }
 
-    /// The conversation in the address.
+    /// The conversation in the address; `None` if it names none. Tracks the path.
     pub(crate) fn conversation(self) -> Option<ConversationId> {
         self.path.with(|path| route::conversation_of(path))
     }
@@ -56,7 +67,8 @@ impl Navigation {
         self.looks.set(Looks::parse(query));
     }
 
-    /// Shows a conversation and replaces the entry in the history.
+    /// Shows a conversation and replaces the entry in the history. So Back does not lead to the address that
+    /// named none.
     pub(crate) fn settle(self, conversation: &ConversationId) {
         let path = route::path_of(conversation);
         if let Ok(history) = browser::window().history() {
@@ -76,7 +88,8 @@ impl Navigation {
         self.path.set("/".to_owned());
     }
 
-    /// Handles a click on a link within the page.
+    /// Handles a click on a link within the page. Clicks with a modifier or another button are the browser's:
+    /// they open tabs.
     fn click(self, event: &MouseEvent) {
         let is_plain = event.button() == 0
             && !(event.meta_key() || event.ctrl_key() || event.shift_key() || event.alt_key())

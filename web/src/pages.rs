@@ -9,7 +9,8 @@ use crate::components::{
 use crate::modules::{self, PageModule, from_module};
 use crate::store::{Sheet, use_store};
 
-/// The full page: bars, list, conversation and panel.
+/// The full page: bars, list, conversation and panel; the wall in place of panel and timeline while it is
+/// shown. What screen readers are told is outside of `.app`, which is inert below a dialog.
 #[component]
 pub(crate) fn Full() -> impl IntoView {
     let store = use_store();

@@ -16,13 +16,14 @@ pub use running::{AfterEnd, End, Running, STEP_MAX_MS, Wanted};
 use model::View;
 use model::fold::ViewChange;
 
-/// A moment of the past, and the view at that moment.
+/// A moment of the past, and the view at that moment. It is owned by the model, while a replay is on.
 #[derive(Debug, Default)]
 pub struct Replay {
     /// The known events.
     pub history: History,
     /// The clock and the speed.
     pub player: Player,
+    /// The view after the first `at` events.
     view: View,
     /// How many events the view contains.
     at: usize,

@@ -1,4 +1,16 @@
 //! Addresses: the conversation and the view that an address names, and the paths of the hub's API.
+//!
+//! ```text
+//! /                          the newest conversation, as soon as there is one
+//! /c/{conversation}?…        a conversation; its id is percent-encoded
+//! /new                       a new conversation
+//! /wall                      all conversations as tiles
+//! ?view=bare                 the conversation alone
+//! ?level=All&find=word&pattern=1&timeline=168&compare=id      how it is looked at
+//! &run=r&tool=t | &run=r&part=p | &message=m | &moment=ms     a place or moment in it
+//! ```
+//!
+//! Paths of the operator's pages are in [`crate::overview::address`].
 
 use model::{ConversationId, MessageId, PartId, Position, RunId, ToolCallId};
 
@@ -7,16 +19,18 @@ use crate::open::Level;
 use crate::search;
 use crate::timeline::Drawer;
 
-/// What an address says besides the conversation: `?level=All&run=r&tool=t&find=word`.
+/// What an address says besides the conversation: `?level=All&run=r&tool=t&find=word`. A value that is unset
+/// leaves the page as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Looks {
-    /// How much is shown.
+    /// How much is shown of each turn.
     pub level: Option<Level>,
-    /// The item to which the page scrolls.
+    /// The item to which the page scrolls. Of several in one address, a call comes before a part, that before
+    /// a message.
     pub place: Option<Place>,
-    /// The query of Find.
+    /// The query of Find; never empty.
     pub find: Option<String>,
-    /// Whether the query is a pattern.
+    /// Whether the query is a regular expression.
     pub is_pattern: bool,
     /// The height of the timeline.
     pub timeline: Option<Drawer>,
@@ -48,7 +62,7 @@ impl Looks {
         }
     }
 
-    /// The place of a hit, with the query `find`.
+    /// The place of a hit that the hub found, with the query `find`, which the page then searches again.
     pub fn at(hit: &search::Hit, find: &str) -> Self {
         let run = || hit.run.as_deref().map(RunId::new);
         let place = match hit.kind.as_str() {
@@ -135,13 +149,14 @@ pub fn is_new(path: &str) -> bool {
     path.trim_end_matches('/') == NEW
 }
 
-/// The conversation in a path of the form `/c/{conversation}`; `None` if it is not a valid one.
+/// The conversation in a path of the form `/c/{conversation}`; `None` if it is not a valid one. What
+/// [`path_of`] wrote is read as the same conversation.
 pub fn conversation_of(path: &str) -> Option<ConversationId> {
     let name = path.strip_prefix("/c/")?;
     ConversationId::parse(&decoded(name.trim_end_matches('/'))?).ok()
 }
 
-/// The path of a conversation.
+/// The path of a conversation: `/c/` and its id, in which all bytes are encoded that a path may not contain.
 pub fn path_of(conversation: &ConversationId) -> String {
     let mut path = String::from("/c/");
     for byte in conversation.as_str().bytes() {
@@ -154,7 +169,8 @@ pub fn path_of(conversation: &ConversationId) -> String {
     path
 }
 
-/// The hub's path of a whole result. `hash` comes from the event that refers to the result.
+/// The hub's path of a whole result. `hash` comes from the event that refers to the result. Since a stream
+/// wrote it, only letters and digits of it are kept.
 pub fn result_path(conversation: &ConversationId, hash: &str) -> String {
     let name = path_of(conversation);
     let hash: String = hash.chars().filter(char::is_ascii_alphanumeric).collect();
@@ -173,7 +189,7 @@ pub fn events_path(conversation: &ConversationId, position: &Position, count: us
     format!("/v1/conversations/{}/events?after={after}&limit={count}", name.trim_start_matches("/c/"))
 }
 
-/// Whether the query asks for the bare page.
+/// Whether the query asks for the bare page, which shows the conversation alone, for embedding.
 pub fn is_bare(query: &str) -> bool {
     query.trim_start_matches('?').split('&').any(|pair| pair == "view=bare")
 }

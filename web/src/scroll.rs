@@ -2,6 +2,15 @@
 //! into view.
 //!
 //! The rule of following is in `crate::follow`; `row` finds what the reader looks at.
+//!
+//! ```text
+//! the end grows, the view follows       ─▶ stick: scrolled to the end after each painting
+//! the reader scrolls up, clicks, jumps  ─▶ released; from then on nothing moves what is looked at
+//! the reader scrolls down to the end    ─▶ follows again
+//! a header is clicked while released    ─▶ hold: after the change it is moved back to where it was on the screen
+//! ```
+//!
+//! Whether a scroll event comes from the reader is told by the input before it: browsers do not say.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -139,7 +148,7 @@ impl Scroller {
         }
     }
 
-    /// Keeps `element` at its place on the screen during the next change of the page.
+    /// Keeps `element` at its place on the screen during the next change of the page. Stops following.
     pub(crate) fn hold(&self, element: &Element) {
         let Some(parts) = self.0.clone() else { return };
         let (element, before) = (element.clone(), element.get_bounding_client_rect().top());
@@ -147,7 +156,8 @@ impl Scroller {
         browser::before_paint(move || parts.correct(&element, before));
     }
 
-    /// Keeps the first visible row at its place during the next change; if it is removed, its run.
+    /// Keeps the first visible row at its place during the next change; if it is removed, its run. Does
+    /// nothing while the view follows the end.
     pub(crate) fn hold_first(&self) {
         let Some(parts) = self.0.clone().filter(|parts| !parts.follow.get().is_on()) else { return };
         let top = parts.window.get_bounding_client_rect().top();
@@ -163,7 +173,8 @@ impl Scroller {
         });
     }
 
-    /// Scrolls the element with the id `id` into view, and marks it for a moment.
+    /// Scrolls the element with the id `id` to [`REVEAL_AT`] of the window's height, and marks it for a
+    /// moment. Nothing if it is not in the document.
     pub(crate) fn reveal(&self, id: &str) {
         let Some(parts) = &self.0 else { return };
         let Some(card) = browser::document().get_element_by_id(id) else { return };
@@ -217,7 +228,7 @@ impl Parts {
         }
     }
 
-    /// Notes an input of the reader.
+    /// Notes an input of the reader. `is_down` is whether a button or a finger is down now.
     fn touched(&self, is_down: bool) {
         self.is_down.set(is_down);
         self.input_at.set(browser::now_ms());

@@ -1,4 +1,12 @@
 //! The search in all conversations: its path, and the hub's answer.
+//!
+//! ```text
+//! GET /v1/search?limit=30&q=…
+//! {"hits":[{"conversation":"c","kind":"result","run":"r","item":"t","name":"sql","at":5,
+//!           "snippet":"größe EMEA rose","marks":[[8,12]]}],"partial":false}
+//! ```
+//!
+//! Fields that are missing are read as empty; a hit without a conversation or a kind is left out.
 
 use serde_json::Value;
 
@@ -72,7 +80,8 @@ fn hit(value: &Value) -> Option<Hit> {
     })
 }
 
-/// Splits `text` at its marks, which are pairs of byte offsets.
+/// Splits `text` at its marks, which are pairs of byte offsets. Marks that do not fall between characters, or
+/// go back, are left out; all of the text is kept.
 fn pieces(text: &str, marks: &[Value]) -> Vec<String> {
     let number = |mark: &Value, at: usize| usize::try_from(mark.get(at)?.as_u64()?).ok();
     let (mut pieces, mut from) = (Vec::new(), 0);
@@ -87,7 +96,7 @@ fn pieces(text: &str, marks: &[Value]) -> Vec<String> {
     pieces
 }
 
-/// The hub's refusal of a request, for the reader.
+/// The hub's refusal of a request, for the reader: the `detail` of its answer, or the status if it has none.
 pub fn refusal(status: u16, answer: &str) -> String {
     let why = serde_json::from_str::<Value>(answer).ok();
     let why = why.and_then(|why| Some(why.get("detail")?.as_str()?.to_owned()));

@@ -1,5 +1,18 @@
 //! The session: one socket for the page, opened again when it is lost, and every frame handed to whoever listens: the store of
 //! the conversations' page, or the rows of the operator's pages.
+//!
+//! ```text
+//! window: online, focus, visible, a timer          Listener (a Copy handle)
+//!                              │ Input                  ▲ frames, status
+//!                              ▼                        │
+//! Socket ── SocketEvent ──▶  step ──▶ Link (state machine, without browser)
+//!   ▲                          │ Act
+//!   └───── Connect, Drop ──────┴─ Hello, Subscribe ──▶ send
+//! ```
+//!
+//! [`Link`] decides when to connect, when a silent socket counts as lost, and how long to wait before the
+//! next attempt. A subscription resumes from the last position that the listener has, so that nothing is
+//! missing after a lost connection (I2).
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,35 +26,40 @@ use crate::link::{Act, Input, Link, Status};
 pub(crate) mod page;
 mod socket;
 
-use socket::{Socket, Word};
+use socket::{Socket, SocketEvent};
 
-/// Whoever is told what the hub says.
+/// Whoever is told what the hub says: a handle of the page's state. The session calls it, never the other way
+/// round, except through the two functions of [`connect_to`](Self::connect_to).
 pub(crate) trait Listener: Copy + 'static {
     /// Is given the ways to the session: to send a frame, and to try to connect now.
     fn connect_to(self, send: impl Fn(ClientFrame) + 'static, wake: impl Fn() + 'static);
 
-    /// What to ask for on a new socket.
+    /// The frames to send on a new socket, once the hub has welcomed the page.
     fn subscriptions(self) -> Vec<ClientFrame>;
 
-    /// Takes a frame as it came: what it means for the link, and the answer to send. Nothing where it is no frame.
+    /// Takes a frame as it came: what it means for the link, and the answer to send. `None` if it cannot be
+    /// read; it is then left out.
     fn hear(self, text: &str) -> Option<(Input, Option<ClientFrame>)>;
 
-    /// The socket is gone.
+    /// Notes that the socket is gone, or is about to be replaced.
     fn disconnected(self);
 
-    /// Says how the link stands.
+    /// Is given the state of the connection after each input, whether it changed or not.
     fn set_status(self, status: Status);
 }
 
 /// How often the connection's state machine is given the time, in milliseconds.
 const TICK_MS: i32 = 250;
 
-/// The owner of the socket.
+/// The owner of the socket. It lives as long as the page.
 pub(crate) struct Session<L> {
+    /// The state machine of the connection.
     link: Link,
+    /// The socket; `None` while there is none.
     socket: Option<Socket>,
     /// The number of the newest socket; events of older ones are ignored.
     serial: u32,
+    /// Who is told.
     listener: L,
 }
 
@@ -79,7 +97,8 @@ fn is_local() -> bool {
     matches!(host.as_str(), "localhost" | "127.0.0.1" | "[::1]")
 }
 
-/// Passes an input to the connection's state machine, and does what it returns.
+/// Passes an input to the connection's state machine, and does what it returns. The listener is told the
+/// status after the session is free again, so that it may send.
 fn step<L: Listener>(session: &Shared<L>, input: Input) {
     let mut it = session.borrow_mut();
     let now = browser::now_ms();
@@ -114,15 +133,15 @@ fn step<L: Listener>(session: &Shared<L>, input: Input) {
     listener.set_status(status);
 }
 
-/// Handles an event of the socket with the number `serial`.
-fn hear<L: Listener>(session: &Shared<L>, serial: u32, word: Word) {
+/// Handles an event of the socket with the number `serial`. Events of an older socket are ignored.
+fn hear<L: Listener>(session: &Shared<L>, serial: u32, word: SocketEvent) {
     if session.borrow().serial != serial {
         return;
     }
     match word {
-        Word::Open => step(session, Input::Opened),
-        Word::Closed { code, reason } => step(session, Input::Closed { code, reason }),
-        Word::Text(text) => take(session, &text),
+        SocketEvent::Open => step(session, Input::Opened),
+        SocketEvent::Closed { code, reason } => step(session, Input::Closed { code, reason }),
+        SocketEvent::Text(text) => take(session, &text),
     }
 }
 
@@ -150,7 +169,7 @@ impl<L: Listener> Session<L> {
         }
     }
 
-    /// Drops the socket.
+    /// Drops the socket, which closes it, and tells the listener.
     fn lose(&mut self) {
         self.socket = None;
         self.listener.disconnected();

@@ -1,13 +1,16 @@
 //! Ways to connect an agent, as lines to paste, for an empty page.
+//!
+//! The lines are tested: they name dialects that the hub decodes, and those of coding agents are the ones of
+//! docs/integrations/coding-agents.md.
 
 /// A way to connect an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Start {
-    /// The purpose.
+    /// What the reader wants to do.
     pub title: &'static str,
-    /// A further sentence.
+    /// What then happens, in a sentence or two.
     pub hint: &'static str,
-    /// The lines to paste, each with the name of what it is for.
+    /// The lines to paste, each with the name of the program or library that it is for.
     pub lines: Vec<(&'static str, String)>,
 }
 

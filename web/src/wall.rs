@@ -1,4 +1,6 @@
 //! The wall: its pages, the keys that move among the tiles, and the lines of the subscribed tile.
+//!
+//! The wall itself is drawn by `components::wall`, the rows and their order come from [`crate::fleet`].
 
 use model::event::PartKind;
 use model::view::{Item, RunView, View};

@@ -1,11 +1,17 @@
 //! How much of a long conversation is in the document: its newest part, up to a budget of rows; the rest is
 //! one click away. The budget keeps the page of any conversation below a few thousand elements.
+//!
+//! ```text
+//! items   0 1 2 3 4 5 6 7 8 9          budget: 120 rows
+//!         └─ button ─┘└ shown ┘        first(): the newest that together weigh at most the budget
+//!             └ held ─────────┘        first_held(): while the reader reads, up to three times the budget
+//! ```
 
 use model::Json;
 use model::event::PartKind;
 use model::view::{Item, RunView, ToolView};
 
-/// The budget of rows, for all turns together.
+/// The budget of rows, for all turns together. A row is about a dozen elements, so a page has about 1,500.
 pub const ROWS: usize = 120;
 
 /// The budget of rows on the bare page, which is to show everything: the documented limit of that page.
@@ -42,13 +48,14 @@ pub fn grown(rows: usize) -> Option<usize> {
     (rows < ROWS.saturating_mul(2)).then(|| rows.saturating_add(ROWS))
 }
 
-/// The budget of a page.
+/// The budget that a page begins with.
 pub fn rows(is_bare: bool) -> usize {
     if is_bare { ROWS_BARE } else { ROWS }
 }
 
 /// The index of the first of `count` items that is shown if the newest may weigh `budget` together. At least
-/// the last item is shown. `weight` returns how many rows an item counts.
+/// the last item is shown. `weight` returns how many rows an item counts. It is asked only for the items that
+/// are looked at, from the last one back.
 pub fn first(count: usize, budget: usize, weight: impl Fn(usize) -> usize) -> usize {
     let mut left = budget;
     for at in (0..count).rev() {

@@ -4,6 +4,7 @@ use crate::debian::{self, SystemPackage};
 use crate::failure::CommandResult;
 use crate::process::which;
 
+/// What the tests start; both must be on the search path.
 const PROGRAMS: [&str; 2] = ["chromium", "chromedriver"];
 
 /// Makes sure that a browser is there: as root it is installed, else the failure holds the line to type.

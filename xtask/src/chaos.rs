@@ -1,4 +1,7 @@
 //! What the hub is trusted for, under load: the scenarios of `tests/chaos`, at the sizes that are named in the docs.
+//!
+//! The scenarios are tests, so each fails by itself; what this command adds is the release binary, one at a
+//! time, and their figures on the screen.
 
 use crate::failure::{CommandFailure, CommandResult};
 use crate::process::run;
@@ -8,7 +11,8 @@ use crate::workspace::Workspace;
 /// The scenarios, as modules of `tests/chaos`, in the order in which they run.
 const SCENARIOS: [&str; 8] = ["storm", "late", "slow", "crash", "disk", "soak", "hostile", "outside"];
 
-/// Runs the scenario that `args` name, or all, one after the other: `[NAME] [--full]`.
+/// Runs the scenario that `args` name, or all, one after the other: `[NAME] [--full]`. The product is built
+/// first, unless `FANLIGHT_BIN` names another binary.
 pub(crate) fn run_scenarios(ws: &Workspace, args: &[String]) -> CommandResult {
     let full = args.iter().any(|arg| arg == "--full");
     let named: Vec<&str> = args.iter().map(String::as_str).filter(|arg| *arg != "--full").collect();

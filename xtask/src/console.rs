@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::Write;
 use std::time::Duration;
 
-/// One line on stdout.
+/// One line on stdout. Printing never fails: an output that is closed is ignored.
 pub(crate) fn say(line: impl Display) {
     let mut out = std::io::stdout().lock();
     // Nobody listens any more: there is nothing left to tell, and the exit code still says how it went.

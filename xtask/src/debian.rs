@@ -19,7 +19,7 @@ pub(crate) struct SystemPackage {
     pub(crate) elsewhere: &'static str,
 }
 
-/// Makes sure that what is needed is there.
+/// Makes sure that what is needed is there. Whether it is there is asked again after the installation.
 pub(crate) fn ensure(need: &SystemPackage) -> CommandResult {
     let Some(lack) = (need.missing)() else { return Ok(()) };
     let by_hand = format!("apt-get update && apt-get install -y {}", need.packages.join(" "));
@@ -39,6 +39,7 @@ pub(crate) fn ensure(need: &SystemPackage) -> CommandResult {
     (need.missing)().map_or(Ok(()), |lack| Err(lacking(lack).mend(by_hand)))
 }
 
+/// Whether packages may be installed: the user id is 0.
 fn is_root() -> bool {
     answer(Command::new("id").arg("-u")).is_ok_and(|said| said.trim() == "0")
 }

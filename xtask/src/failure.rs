@@ -2,11 +2,15 @@
 
 use std::fmt;
 
-/// Why a command stopped. `mend` is the line to type, where there is one.
+/// Why a command stopped. `mend` is the line to type, where there is one. It is shown as `WHAT`, with `to
+/// mend: …` on a line of its own below.
 #[derive(Debug)]
 pub(crate) struct CommandFailure {
+    /// What happened, in a sentence without a full stop.
     what: String,
+    /// What to do about it.
     mend: Option<String>,
+    /// What `main` prints.
     after: FailureTrailer,
 }
 

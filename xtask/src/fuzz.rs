@@ -1,5 +1,16 @@
 //! Random bytes against everything that comes in, with the corpus of all times before. A target is a program of its own in
 //! `tests/fuzz/fuzz_targets`, or a dialect, which the program `decode` tries.
+//!
+//! ```text
+//! tests/fuzz/corpus/NAME.txt ─unpack─▶ target/fuzz/corpus/NAME ─┐
+//! fixtures, seeds ──────────────────────────────────────────────┴▶ fuzzer ─▶ target/fuzz/found/NAME
+//!                                                                              │ -merge: the smallest set, short inputs
+//! tests/fuzz/corpus/NAME.txt ◀─pack─ target/fuzz/kept/NAME ◀───────────────────┘
+//! an input that fails ─▶ tests/fuzz/artifacts/NAME-…
+//! ```
+//!
+//! No nightly compiler is needed, and no sanitizer is used: what is looked for are panics, endless loops and
+//! memory without bound.
 
 use crate::console::say;
 use crate::failure::{CommandFailure, CommandResult};
@@ -28,7 +39,8 @@ const KEPT_MAX: usize = 256;
 /// How long each target runs when nobody says it.
 const SECONDS: &str = "60";
 
-/// Runs the targets that `args` name, or all.
+/// Runs the targets that `args` name, or all: `[SECONDS] [TARGET...]`. All of them run, also after one
+/// failed; the failures are told together.
 pub(crate) fn run_targets(ws: &Workspace, args: &[String]) -> CommandResult {
     let (seconds, named) = match args.split_first() {
         Some((first, rest)) if first.parse::<u64>().is_ok() => (first.as_str(), rest),
@@ -68,16 +80,19 @@ fn programs(ws: &Workspace) -> CommandResult<Vec<String>> {
     Ok(names.filter(|name| name != DECODE).collect())
 }
 
+/// The paths in a folder of the tree.
 fn entries(ws: &Workspace, folder: &str) -> CommandResult<Vec<PathBuf>> {
     let entries =
         std::fs::read_dir(ws.path(folder)).map_err(CommandFailure::io("reading what there is to try"))?;
     Ok(entries.flatten().map(|entry| entry.path()).collect())
 }
 
+/// The name of a file without its ending.
 fn stem(path: &Path) -> Option<String> {
     Some(path.file_stem()?.to_str()?.to_owned())
 }
 
+/// Builds all programs, with the coverage that guides the fuzzer.
 fn build(ws: &Workspace) -> CommandResult {
     let fuzz = ToolCache::find()?.cargo_fuzz(ws)?;
     let mut build = ws.command(fuzz);
@@ -88,13 +103,17 @@ fn build(ws: &Workspace) -> CommandResult {
     run(build.env("RUSTC_BOOTSTRAP", "1"))
 }
 
+/// One target: what is fuzzed under one name.
 struct FuzzTarget<'a> {
+    /// Where its files are.
     ws: &'a Workspace,
+    /// The name of a program in [`PROGRAMS`], or of a dialect.
     name: &'a str,
 }
 
 impl FuzzTarget<'_> {
-    /// Runs for `seconds`; gives the number of executions.
+    /// Runs for `seconds`; gives the number of executions. Fails with what the fuzzer said if an input made
+    /// the program fail, took too long or too much memory; the corpus is then as before.
     fn run(&self, seconds: &str) -> CommandResult<u64> {
         let (corpus, found) = (self.scratch("corpus")?, self.scratch("found")?);
         std::fs::create_dir_all(self.ws.path("tests/fuzz/artifacts"))
@@ -141,6 +160,7 @@ impl FuzzTarget<'_> {
         self.ws.path("tests/fuzz/corpus").join(format!("{}.txt", self.name))
     }
 
+    /// Writes the inputs of `folder` into that file, sorted, so that a diff shows what was added.
     fn pack(&self, folder: &Path) -> std::io::Result<()> {
         let mut lines = Vec::new();
         for entry in std::fs::read_dir(folder)? {
@@ -155,6 +175,7 @@ impl FuzzTarget<'_> {
         std::fs::write(self.packed(), lines.join("\n") + "\n")
     }
 
+    /// Writes each line of that file as an input into `folder`. There may be no such file yet.
     fn unpack(&self, folder: &Path) -> CommandResult {
         let packed = std::fs::read_to_string(self.packed()).unwrap_or_default();
         for (number, line) in packed.lines().enumerate() {
@@ -166,6 +187,7 @@ impl FuzzTarget<'_> {
         Ok(())
     }
 
+    /// The command of its program, with the bounds of one input.
     fn fuzzer(&self) -> CommandResult<std::process::Command> {
         let own = programs(self.ws)?.into_iter().any(|name| name == self.name);
         let program = if own { self.name } else { DECODE };
@@ -180,13 +202,14 @@ impl FuzzTarget<'_> {
         Ok(fuzzer)
     }
 
+    /// The folders whose files the fuzzer begins with: those of the fixtures and seeds that there are.
     fn fixtures(&self) -> Vec<PathBuf> {
         let dialect = self.ws.path(FIXTURES).join(self.name);
         let folders = [dialect.join("odd"), dialect, self.ws.path(SEEDS).join(self.name)];
         folders.into_iter().filter(|folder| folder.is_dir()).collect()
     }
 
-    /// An empty folder.
+    /// An empty folder below the build directory; what an earlier run left there is removed.
     fn scratch(&self, what: &str) -> CommandResult<PathBuf> {
         let folder = self.ws.target().join("fuzz").join(what).join(self.name);
         if folder.exists() {
@@ -197,7 +220,7 @@ impl FuzzTarget<'_> {
     }
 }
 
-/// The bytes that are written in `hex`.
+/// The bytes that are written in `hex`; `None` if it is none.
 fn bytes(hex: &str) -> Option<Vec<u8>> {
     let digits = |at: usize| hex.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
     (0..hex.len()).step_by(2).map(digits).collect()

@@ -1,4 +1,13 @@
 //! The gate: what must hold before a change lands, cheap steps first, stopping at the first that fails.
+//!
+//! ```text
+//! lint  fmt → tidy → clippy → clippy wasm
+//! test  the same → deny → fuzz → doc → build → browser → database → packages → test → recordings
+//!                                        └ the release binary, with the page inside, that the tests start
+//! ```
+//!
+//! The step `recordings` is left out where there are none, and says so; with `CI=true` it fails instead. What
+//! each step took stands in the summary, and the last line of `test` is always `N passed, M failed`.
 
 mod counts;
 mod recordings;
@@ -15,19 +24,25 @@ use recordings::recordings;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// One step of the gate.
+/// One step of the gate. Steps run in the order of their table.
 struct GateStep {
+    /// The name in the output, and in CONTRIBUTING.md.
     name: &'static str,
+    /// What it checks, in a few words.
     does: &'static str,
+    /// Runs it. Only the step `test` adds to the counts.
     run: fn(&Workspace, &mut TestCounts) -> CommandResult<StepOutcome>,
 }
 
 /// How a step ended when it did not fail.
 enum StepOutcome {
+    /// What it checks holds.
     Done,
+    /// It could not be done here, and why.
     LeftOut(String),
 }
 
+/// The steps of `lint`, which `test` begins with.
 const QUICK: [GateStep; 4] = [
     GateStep { name: "fmt", does: "formatting is rustfmt's", run: fmt },
     GateStep { name: "tidy", does: "the project's own rules", run: tidy_step },
@@ -35,6 +50,7 @@ const QUICK: [GateStep; 4] = [
     GateStep { name: "clippy wasm", does: "lints of what runs in the browser", run: clippy_wasm },
 ];
 
+/// The further steps of `test`. Those after `build` need its binary.
 const SLOW: [GateStep; 9] = [
     GateStep { name: "deny", does: "licences, banned crates, sources", run: deny },
     GateStep { name: "fuzz", does: "the targets of the fuzzer compile", run: fuzz },
@@ -51,7 +67,8 @@ const SLOW: [GateStep; 9] = [
     },
 ];
 
-/// Everything the gate runs.
+/// Everything the gate runs: `cargo xtask test`. The failure is told before the last line, so the caller
+/// prints nothing more.
 pub(crate) fn test(ws: &Workspace) -> CommandResult {
     let steps: Vec<&GateStep> = QUICK.iter().chain(&SLOW).collect();
     let mut counts = TestCounts::default();
@@ -67,17 +84,18 @@ pub(crate) fn test(ws: &Workspace) -> CommandResult {
     verdict.map_err(CommandFailure::told)
 }
 
-/// The quick half.
+/// The quick half of the gate: `cargo xtask lint`.
 pub(crate) fn lint(ws: &Workspace) -> CommandResult {
     walk(ws, &QUICK.iter().collect::<Vec<_>>(), &mut TestCounts::default())
 }
 
-/// Only the project's own rules.
+/// Only the project's own rules: `cargo xtask tidy`.
 pub(crate) fn tidy_alone(ws: &Workspace) -> CommandResult {
     tidy::run(ws.root())
 }
 
-/// Rewrites golden files: the golden tests write what they see instead of comparing.
+/// Rewrites golden files: the golden tests write what they see instead of comparing. Tests with `golden` in
+/// their name are run; `args` replace that filter.
 pub(crate) fn bless(ws: &Workspace, args: &[String]) -> CommandResult {
     let mut tests = ws.cargo("test --locked --workspace --no-fail-fast");
     tests.env("FANLIGHT_BLESS", "1");
@@ -98,6 +116,7 @@ pub(crate) fn schema(ws: &Workspace) -> CommandResult {
     Ok(())
 }
 
+/// Runs `steps` one after the other and stops at the first that fails. The summary is printed in either case.
 fn walk(ws: &Workspace, steps: &[&GateStep], counts: &mut TestCounts) -> CommandResult {
     let mut told = Vec::new();
     let all = Instant::now();
@@ -122,6 +141,7 @@ fn walk(ws: &Workspace, steps: &[&GateStep], counts: &mut TestCounts) -> Command
     Ok(())
 }
 
+/// Prints each step with how long it took and how it ended.
 fn summary(told: &[(&str, String, Duration)], all: Duration) {
     say(format!("\nsummary, {} in all", human(all)));
     for (name, outcome, elapsed) in told {
@@ -129,24 +149,30 @@ fn summary(told: &[(&str, String, Duration)], all: Duration) {
     }
 }
 
+/// A step that is one command.
 fn done(command: &mut Command) -> CommandResult<StepOutcome> {
     run(command).map(|()| StepOutcome::Done)
 }
 
+/// Formatting is checked, not changed; the failure names the command that changes it.
 fn fmt(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     run(&mut ws.cargo("fmt --all --check"))
         .map(|()| StepOutcome::Done)
         .map_err(|failure| failure.mend("cargo fmt --all"))
 }
 
+/// The rules that neither the compiler nor clippy knows.
 fn tidy_step(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     tidy::run(ws.root()).map(|()| StepOutcome::Done)
 }
 
+/// Lints for the machine that builds; warnings are errors.
 fn clippy(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     done(&mut ws.cargo("clippy --workspace --all-targets --locked -- -D warnings"))
 }
 
+/// Lints for the browser, of the crates that run there; code behind `cfg(target_arch = "wasm32")` is seen by
+/// this alone.
 fn clippy_wasm(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     crate::tools::wasm_target(ws)?;
     let mut lints =
@@ -154,12 +180,14 @@ fn clippy_wasm(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome>
     done(lints.args([WASM, "--", "-D", "warnings"]))
 }
 
+/// Licences, banned crates and sources of all dependencies, by `deny.toml`.
 fn deny(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     let deny = ToolCache::find()?.cargo_deny(ws)?;
     // No advisories: they need a database from outside, and the gate must answer the same twice.
     done(ws.command(deny).args(["--locked", "check", "bans", "licenses", "sources"]))
 }
 
+/// The fuzzer's workspace compiles; no target is run.
 fn fuzz(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     let mut check = ws.cargo("check --locked --manifest-path tests/fuzz/Cargo.toml --target-dir");
     check.arg(ws.target().join("fuzz-check"));
@@ -167,26 +195,34 @@ fn fuzz(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     done(check.env("CUSTOM_LIBFUZZER_PATH", ws.target().join("libfuzzer.a")))
 }
 
+/// Public documentation builds without a warning.
 fn doc(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     done(ws.cargo("doc --workspace --no-deps --locked").env("RUSTDOCFLAGS", "-Dwarnings"))
 }
 
+/// The page, then the release binary with the page inside.
 fn build(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     product::build(ws).map(|()| StepOutcome::Done)
 }
 
+/// A browser and its driver for the end-to-end tests; installed where that is possible.
 fn find_browser(_: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     browser::ensure().map(|()| StepOutcome::Done)
 }
 
+/// The programs of PostgreSQL, of which tests start servers of their own.
 fn find_database(_: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     database::ensure().map(|()| StepOutcome::Done)
 }
 
+/// Other projects' packages at the versions of `tests/clients/`.
 fn find_packages(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     Packages::ensure(ws).map(|_found| StepOutcome::Done)
 }
 
+/// Every test of the workspace, to the end even if one fails. They find the release binary and the packages
+/// in their environment. A run without a single test is a failure, and so is one that ends badly without
+/// naming a test.
 fn cargo_test(ws: &Workspace, counts: &mut TestCounts) -> CommandResult<StepOutcome> {
     let mut tests = ws.cargo("test --workspace --locked --no-fail-fast");
     tests.envs(Packages::ensure(ws)?.told());

@@ -2,6 +2,10 @@
 //!
 //! One command, one module: [`gate`] runs the checks, [`product`] builds and starts the hub, [`page`] builds what the
 //! browser loads, [`tools`] fetches the pinned helpers, [`tidy`] holds the rules that no compiler knows.
+//!
+//! ```text
+//! main ─▶ one of the commands ─▶ CommandResult ─▶ exit code: 0 done, 1 failed, 2 wrong command line (USAGE follows)
+//! ```
 
 mod browser;
 mod chaos;
@@ -26,6 +30,7 @@ use crate::failure::{CommandFailure, CommandResult, FailureTrailer};
 use crate::workspace::Workspace;
 use std::process::ExitCode;
 
+/// What `cargo xtask help` prints, and what follows a wrong command line.
 const USAGE: &str = "\
 cargo xtask COMMAND
 
@@ -58,6 +63,7 @@ cargo xtask COMMAND
 Tools live in $FANLIGHT_TOOLS, else $XDG_CACHE_HOME/fanlight/tools, else ~/.cache/fanlight/tools.
 ";
 
+/// Reads the command line and runs the command. Failures go to stderr, unless the command told its own.
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
     let command = args.next().unwrap_or_default();
@@ -96,10 +102,12 @@ fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
+/// Runs a command with the workspace that this program was built from.
 fn in_workspace(command: impl FnOnce(&Workspace) -> CommandResult) -> CommandResult {
     command(&Workspace::find()?)
 }
 
+/// Refuses arguments of a command that takes none.
 fn none(rest: &[String]) -> CommandResult {
     match rest.first() {
         None => Ok(()),

@@ -16,10 +16,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+/// Where the lock files are.
 const FOLDER: &str = "tests/clients";
 /// The file that says that a folder is whole.
 const MARK: &str = "whole";
 
+/// What the Python packages need of the system.
 const PYTHON: SystemPackage = SystemPackage {
     who: "the tests with other projects' packages",
     missing: || (!has_venv()).then_some("python3 with venv"),
@@ -27,6 +29,7 @@ const PYTHON: SystemPackage = SystemPackage {
     elsewhere: "install python3 with its modules venv and ensurepip, and put it on the search path",
 };
 
+/// What the JavaScript packages need of the system.
 const NODE: SystemPackage = SystemPackage {
     who: "the tests with other projects' packages",
     missing: || ["node", "npm"].into_iter().find(|program| which(program).is_none()),
@@ -37,12 +40,15 @@ const NODE: SystemPackage = SystemPackage {
 /// Where the packages are.
 #[derive(Debug)]
 pub(crate) struct Packages {
+    /// The interpreter of the venv.
     python: PathBuf,
+    /// The folder with the JavaScript packages.
     node_modules: PathBuf,
 }
 
 impl Packages {
-    /// Makes sure that all packages are there.
+    /// Makes sure that all packages are there, and says where. The first time it installs them, which needs a
+    /// network.
     pub(crate) fn ensure(ws: &Workspace) -> CommandResult<Self> {
         let tools = ToolCache::find()?;
         debian::ensure(&PYTHON)?;
@@ -56,6 +62,7 @@ impl Packages {
     }
 }
 
+/// The interpreter of a venv with the packages of `requirements.lock`.
 fn venv(ws: &Workspace, tools: &ToolCache) -> CommandResult<PathBuf> {
     let lock = ws.path(FOLDER).join("requirements.lock");
     // A venv belongs to the interpreter that made it.
@@ -71,6 +78,7 @@ fn venv(ws: &Workspace, tools: &ToolCache) -> CommandResult<PathBuf> {
     Ok(python)
 }
 
+/// A `node_modules` with the packages of `package-lock.json`; no script of a package is run.
 fn node_modules(ws: &Workspace, tools: &ToolCache) -> CommandResult<PathBuf> {
     const FILES: [&str; 2] = ["package.json", "package-lock.json"];
     let made_of =
@@ -87,7 +95,8 @@ fn node_modules(ws: &Workspace, tools: &ToolCache) -> CommandResult<PathBuf> {
     Ok(home.join("node_modules"))
 }
 
-/// Fills the folder `home` unless it is whole.
+/// Fills the folder `home` unless it is whole. What an earlier try left there is removed first. The mark is
+/// written last.
 fn fill(home: &Path, language: &str, install: impl FnOnce() -> CommandResult) -> CommandResult {
     let mark = home.join(MARK);
     if mark.is_file() {
@@ -105,10 +114,12 @@ fn fill(home: &Path, language: &str, install: impl FnOnce() -> CommandResult) ->
     Ok(())
 }
 
+/// Whether python3 can make a venv with pip in it.
 fn has_venv() -> bool {
     answer(Command::new("python3").args(["-c", "import ensurepip, venv"])).is_ok()
 }
 
+/// The text of a file; a failure names it.
 fn read(file: &Path) -> CommandResult<String> {
     fs::read_to_string(file).map_err(CommandFailure::io(format!("reading {}", file.display())))
 }

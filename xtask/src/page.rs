@@ -3,6 +3,13 @@
 //!
 //! All of it is put together in the build directory. Only files that differ are copied into `dist/`, which the hub embeds, so that
 //! a second build of an unchanged page does not rebuild the hub. Trunk is not needed: `trunk serve` reads the same `web/index.html`.
+//!
+//! ```text
+//! WasmProgram::build   cargo rustc ─▶ (cut: wasm-split) ─▶ wasm-bindgen ─▶ glue ─▶ wasm-opt
+//! assemble::put        web/index.html, styles, icon, program ─▶ files with their hash in the name, inline scripts moved out
+//! packed::pack         .br and .gz beside each file, budgets
+//! mirror               target/page ─▶ dist/, only what differs
+//! ```
 
 mod assemble;
 mod cut;
@@ -37,8 +44,9 @@ const OVERVIEW: WasmProgram =
 const DECODER: WasmProgram =
     WasmProgram { package: "decoder", bin: "decode", script: "no-modules", form: ProgramForm::Whole };
 
-/// Builds the page into `dist/`. The answer is the name of the script that starts it: it changes with everything that
-/// the script loads.
+/// Builds the page into `dist/`. The answer is the name of the script that starts it: it changes with
+/// everything that the script loads. Fails if a part is larger than its budget. Only the step `cargo fetch`
+/// and missing tools need a network.
 pub(crate) fn build(ws: &Workspace) -> CommandResult<String> {
     let toolbox = ToolCache::find()?;
     tools::wasm_target(ws)?;
@@ -65,7 +73,8 @@ pub(crate) fn build(ws: &Workspace) -> CommandResult<String> {
     Ok(boot)
 }
 
-/// Makes `to` hold what `from` holds, touching only what differs; returns how many files that were.
+/// Makes `to` hold what `from` holds, touching only what differs; returns how many files that were. Files of
+/// `to` that `from` does not have are removed.
 fn mirror(from: &Path, to: &Path) -> CommandResult<usize> {
     fs::create_dir_all(to).map_err(CommandFailure::io(format!("creating {}", to.display())))?;
     let (wanted, there) = (files(from)?, files(to)?);
@@ -112,6 +121,7 @@ fn files(folder: &Path) -> CommandResult<BTreeSet<PathBuf>> {
     Ok(found)
 }
 
+/// The bytes of a file; a failure names it. So the two below.
 fn read(path: &Path) -> CommandResult<Vec<u8>> {
     fs::read(path).map_err(CommandFailure::io(format!("reading {}", path.display())))
 }

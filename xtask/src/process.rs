@@ -7,7 +7,8 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Runs a child to its end with our stdin, stdout and stderr.
+/// Runs a child to its end with our stdin, stdout and stderr. The command line is printed before it, with a
+/// `$`.
 pub(crate) fn run(command: &mut Command) -> CommandResult {
     say(format!("$ {}", line(command)));
     let status = command.status().map_err(CommandFailure::io(format!("starting `{}`", line(command))))?;
@@ -18,7 +19,8 @@ pub(crate) fn run(command: &mut Command) -> CommandResult {
     }
 }
 
-/// Runs a child, passes its stdout on, and shows each line of it to `see`. The answer is whether it ended well.
+/// Runs a child, passes its stdout on, and shows each line of it to `see`. The answer is whether it ended
+/// well. Bytes that are no UTF-8 are passed on as they are, and shown to `see` with replacements.
 pub(crate) fn run_seeing(command: &mut Command, mut see: impl FnMut(&str)) -> CommandResult<bool> {
     say(format!("$ {}", line(command)));
     let starting = CommandFailure::io(format!("starting `{}`", line(command)));
@@ -38,7 +40,7 @@ pub(crate) fn run_seeing(command: &mut Command, mut see: impl FnMut(&str)) -> Co
     Ok(status.success())
 }
 
-/// Runs a child quietly; the answer is its stdout.
+/// Runs a child quietly; the answer is its stdout. A failure holds its stderr.
 pub(crate) fn answer(command: &mut Command) -> CommandResult<String> {
     let output = command.output().map_err(CommandFailure::io(format!("starting `{}`", line(command))))?;
     if output.status.success() {
@@ -54,12 +56,14 @@ pub(crate) fn answer(command: &mut Command) -> CommandResult<String> {
     }
 }
 
-/// Where `program` is on the search path.
+/// Where `program` is on the search path; `None` if it is nowhere. Whether it may be executed is not looked
+/// at.
 pub(crate) fn which(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
+/// The command line as it is printed: the name of the program without its folder, and the arguments.
 fn line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let name = |word: &OsStr| word.to_string_lossy().into_owned();

@@ -13,7 +13,8 @@ use std::time::Instant;
 /// Where the demo listens.
 const DEMO_ADDRESS: &str = "127.0.0.1:4600";
 
-/// Builds the page and the hub.
+/// Builds the page and the hub. It then looks for the page's script in the binary: a build script that did
+/// not run again would leave an old page inside.
 pub(crate) fn build(ws: &Workspace) -> CommandResult {
     let started = Instant::now();
     let boot = page::build(ws)?;
@@ -55,6 +56,7 @@ fn become_child(command: &mut Command) -> CommandResult {
     Err(CommandFailure::io("starting the hub")(command.exec()))
 }
 
+/// Runs the hub as a child and waits for it, where a process cannot become another one.
 #[cfg(not(unix))]
 fn become_child(command: &mut Command) -> CommandResult {
     run_child(command)

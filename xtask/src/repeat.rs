@@ -1,5 +1,8 @@
 //! Runs the suites of `tests/` again and again, to find tests that fail now and then: every second round while all cores
 //! are kept busy, if that is asked for. What a failed round said is kept below `target/repeat`.
+//!
+//! A suite is built once and then run as a program, so a round is only its tests. A round in which all tests
+//! pass leaves no file.
 
 mod rounds;
 
@@ -17,7 +20,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-/// Runs what `args` ask for: `N [SUITE] [FILTER...] [--busy]`.
+/// Runs what `args` ask for: `N [SUITE] [FILTER...] [--busy]`. Fails if any test failed in any round, after
+/// all rounds; at once if a suite ends without saying which test failed.
 pub(crate) fn repeat(ws: &Workspace, args: &[String]) -> CommandResult {
     let asked = RepeatOptions::parse(args)?;
     let folder = ws.target().join("repeat");
@@ -66,7 +70,7 @@ pub(crate) fn repeat(ws: &Workspace, args: &[String]) -> CommandResult {
     Err(CommandFailure::new(format!("tests that failed now and then, or always: {}", all.len())))
 }
 
-/// Builds a suite and says where its program is.
+/// Builds a suite and says where its program is, as cargo's JSON messages tell it.
 fn build(ws: &Workspace, suite: &str) -> CommandResult<PathBuf> {
     say(format!("building {suite}"));
     let mut cargo = ws.cargo("test --locked -p tests --no-run --message-format=json --test");
@@ -75,7 +79,8 @@ fn build(ws: &Workspace, suite: &str) -> CommandResult<PathBuf> {
         .ok_or_else(|| CommandFailure::new(format!("cargo does not say where the program of {suite} is")))
 }
 
-/// One round: whether it went well, and what it said, which is kept in `kept` too.
+/// One round: whether it went well, and what it said, which is kept in `kept` too. The hub is the one that
+/// `FANLIGHT_BIN` names, else the product, else what the tests find themselves.
 fn run(ws: &Workspace, program: &Path, filters: &[String], kept: &Path) -> CommandResult<(bool, String)> {
     let io = |what: &str| CommandFailure::io(format!("{what} {}", kept.display()));
     let out = File::create(kept).map_err(io("writing"))?;
@@ -92,13 +97,16 @@ fn run(ws: &Workspace, program: &Path, filters: &[String], kept: &Path) -> Comma
     Ok((status.success(), String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// Threads that keep every core busy until this is dropped.
+/// Threads that keep every core busy until this is dropped, which waits for them.
 struct BusyCores {
+    /// Set when they are to end.
     stop: Arc<AtomicBool>,
+    /// One for each core.
     threads: Vec<JoinHandle<()>>,
 }
 
 impl BusyCores {
+    /// Starts a thread for each core that this process may use.
     fn begin() -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let cores = thread::available_parallelism().map_or(2, std::num::NonZero::get);

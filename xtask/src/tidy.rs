@@ -2,6 +2,19 @@
 //!
 //! Each finding names the file and line, the rule, and how to mend it. A rule about a file that does not exist yet is
 //! silent; once the file is there, the rule holds.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `rust_files` | the head and length of each file, what may not be left behind |
+//! | `layers` | which words may not stand where |
+//! | `words` | what doc comments say; the types of the vocabulary |
+//! | `bools` | how many functions with a `bool` each crate still has |
+//! | `circles` | no circle of imports of more than six files |
+//! | `documents` | invariants have tests, codes are documented, lints are inherited |
+//! | `manifests` | which crate may name which |
+//! | `fields` | every field of the wire has a bound, and the bound a test |
+//!
+//! The rules are pure: they look at a [`SourceTree`], which tests make of texts.
 
 mod bools;
 mod circles;
@@ -60,7 +73,7 @@ impl SourceTree {
     }
 }
 
-/// Reads the tree below `root` and applies every rule.
+/// Reads the tree below `root` and applies every rule. Prints each finding; fails if there is one.
 pub(crate) fn run(root: &Path) -> CommandResult {
     let mut tree = SourceTree::default();
     read(root, "", &mut tree)?;
@@ -98,6 +111,8 @@ pub(crate) fn check(tree: &SourceTree) -> Vec<RuleViolation> {
 /// Folders that hold no text of ours.
 const SKIPPED: [&str; 3] = ["target", "dist", "node_modules"];
 
+/// Reads Rust files, Markdown, manifests and schemas of the folder `inside` and below it. Names with a
+/// leading dot are left out.
 fn read(root: &Path, inside: &str, tree: &mut SourceTree) -> CommandResult {
     let folder = root.join(inside);
     let doing = || format!("reading {}", folder.display());

@@ -22,14 +22,16 @@ const WASM_SPLIT: &str = "0.2.4";
 /// What the page is compiled for.
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
-/// The cache of tools.
+/// The cache of tools. Cargo's tools are in its `bin`; what npm installs has a folder for each version.
 #[derive(Debug)]
 pub(crate) struct ToolCache {
+    /// The folder of the cache, which may not be there yet.
     root: PathBuf,
 }
 
 impl ToolCache {
-    /// Where the tools are, or will be.
+    /// Where the tools are, or will be. `$FANLIGHT_TOOLS`, else `$XDG_CACHE_HOME/fanlight/tools`, else
+    /// `~/.cache/fanlight/tools`; fails if none of the three variables is set.
     pub(crate) fn find() -> CommandResult<Self> {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let root = set("FANLIGHT_TOOLS")
@@ -93,7 +95,8 @@ impl ToolCache {
         self.cargo_tool(ws, &pin)
     }
 
-    /// wasm-opt, where node and npm are there to run it; else why not.
+    /// wasm-opt, where node and npm are there to run it; else why not. Without it the page works and is
+    /// larger, so this is no failure of a command.
     pub(crate) fn wasm_opt(&self) -> Result<PathBuf, String> {
         if which("node").is_none() || which("npm").is_none() {
             return Err("node and npm are not on the search path".to_owned());
@@ -119,6 +122,7 @@ impl ToolCache {
                     .is_ok_and(|list| is_listed(&list, pin.package, pin.version))
     }
 
+    /// The path of a tool that cargo installs; it is installed where it is missing or has another version.
     fn cargo_tool(&self, ws: &Workspace, pin: &PinnedTool<'_>) -> CommandResult<PathBuf> {
         let program = self.root.join("bin").join(format!("{}{}", pin.program, std::env::consts::EXE_SUFFIX));
         if self.has(&program, pin) {
@@ -156,10 +160,15 @@ fn is_listed(list: &str, package: &str, version: &str) -> bool {
     list.lines().any(|line| line.starts_with(&format!("\"{package} {version} (")))
 }
 
+/// A tool that cargo installs, at one version.
 struct PinnedTool<'a> {
+    /// The package that cargo installs.
     package: &'a str,
+    /// The program that the package brings.
     program: &'a str,
+    /// The version that is wanted.
     version: &'a str,
+    /// Whether the lock file that the package ships is used.
     locked: bool,
 }
 
@@ -178,6 +187,7 @@ pub(crate) fn wasm_target(ws: &Workspace) -> CommandResult {
     run(ws.command("rustup").args(["target", "add", WASM]))
 }
 
+/// Whether a program says of itself that it has this version.
 fn has_version(program: &Path, version: &str) -> bool {
     program.is_file()
         && answer(Command::new(program).arg("--version"))

@@ -9,14 +9,18 @@ use std::process::Command;
 /// The work tree and its build directory.
 #[derive(Debug)]
 pub(crate) struct Workspace {
+    /// The root of the work tree.
     root: PathBuf,
+    /// The build directory, which may be outside of it.
     target: PathBuf,
+    /// The cargo that runs this program, so that children use the same toolchain.
     cargo: OsString,
 }
 
 impl Workspace {
-    /// Finds the tree this program was built from. Cargo is asked for the build directory, since it may be set by
-    /// an environment variable or a configuration file.
+    /// Finds the tree this program was built from. Cargo is asked for the build directory, since it may be
+    /// set by an environment variable or a configuration file. Fails if cargo does not answer, for example
+    /// because Cargo.lock is not up to date.
     pub(crate) fn find() -> CommandResult<Self> {
         let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
             .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);

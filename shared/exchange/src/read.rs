@@ -1,6 +1,17 @@
 //! Reads the bodies of requests. Each API has a module that knows its fields; what the APIs have in common is
 //! here. Nothing fails: a field of an unexpected type is left out, and a part of an unknown kind is an
 //! anomaly.
+//!
+//! | module | API |
+//! |---|---|
+//! | `chat` | OpenAI's chat completions, Ollama's chat, Cohere's chat |
+//! | `responses` | OpenAI's responses |
+//! | `anthropic` | Anthropic's messages |
+//! | `gemini` | Gemini's contents |
+//! | `prompt` | OpenAI's completions, Ollama's generate |
+//!
+//! What comes out is the same for all: the system prompt, messages made of pieces, the offered tools.
+//! Thinking, and calls that the provider carries out itself, are left out.
 
 use std::borrow::Cow;
 use std::hash::Hasher as _;
@@ -24,7 +35,8 @@ mod part;
 mod prompt;
 mod responses;
 
-/// Reads `body` into `request`. A body that is no JSON object is an anomaly.
+/// Reads `body` into `request`. A body that is no JSON object is an anomaly. `request.is_read` says
+/// afterwards whether it was one.
 pub(super) fn read(body: &[u8], request: &mut ModelRequest) {
     let text = String::from_utf8_lossy(body);
     if matches!(text, Cow::Owned(_)) {
@@ -206,6 +218,8 @@ fn result(
     }
 }
 
+/// The output of a tool: the text of a list of texts, a line for each; anything else as it is, an empty text
+/// if it is missing.
 fn output_json(output: ForeignField<'_>) -> Json {
     if !output.is_list() {
         return if output.is_some() { output.json() } else { Json::string("") };

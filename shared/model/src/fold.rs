@@ -4,6 +4,11 @@
 //! # What must hold for conflation (I5)
 //! Deltas of one part may reach a fold joined. So nothing in a view may depend on how text was cut: no counter of
 //! deltas, no time of the last delta, and an oddity of deltas is noted once for each text, not once for each delta.
+//!
+//! ```text
+//! envelope ─▶ fold ─┬─ message, fork, anomaly    at the view
+//!                   └─ everything else ─▶ its run (made if it is not there) ─▶ run, agent, part, tool, note, loss
+//! ```
 
 use crate::anomaly::{Anomalies, AnomalyCode};
 use crate::command::COMMANDED;
@@ -85,6 +90,7 @@ fn heard(view: &mut View, run: &RunId, changed: &mut dyn FnMut(ViewChange)) {
     }
 }
 
+/// A message that comes again replaces the text and keeps its place.
 fn fold_message(
     view: &mut View,
     message: &Message,
@@ -129,22 +135,30 @@ fn note_full(anomalies: &mut Anomalies, full: &mut bool, what: &str) {
 
 /// What the functions of one run need beside it.
 struct RunFold<'a> {
+    /// The run that the event belongs to.
     run_id: &'a RunId,
+    /// The event.
     event: &'a Event,
+    /// When the hub took it, in milliseconds since 1970.
     at: u64,
+    /// Where oddities are noted.
     anomalies: &'a mut Anomalies,
+    /// Who is told what changed.
     changed: &'a mut dyn FnMut(ViewChange),
 }
 
 impl RunFold<'_> {
+    /// Notes an oddity; `detail` is called only if it is kept.
     fn note(&mut self, code: AnomalyCode, detail: impl FnOnce() -> String) {
         self.anomalies.note(code, detail);
     }
 
+    /// Tells that the run itself changed.
     fn run_changed(&mut self) {
         (self.changed)(ViewChange::Run(self.run_id.clone()));
     }
 
+    /// Tells that an item of the run changed.
     fn item_changed(&mut self, item: Item) {
         (self.changed)(ViewChange::Item(self.run_id.clone(), item));
     }
@@ -161,6 +175,7 @@ impl RunFold<'_> {
     }
 }
 
+/// Applies an event that belongs to a run. A run that nobody began is made, with an anomaly.
 fn fold_in_run(view: &mut View, envelope: &Envelope, changed: &mut dyn FnMut(ViewChange)) {
     let Envelope { event, at, .. } = envelope;
     let (run_id, at) = (&event.run, *at);
@@ -215,6 +230,7 @@ fn may_come_late(kind: &Kind) -> bool {
         )
 }
 
+/// Applies the kind of the event to its run.
 fn fold_kind(run: &mut RunView, scene: &mut RunFold<'_>) {
     match &scene.event.kind {
         Kind::RunStart(start) => run::start(run, scene, start),

@@ -9,7 +9,9 @@ use crate::view::{Item, NoteBody, RunView};
 /// When a model is asked again, and the words around that time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelRetry {
+    /// The words before the time.
     before: String,
+    /// The words behind it.
     after: String,
     /// When, in milliseconds since 1970.
     pub at: u64,
@@ -61,7 +63,8 @@ impl ModelRetry {
     }
 }
 
-/// The words before, the milliseconds, and the words behind.
+/// The words before, the milliseconds, and the words behind. Whole seconds and milliseconds are read: `in 8
+/// s`, `in 1200 ms`. `None` if the words before them say nothing of another try.
 fn parse(line: &str) -> Option<(&str, u64, &str)> {
     line.match_indices("in ").find_map(|(at, word)| {
         let (before, rest) = (line.get(..at)?, line.get(at.saturating_add(word.len())..)?);

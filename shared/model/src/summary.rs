@@ -1,4 +1,11 @@
 //! The short form of a view, for checks and scripts (`fanlight fold --summary`, `?summary`).
+//!
+//! ```json
+//! {"runs": [{"id": "r", "status": "complete", "text": "Hi.", "tool_calls": [{"name": "look", "state": "complete"}]}],
+//!  "messages": [{"role": "user", "text": "Hello"}], "events": 12, "anomalies": []}
+//! ```
+//!
+//! It borrows everything from the view.
 
 use std::fmt;
 
@@ -13,9 +20,13 @@ use crate::view::{AgentView, RunView, ToolView, TopItem, View};
 /// A view in short.
 #[derive(Debug, Serialize)]
 pub struct Summary<'a> {
+    /// All runs, in order.
     runs: Vec<RunSummary<'a>>,
+    /// All messages, in order.
     messages: Vec<MessageSummary<'a>>,
+    /// The seq of the view, which is the number of events.
     events: u64,
+    /// The anomalies that are kept.
     anomalies: &'a [Anomaly],
 }
 
@@ -58,6 +69,7 @@ struct AgentSummary<'a> {
     depth: u32,
 }
 
+/// A message in the short form of a view.
 #[derive(Debug, Serialize)]
 struct MessageSummary<'a> {
     role: &'a str,
@@ -78,6 +90,7 @@ pub fn summary(view: &View) -> Summary<'_> {
     }
 }
 
+/// A run in short.
 fn run_summary<'a>(id: &'a str, run: &'a RunView) -> RunSummary<'a> {
     let agents = run.agents.iter().map(|(id, agent): (_, &AgentView)| AgentSummary {
         id: id.as_str(),
@@ -99,6 +112,7 @@ fn run_summary<'a>(id: &'a str, run: &'a RunView) -> RunSummary<'a> {
     }
 }
 
+/// A call in short, under the id that its source gave it.
 fn call_summary<'a>(id: &'a ToolCallId, tool: &'a ToolView) -> CallSummary<'a> {
     CallSummary {
         id: tool.given_id.as_deref().unwrap_or(id.as_str()),
@@ -112,10 +126,12 @@ fn call_summary<'a>(id: &'a ToolCallId, tool: &'a ToolView) -> CallSummary<'a> {
     }
 }
 
+/// Writes all texts of the answer as one.
 fn answer<S: Serializer>(run: &RunView, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&JoinedTexts(run.answer_texts()))
 }
 
+/// Writes all thinking as one text.
 fn thinking<S: Serializer>(run: &RunView, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&JoinedTexts(run.thinking_texts()))
 }

@@ -97,6 +97,7 @@ fn said_inside(view: &View) -> HashMap<&RunId, usize> {
     said
 }
 
+/// Tells a message; of its run, if it stands inside of one.
 fn message(view: &View, id: &MessageId, out: &mut UnfoldedEvents) {
     let Some(known) = view.messages.get(id) else { return };
     let run = known.within.as_ref().map_or_else(RunId::none, |within| within.run.clone());
@@ -148,6 +149,7 @@ struct UnfoldedEvents {
 }
 
 impl UnfoldedEvents {
+    /// Adds an event that happened at `at`, in milliseconds since 1970.
     fn push(&mut self, run: &RunId, agent: Option<&AgentId>, at: u64, kind: Kind) {
         let event = Event::new(run, kind).by(agent.cloned());
         self.envelopes.push(Envelope {

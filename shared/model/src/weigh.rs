@@ -72,6 +72,7 @@ pub fn held(view: &View) -> u64 {
     (size_of::<View>() + messages + runs) as u64
 }
 
+/// About the memory that a run of a view holds.
 fn run_held(run: &RunView) -> usize {
     let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
     let value = |value: &Option<Json>| value.as_ref().map_or(0, json);
@@ -122,11 +123,12 @@ impl io::Write for ByteCounter {
     }
 }
 
+/// The bytes of some JSON, which is kept as text.
 fn json(json: &Json) -> usize {
     json.as_str().len()
 }
 
-/// Depth is bounded by the parser that made the tree.
+/// Depth is bounded by the parser that made the tree. About the memory of JSON that is kept as a tree.
 fn tree(value: &Value) -> usize {
     let own = size_of::<Value>();
     own + match value {

@@ -1,5 +1,11 @@
 //! A sub-agent in the conversation: a line with its task and call counts, its newest steps, and its rows once
 //! unfolded.
+//!
+//! ```text
+//! ◌ researcher  find the rates of 2026      ✓ 9  ✗ 1  ◌ 2   1:08  ▸
+//!   searched the web · read 3 pages                            newest steps, while folded and running
+//!   rows                                                       unfolded: all; folded: what asks a person
+//! ```
 
 use leptos::prelude::*;
 use model::event::RunStatus;
@@ -21,13 +27,19 @@ use crate::store::{Store, agent_key, use_store};
 /// What the line of a sub-agent shows.
 #[derive(Debug, Clone, PartialEq)]
 struct Head {
+    /// Its name, or its id if it has none.
     name: String,
+    /// The task that it was given, in one line.
     task: String,
+    /// How it ended, or that it runs.
     status: RunStatus,
+    /// From its start to its end; none if it ended at a time that nobody reported.
     span: Span,
 }
 
-/// A sub-agent. A click on its line shows it in the panel; the button unfolds its steps in place.
+/// A sub-agent. A click on its line shows it in the panel; the button at the right unfolds its steps in
+/// place, with the line where it is. One below the depth [`agents::DEPTH_MAX`] is not indented further and
+/// shows its path instead.
 #[component]
 pub(super) fn Agent(run: RunId, id: AgentId, flow: Memo<Flow>) -> impl IntoView {
     let store = use_store();
@@ -149,7 +161,7 @@ fn head_of(store: Store, run: &RunId, id: &AgentId) -> Memo<Option<Head>> {
     })
 }
 
-/// How many calls are done, failed and open.
+/// How many calls are done, failed and open; a count of 0 is left out.
 #[component]
 pub(super) fn CountsOf(counts: Memo<CallCounts>) -> impl IntoView {
     let one = |class: &'static str, sign: &'static str, word: &'static str, n: fn(CallCounts) -> usize| {

@@ -1,4 +1,14 @@
 //! The agents in the panel: a tree of all agents, or one agent with all its steps.
+//!
+//! ```text
+//! Depth [≤ 1] [≤ 2] [all]        main ▸ research ▸ web
+//! main        ✓9 ✗1   1:08       ✓4   12k tokens   0:31   [Only this agent]
+//!   research  ✓4      0:31       its task
+//!     web     ◌2      0:12       its rows, as in the conversation
+//!         Tree                          One
+//! ```
+//!
+//! [`crate::agents`] makes the tree of a view; this file draws it.
 
 use leptos::prelude::*;
 use model::event::RunStatus;
@@ -16,7 +26,7 @@ use crate::agents::{self, Branch};
 use crate::flow::RowRank;
 use crate::store::{AgentKey, Store, use_store};
 
-/// The tree of all agents, or the chosen agent.
+/// The Agents tab: the tree of all agents, or the one that `panel.agent` names.
 #[component]
 pub(crate) fn Agents() -> impl IntoView {
     let store = use_store();
@@ -26,8 +36,8 @@ pub(crate) fn Agents() -> impl IntoView {
     }
 }
 
-/// The branches of the tree, down to `depth`. They are computed anew when an agent is added or changes, at
-/// most once per painting.
+/// The branches of the tree, down to `depth` levels below the main agents; `None` is all of them. They are
+/// computed anew when an agent is added or changes, at most once per painting.
 fn branches(store: Store, depth: RwSignal<Option<usize>>) -> Memo<Vec<Branch>> {
     Memo::new(move |_| {
         store.reading.conversation.track();
@@ -52,7 +62,8 @@ fn branches(store: Store, depth: RwSignal<Option<usize>>) -> Memo<Vec<Branch>> {
     })
 }
 
-/// The tree with its filter by level.
+/// The tree with its filter by level, which is offered from two levels on. The deepest level ever seen is
+/// remembered, so that the filter can be taken back.
 #[component]
 fn Tree() -> impl IntoView {
     let store = use_store();
@@ -91,7 +102,11 @@ fn Tree() -> impl IntoView {
     }
 }
 
-/// A row of the tree. A click shows the agent.
+/// A row of the tree: state, name, calls by state, usage, time, task. `key` without an agent is the main
+/// agent of the run.
+///
+/// A click on a sub-agent shows it in this tab; one on a main agent goes to its run in the conversation. Rows
+/// are indented by 16 pixels for each level, at most eight.
 #[component]
 fn BranchRow(key: (RunId, Option<AgentId>), branches: Memo<Vec<Branch>>) -> impl IntoView {
     let store = use_store();
@@ -133,7 +148,8 @@ fn BranchRow(key: (RunId, Option<AgentId>), branches: Memo<Vec<Branch>>) -> impl
     }
 }
 
-/// A button that copies the answer of a sub-agent, once the sub-agent has ended.
+/// A button that copies the answer of a sub-agent, once the sub-agent has ended. Nothing is drawn before, nor
+/// for one that ended without an answer.
 #[component]
 pub(super) fn CopyAgent(run: RunId, id: AgentId) -> impl IntoView {
     let store = use_store();
@@ -159,7 +175,11 @@ pub(super) fn CopyAgent(run: RunId, id: AgentId) -> impl IntoView {
     }
 }
 
-/// One agent: its path, status and usage, and its rows.
+/// One agent: the path from the main agent to it, status, usage and time, its task, and its rows. A name in
+/// the path shows that agent.
+///
+/// "Only this agent" reduces conversation, tools and timeline to it, or no longer. The rows are those of the
+/// conversation, drawn a second time: [`Aside`] in the context makes their DOM ids differ.
 #[component]
 fn One(agent: AgentKey) -> impl IntoView {
     let store = use_store();
@@ -242,7 +262,8 @@ fn One(agent: AgentKey) -> impl IntoView {
     }
 }
 
-/// The conversation while it is reduced to one sub-agent.
+/// The conversation while it is reduced to one sub-agent: its path, a button that shows everything again, and
+/// its rows.
 #[component]
 pub(super) fn OnlyAgent(agent: AgentKey) -> impl IntoView {
     let store = use_store();

@@ -17,7 +17,8 @@ pub(super) fn own_id(id: String) -> String {
     if use_context::<Aside>().is_some() { format!("side/{id}") } else { id }
 }
 
-/// Holds the clicked header at its place on the screen, and stops following the end of the conversation.
+/// Holds the clicked header at its place on the screen, and stops following the end of the conversation. To
+/// be called before what is below the header folds or unfolds.
 pub(super) fn hold(event: &leptos::ev::MouseEvent, store: Store) {
     if let Some(element) = event.current_target().and_then(|it| it.dyn_into::<Element>().ok()) {
         store.reading.scroller.with_value(|scroller| scroller.hold(&element));

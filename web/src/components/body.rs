@@ -2,6 +2,13 @@
 //!
 //! `foot` draws the times and the copy button; `whole` loads results of which the hub sent only the
 //! beginning.
+//!
+//! | tab | shows |
+//! |---|---|
+//! | Input | the arguments: raw while the model writes them, then formatted |
+//! | Output | the result in its own form (`kinds`), or the output so far, or why there is none |
+//! | Raw | both as they were received |
+//! | Timing | when the call was written, started and ended, and its attempts |
 
 use std::sync::Arc;
 
@@ -11,7 +18,7 @@ use model::view::ToolView;
 
 use super::call::{Head, Ids};
 use super::kinds::{attached, draw};
-use super::output::{Shown, Text};
+use super::output::{OutputText, Text};
 use super::text::Growing;
 use crate::browser;
 use crate::calls;
@@ -29,7 +36,8 @@ use foot::{Foot, Timing};
 use whole::Whole;
 pub(crate) use whole::copy_result;
 
-/// A tab of the card.
+/// A tab of the card. Until the reader chooses one, it is Output from the moment when the call executes,
+/// before that Input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tab {
     Input,
@@ -39,6 +47,7 @@ enum Tab {
 }
 
 impl Tab {
+    /// All tabs in the order in which they are shown.
     const ALL: [Self; 4] = [Self::Input, Self::Output, Self::Raw, Self::Timing];
 
     /// The label of the tab.
@@ -57,7 +66,8 @@ fn tool<T>(store: Store, ids: Ids, read: impl FnOnce(&ToolView) -> T) -> Option<
     ids.with_value(|(run, id)| store.reading.tool(run, id, read))
 }
 
-/// The content of the card. The bare page shows input and output below each other instead of tabs.
+/// The content of the card, built when the card is opened and dropped when it is closed; a whole result that
+/// was loaded goes with it. The bare page shows input and output below each other instead of tabs.
 #[component]
 pub(super) fn Body(
     ids: Ids,
@@ -120,12 +130,13 @@ fn sought(store: Store, ids: Ids) -> Option<Kind> {
 /// The longest text, in bytes, that is shown whole because it contains a hit.
 const FOUND_BYTES_MAX: usize = 1 << 20;
 
-/// A text in its raw form, so that no formatting hides the hit in it.
+/// A text in its raw form, so that no formatting hides the hit in it. A button below it ends that by
+/// forgetting the hit. A text of more than [`FOUND_BYTES_MAX`] bytes is shown in pieces like any other.
 fn found_in(store: Store, text: String) -> AnyView {
     let shown = if text.len() <= FOUND_BYTES_MAX {
         view! { <pre class="pre" tabindex="0">{text}</pre> }.into_any()
     } else {
-        view! { <Text shown=Shown { text, is_json: false, is_cut: false } /> }.into_any()
+        view! { <Text shown=OutputText { text, is_json: false, is_cut: false } /> }.into_any()
     };
     view! {
         {shown}
@@ -134,7 +145,8 @@ fn found_in(store: Store, text: String) -> AnyView {
     .into_any()
 }
 
-/// The arguments: as written while the model writes them, formatted once they are complete.
+/// The arguments: as written while the model writes them, laid out once they are complete, if they are JSON.
+/// Incomplete JSON is never laid out.
 #[component]
 pub(super) fn Input(ids: Ids) -> impl IntoView {
     let store = use_store();
@@ -156,11 +168,17 @@ pub(super) fn Input(ids: Ids) -> impl IntoView {
             return found_in(store, text);
         }
         let is_json = model::Json::parse(&text).is_some();
-        view! { <Text shown=Shown { text, is_json, is_cut: false } /> }.into_any()
+        view! { <Text shown=OutputText { text, is_json, is_cut: false } /> }.into_any()
     }
 }
 
-/// The result; before it arrives, the output so far.
+/// What came of the call, the first of these that is there:
+///
+/// 1. the whole result, if the reader loaded it,
+/// 2. the result as the hub sent it, with a line about bytes that were not kept and a button that loads the
+///    rest; "completed" if it is empty,
+/// 3. the output so far, while the tool executes,
+/// 4. a sentence that says why there is nothing: rejected, left to the caller, cut off by the end of the run.
 #[component]
 fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView {
     let store = use_store();
@@ -183,7 +201,7 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
             let text = results::text(&json);
             let shown = if store.reading.is_bare {
                 let is_json = model::Json::parse(&text).is_some();
-                view! { <Text shown=Shown { text, is_json, is_cut: false } /> }.into_any()
+                view! { <Text shown=OutputText { text, is_json, is_cut: false } /> }.into_any()
             } else {
                 drawn(text, false)
             };
@@ -196,7 +214,7 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
                     let PreviewOutput { text, is_json } = output;
                     // The bare page shows what was sent, unformatted.
                     let shown = if store.reading.is_bare {
-                        view! { <Text shown=Shown { text, is_json, is_cut: true } /> }.into_any()
+                        view! { <Text shown=OutputText { text, is_json, is_cut: true } /> }.into_any()
                     } else if is_command {
                         view! {
                             <p class="none ok">"completed"</p>
@@ -240,7 +258,8 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
     }
 }
 
-/// The files and embeds that came with the result.
+/// The files and embeds that came with the result; nothing on the bare page. It is read once, when the result
+/// is drawn.
 #[component]
 fn Attached(ids: Ids) -> impl IntoView {
     let store = use_store();
@@ -269,13 +288,14 @@ fn Raw(ids: Ids, loaded: RwSignal<Loaded>) -> impl IntoView {
         tool(store, ids, known).flatten().unwrap_or_default()
     };
     view! {
-        {move || view! { <Text shown=Shown { text: text(), is_json: false, is_cut: whole.with(Option::is_none) } /> }}
+        {move || view! { <Text shown=OutputText { text: text(), is_json: false, is_cut: whole.with(Option::is_none) } /> }}
         <Lost ids=ids />
         <Whole ids=ids loaded=loaded />
     }
 }
 
-/// Says how many bytes of a result were not kept anywhere.
+/// Says how many bytes of a result were not kept anywhere. These cannot be loaded: the hub cut the result
+/// when it took it in.
 #[component]
 fn Lost(ids: Ids) -> impl IntoView {
     let store = use_store();

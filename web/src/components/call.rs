@@ -130,7 +130,9 @@ pub(super) fn preview_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Str
     })
 }
 
-/// How slow a call is compared with others of its tool; `None` if it is not slow.
+/// How slow a call is compared with others of its tool; `None` if it is not slow. A call that executes is
+/// measured until now, or until its publisher was lost; a finished one by its latency. Without [`Groups`] in
+/// the context nothing is slow.
 pub(super) fn slow_word(
     store: Store,
     head: Memo<Head>,

@@ -1,4 +1,14 @@
 //! A tool call in the conversation: a line with its state; a click unfolds its content.
+//!
+//! ```text
+//! ✓ web_search  rates 2026            ×2  JSON · 8 KB    1.2 s ▾     head, preview, attempt, state_word, span
+//!   3 of 10 pages                                                    progress, while it executes
+//!   Waits for consent: …                                             question
+//!   { arguments }                                                    Input, while it waits and the card is folded
+//!   [Approve A] [Edit E] [Reject R]                                  Consent
+//!   [Stop the run]                                                   StopSlow
+//!   Input | Output | Raw | Timing                                    Body, while the card is unfolded
+//! ```
 
 use leptos::prelude::*;
 use model::event::ToolState;
@@ -18,8 +28,8 @@ use crate::open::Fold;
 use crate::preview::{self, PreviewOutput};
 use crate::store::{Store, card_id, use_store};
 
-/// The text at the right of the line: the state; for a failure with its first line; for a result, its kind
-/// and size.
+/// The text at the right of the line: the state; for a failure with its first line that is not empty; for a
+/// result, its kind and size, or those of its beginning if the hub sent no more.
 fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> Memo<String> {
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |_| {
@@ -64,7 +74,12 @@ fn attempt(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<usize>> {
     })
 }
 
-/// The card of a call: its line and, unfolded, its content.
+/// The card of a call: its line and, unfolded, its content. A click folds and unfolds it, with the line at
+/// its place on the screen; what the reader chose is kept in the store. At the level Steps a call that failed
+/// as the newest step of its run unfolds by itself.
+///
+/// The icon is hollow while nobody knows whether the call still executes: without a connection, and after its
+/// publisher was lost.
 #[component]
 pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
     let store = use_store();
@@ -140,7 +155,8 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
     }
 }
 
-/// A button that stops the run of a slow call.
+/// A button that stops the run of a slow call. It is shown only for a run that the hub leads and that goes
+/// on, and is off while the command is on the way.
 #[component]
 fn StopSlow(ids: Ids) -> impl IntoView {
     let store = use_store();

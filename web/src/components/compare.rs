@@ -1,6 +1,17 @@
 //! Two conversations beside each other, from the item at which they part.
 //!
 //! The other one is a snapshot, which is fetched again whenever the list shows new events of it.
+//!
+//! ```text
+//! The same beginning · 3 messages and runs     folded
+//! After 2 steps: search with other arguments   PARTING, scrolled to at first
+//! ┌ this one ───────────┬ the other one ─ Close ┐
+//! │ tally               │ tally                 │
+//! │ items after `same`  │ items after `same`    │  each at most ITEMS_MAX
+//! ```
+//!
+//! The other conversation has a store of its own ([`Beside`]), without a session. Its components are those of
+//! the page, drawn with that store as their context; [`Aside`] makes their DOM ids differ.
 
 use leptos::context::Provider;
 use leptos::html;
@@ -18,22 +29,23 @@ use crate::fleet;
 use crate::matching;
 use crate::pieces::{self, Piece};
 use crate::route;
-use crate::store::{Over, Store, compare_link, use_store};
+use crate::store::{OpenDialog, Store, compare_link, use_store};
 
-/// The most messages and runs that are shown of each conversation.
+/// The most messages and runs that are shown of each conversation after the place where they part.
 const ITEMS_MAX: usize = 60;
 
-/// The most conversations that are offered.
+/// The most conversations that are offered at once; typing narrows them.
 const CHOICES_MAX: usize = 12;
 
 /// The DOM id of the line that says where they part.
 const PARTING: &str = "parting";
 
-/// A context that holds the store of the other conversation.
+/// A context that holds the store of the other conversation. The root of the page makes it once; it is filled
+/// with another conversation for each comparison.
 #[derive(Clone, Copy)]
 pub(crate) struct Beside(pub(crate) Store);
 
-/// The open conversation beside `other`.
+/// The open conversation beside `other`. It stops following the end and scrolls to the place where they part.
 #[component]
 pub(crate) fn Compared(other: ConversationId) -> impl IntoView {
     let store = use_store();
@@ -104,7 +116,8 @@ pub(crate) fn Compared(other: ConversationId) -> impl IntoView {
     }
 }
 
-/// Tracks new content of both conversations.
+/// Tracks new content of both conversations: items, calls, whether a run is active, and whether the page is
+/// up to date.
 fn track(store: Store, beside: Store) {
     for it in [store, beside] {
         it.reading.track_items();
@@ -114,7 +127,7 @@ fn track(store: Store, beside: Store) {
     }
 }
 
-/// The items of the other conversation, drawn from its own store.
+/// The items of the other conversation, drawn from its own store by way of the context.
 #[component]
 fn Other(beside: Store, same: Memo<usize>) -> impl IntoView {
     // `provide_context` would change the surrounding scope too, and the open conversation would be drawn from
@@ -124,7 +137,7 @@ fn Other(beside: Store, same: Memo<usize>) -> impl IntoView {
     }
 }
 
-/// The items after the first `same`.
+/// The pieces after the first `same` items, at most [`ITEMS_MAX`].
 fn rest(store: Store, same: Memo<usize>) -> Signal<Vec<Piece>> {
     Signal::derive(move || {
         store.reading.track_items();
@@ -158,6 +171,10 @@ fn title(store: Store, id: &ConversationId) -> String {
 
 /// Fetches a snapshot of `other` into `beside` whenever the list shows new events. The signal says why it
 /// failed, if it did.
+///
+/// One request is on its way at a time: `GET` of the view. Events that come meanwhile cause one more. After
+/// an error the next new event does. The ticker of `store` drives that of `beside`, which has no session of
+/// its own.
 fn picture(store: Store, beside: Store, other: ConversationId) -> RwSignal<Option<String>> {
     let problem = RwSignal::new(None);
     let is_taken = RwSignal::new(true);
@@ -207,7 +224,9 @@ fn picture(store: Store, beside: Store, other: ConversationId) -> RwSignal<Optio
     problem
 }
 
-/// The dialog in which the reader chooses a conversation to compare with.
+/// The dialog in which the reader chooses a conversation to compare with: those of the same origin first,
+/// then the newest, narrowed by what is typed. Arrows move, Enter and a click open the comparison, which is a
+/// link.
 #[component]
 pub(super) fn Choice() -> impl IntoView {
     let store = use_store();
@@ -253,7 +272,7 @@ pub(super) fn Choice() -> impl IntoView {
                 let chosen =
                     rows.with_untracked(|rows| rows.get(at.get_untracked()).map(|row| row.0.clone()));
                 if let Some(href) = chosen {
-                    store.lay(Over::Nothing);
+                    store.open_dialog(OpenDialog::None);
                     browser::follow_link(&href);
                 }
             }
@@ -265,7 +284,7 @@ pub(super) fn Choice() -> impl IntoView {
         let rows = rows.get().into_iter().enumerate();
         rows.map(|(number, (href, _, title, more))| view! {
             <a class="option" data-in="" href=href data-t="choice" aria-current=move || (at.get() == number).then_some("true")
-                on:click=move |_| store.lay(Over::Nothing)>
+                on:click=move |_| store.open_dialog(OpenDialog::None)>
                 <strong class="n">{title}</strong> " " <span class="meta">{more}</span>
             </a>
         }).collect_view()

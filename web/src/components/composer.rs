@@ -1,5 +1,14 @@
 //! The form below the conversation in which a reader writes to an agent of the hub, and the messages sent
 //! that are not in the conversation yet.
+//!
+//! ```text
+//! ┌ Message helper ─────────────────────────────┐  Enter sends, Shift+Enter makes a new line
+//! │ [helper ▾]  trouble        [Stop]  [Send]   │  the agent that answers; why nothing can be sent
+//! └─────────────────────────────────────────────┘
+//! ```
+//!
+//! What is sent is a command to the hub, which writes the message into the conversation. Until it is there,
+//! the text is drawn at the end as [`Unheard`].
 
 use leptos::html;
 use leptos::prelude::*;
@@ -12,7 +21,8 @@ use crate::store::{Store, use_store};
 /// The greatest height of the field in CSS pixels: eight lines and its padding.
 const HEIGHT_MAX: i32 = 8 * 20 + 16;
 
-/// The composer, shown if the hub has agents.
+/// The composer, shown if the hub has agents, a conversation is open or a new one begins, and the wall is not
+/// shown.
 #[component]
 pub(crate) fn Composer() -> impl IntoView {
     let store = use_store();
@@ -28,7 +38,8 @@ fn conversation(store: Store) -> Option<model::ConversationId> {
     store.reading.conversation.get()
 }
 
-/// The form, its draft and its keys.
+/// The form, its draft and its keys. There is a draft for each conversation, kept in the store while the
+/// reader looks at others. The field grows with its text up to [`HEIGHT_MAX`].
 #[component]
 fn Form() -> impl IntoView {
     let store = use_store();
@@ -98,7 +109,7 @@ fn Form() -> impl IntoView {
     }
 }
 
-/// A button that stops the active run.
+/// A button that stops the active run; off while the command is on the way and without a connection.
 #[component]
 fn Stop(run: RunId) -> impl IntoView {
     let store = use_store();
@@ -112,7 +123,8 @@ fn Stop(run: RunId) -> impl IntoView {
     }
 }
 
-/// The agent that is to answer; a choice if there are several.
+/// The agent that is to answer: a choice if there are several or none was chosen, otherwise its model.
+/// `answers` is empty if the conversation's agent runs elsewhere and none was chosen yet.
 #[component]
 fn Who(answers: Memo<String>) -> impl IntoView {
     let store = use_store();
@@ -137,7 +149,8 @@ fn Who(answers: Memo<String>) -> impl IntoView {
     }
 }
 
-/// Why the last command failed, or why none can be sent.
+/// Why the last command failed, or that there is no connection. A failure of the composer's own command comes
+/// before one of the run.
 #[component]
 fn Trouble(going: Memo<Option<RunId>>) -> impl IntoView {
     let store = use_store();
@@ -166,7 +179,8 @@ pub(super) fn unheard(store: Store) -> Memo<Vec<String>> {
     })
 }
 
-/// The same messages, drawn at the end of the conversation.
+/// The same messages, drawn at the end of the conversation, each with whether it is on the way or waits for
+/// the hub.
 #[component]
 pub(super) fn Unheard(said: Memo<Vec<String>>) -> impl IntoView {
     let store = use_store();

@@ -1,5 +1,14 @@
 //! A call that waits for consent: who decides, and the three answers. What a reader has begun to write stays,
 //! even if the call is decided elsewhere.
+//!
+//! ```text
+//! state Approval ─▶ Buttons ──edit──▶ Edit   ──▶ Approve { arguments, saw }
+//!                      │  └──reject─▶ Reject ──▶ Reject { text }
+//!                      └──approve──────────────▶ Approve { saw }
+//! ```
+//!
+//! Every answer is a command to the hub. Until it is answered the buttons are off; a refusal is shown below
+//! them. Nothing is shown for a run that the hub does not lead, except a line that says who decides.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -13,11 +22,13 @@ use crate::forms::Form;
 use crate::preview;
 use crate::store::{Store, use_store};
 
-/// What the reader writes about a call; shared by all cards of the call.
+/// What the reader writes about a call; shared by all cards of the call. The text is kept in the store, so
+/// that it survives a card that is closed or leaves the document.
 #[derive(Clone, Copy)]
 pub(super) struct Draft {
     store: Store,
     ids: Ids,
+    /// The form that is open, with its text.
     form: Memo<Form>,
     /// Whether the reader has just opened the form: only then it takes the focus.
     is_asked: RwSignal<bool>,
@@ -55,7 +66,7 @@ impl Draft {
     }
 }
 
-/// Which form is open, without its text.
+/// Which form is open, without its text: a form is not built anew with every letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Closed,
@@ -73,7 +84,8 @@ fn kind(form: &Form) -> Kind {
 }
 
 /// The hash of the arguments that the page shows, which may be older than the newest event: a person consents
-/// only to what they saw. `None` while nobody is asked.
+/// only to what they saw. `None` while nobody is asked. The hub refuses an approval whose hash is not that of
+/// the arguments.
 fn seen(store: Store, ids: Ids, is_asked: Memo<bool>) -> StoredValue<Option<String>> {
     let saw = StoredValue::new(None);
     Effect::new(move |_| {
@@ -87,6 +99,10 @@ fn seen(store: Store, ids: Ids, is_asked: Memo<bool>) -> StoredValue<Option<Stri
 }
 
 /// The buttons and forms of consent. `form` is what the reader has written.
+///
+/// They are shown while the call waits, and longer if a form is open: then a line says how the call was
+/// decided meanwhile. The buttons are off without a connection and while a command is on the way. Who may not
+/// give commands here reads who decides.
 #[component]
 pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView {
     let store = use_store();
@@ -159,7 +175,9 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView 
     }
 }
 
-/// The three buttons: approve, edit, reject.
+/// The three buttons: approve, edit, reject; of a question: yes, answer, no. Approve sends at once, the
+/// others open a form. Edit begins with the arguments of the call, laid out, and an answer with an empty
+/// text.
 #[component]
 fn Buttons(
     ids: Ids,
@@ -195,6 +213,9 @@ fn Buttons(
 
 /// The form for other arguments, or for the answer to a question. It is read-only while a command is on the
 /// way: what is written then would be lost.
+///
+/// Ctrl+Enter sends. Arguments must be JSON; while they are not, what is wrong stands below the text and
+/// nothing can be sent. An answer is sent as it is. "Discard" closes the form and forgets the text.
 #[component]
 fn Edit(
     form: Draft,
@@ -241,7 +262,8 @@ fn Edit(
     }
 }
 
-/// The form that rejects a call, with a reason.
+/// The form that rejects a call, with a reason that the model is told. An empty reason is none. Enter and
+/// Ctrl+Enter send.
 #[component]
 fn Reject(
     form: Draft,

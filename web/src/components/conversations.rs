@@ -1,4 +1,19 @@
 //! The list of conversations: its filter, its rows, and its pages.
+//!
+//! ```text
+//! [ find ] Filter            ← FilterInput, and FilterTrouble below it
+//! state: model: …            ← Chips
+//! + New  Open  Wall  Runs
+//! 3 changed · sort again     ← while rows are held in their places
+//! Needs you 2                ← Head of a group
+//!   ✋ title            2 m   ← Row
+//!      what it does now
+//! page 1 of 3                ← Pager
+//! newest 40 of 120 · Older   ← Older
+//! ```
+//!
+//! [`crate::fleet`] decides without a browser which rows there are, in which order and with which words; this
+//! file draws them.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -21,7 +36,12 @@ use crate::route;
 use crate::store::{Sheet, Store, use_store};
 use crate::window;
 
-/// The list. While the pointer or the focus is on it, its order stays; a chip then offers to sort it again.
+/// The navigation at the left edge: filter, buttons, rows, pages. On a narrow window it is a sheet, shown
+/// while `panel.sheet` is [`Sheet::List`].
+///
+/// While the pointer is on it, or a row of it has the focus by keyboard, rows keep their places; a chip then
+/// says how many rows are out of place and sorts again when it is clicked. At most [`window::CONVERSATIONS`]
+/// lines are in the document; a changed filter goes back to the first page.
 #[component]
 pub(crate) fn Conversations() -> impl IntoView {
     let store = use_store();
@@ -90,6 +110,9 @@ pub(crate) fn Conversations() -> impl IntoView {
 
 /// The rows that `filter` shows, in order. While `is_held`, rows keep their places, until `resort` is
 /// triggered.
+///
+/// `clock` is the hub's time in coarse steps ([`slow_clock`]): ages and silences are judged by it, so a row
+/// changes its group at most once per step without an event. The wall of tiles uses the same list.
 pub(super) fn arranged(
     store: Store,
     filter: Memo<Filter>,
@@ -127,6 +150,9 @@ fn first_line(page: usize, lines: usize) -> usize {
 }
 
 /// The filter input of the list and of the wall, with completions for its conditions.
+///
+/// `id` is the DOM id of the input; the completions are in a `datalist` whose id is made of it. Both inputs
+/// write `panel.filter`, so what was typed here also filters the wall.
 #[component]
 pub(super) fn FilterInput(id: &'static str) -> impl IntoView {
     let store = use_store();
@@ -152,7 +178,8 @@ pub(super) fn FilterInput(id: &'static str) -> impl IntoView {
     }
 }
 
-/// Says which words of the filter look like a condition but are none.
+/// Says which words of the filter look like a condition but are none. Nothing is drawn while there is no such
+/// word.
 #[component]
 pub(super) fn FilterTrouble() -> impl IntoView {
     let store = use_store();
@@ -164,7 +191,8 @@ pub(super) fn FilterTrouble() -> impl IntoView {
     }
 }
 
-/// Chips that add conditions to the filter.
+/// Chips that add a condition to the filter, `text`. A click puts the condition in and the focus into the
+/// input, so that the reader types the value.
 #[component]
 fn Chips(text: RwSignal<String>) -> impl IntoView {
     let chips = fleet::CHIPS.map(|chip| {
@@ -180,7 +208,7 @@ fn Chips(text: RwSignal<String>) -> impl IntoView {
     view! { <div class="chips filters" role="group" aria-label="Conditions" data-t="filter-chips">{chips}</div> }
 }
 
-/// Buttons that turn the pages of the list, if it has more than one.
+/// Buttons that turn the pages of the list, if it has more than one. A new page is shown from its top.
 #[component]
 fn Pager(list: Memo<List>, page: RwSignal<usize>) -> impl IntoView {
     // The index of the page and the number of pages.
@@ -212,6 +240,9 @@ fn Pager(list: Memo<List>, page: RwSignal<usize>) -> impl IntoView {
 }
 
 /// Says that the hub has more conversations than the list, with a button that loads older ones.
+///
+/// The button fetches one page over HTTP and is disabled meanwhile. An error of the request is shown beside
+/// the button and the list stays as it is.
 #[component]
 fn Older(
     /// Sorts the list, so that the loaded rows appear although the pointer is on it.
@@ -262,6 +293,11 @@ pub(super) fn slow_clock(store: Store) -> Memo<u64> {
 }
 
 /// The icon and the CSS class of a conversation.
+///
+/// What wants a person's attention comes first: an approval, a run whose publisher is gone, a call that takes
+/// very long, a silent run. Only then the state of the newest run counts. `now` is the hub's time in
+/// milliseconds since 1970. `is_current` is whether the page is connected; without a connection a running run
+/// is drawn hollow, since nobody knows whether it still runs.
 pub(crate) fn shape_of(
     row: Option<&ConversationRow>,
     is_current: bool,
@@ -277,26 +313,32 @@ pub(crate) fn shape_of(
     }
 }
 
-/// The heading of a group with its count.
+/// The heading of a group with the number of its rows, those on other pages included.
 #[component]
 fn Head(group: Group, list: Memo<List>) -> impl IntoView {
     let count = move || list.with(|list| list.counts.get(group as usize).copied().unwrap_or(0));
     view! { <h2>{group.title()} <span class="num">{count}</span></h2> }
 }
 
-/// What a row shows.
+/// What a row shows. It is compared as a whole, so that a row whose conversation did not change is not drawn
+/// again.
 #[derive(Debug, Clone, PartialEq)]
-struct Shown {
+struct RowContent {
+    /// The title, or the name of the conversation if it has none.
     title: String,
+    /// What the conversation does now, or the beginning of its last answer: the second line.
     line: String,
+    /// The state in a word; tests read it as `data-state`.
     state: &'static str,
+    /// The row as the hub sent it.
     row: ConversationRow,
+    /// When something last happened, in milliseconds since 1970 by the hub's clock; 0 is unknown.
     at: u64,
     /// The call whose growing time is shown.
     call: Option<RowCall>,
 }
 
-impl Shown {
+impl RowContent {
     /// Reads a row at the hub's time `now`.
     fn of(row: &ConversationRow, now: u64) -> Self {
         Self {
@@ -310,7 +352,12 @@ impl Shown {
     }
 }
 
-/// A row of the list of conversations.
+/// A row of the list of conversations: icon, title, age, what it does now, how many calls failed, and a dot
+/// if something came since the reader looked. It is a link; a click opens the conversation and closes the
+/// sheet.
+///
+/// The age and the time of an executing call grow with the page's ticker; everything else changes when the
+/// list does, or with `clock`.
 #[component]
 fn Row(id: ConversationId, clock: Memo<u64>) -> impl IntoView {
     let store = use_store();
@@ -320,10 +367,11 @@ fn Row(id: ConversationId, clock: Memo<u64>) -> impl IntoView {
     let row = Memo::new(move |_| {
         store.track_fleet();
         let now = clock.get();
-        store.reading.model(|model| model.fleet()?.get(&own).map(|row| Shown::of(row, now)))
+        store.reading.model(|model| model.fleet()?.get(&own).map(|row| RowContent::of(row, now)))
     });
     let is_current = Memo::new(move |_| store.reading.conversation.with(|open| open.as_ref() == Some(&id)));
-    let text = move |read: fn(&Shown) -> String| row.with(|row| row.as_ref().map(read)).unwrap_or_default();
+    let text =
+        move |read: fn(&RowContent) -> String| row.with(|row| row.as_ref().map(read)).unwrap_or_default();
     let shape = Signal::derive(move || {
         row.with(|row| shape_of(row.as_ref().map(|row| &row.row), store.is_current(), clock.get()))
     });
@@ -343,7 +391,7 @@ fn Row(id: ConversationId, clock: Memo<u64>) -> impl IntoView {
         })
     };
     let is_unread = Memo::new(move |_| {
-        let is_new = |row: &Shown| store.reading.seen.with(|seen| seen.is_unread(&row.row));
+        let is_new = |row: &RowContent| store.reading.seen.with(|seen| seen.is_unread(&row.row));
         !is_current.get() && row.with(|row| row.as_ref().is_some_and(is_new))
     });
     let failed = Memo::new(move |_| row.with(|row| row.as_ref().map_or(0, |row| row.row.failed)));

@@ -5,23 +5,25 @@ use wasm_bindgen::JsCast;
 use web_sys::{Element, MouseEvent};
 
 use crate::browser;
-use crate::said::Words;
+use crate::feedback::FeedbackText;
 use crate::store::{Store, use_store};
 
 /// How long a button shows the result of a click, in milliseconds.
 const SAID_MS: i32 = 1_500;
 
-/// The result of a click, shown on the button for a while.
+/// The result of a click, shown on the button for a while and announced to screen readers.
 #[derive(Clone, Copy)]
-pub(super) struct Said {
+pub(super) struct CopyFeedback {
+    /// Where results are announced.
     store: Store,
-    words: RwSignal<Words>,
+    /// What the button shows.
+    words: RwSignal<FeedbackText>,
 }
 
-impl Said {
+impl CopyFeedback {
     /// A notice that is empty until something is copied.
     pub(super) fn new(store: Store) -> Self {
-        Self { store, words: RwSignal::new(Words::default()) }
+        Self { store, words: RwSignal::new(FeedbackText::default()) }
     }
 
     /// Copies `text` and says whether that succeeded.
@@ -43,13 +45,13 @@ impl Said {
 /// The button. It shows `label` unless a result is shown.
 #[component]
 pub(super) fn CopyButton(
-    said: Said,
+    said: CopyFeedback,
     label: impl Fn() -> &'static str + Send + 'static,
     press: impl Fn() + 'static,
 ) -> impl IntoView {
     view! {
         <button type="button" class="copy" data-t="furniture" on:click=move |_| press()>
-            {move || said.words.with(Words::now).unwrap_or_else(&label)}
+            {move || said.words.with(FeedbackText::now).unwrap_or_else(&label)}
         </button>
     }
 }
@@ -63,12 +65,12 @@ pub(super) fn Copy(
     #[prop(default = "Copy")]
     label: &'static str,
 ) -> impl IntoView {
-    let said = Said::new(use_store());
+    let said = CopyFeedback::new(use_store());
     view! { <CopyButton said=said label=move || label press=move || said.copy(&text()) /> }
 }
 
-/// Copies the code of the block whose button was clicked. Code blocks are built without Leptos and have no
-/// listeners of their own.
+/// Copies the code of the block whose button was clicked; nothing if the click was elsewhere. Code blocks are
+/// built without Leptos and have no listeners of their own: the conversation listens for them all.
 pub(super) fn copy_code(event: &MouseEvent, store: Store) {
     let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
     let Some(button) = target.and_then(|it| it.closest("[data-copy]").ok().flatten()) else { return };

@@ -20,7 +20,8 @@ fn look(store: Store) {
     }
 }
 
-/// The Details tab.
+/// The Details tab: the sections of [`details`], and where the conversation was forked from. It can be
+/// selected and copied while events arrive.
 #[component]
 pub(crate) fn Details() -> impl IntoView {
     let store = use_store();

@@ -1,4 +1,7 @@
 //! The edge of a pane beside the conversation. It is moved with the pointer or the arrow keys.
+//!
+//! The width is kept in the browser's storage under the name of the pane. It is stored when the pointer is
+//! released, not with every move.
 
 use leptos::ev::PointerEvent;
 use leptos::prelude::*;
@@ -8,7 +11,8 @@ use web_sys::{Element, HtmlElement, KeyboardEvent};
 use crate::browser;
 use crate::panes::Pane;
 
-/// The edge of `pane`. The styles read the width from a variable of the root element.
+/// The edge of `pane`. The styles read the width from a variable of the root element. [`Pane`] knows the
+/// bounds and what a key does.
 #[component]
 pub(super) fn Edge(pane: Pane) -> impl IntoView {
     let width = RwSignal::new(pane.parse(browser::setting(pane.name()).as_deref()));

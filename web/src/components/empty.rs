@@ -10,21 +10,30 @@ use crate::link::{Ending, Status, ending};
 use crate::starts::starts;
 use crate::store::use_store;
 
-/// Why the page is empty.
+/// Why the page is empty. Each reason has its own text.
 #[derive(Debug, Clone, PartialEq)]
 enum Why {
+    /// Nothing has been heard yet that would tell.
     Loading,
+    /// The connection was lost, and the page tries again.
     NoHub,
+    /// The browser says that there is no network.
     Offline,
+    /// The hub closed the session for good, with what the reader can do.
     Ended(Ending),
+    /// The hub refused the conversation, in its words.
     Refused(String),
+    /// The conversation has no events yet.
     NothingYet,
+    /// The hub has no conversation yet, or none is open.
     NoConversation,
+    /// A file was opened in which no event was found so far.
     NothingRead,
+    /// The reader begins a new conversation.
     Fresh,
 }
 
-/// The text shown in place of an empty conversation.
+/// The text shown in place of an empty conversation. It changes by itself when the reason does.
 #[component]
 pub(super) fn Empty() -> impl IntoView {
     let store = use_store();
@@ -88,7 +97,7 @@ pub(super) fn Empty() -> impl IntoView {
     }
 }
 
-/// The text of a new conversation.
+/// The text of a new conversation: what to do, or, if the hub has no agents, how they are set.
 #[component]
 fn Fresh() -> impl IntoView {
     let store = use_store();
@@ -108,7 +117,8 @@ fn Fresh() -> impl IntoView {
     }
 }
 
-/// Says that the hub does not answer, and how it is started.
+/// Says that the hub does not answer, and how it is started. The page tries again by itself; the button tries
+/// now.
 #[component]
 fn NoHub() -> impl IntoView {
     let store = use_store();
@@ -124,7 +134,8 @@ fn NoHub() -> impl IntoView {
     }
 }
 
-/// Ways to connect an agent, with lines to paste.
+/// Ways to connect an agent, with lines to paste that name the address of this hub. The ways are those of
+/// [`starts`].
 #[component]
 fn Starts(title: &'static str) -> impl IntoView {
     let mut is_first = true;
@@ -143,7 +154,8 @@ fn Starts(title: &'static str) -> impl IntoView {
     view! { <div class="empty" data-t="starts"><h2>{title}</h2><Waiting />{ways}</div> }
 }
 
-/// Whether the first event has arrived.
+/// Whether the first event has arrived, with the name of its conversation, which the page opens shortly
+/// after.
 #[component]
 fn Waiting() -> impl IntoView {
     let store = use_store();

@@ -1,5 +1,10 @@
 //! The Find tab of the panel: hits in the open conversation, also while it grows, and in all other
 //! conversations that the hub stores.
+//!
+//! ```text
+//! query ─▶ matcher ─▶ Finder (remembers what was searched) ─▶ Found ─▶ Row, a click reveals it
+//!    └─ after a pause ─▶ GET /v1/search of the hub ─────────────────▶ Other, a link
+//! ```
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -17,11 +22,13 @@ use crate::store::{Store, use_store};
 /// How long the reader must pause before the other conversations are searched, in milliseconds.
 const REST_MS: i32 = 350;
 
-/// The hits; `None` if the query is too short. The error says what is wrong with the pattern.
+/// The hits; `None` if the query is too short, or while the module that matches patterns is fetched. The
+/// error says what is wrong with the pattern.
 type Searched = Result<Option<Found>, String>;
 
 /// The hits in the open conversation: searched when the query changes, and once a second while the
-/// conversation grows.
+/// conversation grows. The finder keeps what it found in texts that did not change, and forgets it with the
+/// conversation.
 fn searched(store: Store) -> Memo<Searched> {
     let finder = StoredValue::new_local(Finder::default());
     // Checked once a second, so that events cost nothing.
@@ -49,7 +56,8 @@ fn searched(store: Store) -> Memo<Searched> {
     })
 }
 
-/// The Find tab.
+/// The Find tab: the input, the number of hits, and the hits. Matches in the document are highlighted while
+/// the tab is shown. At most [`HITS_MAX`] hits are listed.
 #[component]
 pub(crate) fn Find() -> impl IntoView {
     let store = use_store();
@@ -98,7 +106,7 @@ pub(crate) fn Find() -> impl IntoView {
     }
 }
 
-/// A hit. A click shows it in the conversation.
+/// A hit with the words around it. A click unfolds what hides the match and scrolls to it.
 #[component]
 fn Row(hit: Hit) -> impl IntoView {
     let store = use_store();
@@ -113,7 +121,9 @@ fn Row(hit: Hit) -> impl IntoView {
     }
 }
 
-/// The hits that the hub finds in other conversations.
+/// The hits that the hub finds in other conversations, for words of at least two letters, after the reader
+/// has paused for [`REST_MS`]. Patterns are not sent: the hub searches for words. An answer to an older query
+/// is dropped. Nothing is shown if there is nothing to say.
 #[component]
 fn Elsewhere() -> impl IntoView {
     let store = use_store();
@@ -170,7 +180,7 @@ fn Elsewhere() -> impl IntoView {
     }
 }
 
-/// A hit in another conversation: a link to it.
+/// A hit in another conversation: a link to its place there, with the query.
 #[component]
 fn Other(hit: search::Hit) -> impl IntoView {
     let store = use_store();

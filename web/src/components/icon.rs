@@ -21,6 +21,15 @@ pub(super) fn Chevron(#[prop(into)] open: Signal<bool>) -> impl IntoView {
 
 /// The icon and the CSS class of a call's state. `is_known` is whether the page is connected and a publisher
 /// speaks for the run: otherwise an executing call is drawn as uncertain.
+///
+/// | state | icon | class |
+/// |---|---|---|
+/// | writing, pending | dots, clock | `pend` (amber) |
+/// | approval | hand | `appr` (blue) |
+/// | executing | ring that turns; hollow if uncertain | `run` (purple) |
+/// | complete | check | `ok` (green) |
+/// | error | cross | `err` (red) |
+/// | cancelled, interrupted | slash, broken ring | `gone`, `slow` |
 pub(super) fn tool_icon(state: ToolState, is_known: bool) -> (&'static str, &'static str) {
     match state {
         ToolState::Writing => ("#dots", "pend"),

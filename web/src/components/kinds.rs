@@ -5,7 +5,7 @@
 use leptos::html;
 use leptos::prelude::*;
 
-use super::output::{Shown, Text};
+use super::output::{OutputText, Text};
 use crate::dom::{self, MarkdownBox};
 use crate::format;
 use crate::images;
@@ -19,7 +19,7 @@ use tree::Tree;
 const STEP: usize = 100;
 
 /// Draws the result `text` of the tool `name` in its own form. If `is_cut`, only the beginning of plain text
-/// is shown at first.
+/// is shown at first. [`kinds::kind`] decides on the form, from the tool's name and the text.
 pub(super) fn draw(name: &str, text: String, is_cut: bool) -> AnyView {
     match kinds::kind(name, &text) {
         Kind::Plain => plain(text, is_cut),
@@ -37,10 +37,11 @@ pub(super) fn draw(name: &str, text: String, is_cut: bool) -> AnyView {
 
 /// A text without a form of its own.
 fn plain(text: String, is_cut: bool) -> AnyView {
-    view! { <Text shown=Shown { text, is_json: false, is_cut } /> }.into_any()
+    view! { <Text shown=OutputText { text, is_json: false, is_cut } /> }.into_any()
 }
 
-/// A part of an MCP result.
+/// A part of an MCP result. An image on another host is only a link, which loads it after a click if the
+/// hub's policy allows that.
 fn part(part: Part, is_cut: bool) -> AnyView {
     match part {
         Part::Text(text) => plain(text, is_cut),
@@ -115,7 +116,7 @@ fn TableOf(table: Table) -> impl IntoView {
     }
 }
 
-/// The lines of a diff, a page at a time.
+/// The lines of a diff with the colour of their change, twice [`STEP`] at first.
 #[component]
 fn Lines(lines: Vec<Line>) -> impl IntoView {
     let (shown, count) = (RwSignal::new(STEP * 2), lines.len());
@@ -141,7 +142,7 @@ fn Lines(lines: Vec<Line>) -> impl IntoView {
     }
 }
 
-/// Terminal output with its colours, a page at a time.
+/// Terminal output with its colours, five times [`STEP`] pieces at first. A piece is a stretch of one style.
 fn terminal(pieces: Vec<Piece>) -> AnyView {
     let (shown, count) = (RwSignal::new(STEP * 5), pieces.len());
     let pieces = StoredValue::new(pieces);
@@ -173,7 +174,7 @@ pub(super) fn attached(things: Vec<Attached>) -> AnyView {
 
 /// How an embedded HTML page is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Look {
+enum EmbedState {
     /// Not at all.
     Closed,
     /// Without its scripts.
@@ -194,29 +195,29 @@ const FIRST: &str = r#"<meta http-equiv=Content-Security-Policy content="default
 /// before a policy applies.
 #[component]
 fn Page(html: String) -> impl IntoView {
-    let look = RwSignal::new(Look::Closed);
+    let state = RwSignal::new(EmbedState::Closed);
     let size = format::bytes(html.len() as u64);
     move || {
-        if look.get() == Look::Closed {
+        if state.get() == EmbedState::Closed {
             let label = format!("Show the page that came with the result ({size}), without its scripts");
-            return view! { <button type="button" class="more" data-t="open-embed" on:click=move |_| look.set(Look::Still)>{label}</button> }
+            return view! { <button type="button" class="more" data-t="open-embed" on:click=move |_| state.set(EmbedState::Still)>{label}</button> }
                 .into_any();
         }
         let Some(quiet) = dom::quiet(&html) else {
             return view! { <p class="empty meta">"This page cannot be shown: parts of it hide in one another."</p> }.into_any();
         };
-        if look.get() == Look::Live { live(quiet, look) } else { still(&quiet, look) }
+        if state.get() == EmbedState::Live { live(quiet, state) } else { still(&quiet, state) }
     }
 }
 
 /// The page in a frame without scripts.
-fn still(quiet: &str, look: RwSignal<Look>) -> AnyView {
+fn still(quiet: &str, state: RwSignal<EmbedState>) -> AnyView {
     let html = [FIRST, quiet].concat();
     view! {
         <iframe class="embed" data-t="embed" sandbox="" referrerpolicy="no-referrer"
             title="A page that came with the result" srcdoc=html></iframe>
         <div class="scripts">
-            <button type="button" class="act" data-act="run-scripts" on:click=move |_| look.set(Look::Live)>"Run its scripts"</button>
+            <button type="button" class="act" data-act="run-scripts" on:click=move |_| state.set(EmbedState::Live)>"Run its scripts"</button>
             <span class="meta">"They run shut in: no network, nothing of this page or of other embeds."</span>
         </div>
     }
@@ -224,7 +225,7 @@ fn still(quiet: &str, look: RwSignal<Look>) -> AnyView {
 }
 
 /// The page with its scripts, in a document of the hub that has no origin and a policy of its own.
-fn live(quiet: String, look: RwSignal<Look>) -> AnyView {
+fn live(quiet: String, state: RwSignal<EmbedState>) -> AnyView {
     let place = NodeRef::<html::Div>::new();
     let mut quiet = Some(quiet);
     Effect::new(move |_| {
@@ -235,7 +236,7 @@ fn live(quiet: String, look: RwSignal<Look>) -> AnyView {
     view! {
         <div node_ref=place></div>
         <div class="scripts">
-            <button type="button" class="act" data-act="stop-scripts" on:click=move |_| look.set(Look::Still)>"Stop scripts"</button>
+            <button type="button" class="act" data-act="stop-scripts" on:click=move |_| state.set(EmbedState::Still)>"Stop scripts"</button>
             <span class="meta">"Its scripts run, shut in. What it shows or asks for is the tool's, not Fanlight's."</span>
         </div>
     }

@@ -1,4 +1,9 @@
 //! The rows of one agent in the order of their events, of which only a limited part is in the document.
+//!
+//! A lane is what one agent of one run did: parts, calls, sub-agents and notes, as [`Flow`] orders them. The
+//! main agent's lane is in the conversation, that of a sub-agent in its card or in the panel. As in the
+//! conversation as a whole, only the newest rows that fit a budget are in the document, or those around the
+//! target of a jump.
 
 use std::ops::Range;
 
@@ -20,8 +25,12 @@ use crate::scroll::Scroller;
 use crate::store::{Store, part_id, use_store};
 use crate::window;
 
-/// The rows of `agent` with rank `from` or higher. Rows that do not fit are behind the buttons "earlier" and
-/// "later".
+/// The rows of `agent` with rank `from` or higher; without an agent, those of the main agent. Rows that do
+/// not fit are behind the buttons "earlier" and "later".
+///
+/// At the level All, `from` = [`RowRank::Step`] shows the details too. A row in which the reader writes is
+/// always in the document. A click on "earlier" shows four times as many rows; a script's click moves in
+/// smaller steps, and in the end moves the window itself.
 #[component]
 pub(super) fn Lane(
     run: RunId,
@@ -116,15 +125,19 @@ fn first_before(store: Store, weigh: Weigh, before: Memo<usize>, rows: usize) ->
     untrack(|| weigh.with(store, |_, weight| window::first(before.get(), rows, weight)))
 }
 
-/// The weights of the rows of a run.
+/// The weights of the rows of a run. A row with an open body weighs more than a line of text
+/// ([`window::row_weight`]).
 #[derive(Clone, Copy)]
 struct Weigh {
+    /// The run of the rows.
     run: StoredValue<RunId>,
+    /// The rows in order.
     rows: Memo<Vec<Item>>,
 }
 
 impl Weigh {
-    /// Calls `read` with the number of rows and a function that returns the weight of a row.
+    /// Calls `read` with the number of rows and a function that returns the weight of a row. Tracks the rows.
+    /// If the run is not in the view, each row weighs 1.
     fn with<T>(self, store: Store, read: impl FnOnce(usize, &dyn Fn(usize) -> usize) -> T) -> T {
         self.rows.with(|rows| {
             self.run.with_value(|id| {
@@ -141,8 +154,9 @@ impl Weigh {
     }
 }
 
-/// The first row that is shown after a jump to a row that is not among the newest; `None` while the newest
-/// rows are shown.
+/// The index of the first row that is shown after a jump to a row that is not in the document; `None` while
+/// the newest rows are shown. Following the end clears it. A jump to a row that is there already moves
+/// nothing.
 fn anchor(run: RunId, weigh: Weigh, newest: Memo<usize>, limit: RwSignal<usize>) -> RwSignal<Option<usize>> {
     let store = use_store();
     let anchor = RwSignal::new(None::<usize>);
@@ -213,7 +227,8 @@ fn Row(
     }
 }
 
-/// How many calls ran in parallel and, once they are over, how long they took.
+/// How many calls ran in parallel and, once they are over, how long they took: from the first start to the
+/// last end ("wall"), and all their durations added ("in sum").
 fn bracket_text(bracket: OverlapGroup) -> String {
     match bracket.took {
         None => format!("{} in parallel", bracket.size),

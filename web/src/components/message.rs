@@ -1,4 +1,10 @@
 //! A message of the conversation.
+//!
+//! ```text
+//! user                     at the right, plain text, TurnActs
+//! assistant                Markdown, as an answer
+//! system, tool, …          ▸ role  1.2 KB  beginning …
+//! ```
 
 use leptos::prelude::*;
 use model::MessageId;
@@ -14,7 +20,8 @@ use crate::open::Fold;
 use crate::preview::{PREVIEW_CHARS, cut};
 use crate::store::{message_id, use_store};
 
-/// A message: the user's at the right, an earlier answer as Markdown, any other in one line that unfolds.
+/// A message: the user's at the right, an earlier answer as Markdown, one of any other role (such as
+/// `system`) in one line that unfolds.
 #[component]
 pub(super) fn Message(id: MessageId) -> impl IntoView {
     let store = use_store();
@@ -40,7 +47,8 @@ pub(super) fn Message(id: MessageId) -> impl IntoView {
 /// The longest message, in characters, that is shown whole at first.
 const WHOLE_CHARS: usize = 2_000;
 
-/// A message of the user, with the commands for it.
+/// A message of the user as plain text, with the commands for its turn. A long one is cut at first, at
+/// [`WHOLE_CHARS`]. While it is edited, the form stands below it.
 #[component]
 fn UserMessage(text: String, key: StoredValue<String>, id: MessageId) -> impl IntoView {
     let store = use_store();

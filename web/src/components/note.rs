@@ -1,4 +1,9 @@
 //! Notes of a run: failures and custom events.
+//!
+//! ```text
+//! ✗ rate_limited  try later           Failure: code, message, hint, "Copy error"
+//! · plan  {"steps":[…]}            ▸  Event: name, beginning of the value
+//! ```
 
 use leptos::prelude::*;
 use model::RunId;
@@ -7,13 +12,13 @@ use model::view::NoteBody;
 
 use super::copy::Copy;
 use super::icon::{Chevron, icon};
-use super::output::{Shown, Text};
+use super::output::{OutputText, Text};
 use crate::format;
 use crate::open::Fold;
 use crate::preview;
 use crate::store::use_store;
 
-/// A note. Not reactive: notes never change.
+/// The note with this number in `run`; nothing if there is none. Not reactive: notes never change.
 pub(super) fn note(run: &RunId, number: usize) -> AnyView {
     let store = use_store();
     let note = store.reading.view(|view| view.runs.get(run)?.notes.get(number).cloned());
@@ -27,7 +32,7 @@ pub(super) fn note(run: &RunId, number: usize) -> AnyView {
     }
 }
 
-/// A failure: its code and message, and whether and when a retry may help.
+/// A failure: its code and message, and whether and when a retry may help, as far as its source said so.
 #[component]
 pub(super) fn Failure(error: ErrorFact) -> impl IntoView {
     let hint = match (error.retryable, error.retry_after_ms) {
@@ -48,7 +53,8 @@ pub(super) fn Failure(error: ErrorFact) -> impl IntoView {
     }
 }
 
-/// A custom event: its name; a click unfolds its value.
+/// A custom event of the stream, or one that no decoder has a better form for: its name and the beginning of
+/// its value. A click unfolds the value as JSON.
 #[component]
 fn Event(name: String, json: String, key: String) -> impl IntoView {
     let store = use_store();
@@ -70,7 +76,7 @@ fn Event(name: String, json: String, key: String) -> impl IntoView {
                 <Chevron open=open />
             </button>
             {move || open.get().then(|| {
-                let shown = Shown { text: json.clone(), is_json: true, is_cut: false };
+                let shown = OutputText { text: json.clone(), is_json: true, is_cut: false };
                 view! { <div class="body"><Text shown=shown /></div> }
             })}
         </div>

@@ -14,7 +14,7 @@ const PRETTY_BYTES: usize = 64 << 10;
 
 /// The text to show.
 #[derive(Debug, Clone)]
-pub(super) struct Shown {
+pub(super) struct OutputText {
     /// The text.
     pub(super) text: String,
     /// Whether the text is JSON.
@@ -23,14 +23,16 @@ pub(super) struct Shown {
     pub(super) is_cut: bool,
 }
 
-/// The text, in a box that scrolls.
+/// The text, in a box that scrolls. At first it shows a preview of [`PREVIEW_CHARS`] characters if it is to
+/// be cut, otherwise [`STEP_BYTES`]; each click adds as much. JSON is laid out once all of it is shown, if it
+/// has at most [`PRETTY_BYTES`].
 #[component]
-pub(super) fn Text(shown: Shown) -> impl IntoView {
+pub(super) fn Text(shown: OutputText) -> impl IntoView {
     let store = crate::store::use_store();
     let len = shown.text.len();
     let start = if shown.is_cut && !store.reading.is_bare { preview_bytes(&shown.text) } else { STEP_BYTES };
     let bytes = RwSignal::new(start);
-    let Shown { text, is_json, .. } = shown;
+    let OutputText { text, is_json, .. } = shown;
     let text = StoredValue::new(text);
     let is_whole = move || bytes.get() >= len;
     let content = move || {

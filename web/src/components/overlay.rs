@@ -1,5 +1,9 @@
 //! What lies over the page: the keys, the palette, settings, export, the choice for a comparison. One is
 //! shown at a time; Escape closes it.
+//!
+//! ```text
+//! store.open_dialog(…) ─▶ page inert, focus kept ─▶ Overlay draws the dialog ─▶ Escape, the cross, a click beside it ─▶ focus back
+//! ```
 
 use leptos::html;
 use leptos::prelude::*;
@@ -15,30 +19,32 @@ use crate::browser;
 use crate::exports::{self, EXPORTS};
 use crate::keys::COMMANDS;
 use crate::modules::{self, PageModule, from_module};
-use crate::store::{Over, use_store};
+use crate::store::{OpenDialog, use_store};
 
 /// The elements that Tab reaches in a dialog.
 const CONTROLS: &str = "a[href], button:not([disabled]), input, select, textarea, [tabindex='0']";
 
-/// The open dialog, if any.
+/// The open dialog, if any, over the page. The module that draws dialogs is fetched when the first one is
+/// opened.
 #[component]
 pub(crate) fn Overlay() -> impl IntoView {
     let store = use_store();
     move || {
-        let over = store.panel.over.get();
-        (over != Over::Nothing).then(|| from_module(PageModule::Dialogs, move || modules::dialog(over)))
+        let dialog = store.panel.dialog.get();
+        (dialog != OpenDialog::None)
+            .then(|| from_module(PageModule::Dialogs, move || modules::dialog(dialog)))
     }
 }
 
-/// The dialog `over`.
-pub(crate) fn shown_dialog(over: Over) -> AnyView {
-    match over {
-        Over::Nothing => ().into_any(),
-        Over::Help => view! { <Keys /> }.into_any(),
-        Over::Palette => view! { <Palette /> }.into_any(),
-        Over::Settings => view! { <Settings /> }.into_any(),
-        Over::Export => view! { <Export /> }.into_any(),
-        Over::Compare => view! { <Choice /> }.into_any(),
+/// What draws the dialog that is open; nothing for [`OpenDialog::None`].
+pub(crate) fn shown_dialog(dialog: OpenDialog) -> AnyView {
+    match dialog {
+        OpenDialog::None => ().into_any(),
+        OpenDialog::Help => view! { <Keys /> }.into_any(),
+        OpenDialog::Palette => view! { <Palette /> }.into_any(),
+        OpenDialog::Settings => view! { <Settings /> }.into_any(),
+        OpenDialog::Export => view! { <Export /> }.into_any(),
+        OpenDialog::Compare => view! { <Choice /> }.into_any(),
     }
 }
 
@@ -61,7 +67,8 @@ pub(super) fn go_round(event: &KeyboardEvent) {
     }
 }
 
-/// A dialog with a title and a button that closes it. The button has the focus at first.
+/// A dialog with a title and a button that closes it, which has the focus at first. A click beside it closes
+/// it too. Tab stays inside.
 #[component]
 pub(super) fn Dialog(title: &'static str, children: Children) -> impl IntoView {
     let store = use_store();
@@ -72,12 +79,12 @@ pub(super) fn Dialog(title: &'static str, children: Children) -> impl IntoView {
         }
     });
     view! {
-        <div class="veil" on:click=move |_| store.lay(Over::Nothing)>
+        <div class="veil" on:click=move |_| store.open_dialog(OpenDialog::None)>
             <div class="dialog" role="dialog" aria-modal="true" aria-label=title data-t="dialog"
                 on:click=|event| event.stop_propagation() on:keydown=|event| go_round(&event)>
                 <div class="atabs"><h2>{title}</h2><span class="grow"></span>
                     <button type="button" class="icon" aria-label="Close" node_ref=close
-                        on:click=move |_| store.lay(Over::Nothing)>{icon("#cross", "")}</button>
+                        on:click=move |_| store.open_dialog(OpenDialog::None)>{icon("#cross", "")}</button>
                 </div>
                 {children()}
             </div>
@@ -85,7 +92,7 @@ pub(super) fn Dialog(title: &'static str, children: Children) -> impl IntoView {
     }
 }
 
-/// The list of keys and what they do.
+/// The list of keys and what they do, without the commands that the hub cannot execute.
 #[component]
 fn Keys() -> impl IntoView {
     let store = use_store();
@@ -96,7 +103,8 @@ fn Keys() -> impl IntoView {
     view! { <Dialog title="Keys"><dl>{rows.collect_view()}</dl></Dialog> }
 }
 
-/// Links that export the conversation as a file, and a link to the view.
+/// Links that export the conversation as a file, one for each of [`EXPORTS`], and a link to the view, to be
+/// copied.
 #[component]
 fn Export() -> impl IntoView {
     let store = use_store();

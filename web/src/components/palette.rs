@@ -10,15 +10,17 @@ use crate::fleet;
 use crate::keys::{COMMANDS, Command};
 use crate::matching;
 use crate::route;
-use crate::store::{Over, Store, use_store};
+use crate::store::{OpenDialog, Store, use_store};
 
 /// The most lines that are shown.
 const LINES_MAX: usize = 12;
 
-/// A line of the palette.
+/// A line of the palette: what is done when it is chosen.
 #[derive(Clone)]
 enum Line {
+    /// A command, which is run.
     Do(Command),
+    /// A conversation with its title, which is opened.
     Go(ConversationId, String),
 }
 
@@ -32,7 +34,8 @@ impl Line {
     }
 }
 
-/// The lines that match what the reader typed, the best first.
+/// The lines that match what the reader typed, the best first. Commands that the hub cannot execute are left
+/// out, and so are those that would open or close the palette.
 fn lines(store: Store, typed: &str) -> Vec<Line> {
     let commands = COMMANDS
         .into_iter()
@@ -45,7 +48,8 @@ fn lines(store: Store, typed: &str) -> Vec<Line> {
     matching::best(lines, typed, Line::title, LINES_MAX)
 }
 
-/// The palette, opened with a key.
+/// The palette, opened with a key. The input keeps the focus; arrows move the choice, Enter and a click carry
+/// it out. The palette is closed before the command runs, so that the command may open another dialog.
 #[component]
 pub(super) fn Palette() -> impl IntoView {
     let store = use_store();
@@ -59,7 +63,7 @@ pub(super) fn Palette() -> impl IntoView {
     let lines = StoredValue::new_local(Vec::<Line>::new());
     let choose = move |number: usize| {
         let line = lines.with_value(|lines| lines.get(number).cloned());
-        store.lay(Over::Nothing);
+        store.open_dialog(OpenDialog::None);
         match line {
             Some(Line::Do(command)) => command.run(store),
             Some(Line::Go(conversation, _)) => browser::follow_link(&route::path_of(&conversation)),
@@ -94,7 +98,7 @@ pub(super) fn Palette() -> impl IntoView {
         rows.collect_view()
     };
     view! {
-        <div class="veil top-veil" on:click=move |_| store.lay(Over::Nothing)>
+        <div class="veil top-veil" on:click=move |_| store.open_dialog(OpenDialog::None)>
             <div class="dialog" role="dialog" aria-modal="true" aria-label="Commands" data-t="palette"
                 on:click=|event| event.stop_propagation() on:keydown=|event| go_round(&event)>
                 <input type="text" class="typed" placeholder="A command or a conversation" aria-label="A command or a conversation"

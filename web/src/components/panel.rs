@@ -10,7 +10,11 @@ use crate::modules::{self, PageModule, from_module};
 use crate::panes::Pane;
 use crate::store::{Sheet, Tab, use_store};
 
-/// The panel, with its tabs.
+/// The panel and its tabs. On a wide window it is beside the conversation unless the reader hid it, on a
+/// narrow one a sheet that is opened.
+///
+/// The content of a tab is in a module that is fetched when the panel is first seen; it is built anew
+/// whenever another tab is chosen. A click on Find also puts the focus into its input.
 #[component]
 pub(crate) fn Panel() -> impl IntoView {
     let store = use_store();

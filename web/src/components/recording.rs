@@ -1,14 +1,18 @@
 //! Recordings: the bar above an open recording, the button that opens one, and the veil while a file is
 //! dragged over the page.
+//!
+//! A recording is a file with a stream, which is decoded in the browser by a module of its own; nothing is
+//! sent to the hub. How files are opened is in `drop`; here only what is seen of it.
 
 use leptos::prelude::*;
 use model::dialect::DECODED;
 
 use super::icon::icon;
 use crate::format;
-use crate::store::{Opened, Store, use_store};
+use crate::store::{RecordingInfo, Store, use_store};
 
-/// The bar of the open recording: its name, its dialect, how much is read, and its anomalies.
+/// The bar of the open recording: its name, its dialect, how much is read, and its anomalies. Nothing while
+/// no recording is open.
 #[component]
 pub(super) fn RecordingBar() -> impl IntoView {
     let store = use_store();
@@ -16,7 +20,7 @@ pub(super) fn RecordingBar() -> impl IntoView {
     move || is_open.get().then(|| view! { <Bar /> })
 }
 
-/// The bar itself.
+/// The bar itself. "Close" goes back to the conversations of the hub.
 #[component]
 fn Bar() -> impl IntoView {
     let store = use_store();
@@ -37,9 +41,10 @@ fn Bar() -> impl IntoView {
     }
 }
 
-/// The dialect of the recording, with a choice of another one.
+/// The dialect of the recording, with a choice of another one, which reads the file again. All dialects of
+/// [`DECODED`] are offered.
 #[component]
-fn Dialect(opened: Memo<Option<Opened>>) -> impl IntoView {
+fn Dialect(opened: Memo<Option<RecordingInfo>>) -> impl IntoView {
     let store = use_store();
     let dialect = Memo::new(move |_| opened.with(|it| it.as_ref().and_then(|it| it.dialect)));
     let choose = move |event: leptos::ev::Event| {
@@ -63,8 +68,9 @@ fn Dialect(opened: Memo<Option<Opened>>) -> impl IntoView {
     }
 }
 
-/// Progress and anomalies of the recording, or why it cannot be read.
-fn words(store: Store, opened: &Opened) -> String {
+/// Progress, number of events and anomalies of the recording with the first of them in full, or why it cannot
+/// be read.
+fn words(store: Store, opened: &RecordingInfo) -> String {
     if let Some(failure) = &opened.failure {
         return format!("It cannot be read further: {failure}");
     }
@@ -82,7 +88,8 @@ fn words(store: Store, opened: &Opened) -> String {
     [reading, Some(events), odd, first].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// A button that opens a recording through a file dialog.
+/// A button that opens a recording through the browser's file dialog. The input is there for that alone and
+/// hidden.
 #[component]
 pub(super) fn OpenRecording() -> impl IntoView {
     let store = use_store();

@@ -1,4 +1,8 @@
 //! The bar of a replay: it says that the page shows the past and which moment, and has the controls.
+//!
+//! ```text
+//! REPLAY  12:03:10 · 4×  ▶  ─────●──────  1,204 / 3,900  − +  ✓ Skip idle  +318 new  [Copy link]  [Back to live]
+//! ```
 
 use leptos::prelude::*;
 
@@ -6,9 +10,10 @@ use super::icon::icon;
 use crate::browser;
 use crate::format;
 use crate::modules::{self, PageModule, from_module};
-use crate::store::{Replaying, use_store};
+use crate::store::{ReplayStatus, use_store};
 
-/// The bar and the frame around the page, shown during a replay.
+/// The bar and the frame around the page, shown during a replay. The module that draws them is fetched when
+/// the first replay begins.
 #[component]
 pub(crate) fn ReplayBar() -> impl IntoView {
     let store = use_store();
@@ -16,8 +21,9 @@ pub(crate) fn ReplayBar() -> impl IntoView {
     move || is_on.get().then(|| from_module(PageModule::Replay, modules::replay))
 }
 
-/// The moment, as a time of the day or as the number of the event.
-fn when(replay: &Replaying) -> String {
+/// The moment, as a time of the day; as the number of the event if the events have no times; empty before the
+/// first.
+fn when(replay: &ReplayStatus) -> String {
     match replay.clock {
         Some(clock) => browser::time_of_day(clock),
         None if replay.at > 0 => format!("event {}", format::grouped(replay.at as u64)),
@@ -25,8 +31,9 @@ fn when(replay: &Replaying) -> String {
     }
 }
 
-/// The progress, in words.
-fn words(replay: &Replaying) -> String {
+/// The number of the event and of all, how many are still being read, and whether there are more than a
+/// replay holds.
+fn words(replay: &ReplayStatus) -> String {
     let grouped = |n: usize| format::grouped(n as u64);
     let far = format!("{} / {}", grouped(replay.at), grouped(replay.total));
     let cut = replay.is_cut.then(|| "the rest is more than a replay holds".to_owned());
@@ -34,7 +41,8 @@ fn words(replay: &Replaying) -> String {
     [Some(far), missing, cut].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// The bar itself.
+/// The bar itself. The slider counts events; while it is held, playing pauses. New events of the hub are
+/// counted beside it. A link to the moment can be copied if the events have times.
 #[component]
 pub(crate) fn ReplayControls() -> impl IntoView {
     let store = use_store();

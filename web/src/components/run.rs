@@ -1,4 +1,15 @@
 //! A run: a line that folds its steps, its rows, and how it ended.
+//!
+//! ```text
+//! ▾ Execution steps (11 tools)   1 failed · 2 sub-agents · 41.2 s     Steps, if there are any
+//!   rows of the main agent                                            Lane: all, or only those that stay
+//!   Failed: …  Stalled · no word from its publisher for 42 s          End
+//!   [Retry ,]  the model asks to wait 8 s                             GoOn
+//!   [Copy answer]                                                     CopyAnswer
+//! ```
+//!
+//! A run that is interrupted by messages is drawn in sections. Only the last section has what stands below
+//! the rows.
 
 use leptos::prelude::*;
 use model::anomaly::AnomalyCode;
@@ -20,12 +31,15 @@ use crate::open::Fold;
 use crate::preview;
 use crate::store::{run_id, steps_key, use_store};
 
-/// What the run shows besides its rows.
+/// What the run shows besides its rows. It is compared as a whole, so that a delta of a text does not draw it
+/// again.
 #[derive(Debug, Clone, PartialEq)]
 struct Head {
+    /// How the run ended, or that it runs.
     status: RunStatus,
     /// The title for the outline that screen readers use.
     title: String,
+    /// From its start to its end, if it has ended.
     span: Span,
     /// The activity; empty if it is a retry, which is shown below with its countdown.
     activity: String,
@@ -62,6 +76,10 @@ impl Head {
 }
 
 /// A run, or a section of it: from its item `from` to the next message within the run.
+///
+/// While the steps are folded only the rows of rank [`RowRank::Kept`] or higher are shown: the answer, and
+/// what must not be overlooked. Whether they are folded depends on the level, on the reader's setting for the
+/// run's dialect, and on what the reader chose for this run.
 #[component]
 pub(super) fn Run(id: RunId, from: usize) -> impl IntoView {
     let store = use_store();
@@ -103,14 +121,17 @@ pub(super) fn Run(id: RunId, from: usize) -> impl IntoView {
     }
 }
 
-/// How long the hub has heard nothing from the run's publisher.
+/// How long the hub has heard nothing from the run's publisher. Both times are in milliseconds since 1970;
+/// below a second no time is named.
 fn no_word(now: u64, since: u64) -> String {
     let seconds = now.saturating_sub(since) / 1000;
     let long = (seconds > 0).then(|| format!(" for {}", format::duration(seconds.saturating_mul(1000))));
     format!("no word from its publisher{}", long.unwrap_or_default())
 }
 
-/// The line above the steps, which folds them.
+/// The line above the steps, which folds and unfolds them: how many tools were called, how many calls failed,
+/// how many sub-agents there were, and the time. While the steps of a running run are folded, it says what
+/// the run does.
 #[component]
 fn Steps(
     head: Memo<Option<Head>>,
@@ -154,7 +175,7 @@ fn Steps(
     }
 }
 
-/// A button that copies the whole answer as Markdown, once the run has ended.
+/// A button that copies the whole answer as Markdown, once the run has ended. Not shown without an answer.
 #[component]
 fn CopyAnswer(head: Memo<Option<Head>>, id: RunId) -> impl IntoView {
     let store = use_store();
@@ -172,7 +193,8 @@ fn CopyAnswer(head: Memo<Option<Head>>, id: RunId) -> impl IntoView {
     }
 }
 
-/// How the run ended, if not successfully; what it is doing, while it runs.
+/// How the run ended, if not successfully; what it is doing, while it runs. If the stream was read in a wrong
+/// dialect, it says so instead of saying that the stream broke off.
 #[component]
 fn End(head: Memo<Option<Head>>) -> impl IntoView {
     let status = Memo::new(move |_| head.with(|head| head.as_ref().map(|head| head.status)));

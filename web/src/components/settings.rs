@@ -8,7 +8,8 @@ use crate::open::StepsChoice;
 use crate::settings::{SETTINGS, Setting, apply};
 use crate::store::use_store;
 
-/// The settings of this reader.
+/// The dialog with the settings of this reader: those of [`SETTINGS`], thinking, steps, and single keys. Each
+/// choice counts at once and is kept in the browser's local storage; the hub does not know it.
 #[component]
 pub(super) fn Settings() -> impl IntoView {
     let store = use_store();
@@ -32,7 +33,7 @@ pub(super) fn Settings() -> impl IntoView {
     }
 }
 
-/// When the steps of a run fold by themselves.
+/// When the steps of a run fold by themselves: the choices of [`StepsChoice`].
 #[component]
 fn Steps() -> impl IntoView {
     let store = use_store();
@@ -53,7 +54,8 @@ fn Steps() -> impl IntoView {
     }
 }
 
-/// A setting with its values.
+/// A setting with several values, such as the theme; "system" if the reader never chose. A choice is applied
+/// to the page at once.
 #[component]
 fn Choice(setting: &'static Setting) -> impl IntoView {
     let Setting { name, title, values } = setting;
@@ -76,7 +78,7 @@ fn Choice(setting: &'static Setting) -> impl IntoView {
     }
 }
 
-/// A setting with two values.
+/// A setting with two values. `set` is called with whether the second one was chosen; it keeps the choice.
 #[component]
 fn Pair(
     title: &'static str,

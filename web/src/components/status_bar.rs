@@ -1,4 +1,8 @@
 //! The bar at the bottom: the state of the connection.
+//!
+//! ```text
+//! ● Live 18 ms · seq 48,211 · last event 0.4 s ago · 2 odd                         ? keys
+//! ```
 
 use leptos::prelude::*;
 use model::frame::LogHealth;
@@ -7,12 +11,23 @@ use crate::browser;
 use crate::format;
 use crate::link::{Ending, Status, ending};
 use crate::model::Model;
-use crate::store::{Over, Store, use_store};
+use crate::store::{OpenDialog, Store, use_store};
 
 /// How long no event may arrive in a running conversation before the page calls it quiet, in milliseconds.
 const QUIET_MS: u64 = 10_000;
 
 /// The state of the connection: a word for tests and styles, and a text for the reader.
+///
+/// | word | when |
+/// |---|---|
+/// | `connecting` | the first connection is being made |
+/// | `catching-up` | connected, but not all events are there yet |
+/// | `live` | all events are there; the text says if none has come for a while |
+/// | `silent` | the socket is open, but the hub says nothing |
+/// | `reconnecting` | the connection was lost; the text counts down to the next attempt |
+/// | `stale` | it has been lost for long |
+/// | `offline` | the browser says that there is no network |
+/// | `ended` | the hub closed the session for good |
 fn words(store: Store) -> (&'static str, String) {
     match store.link.status.get() {
         Status::Connecting => ("connecting", "Connecting…".to_owned()),
@@ -69,7 +84,8 @@ fn since_event(store: Store) -> Option<u64> {
     store.reading.model(|model| Some(model.hub_time(browser::now_ms()).saturating_sub(model.event_at()?)))
 }
 
-/// The state of the connection.
+/// The state of the connection, with a button that tries at once while it is lost, and one that reloads the
+/// page after the end.
 #[component]
 pub(crate) fn Connection() -> impl IntoView {
     let store = use_store();
@@ -94,7 +110,8 @@ pub(super) fn Reload() -> impl IntoView {
     view! { <button type="button" class="link" data-t="reload" on:click=reload>"Reload"</button> }
 }
 
-/// A warning for operators that the hub cannot write its log.
+/// A warning for operators that the hub cannot write its log, since when, and what to do. Nothing while the
+/// log is well.
 #[component]
 fn Log() -> impl IntoView {
     let store = use_store();
@@ -114,7 +131,8 @@ fn Log() -> impl IntoView {
     }
 }
 
-/// The bar at the bottom: the connection, the health of the log, the newest event and anomalies.
+/// The bar at the bottom: the connection, the health of the log, the seq and the age of the newest event, how
+/// many anomalies the conversation has (their texts in the tooltip), and a button that shows the keys.
 #[component]
 pub(crate) fn StatusBar() -> impl IntoView {
     let store = use_store();
@@ -147,7 +165,7 @@ pub(crate) fn StatusBar() -> impl IntoView {
             <span class="hide">{last}</span>
             {move || anomalies.get().map(|text| view! { <span class="hide" title=oddities>{text}</span> })}
             <span class="grow"></span>
-            <button type="button" class="plain" on:click=move |_| store.toggle_over(Over::Help)>
+            <button type="button" class="plain" on:click=move |_| store.toggle_dialog(OpenDialog::Help)>
                 <kbd>"?"</kbd> " keys"
             </button>
         </footer>
@@ -155,7 +173,7 @@ pub(crate) fn StatusBar() -> impl IntoView {
 }
 
 /// The texts for screen readers. They are outside the page, because the page is hidden from screen readers
-/// while a dialog is open.
+/// while a dialog is open. The polite one waits for what is being read, the other interrupts it.
 #[component]
 pub(crate) fn Aloud() -> impl IntoView {
     let store = use_store();

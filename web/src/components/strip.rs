@@ -6,7 +6,9 @@ use crate::browser;
 use crate::link::Status;
 use crate::store::use_store;
 
-/// The strip, shown only if there is something to say.
+/// The strip, shown only if there is something to say: the time of which the page is, once the connection has
+/// been lost for long; or why the hub refused the conversation, if an older state of it is still shown. The
+/// page of a conversation that was never shown says it itself.
 #[component]
 pub(super) fn Strip() -> impl IntoView {
     let store = use_store();

@@ -1,4 +1,13 @@
 //! Texts of an answer that are still streamed, and files.
+//!
+//! ```text
+//! part of the view ─▶ Answer  ─▶ MarkdownBox     text and refusals
+//!                  ─▶ Growing ─▶ PlainBox        thinking, arguments while they are written, output of a tool
+//!                  ─▶ File                       a data: image is shown, anything else is a link
+//! ```
+//!
+//! The boxes of `dom` keep what they have drawn and add to it; Leptos would write the whole text anew with
+//! each delta.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -13,7 +22,7 @@ use crate::store::{Store, use_store};
 /// The longest `data:` image that is shown, in bytes.
 const IMAGE_BYTES_MAX: usize = 4 << 20;
 
-/// Reads a part, and tracks it.
+/// Reads a part, and tracks it. `None` if it is not, or no longer, in the view.
 pub(super) fn part<T>(
     store: Store,
     run: &RunId,
@@ -30,7 +39,10 @@ fn is_growing(store: Store, run: &RunId, part: &PartView) -> bool {
         && store.reading.view(|view| view.runs.get(run).is_some_and(model::view::RunView::is_running))
 }
 
-/// A text of the answer, as Markdown.
+/// A text of the answer, as Markdown, with the caret at its end while it grows.
+///
+/// Of a very long text the beginning is taken out of the document while the view follows the end; a button
+/// brings it back, and so does a hit of Find in it.
 #[component]
 pub(super) fn Answer(run: RunId, id: PartId, #[prop(optional)] is_refusal: bool) -> impl IntoView {
     let store = use_store();
@@ -68,7 +80,7 @@ pub(super) fn Answer(run: RunId, id: PartId, #[prop(optional)] is_refusal: bool)
     }
 }
 
-/// A complete text as Markdown.
+/// A complete text as Markdown, such as an earlier answer in a conversation that was imported.
 #[component]
 pub(super) fn Written(text: String) -> impl IntoView {
     let node = NodeRef::<html::Div>::new();

@@ -13,12 +13,17 @@ use crate::store::{thinking_key, use_store};
 /// What the line of a thinking section shows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Head {
+    /// Whether more may come: the part has no end and its run is active.
     is_growing: bool,
+    /// Whether the provider sent none of the text.
     is_hidden: bool,
+    /// How long the model has thought; the reported duration before the one between the events.
     span: Span,
 }
 
-/// A thinking section.
+/// A thinking section. At the level Steps it is open while it grows, unless the setting "thinking closed" is
+/// on, and closed afterwards; at All it is open. What the reader chose wins over that, and a section that
+/// ends while the reader is elsewhere in the conversation stays open.
 #[component]
 pub(super) fn Thinking(run: RunId, id: PartId) -> impl IntoView {
     let store = use_store();
@@ -91,7 +96,8 @@ pub(super) fn Thinking(run: RunId, id: PartId) -> impl IntoView {
     }
 }
 
-/// The text: a box of six lines that follows the end while it grows, a larger box afterwards.
+/// The text, as it is, without Markdown: a box of six lines that follows the end while it grows, a larger box
+/// afterwards, and all of it on the bare page.
 #[component]
 fn ThinkingText(ids: StoredValue<(RunId, PartId)>, is_growing: Memo<bool>) -> impl IntoView {
     let store = use_store();

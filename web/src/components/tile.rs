@@ -1,4 +1,12 @@
 //! A tile of the wall: what a conversation is doing.
+//!
+//! ```text
+//! ● Quarterly report            2:41    state, title, how long
+//!   searched the web                    ticker: the newest steps
+//!   wrote 3 files
+//!   ◌ run_sql  0:14                     the call that executes longest
+//!   11 tools · 1 failed  👁 3  42 tok/s  counts
+//! ```
 
 use std::time::Duration;
 
@@ -19,14 +27,18 @@ use crate::wall;
 /// How often the lines of a subscribed tile change at most, in milliseconds; nobody could read them faster.
 const TICK_MS: u64 = 400;
 
-/// What a tile shows.
+/// What a tile shows. It is compared as a whole, so that a tile whose row did not change is not drawn again.
 #[derive(Debug, Clone, PartialEq)]
-struct Shown {
+struct TileContent {
+    /// The row as the hub sent it.
     row: ConversationRow,
+    /// The last activities of the conversation that the list reported, the newest last.
     lines: Vec<String>,
 }
 
-/// A tile. `looked` is set to it while the pointer or the focus is on it.
+/// A tile, which is a link to its conversation. `looked` is set to it while the pointer or the focus is on
+/// it; the wall then opens the conversation, and the tile shows its newest steps instead of what the list
+/// tells.
 #[component]
 pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>) -> impl IntoView {
     let store = use_store();
@@ -37,7 +49,7 @@ pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>)
         id.with_value(|id| {
             store.reading.model(|model| {
                 let row = model.fleet()?.get(id)?.clone();
-                Some(Shown { row, lines: model.ticker(id) })
+                Some(TileContent { row, lines: model.ticker(id) })
             })
         })
     });
@@ -47,7 +59,8 @@ pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>)
     });
     let live = live_lines(store, is_subscribed);
     let clock = slow_clock(store);
-    let read = move |read: fn(&Shown) -> String| tile.with(|it| it.as_ref().map(read)).unwrap_or_default();
+    let read =
+        move |read: fn(&TileContent) -> String| tile.with(|it| it.as_ref().map(read)).unwrap_or_default();
     let shape = Signal::derive(move || {
         tile.with(|tile| shape_of(tile.as_ref().map(|tile| &tile.row), store.is_current(), clock.get()))
     });
@@ -95,7 +108,8 @@ pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>)
     }
 }
 
-/// The newest steps of the conversation while the tile is subscribed to, updated every [`TICK_MS`].
+/// The newest steps of the conversation while the tile is subscribed to, updated every [`TICK_MS`]; empty
+/// otherwise. The interval ends with the tile.
 fn live_lines(store: Store, is_subscribed: Memo<bool>) -> RwSignal<Vec<String>> {
     let lines = RwSignal::new(Vec::new());
     Effect::new(move |_| {
@@ -118,7 +132,8 @@ fn live_lines(store: Store, is_subscribed: Memo<bool>) -> RwSignal<Vec<String>> 
     lines
 }
 
-/// How long the newest run has taken, or how long ago it ended; "at least" if the page is not connected.
+/// How long the newest run has taken, or how long ago it ended; "at least" if the page is not connected. A
+/// silent or stalled run says for how long it is.
 fn elapsed(store: Store, row: &ConversationRow) -> String {
     match (row.state, row.ended_at) {
         (Some(RunStatus::Running), _) => {
@@ -139,7 +154,7 @@ fn elapsed(store: Store, row: &ConversationRow) -> String {
 
 /// The call that has been executing for the longest time.
 #[component]
-fn Call(call: RowCall, tile: Memo<Option<Shown>>) -> impl IntoView {
+fn Call(call: RowCall, tile: Memo<Option<TileContent>>) -> impl IntoView {
     let store = use_store();
     let RowCall { name, since } = call;
     let time = move || {
@@ -150,9 +165,9 @@ fn Call(call: RowCall, tile: Memo<Option<Shown>>) -> impl IntoView {
     view! { <span class=class>{icon("#ring", "")} <span class="n">{name.to_string()}</span> {time}</span> }
 }
 
-/// The counts of calls, failures, sub-agents and viewers.
+/// The counts of calls, failures, sub-agents and viewers, of the newest run; those that are 0 are left out.
 #[component]
-fn Counts(tile: Memo<Option<Shown>>) -> impl IntoView {
+fn Counts(tile: Memo<Option<TileContent>>) -> impl IntoView {
     let count = move |read: fn(&ConversationRow) -> u64| {
         usize::try_from(tile.with(|it| it.as_ref().map_or(0, |it| read(&it.row)))).unwrap_or(usize::MAX)
     };
@@ -174,7 +189,7 @@ fn Counts(tile: Memo<Option<Shown>>) -> impl IntoView {
     }
 }
 
-/// The tokens of the last second.
+/// The tokens of the last second in the conversation that is open, which is that of the tile.
 fn rate(store: Store) -> impl IntoView {
     move || {
         store.reading.now.track();

@@ -5,6 +5,13 @@
 //! document.
 //!
 //! `axis` is the time axis, `rows` the visible rows, `line` one row.
+//!
+//! ```text
+//! every 250 ms ─▶ read, if events have come: rows
+//!              ─▶ measure: the width, whether rows are stacked
+//!              ─▶ place: --from, --span, --now on the root        (no row is touched)
+//! pointer, keys ─▶ rescale ─▶ the same three variables
+//! ```
 
 use std::time::Duration;
 
@@ -33,7 +40,8 @@ const BEAT_MS: u64 = 250;
 /// The factor of one zoom step.
 const ZOOM: f64 = 0.5;
 
-/// The timeline, if it is open.
+/// The timeline, if it is open. Its height is kept in the address. The module that draws it is fetched when
+/// it is first opened.
 #[component]
 pub(crate) fn Timeline() -> impl IntoView {
     let store = use_store();
@@ -42,10 +50,12 @@ pub(crate) fn Timeline() -> impl IntoView {
     move || is_open.get().then(|| from_module(PageModule::Timeline, modules::timeline))
 }
 
-/// The state that the parts of an open timeline share.
+/// The state that the parts of an open timeline share. A handle; it lives as long as the timeline is open.
 #[derive(Clone, Copy)]
 struct Chart {
+    /// The store whose view is drawn.
     store: Store,
+    /// The element with the CSS variables.
     root: NodeRef<html::Section>,
     /// The rows as of the last beat.
     rows: RwSignal<Vec<Row>, LocalStorage>,
@@ -81,19 +91,21 @@ impl Chart {
         }
     }
 
-    /// The height of a row in CSS pixels.
+    /// The height of a row in CSS pixels; the styles have the same. Tracks whether rows are stacked.
     fn row_px(self) -> f64 {
         if self.is_stacked.get() { 44.0 } else { 26.0 }
     }
 
-    /// Reads the rows from the view.
+    /// Reads the rows from the view: those of one agent if the reader chose one. Called at a beat if events
+    /// have come since.
     fn read(self) {
         let only = self.store.reading.only.get_untracked();
         self.rows.set(self.store.reading.view(|view| timeline::rows(view, only.as_ref())));
         self.beat.update(|beat| *beat = beat.wrapping_add(1));
     }
 
-    /// Advances time: writes the CSS variables that place all bars.
+    /// Advances time: computes how long the timeline is and which pauses are left out, and writes the CSS
+    /// variables.
     fn place(self) {
         let now = self.store.moment();
         let extent = self.store.extent(now).unwrap_or(Extent { from: now, to: now.saturating_add(1) });
@@ -123,14 +135,16 @@ impl Chart {
         }
     }
 
-    /// Changes the visible part of time.
+    /// Changes the visible part of time. `change` gets the scale and the length of the whole, in
+    /// milliseconds.
     fn rescale(self, change: impl FnOnce(&mut Scale, u64)) {
         let whole = self.whole.get_untracked();
         self.scale.update(|scale| change(scale, whole));
         self.write(self.store.moment());
     }
 
-    /// Measures the width of the chart.
+    /// Measures the width of the chart, in which the ticks must fit, and whether the page is so narrow that
+    /// rows are stacked.
     fn measure(self) {
         let is_stacked = browser::width() < 800.0;
         if self.is_stacked.get_untracked() != is_stacked {
@@ -144,7 +158,8 @@ impl Chart {
         }
     }
 
-    /// The moment at the x coordinate `x` of the window, in milliseconds since 1970.
+    /// The moment at the x coordinate `x` of the window, in milliseconds since 1970. Pauses that are left out
+    /// are counted in.
     fn moment_at(self, x: f64) -> u64 {
         let axis = self.root.get_untracked().and_then(|root| root.query_selector(".tl-axis").ok().flatten());
         let at = axis.map_or(1.0, |axis| {
@@ -162,7 +177,8 @@ impl Chart {
     }
 }
 
-/// The open timeline.
+/// The open timeline. It is drawn at each beat ([`BEAT_MS`]), and at once for another conversation, agent or
+/// moment. The beats end when it is closed.
 #[component]
 pub(crate) fn OpenTimeline() -> impl IntoView {
     let store = use_store();
@@ -208,7 +224,8 @@ pub(crate) fn OpenTimeline() -> impl IntoView {
     }
 }
 
-/// The title, the legend, and the commands.
+/// The title, the number of rows, the legend, and the commands: leave out pauses, replay, fit, zoom, height,
+/// close.
 #[component]
 fn Head(chart: Chart) -> impl IntoView {
     let store = chart.store;

@@ -1,5 +1,11 @@
 //! The row of a call in the panel. A click shows the call in the conversation; Space unfolds its content in
 //! place.
+//!
+//! ```text
+//! ✓ name   first argument …   researcher  ▁▁▃  1.2 s      time bar: the share of the longest time
+//! ⧗ 3.2× usual (p95 4.1 s)                                  if it is slow
+//!   Input | Output | Raw | Timing                           Body, after Space
+//! ```
 
 use leptos::prelude::*;
 use model::event::ToolState;
@@ -14,7 +20,7 @@ use crate::calls::Calls;
 use crate::latency::CallKey;
 use crate::store::{Store, use_store};
 
-/// The DOM id of a call's row.
+/// The DOM id of a call's row. Not that of its card: both are on the page.
 pub(super) fn row_id(run: &RunId, tool: &ToolCallId) -> String {
     format!("row/{run}/{tool}")
 }
@@ -31,7 +37,10 @@ fn agent_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<String>> 
     })
 }
 
-/// The row of a call. Its bar shows the share of the `longest` time, in milliseconds.
+/// The row of a call. Its bar shows the share of the `longest` time of all rows, in milliseconds. A click and
+/// Enter show the call in the conversation.
+///
+/// Screen readers hear the tool and the state even where the row does not show them.
 #[component]
 pub(super) fn ToolRow(
     key: CallKey,

@@ -2,6 +2,12 @@
 //! order.
 //!
 //! `list` scrolls the rows and moves the focus among them.
+//!
+//! ```text
+//! view ─▶ groups by tool (latency) ─▶ Calls (calls::calls) ─▶ rows: filter, order, held places ─▶ ToolRow
+//!                                         │
+//!                                         └▶ longest: all time bars are drawn against it
+//! ```
 
 use std::collections::HashSet;
 
@@ -24,7 +30,8 @@ mod list;
 use list::{keep_newest_in_view, move_focus, place_of};
 
 /// The calls of `groups`; `every` tells how long calls of a tool usually take. Tracks the ticker only while a
-/// call executes.
+/// call executes. `groups` may be reduced to one agent, `every` never is. Whether a call executes is looked
+/// for in the newest 16 runs only: active runs are among the newest.
 fn all_calls(store: Store, groups: Memo<Vec<Group>>, every: Memo<Vec<Group>>) -> Memo<Calls> {
     Memo::new(move |_| {
         let any_runs = store.reading.view(|view| {
@@ -40,7 +47,11 @@ fn all_calls(store: Store, groups: Memo<Vec<Group>>, every: Memo<Vec<Group>>) ->
     })
 }
 
-/// The Tools tab.
+/// The Tools tab. It expects [`Groups`] in the context, which the panel computes once for all its tabs.
+///
+/// Rows keep their places while the pointer or the focus is on them. The list follows its newest row until
+/// the reader scrolls up in it, and independently of the conversation. Filter and order are the tab's own and
+/// are lost when another tab is shown.
 #[component]
 pub(crate) fn Tools() -> impl IntoView {
     let store = use_store();
@@ -108,7 +119,8 @@ pub(crate) fn Tools() -> impl IntoView {
     }
 }
 
-/// The calls in an order other than by tool.
+/// The calls in an order other than by tool. At most [`window::CALLS`] rows are drawn: the newest if the
+/// order is by start, otherwise the first. A line says how many more there are.
 #[component]
 fn Ordered(rows: Memo<(Wanted, Vec<CallKey>)>, calls: Memo<Calls>, longest: Memo<u64>) -> impl IntoView {
     let shown = move || {
@@ -127,7 +139,7 @@ fn Ordered(rows: Memo<(Wanted, Vec<CallKey>)>, calls: Memo<Calls>, longest: Memo
     }
 }
 
-/// The names of the tools that have a row, in the order of their first calls.
+/// The names of the tools of which a call passes the filter, in the order of their first calls.
 fn names_of(groups: Memo<Vec<Group>>, calls: Memo<Calls>, rows: Memo<(Wanted, Vec<CallKey>)>) -> Vec<String> {
     let mut names: Vec<String> =
         groups.with(|groups| groups.iter().map(|group| group.name.clone()).collect());
@@ -147,7 +159,8 @@ fn clear(wanted: &mut Wanted) {
     *wanted = Wanted { sort: wanted.sort, ..Wanted::default() };
 }
 
-/// The filters, the order, and the choice of an agent.
+/// The filters with the number of their calls, the order, and the choices of an agent and of a tool. One
+/// filter is on at a time; a click on it takes it back.
 #[component]
 fn Chips(calls: Memo<Calls>, wanted: RwSignal<Wanted>) -> impl IntoView {
     let chips = Filter::ALL.map(|it| {
@@ -182,7 +195,8 @@ fn Chips(calls: Memo<Calls>, wanted: RwSignal<Wanted>) -> impl IntoView {
     }
 }
 
-/// The choice of an agent, if there are several.
+/// The choice of an agent, if calls of several are there. Agents are listed in the order of their first
+/// calls.
 #[component]
 fn ByAgent(calls: Memo<Calls>, wanted: RwSignal<Wanted>) -> impl IntoView {
     let store = use_store();
@@ -231,7 +245,8 @@ fn ByAgent(calls: Memo<Calls>, wanted: RwSignal<Wanted>) -> impl IntoView {
     }
 }
 
-/// A tool with its calls.
+/// A tool with its calls: the heading with its numbers and, below it, the newest calls that pass the filter.
+/// A click on the heading shows only this tool, or all again.
 #[component]
 fn GroupOf(
     name: String,

@@ -1,4 +1,12 @@
 //! The bar at the top: the title, the state of the newest run, totals, and the commands of the view.
+//!
+//! ```text
+//! ☰ ✺ Fanlight  Wall  Runs  Dashboard   Title  ● Running 2:41  14 steps · 38k tokens · $0.21    3 watching  [Answer|Steps|All] …
+//!                                              └ Pill ───────┘ └ Counts ───────────────────┘    └ Watching
+//! ▁▁▁▁▁▁▁▁▁▁▁ Progress, while the page catches up
+//! ```
+//!
+//! Below a width that the stylesheet sets, parts with the class `hide` are left out.
 
 use leptos::prelude::*;
 use model::event::{RunStatus, ToolState};
@@ -16,14 +24,16 @@ use crate::link::Status;
 use crate::open::Level;
 use crate::overview::address::{DASHBOARD, RUNS};
 use crate::route;
-use crate::store::{Over, Sheet, Store, use_store};
+use crate::store::{OpenDialog, Sheet, Store, use_store};
 use crate::timeline::Drawer;
 
-/// What the bar shows of the newest run.
+/// What the bar shows of the newest run. It is compared as a whole, so that deltas of texts do not draw the
+/// bar again.
 #[derive(Debug, Clone, PartialEq)]
 struct Newest {
     id: model::RunId,
     status: RunStatus,
+    /// From the start of the run to its end, if it has ended.
     span: Span,
     /// When the run stalled although it is active, by the hub's clock, in milliseconds since 1970.
     stalled: Option<u64>,
@@ -49,7 +59,7 @@ fn executes(run: &RunView) -> bool {
     calls.any(|tool| tool.state == ToolState::Executing)
 }
 
-/// The newest run of the view.
+/// The newest run of the view, which is the one that began last; `None` while the conversation has none.
 fn newest(store: Store) -> Memo<Option<Newest>> {
     let id = Memo::new(move |_| {
         store.reading.conversation.track();
@@ -71,7 +81,8 @@ fn newest(store: Store) -> Memo<Option<Newest>> {
     })
 }
 
-/// The title of the page: that of the conversation, otherwise its name; empty if nothing is open.
+/// The title of the page: the headline of the conversation, otherwise its name or that of the recording;
+/// empty if nothing is open. Tracks the list of conversations and the seq.
 pub(crate) fn title(store: Store) -> String {
     if store.panel.wall.get() {
         return "All conversations".to_owned();
@@ -86,7 +97,8 @@ pub(crate) fn title(store: Store) -> String {
     store.reading.view(model::View::headline).unwrap_or(name)
 }
 
-/// The bar at the top.
+/// The bar at the top of every screen of the page. What concerns one conversation has the class
+/// `of-conversation` and is not shown on the wall.
 #[component]
 pub(crate) fn TopBar() -> impl IntoView {
     let store = use_store();
@@ -127,15 +139,16 @@ pub(crate) fn TopBar() -> impl IntoView {
             <button type="button" class="icon hide of-conversation" aria-label="Find" title="Find (/)"
                 on:click=move |_| store.ask_word()>{icon("#find", "")}</button>
             <button type="button" class="icon hide of-conversation" aria-label="Export" title="Export (g e)"
-                on:click=move |_| store.lay(Over::Export)>{icon("#save", "")}</button>
+                on:click=move |_| store.open_dialog(OpenDialog::Export)>{icon("#save", "")}</button>
             <button type="button" class="icon hide" aria-label="Settings" title="Settings (g s)"
-                on:click=move |_| store.lay(Over::Settings)>{icon("#moon", "")}</button>
+                on:click=move |_| store.open_dialog(OpenDialog::Settings)>{icon("#moon", "")}</button>
             <Progress />
         </header>
     }
 }
 
-/// How many viewers the conversation has, if there are others.
+/// How many viewers the conversation has by the hub's count, this page among them; nothing while it is the
+/// only one.
 #[component]
 fn Watching() -> impl IntoView {
     let store = use_store();
@@ -151,7 +164,8 @@ fn Watching() -> impl IntoView {
     }
 }
 
-/// A progress line while the page catches up.
+/// A line that grows while the page catches up after a lost connection: the share of the missed events that
+/// have arrived.
 #[component]
 fn Progress() -> impl IntoView {
     let store = use_store();
@@ -170,7 +184,12 @@ fn Progress() -> impl IntoView {
     }
 }
 
-/// The state of the newest run, and for how long.
+/// The state of the newest run in a word, and for how long. These come first, in this order:
+///
+/// 1. a call waits for consent: since when it waits,
+/// 2. the run stalled, because its publisher is gone: the time until then,
+/// 3. the run is silent: how long no event has come, although nothing executes. Only while the page is live,
+///    never in a replay.
 #[component]
 fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
     let store = use_store();
@@ -230,7 +249,8 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
     view! { <span class=class data-t="pill"><StateIcon shape=shape /> <span class="hide">{word}</span> {time}</span> }
 }
 
-/// The steps of the newest run; the tokens and the cost of the whole conversation.
+/// The steps of the newest run; the tokens and the cost of the whole conversation; while a run is active, the
+/// tokens per second. Parts that are unknown are left out.
 #[component]
 fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
     let store = use_store();

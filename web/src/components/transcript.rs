@@ -1,4 +1,13 @@
 //! The conversation: messages and runs, of which only a limited part is in the document.
+//!
+//! ```text
+//! view ─▶ pieces (all messages and sections of runs) ─▶ first..end, by weight in rows ─▶ Message, Run
+//!
+//! [ Show 120 earlier ]   first > 0           newest items:  first follows the end while the view does
+//!   piece                                    after a jump:  first is the anchor, end what fits the budget
+//!   piece                                    written in:    a section with a draft stays in any case
+//! [ Show 8 later ]       end < all
+//! ```
 
 use leptos::html;
 use leptos::prelude::*;
@@ -20,7 +29,12 @@ use crate::scroll::Scroller;
 use crate::store::{Store, use_store};
 use crate::window;
 
-/// The scrolling box of the conversation. It exists from the first painting on.
+/// The scrolling box of the conversation, with the bar of an opened recording and the strip of a stale page
+/// above it, the button to the end and the composer.
+///
+/// It exists from the first painting on, while the content comes from a module that is fetched; so the
+/// scroller and the first focus have something to hold on to. It is hidden, not removed, while the wall is
+/// shown.
 #[component]
 pub(crate) fn Transcript() -> impl IntoView {
     let store = use_store();
@@ -61,13 +75,18 @@ pub(crate) fn Transcript() -> impl IntoView {
     }
 }
 
-/// The seq up to which the conversation is drawn.
+/// The seq up to which the conversation is drawn, as `data-seq`, on which tests wait. 0 until the module that
+/// draws is there.
 fn drawn_seq(store: Store) -> u64 {
     let seq = store.reading.seq.get();
     if store.modules.has(PageModule::Conversation) { seq } else { 0 }
 }
 
-/// Messages and runs. All are built anew for another conversation.
+/// Messages and runs, the buttons for those that are not in the document, and what the reader said that no
+/// event confirms yet. All are built anew for another conversation.
+///
+/// Instead of them it shows one sub-agent if `reading.only` is set, two conversations beside each other if
+/// `panel.compared` is, and the introduction if the conversation is empty.
 #[component]
 pub(crate) fn Content() -> impl IntoView {
     let store = use_store();
@@ -140,7 +159,9 @@ pub(crate) fn Content() -> impl IntoView {
     }
 }
 
-/// Shows more of what stands above `first`, with what is visible at its place: a reader who clicks gets much at once.
+/// Shows more of what stands above `first`, with what is visible at its place: a reader who clicks gets much
+/// at once. A click that a script made gets the next larger budget, and from the largest one on a window that
+/// is moved back by half of it.
 fn show_earlier(
     event: &leptos::ev::MouseEvent,
     store: Store,
@@ -166,7 +187,9 @@ fn show_earlier(
     }
 }
 
-/// How many rows the item at index `at` counts; at most `budget`.
+/// How many rows the item at index `at` counts, from 1 to `budget`. Rows with an open body count more than a
+/// line; what is beyond the budget is not counted, so that a run of ten thousand rows costs no more than one
+/// that fills the window.
 fn weight(store: Store, view: &View, items: &[Piece], at: usize, budget: usize) -> usize {
     match items.get(at) {
         Some(Piece::Section { run: id, from }) => view.runs.get(id).map_or(1, |run| {
@@ -224,7 +247,8 @@ fn anchor(store: Store, items: Memo<Vec<Piece>>, budget: RwSignal<usize>) -> RwS
 }
 
 /// The index of the first item that is shown, and whether it is the target of a jump. It advances only while
-/// the view follows the end: what the reader is reading must not be removed.
+/// the view follows the end: what the reader is reading must not be removed. A larger budget moves it back at
+/// any time.
 fn first_shown(
     store: Store,
     items: Memo<Vec<Piece>>,
@@ -248,13 +272,14 @@ fn first_shown(
     })
 }
 
-/// Keeps what is visible at its place while items are added above it.
+/// Stops following the end, and keeps what is visible at its place while items are added above it.
 fn hold_first(_: &leptos::ev::MouseEvent, store: Store) {
     store.reading.release();
     store.reading.scroller.with_value(Scroller::hold_first);
 }
 
-/// A button that goes to the end, shown while the view does not follow it.
+/// A button that goes to the end and follows it, shown while the view does not. It counts what came since;
+/// without anything new it is shown only while a run is active.
 #[component]
 fn Jump() -> impl IntoView {
     let store = use_store();

@@ -1,4 +1,11 @@
 //! Commands for a turn (copy, fork, edit and run again) and for a run that broke off (go on).
+//!
+//! | component | shown | commands |
+//! |---|---|---|
+//! | [`TurnActs`] | beside each message of the user | copy, link, fork, export, edit and run again |
+//! | [`Rewrite`] | in place of a message that is edited | run again, cancel |
+//! | [`GoOn`] | below a run that broke off or waits | retry, go on, now, stop |
+//! | [`Origin`] | above a fork | a link, compare |
 
 use leptos::html;
 use leptos::prelude::*;
@@ -15,8 +22,9 @@ use crate::format;
 use crate::route;
 use crate::store::{Store, use_store};
 
-/// The commands for the turn that begins with a message of the user. The component has few nodes, since every
-/// turn has one.
+/// The commands for the turn that begins with the message `id` of the user. Copying works anywhere; forking
+/// and exporting need a hub that has the conversation, and running again one with agents. A refusal is shown
+/// below. The component has few nodes, since every turn has one.
 #[component]
 pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
     let store = use_store();
@@ -60,14 +68,15 @@ pub(crate) fn copy_turn(store: Store, id: &MessageId) {
     store.copy(&store.reading.view(|view| control::turn(view, id)), "Copied", |_| {});
 }
 
-/// Copies a link to the message `id`.
+/// Copies a link to the message `id`, with what the page shows now; nothing if no conversation is open.
 fn copy_link(store: Store, id: &MessageId) {
     if let Some(link) = store.link(Some(crate::find::Place::Message(id.clone()))) {
         store.copy(&link, "Link copied", |_| {});
     }
 }
 
-/// A form that sends a changed message in a fork; the conversation itself does not change.
+/// A form that sends a changed message in a fork; the conversation itself does not change. Enter sends,
+/// Shift+Enter makes a new line, Escape cancels. Without an agent that can answer, nothing is sent.
 #[component]
 pub(super) fn Rewrite(id: MessageId, text: String) -> impl IntoView {
     let store = use_store();
@@ -109,8 +118,12 @@ pub(super) fn Rewrite(id: MessageId, text: String) -> impl IntoView {
     }
 }
 
-/// Resumes a run that broke off, or makes a waiting run ask its model at once. It shows how long the wait
+/// Resumes a run that broke off, or makes a waiting run ask its model at once. It says how long the wait
 /// takes.
+///
+/// The time comes from the retry that the run announced, else from `retry_after_ms` of the error with which
+/// it ended. A run that waits is resumed by its publisher; only for the hub's own agents are there buttons
+/// that cut the wait short or stop the run.
 #[component]
 pub(super) fn GoOn(id: RunId) -> impl IntoView {
     let store = use_store();
@@ -183,7 +196,8 @@ pub(super) fn GoOn(id: RunId) -> impl IntoView {
     }
 }
 
-/// The conversation from which this one was forked.
+/// The conversation from which this one was forked, as a link, with a button that compares the two. Shown if
+/// the list has that conversation.
 #[component]
 pub(super) fn Origin() -> impl IntoView {
     let store = use_store();

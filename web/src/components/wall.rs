@@ -14,10 +14,12 @@ use crate::model::Model;
 use crate::store::use_store;
 use crate::wall::{self, TILES};
 
-/// How long the pointer or the focus must rest on a tile before it is subscribed to, in milliseconds.
+/// How long the pointer or the focus must rest on a tile before it is subscribed to, in milliseconds:
+/// crossing the wall subscribes to nothing.
 const REST_MS: i32 = 300;
 
-/// The wall, with its filter and pages.
+/// The wall, with its filter and pages. It shows the same rows in the same order as the list, without the
+/// headings; while the pointer or the focus is on it, tiles keep their places.
 #[component]
 pub(crate) fn Wall() -> impl IntoView {
     let store = use_store();
@@ -90,7 +92,8 @@ pub(crate) fn Wall() -> impl IntoView {
     }
 }
 
-/// How many conversations there are, and how many of them need a person or run.
+/// How many conversations there are, and how many of them need a person or run. `all` is how many fit the
+/// filter, `total` how many the hub has.
 fn words(list: &List, all: usize, total: u64) -> String {
     let [needs, running, _] = list.counts;
     let mut words = match fleet::extent(all, total) {
@@ -102,7 +105,7 @@ fn words(list: &List, all: usize, total: u64) -> String {
     words.join(" · ")
 }
 
-/// Buttons that turn the pages of the wall, if it has more than one.
+/// Buttons that turn the pages of the wall, if it has more than one; [`TILES`] are on each.
 #[component]
 fn Pager(all: Memo<Vec<ConversationId>>, page: Memo<usize>, wanted: RwSignal<usize>) -> impl IntoView {
     let pages = Memo::new(move |_| wall::pages(all.with(Vec::len)));
@@ -124,7 +127,8 @@ fn Pager(all: Memo<Vec<ConversationId>>, page: Memo<usize>, wanted: RwSignal<usi
 }
 
 /// The tile under the pointer or the focus. Once it has rested there for [`REST_MS`], its conversation is
-/// opened, until it leaves.
+/// opened, until it leaves. At most one conversation is open at a time, so the wall costs the hub no more
+/// than the page of one conversation.
 fn look_at_rested(store: crate::store::Store) -> RwSignal<Option<ConversationId>> {
     let looked = RwSignal::new(None::<ConversationId>);
     Effect::new(move |_| {
@@ -150,7 +154,8 @@ fn is_on_tile() -> bool {
     focused.is_some_and(|it| it.class_list().contains("tile"))
 }
 
-/// Moves the focus among the tiles.
+/// Moves the focus among the tiles with the keys that [`wall::step`] knows. The number of columns is
+/// measured: it depends on the width of the page.
 fn move_focus(event: &KeyboardEvent) {
     if event.ctrl_key() || event.meta_key() || event.alt_key() {
         return;

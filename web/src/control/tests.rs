@@ -79,7 +79,7 @@ fn what_is_refused_is_told_where_it_was_given_and_the_text_comes_back() {
     control.give(at.clone(), c.clone(), "1", say("Hello"), &View::default());
     control.keep_draft(Some(&c), "and more");
     let came = control.take(&refused("1", ErrorCode::UnknownAgent));
-    assert_eq!(came, Some(Came { at: at.clone(), done: None }));
+    assert_eq!(came, Some(CommandOutcome { at: at.clone(), done: None }));
     assert_eq!(control.trouble(&at), Some("No agent is named that. Choose another agent."));
     assert_eq!(control.draft(Some(&c)), "Hello\n\nand more");
     assert_eq!(control.unheard(&c, &View::default()), Vec::<String>::new());

@@ -65,7 +65,8 @@ fn called(run: &model::view::RunView, item: &Item) -> Option<String> {
     Some(format!("- `{}`{words}", tool.name))
 }
 
-/// The name of a conversation that begins with `text`. `random` makes it unique.
+/// The name of a conversation that begins with `text`. `random` makes it unique. Its first words in lower
+/// case with dashes, and four more characters; `None` if that is no valid name.
 pub fn name_for(text: &str, random: u64) -> Option<ConversationId> {
     let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     let mut name = String::new();

@@ -19,10 +19,12 @@ use crate::highlight::{cuts, tokens};
 const STRETCHES_MAX: usize = 600;
 
 thread_local! {
+    /// The painter of the page; `None` in browsers that cannot tell what is in view: nothing is coloured
+    /// there.
     static PAINTER: RefCell<Option<Painter>> = RefCell::new(Painter::new());
 }
 
-/// The blocks that are coloured now.
+/// The blocks that are coloured now. There is one for all texts, since its bound is that of the page.
 struct Painter {
     /// Watches which blocks are in view.
     observer: IntersectionObserver,
@@ -127,7 +129,7 @@ fn is_selected(code: &Element) -> bool {
     })
 }
 
-/// Calls `work` with the painter, if the browser supports it.
+/// Calls `work` with the painter, if the browser supports it. Not to be called by the painter itself.
 fn with(work: impl FnOnce(&mut Painter)) {
     PAINTER.with_borrow_mut(|painter| {
         if let Some(painter) = painter {
@@ -136,7 +138,7 @@ fn with(work: impl FnOnce(&mut Painter)) {
     });
 }
 
-/// Calls `work` when the browser is idle.
+/// Calls `work` when the browser is idle. Browsers that do not tell when that is wait for 100 ms.
 fn when_idle(work: impl FnOnce() + 'static) {
     let work = Closure::once_into_js(work);
     let window = browser::window();

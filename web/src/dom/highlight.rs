@@ -1,5 +1,11 @@
 //! Marks the hits of Find in the conversation without changing an element (CSS Custom Highlight API), so that
 //! streaming goes on. Browsers without that API show no marks.
+//!
+//! ```text
+//! TEXTS on the page ─▶ text nodes, joined by block (Joined) ─▶ hits of the matcher ─▶ Range ─▶ CSS.highlights
+//! ```
+//!
+//! A hit may go over several elements of one block, as over bold letters, never over two blocks.
 
 use std::cell::Cell;
 
@@ -103,16 +109,20 @@ fn places(root: &Element, matcher: &dyn Matcher, most: usize) -> Vec<Range> {
     places
 }
 
-/// The text nodes of a block, joined for searching.
+/// The text nodes of a block, joined for searching. Made while the tree is walked, and dropped with the next
+/// block.
 #[derive(Default)]
 struct Block {
+    /// The element of the block; `None` for a text outside of all blocks.
     of: Option<Element>,
+    /// Its text nodes, in order.
     nodes: Vec<Node>,
+    /// Their texts.
     joined: Joined,
 }
 
 impl Block {
-    /// The range between two places of the joined text.
+    /// The range between two places of the joined text. `None` if the text has changed since.
     fn range(&self, from: Spot, to: Spot) -> Option<Range> {
         let range = browser::document().create_range().ok()?;
         range.set_start(self.nodes.get(from.0)?, from.1).ok()?;

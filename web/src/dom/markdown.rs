@@ -4,6 +4,12 @@
 //! Blocks are in sections of a few kilobytes. A full section never changes again: the browser can skip its
 //! layout and painting while it is out of view, with the measured height in its place. So the cost of a new
 //! word does not grow with the text above it.
+//!
+//! ```text
+//! host ┬ section (full: "past", may be skipped by the browser)     hidden: taken out by trim, the oldest first
+//!      ├ section (full)
+//!      └ section (open): final blocks │ pending blocks, patched with each update │ caret
+//! ```
 
 use std::collections::VecDeque;
 
@@ -29,6 +35,7 @@ const BYTES_KEPT: usize = 100 << 10;
 
 /// Consecutive blocks of the text.
 struct Section {
+    /// The element that holds the blocks.
     element: Element,
     /// How many of its children are final.
     done: u32,
@@ -74,9 +81,12 @@ impl Section {
     }
 }
 
-/// An element that shows a Markdown text.
+/// An element that shows a Markdown text. Owned by the component that shows the text; dropping it leaves the
+/// elements as they are.
 pub(crate) struct MarkdownBox {
+    /// The element that it fills.
     host: HtmlElement,
+    /// The parser of the growing text.
     stream: Stream,
     /// The full sections on the page, the oldest first.
     past: VecDeque<Section>,
@@ -89,7 +99,9 @@ pub(crate) struct MarkdownBox {
     open: Section,
     /// The nodes shown in it after its final children.
     pending: Vec<Node>,
+    /// The caret, while the text grows.
     caret: Option<HtmlElement>,
+    /// Whether the last update said that the text is complete.
     is_finished: bool,
 }
 

@@ -1,5 +1,12 @@
 //! Markdown nodes as elements. Elements come from the closed list of [`Tag`], and texts become text nodes:
 //! nothing is parsed as HTML.
+//!
+//! ```text
+//! stream of Markdown ─▶ markdown::parse ─▶ Vec<Node>  old ┐
+//!                                                     new ┴─▶ patch: only what differs is touched
+//! ```
+//!
+//! A text that grows changes one text node at its end; so a selection in what stands before stays.
 
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Node as DomNode, Text};
@@ -9,7 +16,9 @@ use crate::browser::document;
 use crate::images;
 use crate::markdown::{Align, Node, Tag};
 
-/// Changes the children of `parent` from index `first` on, which show `old`, so that they show `new`.
+/// Changes the children of `parent` from index `first` on, which show `old`, so that they show `new`. Nodes
+/// are compared by their index; one that has another tag is built anew. The children before `first` are not
+/// looked at.
 pub(super) fn patch(parent: &DomNode, first: u32, old: &[Node], new: &[Node]) {
     let children = parent.child_nodes();
     for (at, node) in (first..).zip(new) {
@@ -39,7 +48,8 @@ fn change(parent: &DomNode, child: &DomNode, old: &Node, new: &Node) {
     }
 }
 
-/// The node that contains the children of an element with this tag.
+/// The node that contains the children of an element with this tag. A code block has its children in `pre >
+/// code`, a table in an inner `table`, an image in its link.
 fn inside(element: &DomNode, tag: &Tag) -> DomNode {
     if let (Tag::Image(url), Some(link)) = (tag, element.first_child())
         && !url.is_empty()
@@ -74,7 +84,7 @@ fn build(node: &Node) -> DomNode {
     }
 }
 
-/// The empty element for a tag.
+/// The empty element for a tag. What is not in this table cannot be made, whatever a stream says.
 fn make(tag: &Tag) -> Element {
     match tag {
         Tag::Paragraph => read_from_its_side(element("p", "")),
@@ -139,13 +149,15 @@ fn task(done: bool) -> Element {
     if done { with(tick, "checked", "") } else { tick }
 }
 
-/// A link that opens in a new tab without a referrer.
+/// A link that opens in a new tab without a referrer. The parser has refused addresses other than those of
+/// [`Tag::Link`].
 fn link(url: &str) -> Element {
     let link = with(element("a", ""), "href", url);
     with(with(link, "rel", "noopener noreferrer"), "target", "_blank")
 }
 
-/// The link in place of an image on another host.
+/// The link in place of an image on another host: the image is loaded only when the reader asks for it, since
+/// its address may carry what an agent knows.
 fn image(url: &str) -> Element {
     let mut link = with(link(url), "class", "image");
     if let Some(host) = images::host(url) {
@@ -173,7 +185,8 @@ fn code_block(language: &str) -> Element {
     block
 }
 
-/// The innermost last element that contains text: the place of the caret.
+/// The innermost last element that contains text: the place of the caret. It does not go into links, inline
+/// code, images and the like, which are complete when they are drawn.
 pub(super) fn end_of(host: &Element) -> Element {
     let mut at = host.clone();
     while let Some(last) = at.last_element_child() {

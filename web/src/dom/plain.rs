@@ -6,12 +6,18 @@ use super::{caret, update_text};
 use crate::browser::document;
 use crate::plain::Plain;
 
-/// An element that shows a plain text in pieces; see [`crate::plain`].
+/// An element that shows a plain text in pieces; see [`crate::plain`]. Owned by the component that shows the
+/// text; dropping it leaves the elements as they are.
 pub(crate) struct PlainBox {
+    /// The element that it fills.
     host: HtmlElement,
+    /// What has been shown.
     plain: Plain,
+    /// The text node of the piece that still grows.
     rest: Text,
+    /// What `rest` holds.
     shown: String,
+    /// The caret, while the text grows.
     caret: Option<HtmlElement>,
 }
 

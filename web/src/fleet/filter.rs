@@ -1,4 +1,19 @@
 //! The reader's filter of the list: words, and conditions such as `state:running` or `slower:10s`.
+//!
+//! ```text
+//! import state:running model:qwen      all must hold; case does not matter
+//! ```
+//!
+//! | condition | holds if |
+//! |---|---|
+//! | `state:` | the state begins so; `failed` and `done` are read as `error` and `complete` |
+//! | `model:` `tool:` `agent:` | the name contains it, of any tool that the newest run called |
+//! | `has:error` `has:approval` | a call or the newest run failed; a call waits for consent |
+//! | `depth:>0` `depth:0` | there are sub-agents; there are none |
+//! | `slower:10s` | the executing call, or else the newest run, took longer (`ms`, `s`, `m`, `h`) |
+//! | a word | the title, the id or the state contains it |
+//!
+//! A condition whose value is still being typed hides nothing. The table of runs uses the same language.
 
 use model::event::RunStatus;
 use model::frame::ConversationRow;
@@ -20,24 +35,25 @@ enum Term {
     Model(String),
     /// The name of a tool that the newest run called contains it.
     Tool(String),
-    /// In the name of the main agent.
+    /// The name of the main agent contains it.
     Agent(String),
     /// A call failed, or the newest run did.
     Error,
     /// A call waits for consent.
     Approval,
-    /// Whether there are sub-agents.
+    /// Whether the newest run has sub-agents.
     Agents(bool),
     /// The executing call, or else the newest run, took longer than this many milliseconds.
     Slower(u64),
 }
 
-/// A filter: all its conditions must hold.
+/// A filter: all its conditions must hold. The empty one shows everything.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter(Vec<Term>);
 
 impl Filter {
-    /// Parses `text`. A word that is not a condition is searched as a word.
+    /// Parses `text`. Never fails: a word that is not a condition is searched as a word, and [`unknown`]
+    /// names it.
     pub fn parse(text: &str) -> Self {
         Self(text.to_lowercase().split_whitespace().filter_map(term).collect())
     }
@@ -110,6 +126,8 @@ pub fn unknown(text: &str) -> Option<String> {
 const COMPLETIONS_MAX: usize = 12;
 
 /// Completions of `text`, whose last word must be a condition: the condition's values and those of the rows.
+/// Each completion is the whole new text, at most `COMPLETIONS_MAX` of them. Values with spaces are not
+/// offered, since a condition is one word.
 pub fn completions<'a>(text: &str, rows: impl Iterator<Item = &'a ConversationRow>) -> Vec<String> {
     let at = text.rfind(char::is_whitespace).map_or(0, |at| at.saturating_add(1));
     let (before, word) = text.split_at_checked(at).unwrap_or_default();
@@ -133,7 +151,8 @@ pub fn completions<'a>(text: &str, rows: impl Iterator<Item = &'a ConversationRo
     fitting.map(|value| format!("{before}{key}:{value}")).collect()
 }
 
-/// A duration such as `10s`, `500ms`, `2m` or `1h`, in milliseconds. A number alone means seconds.
+/// A duration such as `10s`, `500ms`, `2m` or `1h`, in milliseconds. A number alone means seconds; `None` if
+/// it is none of these.
 fn duration(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let scale = match text.strip_prefix(digits)? {
@@ -180,7 +199,7 @@ fn took(row: &ConversationRow, now: u64) -> u64 {
     }
 }
 
-/// Whether `text` has the condition `chip`.
+/// Whether `text` has the condition `chip`; of one that ends in a colon, with any value.
 pub fn has_chip(text: &str, chip: &str) -> bool {
     text.split_whitespace()
         .any(|word| if chip.ends_with(':') { word.starts_with(chip) } else { word == chip })

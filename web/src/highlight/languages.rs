@@ -1,4 +1,7 @@
 //! The comments, strings and keywords of languages.
+//!
+//! A language is a table, not a grammar: what begins a comment or a string, and the keywords. A name that is
+//! not here is not coloured.
 
 /// A language, as far as it is coloured.
 pub(super) struct Language {

@@ -1,4 +1,7 @@
 //! The keys that command agents, and those of turns.
+//!
+//! The keys press the buttons that are on the page, so what they do and when they may is decided in one
+//! place: by the component.
 
 use leptos::prelude::*;
 use model::MessageId;
@@ -16,6 +19,8 @@ use crate::route;
 use crate::store::Store;
 
 /// Clicks the button with `data-act=act` near the focus; if there is none, the only such button of the page.
+/// If there are several and none is near the focus, nothing is clicked: which one is meant is not clear.
+/// Screen readers hear it.
 pub(super) fn press(store: Store, act: &str) {
     let selector = format!("[data-act={act}]:not([disabled])");
     let document = browser::document();

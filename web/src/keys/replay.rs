@@ -4,12 +4,12 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, KeyboardEvent};
 
-use crate::store::{Over, Sheet, Store};
+use crate::store::{OpenDialog, Sheet, Store};
 
 /// Handles a key during a replay. False if the key is not one of the replay's.
 pub(super) fn press(store: Store, event: &KeyboardEvent) -> bool {
-    let is_covered =
-        store.panel.over.get_untracked() != Over::Nothing || store.panel.sheet.get_untracked() != Sheet::None;
+    let is_covered = store.panel.dialog.get_untracked() != OpenDialog::None
+        || store.panel.sheet.get_untracked() != Sheet::None;
     if is_covered || store.replay.told.with_untracked(Option::is_none) {
         return false;
     }

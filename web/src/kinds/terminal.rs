@@ -1,4 +1,10 @@
 //! Terminal output: colours and weights are kept, all other control sequences are removed.
+//!
+//! ```text
+//! "\u{1b}[1;32mok\u{1b}[0m 3 tests"  ─▶  Piece { "ok", colour 2, bold }, Piece { " 3 tests" }
+//! ```
+//!
+//! A result counts as terminal output if its tool is a shell or the text has such sequences (`kinds::kind`).
 
 /// A stretch of the output in one style.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,4 +1,12 @@
 //! Converts the events of the Markdown parser into nodes.
+//!
+//! ```text
+//! text ─▶ pulldown-cmark ─▶ Start(Paragraph) Text End(Paragraph) … ─▶ Builder ─▶ blocks: (Node, byte range)
+//! ```
+//!
+//! Tables, strikethrough and task lists are read; footnotes, mathematics and HTML are not: their source stays
+//! text. No address is kept that `safe_link` refuses, and no tree is deeper than `MARKDOWN_DEPTH_MAX`, so
+//! what is drawn is bounded whatever a model writes (I7).
 
 use std::ops::Range;
 
@@ -17,13 +25,14 @@ pub(super) type Definitions = Vec<(String, String)>;
 /// A block of a text, and its byte range.
 pub(super) type Block = (Node, Range<usize>);
 
-/// The nodes of a complete text.
+/// The nodes of a complete text. Never fails: any text is Markdown.
 pub fn parse(text: &str) -> Vec<Node> {
     blocks(text, &mut Definitions::new()).into_iter().map(|(node, _)| node).collect()
 }
 
 /// The blocks of `text`, in order. Link definitions of earlier texts are read from `definitions`, and those
-/// of `text` are added.
+/// of `text` are added. A text that streams is parsed block by block, so a link may be defined in a block
+/// that is parsed already.
 pub(super) fn blocks(text: &str, definitions: &mut Definitions) -> Vec<Block> {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let known = definitions.clone();
@@ -45,10 +54,13 @@ pub(super) fn blocks(text: &str, definitions: &mut Definitions) -> Vec<Block> {
     builder.blocks
 }
 
-/// An element whose end has not been parsed yet.
+/// An element whose end has not been parsed yet, with what was parsed inside it so far.
 struct Open {
+    /// The element that it becomes.
     tag: Tag,
+    /// Where its source begins, in bytes.
     start: usize,
+    /// Its finished children.
     children: Vec<Node>,
 }
 
@@ -57,7 +69,9 @@ struct Open {
 struct Builder<'a> {
     /// The text that is parsed.
     source: &'a str,
+    /// The finished blocks.
     blocks: Vec<Block>,
+    /// The open elements, from the outermost to the innermost.
     open: Vec<Open>,
     /// How many elements are open below the deepest level; their content goes to the last open element.
     flattened: usize,
@@ -133,7 +147,7 @@ impl Builder<'_> {
         self.open.push(Open { tag, start, children: Vec::new() });
     }
 
-    /// Ends an element.
+    /// Ends an element. `end` is the byte at which its source ends.
     fn end(&mut self, mark: TagEnd, end: usize) {
         if mark == TagEnd::TableHead {
             self.in_head = false;
@@ -201,7 +215,7 @@ fn is_math_mark(source: &str, at: usize) -> bool {
 const BLOCK_STARTS: [&str; 15] =
     ["#", ">", "|", "`", "~", "<", "- ", "* ", "+ ", "---", "***", "___", "===", "1.", "1)"];
 
-/// Whether `line` may begin a block.
+/// Whether `line` may begin a block; an empty line may.
 fn begins_block(line: &str) -> bool {
     let line = line.trim_start();
     line.is_empty() || BLOCK_STARTS.iter().any(|start| line.starts_with(start))
@@ -245,7 +259,7 @@ fn align(column: Alignment) -> Align {
     }
 }
 
-/// The first word after the fence of a code block; empty if there is none.
+/// The first word after the fence of a code block, at most 40 characters; empty if there is none.
 fn language(kind: &CodeBlockKind<'_>) -> String {
     let CodeBlockKind::Fenced(words) = kind else { return String::new() };
     words.split([' ', ',', '{']).next().unwrap_or_default().chars().take(40).collect()

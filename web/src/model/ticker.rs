@@ -10,7 +10,7 @@ use model::frame::ConversationRow;
 use crate::fleet;
 use crate::wall::LINES;
 
-/// The newest lines by conversation.
+/// The newest lines by conversation. At most [`LINES`] of each.
 #[derive(Debug, Default)]
 pub(super) struct Tickers(IndexMap<ConversationId, VecDeque<String>>);
 

@@ -12,7 +12,7 @@ use crate::components::{
     Agents, Compared, Composer, Content, Details, Find, OpenTimeline, ReplayControls, Tools, Wall,
     shown_dialog,
 };
-use crate::store::{Over, Tab};
+use crate::store::{OpenDialog, Tab};
 
 /// What a module draws, or that it cannot be fetched.
 pub(crate) type Drawn = Result<AnyView, SplitLoaderError>;
@@ -69,7 +69,7 @@ module! {
 
 module! {
     /// A dialog.
-    dialogs, fetch_dialogs, dialog(over: Over) shown_dialog(over)
+    dialogs, fetch_dialogs, dialog(open: OpenDialog) shown_dialog(open)
 }
 
 module! {

@@ -43,7 +43,8 @@ fn query(pairs: Vec<(&str, String)>) -> String {
     if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
 }
 
-/// What the address of the table says.
+/// What the address of the table says. `/runs?q=state:running&sort=-cost&columns=state,title&from=…&to=…`;
+/// what is as usual is left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunsAddress {
     /// The filter, as it was typed.
@@ -171,7 +172,7 @@ impl By {
     }
 }
 
-/// What the address of the dashboard says.
+/// What the address of the dashboard says. `/dashboard?range=7d&by=model`; what is as usual is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DashboardAddress {
     /// How long a time.

@@ -1,4 +1,7 @@
 //! Putting the operator's pages together: the header with the ways between them, and the page that the address names.
+//!
+//! The program is [`crate::overview`]'s own; it shares the library with the page, not its store: the rows of
+//! the list are all that it needs ([`Board`]).
 
 use leptos::prelude::*;
 
@@ -10,13 +13,15 @@ use crate::components::icon;
 use crate::link::Status;
 use crate::{app, browser, format, route, session, settings};
 
-/// Starts the operator's pages.
+/// Starts the operator's pages. Called once, by the program `overview`.
 pub fn start() {
     app::keep_panics();
     settings::apply();
     mount_to_body(Overview);
 }
 
+/// The header and, below it, the dashboard or the table of runs, as the path says. The two are pages of their
+/// own: going from one to the other loads the page anew, and each has a board and a socket.
 #[component]
 fn Overview() -> impl IntoView {
     let path = browser::window().location().pathname().unwrap_or_default();
@@ -49,7 +54,7 @@ fn Overview() -> impl IntoView {
     }
 }
 
-/// How the link stands, in a word.
+/// The state of the connection in a word, in the header. After an end that the hub wants, it says what to do.
 #[component]
 fn LinkState(board: Board) -> impl IntoView {
     let words = Memo::new(move |_| match board.status.get() {

@@ -1,5 +1,15 @@
 //! The rows of all conversations, as the hub sends them: the newest over the socket, with whatever changes; older ones page by page,
 //! as many as [`ROWS_MAX`]. Written by the session; components read.
+//!
+//! ```text
+//! socket: fleet { full }  ──▶ rows replaced, generation + 1 ──▶ GET /v1/conversations?after=… ┐
+//! socket: fleet           ──▶ rows merged                        page by page, until ROWS_MAX ┤
+//!                                                                                             ▼
+//!                              version (once per frame of the screen), sorting (a few times a second)
+//! ```
+//!
+//! Rows from the socket win over those of pages, since they are newer. A row is never removed, except when
+//! all are replaced.
 
 use indexmap::IndexMap;
 use leptos::prelude::*;
@@ -13,57 +23,64 @@ use crate::link::{Input, Status};
 use crate::search::encoded;
 use crate::session::Listener;
 
-/// Most rows that are held.
+/// The number of rows from which on no further page is asked for.
 const ROWS_MAX: usize = 100_000;
 
-/// Rows that the socket begins with.
+/// How many rows the subscription begins with.
 const FIRST_ROWS: u64 = 500;
 
-/// Rows that are asked for at once.
+/// How many rows a page over HTTP has.
 const PAGE_ROWS: usize = 1_000;
 
-/// From so many rows on sorting takes time that is felt: then it is done seldom.
+/// The number of rows above which sorting takes time that is felt: then it is done seldom.
 const MANY_ROWS: usize = 5_000;
 
-/// Between two sortings of few rows, and of many, in milliseconds.
+/// The least time between two sortings of few rows, and of many, in milliseconds.
 const SORT_MS: [u64; 2] = [250, 2_000];
 
-/// How often it is looked whether rows are to be sorted, in milliseconds.
+/// How often the board checks whether it is time to sort, in milliseconds.
 const LOOK_MS: i32 = 250;
 
-/// After so many milliseconds rows are sorted again though none came: ages grow.
+/// The time after which rows are sorted again without any change, in milliseconds: ages grow.
 const AGE_MS: u64 = 10_000;
 
-/// A handle; copies are the same rows.
+/// The rows of all conversations and the link to the hub. A handle: copies are the same rows. It is never
+/// freed; a page has one.
 #[derive(Clone, Copy)]
 pub(super) struct Board(&'static Parts);
 
-/// What a board is made of.
+/// What a board is made of. Private parts are written by the board alone; components read the signals.
 pub(super) struct Parts {
+    /// By id, in the order in which they came. Not a signal: a table of 100,000 rows reads it only when
+    /// `version` or `sorting` moves.
     rows: StoredValue<IndexMap<ConversationId, ConversationRow>, LocalStorage>,
-    /// How often all rows were replaced.
+    /// How often all rows were replaced; a page that was asked for before the last time is dropped.
     generation: StoredValue<u32>,
     /// The hub's clock minus ours, in milliseconds.
     ahead_ms: StoredValue<i64>,
+    /// How frames are sent; `None` until the session has connected the board.
     send: StoredValue<Option<Send>, LocalStorage>,
+    /// Moves `version`, at most once per frame of the screen.
     painter: StoredValue<Option<OncePerFrame>, LocalStorage>,
+    /// When rows were last sorted, by this browser's clock in milliseconds since 1970.
     sorted_at: StoredValue<u64>,
+    /// Whether a row changed since.
     is_changed: StoredValue<bool>,
-    /// Something changed in the rows.
+    /// Moves when a row changed: cells are drawn again.
     pub(super) version: RwSignal<u64>,
-    /// It is time to sort them.
+    /// Moves when rows are to be sorted: the order is computed again.
     pub(super) sorting: RwSignal<u64>,
     /// How many conversations the hub has; nothing before it has said so.
     pub(super) total: RwSignal<Option<u64>>,
-    /// Why older rows are not there.
+    /// Why older rows are not there: the error of the last page that failed. No page is asked for after it.
     pub(super) trouble: RwSignal<Option<String>>,
-    /// How the link stands.
+    /// The state of the connection to the hub.
     pub(super) status: RwSignal<Status>,
-    /// The hub's time, once a second.
+    /// The hub's time in milliseconds since 1970, once a second.
     pub(super) now: RwSignal<u64>,
 }
 
-/// The way to the hub.
+/// A function that sends a frame to the hub.
 type Send = Box<dyn Fn(ClientFrame)>;
 
 impl std::ops::Deref for Board {
@@ -74,7 +91,8 @@ impl std::ops::Deref for Board {
     }
 }
 
-/// The frames that matter here.
+/// The frames that matter here, as docs/protocol.md has them. All others are read as `Other` and prove only
+/// that the hub lives.
 #[derive(Deserialize)]
 #[serde(tag = "t", rename_all = "snake_case")]
 enum Frame {
@@ -102,12 +120,14 @@ enum Frame {
 /// A page of the list, as `GET /v1/conversations` answers.
 #[derive(Deserialize)]
 struct Page {
+    /// The rows, the newest event first.
     conversations: Vec<ConversationRow>,
+    /// What `after` must be to get the next page; `None` if this is the last.
     next: Option<String>,
 }
 
 impl Board {
-    /// No rows yet.
+    /// A board without rows, which looks for due sortings from now on.
     pub(super) fn new() -> Self {
         let board = Self(Box::leak(Box::new(Parts {
             rows: StoredValue::new_local(IndexMap::new()),
@@ -136,18 +156,20 @@ impl Board {
         self.rows.with_value(read)
     }
 
-    /// The hub's time.
+    /// The hub's time in milliseconds since 1970: this browser's clock, corrected by what the hub's newest
+    /// frame said.
     pub(super) fn hub_time(self) -> u64 {
         browser::now_ms().saturating_add_signed(self.ahead_ms.get_value())
     }
 
-    /// Sorts at once, whatever was waited for.
+    /// Has the rows sorted at once, however short ago that was done.
     pub(super) fn sort_now(self) {
         self.sorted_at.set_value(browser::now_ms());
         self.is_changed.set_value(false);
         self.sorting.update(|count| *count = count.wrapping_add(1));
     }
 
+    /// Has the rows sorted if one changed and the last sorting is long enough ago, or if ages have grown.
     fn sort_when_due(self) {
         let since = browser::now_ms().saturating_sub(self.sorted_at.get_value());
         let [few, many] = SORT_MS;
@@ -157,6 +179,7 @@ impl Board {
         }
     }
 
+    /// Notes that a row changed: it is drawn with the next frame of the screen, and sorted when that is due.
     fn changed(self) {
         self.is_changed.set_value(true);
         self.painter.with_value(|painter| {
@@ -166,12 +189,15 @@ impl Board {
         });
     }
 
+    /// Compares the clocks. `ts` is the hub's time of a frame that has just come.
     fn hear_time(self, ts: u64) {
         let ahead =
             i64::try_from(ts).unwrap_or(0).saturating_sub(i64::try_from(browser::now_ms()).unwrap_or(0));
         self.ahead_ms.set_value(ahead);
     }
 
+    /// Takes rows from the socket. `is_full` is whether they replace all that are known: at the beginning and
+    /// after each lost connection.
     fn take(self, is_full: bool, rows: Vec<ConversationRow>, total: u64) {
         let is_first = self.total.get_untracked().is_none();
         self.rows.update_value(|known| {
@@ -191,7 +217,9 @@ impl Board {
         }
     }
 
-    /// Asks for what is older than the rows that the socket began with, page by page.
+    /// Asks for what is older than the rows that the socket began with, page by page, in a task of its own.
+    /// It ends at the last page, at [`ROWS_MAX`], with the first error, and when all rows were replaced
+    /// meanwhile. If the socket gave fewer rows than it may, there are no older ones.
     fn fetch_older(self) {
         let generation = self.generation.get_value();
         let last = self.rows(|rows| {

@@ -1,4 +1,13 @@
 //! Bars and lines as numbers between 0 and 100 of a square: the page stretches it to whatever room there is.
+//!
+//! ```text
+//!   0 ┌───────────── top      y grows downwards, x to the right, both from 0 to 100
+//!     │   ▇     ·
+//!     │ ▇ ▇ ▇   ·  ╲╱         bars: 80 % of the width of their step, one line on the other
+//! 100 └─────────────  0       lines: a point in the middle of each step, broken where there is no number
+//! ```
+//!
+//! Nothing here knows the browser: the same numbers are tested natively.
 
 use super::figures::{Shape, Unit};
 use crate::format;
@@ -6,25 +15,25 @@ use crate::format;
 /// Most lines that have a colour of their own; the others are one.
 pub const COLOURS: usize = 8;
 
-/// A line to be drawn.
+/// A line to be drawn: of a chart with bars, the parts of one colour.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Drawn {
-    /// What it is called.
+pub struct ChartLine {
+    /// What the legend calls it; empty if the panel shows only one thing.
     pub name: String,
-    /// A number for each step.
+    /// A number for each step, in the panel's unit; `None` where nothing was measured.
     pub values: Vec<Option<i64>>,
 }
 
-/// A part of a bar.
+/// The part of one line in the bar of one step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bar {
-    /// Of which line.
+    /// The index of the line, which chooses the colour.
     pub line: usize,
-    /// Of which step.
+    /// The index of the step.
     pub step: usize,
     /// Where it begins from the left.
     pub x: f64,
-    /// Where it begins from above.
+    /// Where its upper edge is, from above.
     pub y: f64,
     /// How wide it is.
     pub width: f64,
@@ -32,19 +41,20 @@ pub struct Bar {
     pub height: f64,
 }
 
-/// A picture of some lines.
+/// A picture of some lines, in a square of 100 by 100.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Chart {
-    /// The number at the upper edge.
+    /// The number at the upper edge: the highest value, rounded up to one that reads well. At least 1.
     pub top: i64,
-    /// Parts of bars.
+    /// Parts of bars; empty if the shape is lines. What is 0 has no part.
     pub bars: Vec<Bar>,
-    /// Paths of lines, each with the number of its line.
+    /// Paths as SVG writes them, each with the index of its line; empty if the shape is bars.
     pub paths: Vec<(usize, String)>,
 }
 
-/// `lines` without those that have no colour: these are added up, or left out where they are percentiles.
-pub fn reduced(mut lines: Vec<Drawn>, shape: Shape) -> Vec<Drawn> {
+/// At most [`COLOURS`] lines. Those that have no colour of their own are added up to one line of bars, called
+/// "7 others"; percentiles cannot be added and are left out.
+pub fn reduced(mut lines: Vec<ChartLine>, shape: Shape) -> Vec<ChartLine> {
     if lines.len() <= COLOURS {
         return lines;
     }
@@ -55,15 +65,20 @@ pub fn reduced(mut lines: Vec<Drawn>, shape: Shape) -> Vec<Drawn> {
             let of = rest.iter().filter_map(|line| line.values.get(step).copied().flatten());
             Some(of.fold(0_i64, i64::saturating_add))
         };
-        lines.push(Drawn { name: format!("{} others", rest.len()), values: (0..steps).map(sum).collect() });
+        lines.push(ChartLine {
+            name: format!("{} others", rest.len()),
+            values: (0..steps).map(sum).collect(),
+        });
     }
     lines
 }
 
-/// The picture of `lines`.
-pub fn chart(lines: &[Drawn], shape: Shape, unit: Unit) -> Chart {
+/// The picture of `lines`. Lines may differ in their number of steps; the longest one counts. Values below 0
+/// are drawn as 0.
+pub fn chart(lines: &[ChartLine], shape: Shape, unit: Unit) -> Chart {
     let steps = lines.iter().map(|line| line.values.len()).max().unwrap_or(0);
-    let at = |line: &Drawn, step: usize| line.values.get(step).copied().flatten().map(|value| value.max(0));
+    let at =
+        |line: &ChartLine, step: usize| line.values.get(step).copied().flatten().map(|value| value.max(0));
     let highest = match shape {
         Shape::Bars => (0..steps)
             .map(|step| lines.iter().filter_map(|line| at(line, step)).fold(0_i64, i64::saturating_add))
@@ -120,17 +135,19 @@ pub fn chart(lines: &[Drawn], shape: Shape, unit: Unit) -> Chart {
     chart
 }
 
-/// A step of a path: to a point, drawn or not.
+/// A command of an SVG path: `M` moves to the point, `L` draws to it.
 fn point(word: char, x: f64, y: f64) -> String {
     format!("{word}{x:.2} {y:.2}")
 }
 
-/// A short stroke to the right.
+/// A command of an SVG path that draws `width` to the right.
 fn stroke(width: f64) -> String {
     format!("h{width:.2}")
 }
 
-/// The next number that reads well: 1, 2 or 5 and zeros; of times whole seconds, minutes, hours.
+/// The next number that reads well at the edge of a picture: 1, 2, 4, 5 or 8 with zeros behind it; of times
+/// above a second, whole seconds, minutes or hours, up to a day. If none fits below `i64::MAX`, it is
+/// `value`.
 fn rounded_up(value: i64, unit: Unit) -> i64 {
     const MINUTE: i64 = 60_000;
     if unit == Unit::Ms && value > 1_000 {
@@ -163,7 +180,8 @@ fn rounded_up(value: i64, unit: Unit) -> i64 {
     steps.into_iter().find(|step| *step >= value).unwrap_or(value)
 }
 
-/// A number as it is read.
+/// A number as it is read, with its unit; a dash for none. An amount of money without a currency that is
+/// known is in US dollars.
 pub fn told(value: Option<i64>, unit: Unit, currency: Option<&str>) -> String {
     let Some(value) = value else { return "–".to_owned() };
     let number = u64::try_from(value).unwrap_or(0);
@@ -184,8 +202,8 @@ mod tests {
 
     use super::*;
 
-    fn line(values: &[Option<i64>]) -> Drawn {
-        Drawn { name: String::new(), values: values.to_vec() }
+    fn line(values: &[Option<i64>]) -> ChartLine {
+        ChartLine { name: String::new(), values: values.to_vec() }
     }
 
     #[test]
@@ -226,7 +244,7 @@ mod tests {
     #[test]
     fn lines_without_a_colour_are_one() {
         let many =
-            || (0..COLOURS + 3).map(|n| Drawn { name: n.to_string(), values: vec![Some(2)] }).collect();
+            || (0..COLOURS + 3).map(|n| ChartLine { name: n.to_string(), values: vec![Some(2)] }).collect();
         let bars = reduced(many(), Shape::Bars);
         assert_eq!((bars.len(), bars[COLOURS - 1].values[0]), (COLOURS, Some(8)));
         assert_eq!(reduced(many(), Shape::Lines).len(), COLOURS - 1);

@@ -1,4 +1,8 @@
 //! The dashboard: figures over time, each in a panel of its own.
+//!
+//! What is chosen (the time and what lines are told apart by) is in the address, so that a dashboard can be
+//! sent as a link. [`Dashboard`] owns the choice; each [`Panel`] fetches its own figures, and [`Notes`] says
+//! what must be known of all of them.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -9,27 +13,28 @@ use super::figures::{PANELS, Series};
 use super::panel::Panel;
 use crate::{browser, format};
 
-/// How often figures are asked for again, in milliseconds.
+/// How often figures are asked for again, in milliseconds. A hidden page does not ask.
 const AGAIN_MS: i32 = 60_000;
 
-/// What all panels look at. A handle: copies are the same.
+/// What all panels look at. A handle: copies share the same signals.
 #[derive(Clone, Copy)]
-pub(super) struct Look {
-    /// What is chosen.
+pub(super) struct DashboardState {
+    /// The time and the grouping that are chosen. Each change is written into the address bar.
     pub(super) address: RwSignal<DashboardAddress>,
-    /// Moves when it is time to ask again.
+    /// Counts the times that figures were due again; panels track it.
     pub(super) round: RwSignal<u32>,
-    /// The rows, for the hub's time.
+    /// The rows of the list, of which only the hub's time is read here.
     pub(super) board: Board,
-    /// Since when the hub counts, as it last said; 0 for always.
+    /// Since when the hub counts, in milliseconds since 1970; 0 if all of the chosen time was counted.
     pub(super) since: RwSignal<u64>,
 }
 
-/// The page of all panels.
+/// The page `/dashboard`: the choices of time and grouping, a link to the figures as CSV, the notes, and the
+/// panels of [`PANELS`].
 #[component]
 pub(super) fn Dashboard(board: Board) -> impl IntoView {
     let query = browser::window().location().search().unwrap_or_default();
-    let look = Look {
+    let look = DashboardState {
         address: RwSignal::new(DashboardAddress::parse(&query)),
         round: RwSignal::new(0),
         board,
@@ -71,9 +76,10 @@ pub(super) fn Dashboard(board: Board) -> impl IntoView {
     }
 }
 
-/// The same figures as a table for a spreadsheet.
+/// A link that saves figures for a spreadsheet: `GET /v1/usage?format=csv`, by day and the chosen grouping.
+/// It does not depend on the chosen time.
 #[component]
-fn Table(look: Look) -> impl IntoView {
+fn Table(look: DashboardState) -> impl IntoView {
     let href = move || {
         let by = match look.address.get().by {
             By::All => "day",
@@ -87,8 +93,10 @@ fn Table(look: Look) -> impl IntoView {
 }
 
 /// What a reader must know of the figures: since when they are counted, and of how many tokens no price is known.
+///
+/// It asks `GET /v1/series` once for each round and choice. If that fails, nothing is said.
 #[component]
-fn Notes(look: Look) -> impl IntoView {
+fn Notes(look: DashboardState) -> impl IntoView {
     let unpriced = RwSignal::new(None::<String>);
     Effect::new(move |_| {
         look.round.track();

@@ -12,9 +12,10 @@ pub const HOUR_MS: u64 = 3_600_000;
 pub struct Series {
     /// When the first step begins, in milliseconds since 1970.
     pub from: u64,
-    /// How long each is.
+    /// How long each step is, in milliseconds.
     pub step_ms: u64,
-    /// What happened before was not counted; 0 where all was.
+    /// When the hub began to count, in milliseconds since 1970: what happened before is in no number. 0 if
+    /// all was counted.
     pub since: u64,
     /// One for each metric that was asked for.
     pub metrics: Vec<MetricSeries>,
@@ -23,7 +24,7 @@ pub struct Series {
 /// One metric over time.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct MetricSeries {
-    /// Its name.
+    /// The name that was asked for, such as `runs` or `tool_p95`.
     pub metric: String,
     /// Its lines, the largest first.
     pub series: Vec<Line>,
@@ -32,7 +33,7 @@ pub struct MetricSeries {
 /// A line of a metric.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct Line {
-    /// The agent, where lines are told apart by it; so the next four.
+    /// The agent, if lines are told apart by agent; the next four fields likewise.
     pub agent: Option<String>,
     /// The model.
     pub model: Option<String>,
@@ -42,14 +43,15 @@ pub struct Line {
     pub reason: Option<String>,
     /// The currency.
     pub currency: Option<String>,
-    /// All steps together.
+    /// All steps together, in the metric's unit; `None` where the hub gives no sum.
     pub total: Option<i64>,
-    /// A number for each step; nothing where there is none.
+    /// A number for each step, in the metric's unit; `None` where nothing was measured.
     pub values: Vec<Option<i64>>,
 }
 
 impl Line {
-    /// What it is called beside others of its kind: empty where it is all.
+    /// What it is called beside others of its kind: how runs ended, agent, model or tool, and the currency
+    /// unless it is USD. Empty if it is all there is.
     pub fn name(&self) -> String {
         let word = |name: &Option<String>| {
             name.as_deref().map(|it| if it.is_empty() { "(no name)".to_owned() } else { it.to_owned() })
@@ -63,7 +65,7 @@ impl Line {
 /// What the numbers of a panel are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// So many.
+    /// A number of things.
     Count,
     /// Milliseconds.
     Ms,
@@ -74,26 +76,26 @@ pub enum Unit {
 /// How a panel is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// Bars, one on the other.
+    /// Bars, one line on the other: values can be added.
     Bars,
-    /// Lines.
+    /// Lines: values, such as percentiles, cannot be added.
     Lines,
 }
 
 /// What a panel shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PanelSpec {
-    /// What stands above it.
+    /// The heading of the panel.
     pub title: &'static str,
-    /// What it shows of [`Series`]: the metric, and how it is called beside others.
+    /// The metrics that it asks `GET /v1/series` for, each with the word for it in the legend.
     pub metrics: &'static [(&'static str, &'static str)],
     /// What the numbers are.
     pub unit: Unit,
     /// How it is drawn.
     pub shape: Shape,
-    /// The filter of the runs behind a point.
+    /// The filter of the table of runs behind a point, in the language of [`crate::fleet`].
     pub filter: &'static str,
-    /// Whether tools are what it can be told apart by; else models are.
+    /// Whether tools are what its lines can be told apart by, besides agents and models.
     pub is_of_tools: bool,
 }
 
@@ -171,7 +173,7 @@ pub const PANELS: [PanelSpec; 8] = [
 ];
 
 impl PanelSpec {
-    /// Whether it is told apart by `by`: what models use no tool uses, and a run has no tool.
+    /// Whether its lines are told apart by `by`. Tools tell apart only what is of tools: a run has no tool.
     pub fn is_told_by(&self, by: By) -> bool {
         match by {
             By::All => false,
@@ -180,7 +182,8 @@ impl PanelSpec {
         }
     }
 
-    /// The metrics that it draws: where they are told apart, one of several percentiles, and all tokens together.
+    /// The metrics that it draws. If lines are told apart, each group has one line: of several percentiles
+    /// the one in the middle, of several kinds of tokens all of them together.
     pub fn drawn(&self, by: By) -> &'static [(&'static str, &'static str)] {
         match self.metrics {
             // One colour is one group: percentiles and kinds of tokens would be as many for each.
@@ -192,7 +195,7 @@ impl PanelSpec {
         }
     }
 
-    /// What the hub is asked for, at the hub's time `now`.
+    /// The path of the request: whole steps up to the hub's time `now`, the one that has begun included.
     pub fn path(&self, address: DashboardAddress, now: u64) -> String {
         let (hours, step) = address.range.hours();
         let unit = step.saturating_mul(HOUR_MS);
@@ -205,7 +208,8 @@ impl PanelSpec {
         format!("/v1/series?metric={}&from={from}&to={to}&step={step}h&by={}", names.join(","), by.join(","))
     }
 
-    /// The runs behind a step of a line.
+    /// The address of the table of runs behind the step that begins at `from`, and of those behind `line` if
+    /// there is one. Names are cut to their first word, since a condition of the filter is one word.
     pub fn behind(&self, line: Option<&Line>, from: u64, step_ms: u64) -> String {
         let mut words = vec![self.filter.to_owned()];
         let mut narrow = |key: &str, name: Option<&String>| {

@@ -1,5 +1,14 @@
 //! The rows on the screen: as many elements as fit, whatever number of rows there is. An element shows another row when the reader
 //! scrolls, and the keyboard stays with the whole.
+//!
+//! ```text
+//! rows        0 ……… first ─────────────── first + count ……… all
+//! elements          row-0 … row-(count-1), in a ring: the row at `place` is in element `place % count`
+//! ```
+//!
+//! The sheet inside of the scrolling box is as high as all rows together, and each element is moved to its
+//! place with a transform. The focus is on the box; `aria-activedescendant` names the element of the current
+//! row.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -14,25 +23,29 @@ use crate::components::{StateIcon, shape_of};
 use crate::link::Status;
 use crate::{fleet, route};
 
-/// How high a row is, in pixels.
+/// How high a row is, in pixels. The stylesheet gives rows the same height.
 const ROW_PX: usize = 32;
 
-/// Rows beyond the edges of the screen.
+/// How many rows are drawn above the screen and below it, so that a quick scroll shows no empty rows.
 const BEYOND: usize = 6;
 
-/// Most rows that are selected at once by the keyboard.
+/// Most rows that Ctrl+A selects: the first ones of the order.
 const SELECTED_MAX: usize = 1_000;
 
-/// The part of the order that is on the screen.
+/// The part of the order that is on the screen, measured after each scroll and each change of the window's
+/// size.
 #[derive(Clone, Copy)]
 struct Window {
-    /// The first row.
+    /// The place of the first row that is drawn, from 0.
     first: RwSignal<usize>,
-    /// How many elements there are.
+    /// How many elements there are: the rows that fit, and those beyond both edges.
     count: RwSignal<usize>,
 }
 
-/// The heads of the columns and the rows.
+/// The heads of the columns and the rows of `table`, in an element with the role `grid`.
+///
+/// A click on a row makes it current, a click on its box selects it, a click on its title opens the
+/// conversation. While the pointer is on the rows, `table.is_held` is set and the order stays.
 #[component]
 pub(super) fn Grid(table: Table) -> impl IntoView {
     let window = Window { first: RwSignal::new(0), count: RwSignal::new(0) };
@@ -91,7 +104,8 @@ pub(super) fn Grid(table: Table) -> impl IntoView {
     }
 }
 
-/// Says why there is no row.
+/// Says why there is no row: the list is loading, the hub has no run, or the filter takes none. `all` is the
+/// number of rows in the order.
 #[component]
 fn Empty(table: Table, all: Memo<usize>) -> impl IntoView {
     let words = Memo::new(move |_| {
@@ -106,7 +120,8 @@ fn Empty(table: Table, all: Memo<usize>) -> impl IntoView {
     move || words.get().map(|words| view! { <p class="meta pad" data-t="empty">{words}</p> })
 }
 
-/// The heads of the columns: a click sorts, another one turns the order round.
+/// The heads of the columns: a click sorts, another one turns the order round. The order is part of the
+/// page's address. `tracks` are the widths of the columns, as CSS wants them for a grid.
 #[component]
 fn Heads(table: Table, tracks: Memo<String>) -> impl IntoView {
     let heads = move || {
@@ -145,18 +160,26 @@ fn Heads(table: Table, tracks: Memo<String>) -> impl IntoView {
     }
 }
 
-/// What an element shows.
+/// What an element shows. It is compared as a whole, so that a row that did not change is not drawn again.
 #[derive(Debug, Clone, PartialEq)]
-struct Shown {
+struct GridRow {
+    /// The place of the row in the order, from 0.
     place: usize,
+    /// The conversation that the row is about.
     id: ConversationId,
     title: String,
+    /// The texts of the columns, in the order of the address.
     cells: Vec<String>,
+    /// The state in a word; tests read it as `data-state`.
     state: &'static str,
+    /// The icon and the CSS class of the state.
     shape: (&'static str, &'static str),
+    /// Whether a call failed: the number of failures is then red.
     has_failed: bool,
 }
 
+/// The element `nth` of the ring. It shows whichever row has this element's place in the window, and is
+/// hidden if there is none.
 #[component]
 fn Row(table: Table, window: Window, nth: usize, tracks: Memo<String>) -> impl IntoView {
     let shown = Memo::new(move |_| {
@@ -170,7 +193,7 @@ fn Row(table: Table, window: Window, nth: usize, tracks: Memo<String>) -> impl I
         let is_current = table.board.status.with(Status::has_socket);
         table.board.rows(|rows| {
             let (id, row) = rows.get_index(row)?;
-            Some(Shown {
+            Some(GridRow {
                 place,
                 id: id.clone(),
                 title: fleet::title(row).to_owned(),
@@ -183,7 +206,7 @@ fn Row(table: Table, window: Window, nth: usize, tracks: Memo<String>) -> impl I
     });
     let is_there = Memo::new(move |_| shown.with(Option::is_some));
     let of =
-        move |read: fn(&Shown) -> String| shown.with(|shown| shown.as_ref().map(read)).unwrap_or_default();
+        move |read: fn(&GridRow) -> String| shown.with(|shown| shown.as_ref().map(read)).unwrap_or_default();
     let is_selected = Memo::new(move |_| {
         shown.with(|shown| {
             shown.as_ref().is_some_and(|shown| table.selected.with(|all| all.contains(&shown.id)))
@@ -246,12 +269,15 @@ fn Row(table: Table, window: Window, nth: usize, tracks: Memo<String>) -> impl I
     }
 }
 
+/// The place of a conversation in the order; `None` if the filter hides it or the list does not have it.
+/// Takes time proportional to the number of rows.
 fn place_of(table: Table, id: &ConversationId) -> Option<usize> {
     let row = table.board.rows(|rows| rows.get_index_of(id))?;
     table.order.with(|order| order.iter().position(|at| *at == row))
 }
 
-/// A click on a row makes it the row of the keyboard; one on its box selects it.
+/// Handles a click anywhere in the grid: one on a row makes it the current row, one on its box selects it
+/// too. The title is a link, which the browser follows by itself.
 fn clicked(table: Table, event: &MouseEvent) {
     let target = event.target().and_then(|it| it.dyn_into::<Element>().ok());
     let row = target.as_ref().and_then(|it| it.closest("[data-place]").ok().flatten());
@@ -263,7 +289,17 @@ fn clicked(table: Table, event: &MouseEvent) {
     table.current.set(Some(id));
 }
 
-/// Arrows move, Space selects, Enter opens.
+/// Handles a key while the grid itself has the focus.
+///
+/// | key | does |
+/// |---|---|
+/// | ↑ ↓, Page Up, Page Down, Home, End | moves the current row and scrolls to it |
+/// | Space | selects the current row, or no longer |
+/// | Enter | opens the current conversation in this tab |
+/// | Ctrl+A, ⌘A | selects the first 1,000 rows |
+/// | Escape | selects none |
+///
+/// Other keys, and these with a modifier, are left to the browser.
 fn keyed(table: Table, node: NodeRef<html::Div>, event: &KeyboardEvent) {
     let is_on_grid = event.target() == event.current_target();
     let is_plain = !(event.ctrl_key() || event.meta_key() || event.alt_key());
@@ -310,7 +346,8 @@ fn keyed(table: Table, node: NodeRef<html::Div>, event: &KeyboardEvent) {
     }
 }
 
-/// Scrolls so far that the row at `place` is seen.
+/// Scrolls as little as possible so that the row at `place` is seen. A row that is on the screen already
+/// moves nothing.
 fn reveal(node: &HtmlElement, place: usize) {
     let number = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
     let (top, row) = (number(place.saturating_mul(ROW_PX)), number(ROW_PX));

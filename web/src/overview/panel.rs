@@ -1,5 +1,13 @@
 //! One figure over time: a picture, its legend, the numbers under the pointer, and all of them as a table. Each point opens the runs
 //! behind it.
+//!
+//! ```text
+//! address ──▶ path of /api ──▶ Series ──▶ Picture ──▶ readout, axis, svg, legend, table
+//!  (signal)    (spec.path)      (JSON)     (pure)
+//! ```
+//!
+//! The picture is built anew for each answer; pointing at it changes only the readout and one marker.
+//! [`chart`] and `figures` compute, this file draws.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -7,8 +15,8 @@ use leptos::task::spawn_local;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, MouseEvent};
 
-use super::chart::{self, Bar, Chart, Drawn, told};
-use super::dashboard::Look;
+use super::chart::{self, Bar, Chart, ChartLine, told};
+use super::dashboard::DashboardState;
 use super::figures::{HOUR_MS, Line, PanelSpec, Series, Shape, Unit};
 use crate::browser;
 
@@ -16,6 +24,8 @@ use crate::browser;
 const DAY_MS: u64 = 24 * HOUR_MS;
 
 /// A time as its reader writes it: the day, and hours and minutes.
+///
+/// `ms` is in milliseconds since 1970; day and time are those of the reader's time zone.
 fn day_and_time(ms: u64) -> (String, String) {
     let whole = browser::date_and_time(ms);
     let day = whole.split(',').next().unwrap_or_default().to_owned();
@@ -23,20 +33,31 @@ fn day_and_time(ms: u64) -> (String, String) {
     (day, time)
 }
 
-/// What a panel draws.
+/// What a panel draws: the answer of the hub, reduced to as many lines as there are colours, and the geometry
+/// made of it.
 #[derive(Debug, Clone, PartialEq)]
 struct Picture {
+    /// When the first step begins, in milliseconds since 1970.
     from: u64,
+    /// How long a step is: an hour, a day, or several.
     step_ms: u64,
-    lines: Vec<Drawn>,
-    /// What of the answer each drawn line is.
+    /// The lines that are drawn. Of more than there are colours, the rest is one line in bars, and left out
+    /// where lines are percentiles.
+    lines: Vec<ChartLine>,
+    /// All lines of the answer, in its order. As long as nothing was put together, the indices are those of
+    /// `lines`.
     source: Vec<Line>,
+    /// The sum of each line of `source` over the whole time, in the unit of the panel; `None` where the hub
+    /// gives none.
     totals: Vec<Option<i64>>,
+    /// The currency of the first line that has one.
     currency: Option<String>,
     chart: Chart,
 }
 
 impl Picture {
+    /// The picture of an answer. `names` pairs the metrics of the panel with the words for them; with one
+    /// metric, a line is named by its group alone.
     fn of(spec: &PanelSpec, series: &Series, names: &[(&'static str, &'static str)]) -> Self {
         let mut source = Vec::new();
         let mut lines = Vec::new();
@@ -46,7 +67,7 @@ impl Picture {
                 let name = line.name();
                 let own = if names.len() > 1 || name.is_empty() { own } else { "" };
                 let words = [own, &name].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>();
-                lines.push(Drawn { name: words.join(" · "), values: line.values.clone() });
+                lines.push(ChartLine { name: words.join(" · "), values: line.values.clone() });
                 source.push(line.clone());
             }
         }
@@ -57,10 +78,12 @@ impl Picture {
         Self { from: series.from, step_ms: series.step_ms, lines, source, totals, currency, chart }
     }
 
+    /// How many steps the longest line has.
     fn steps(&self) -> usize {
         self.lines.iter().map(|line| line.values.len()).max().unwrap_or(0)
     }
 
+    /// When a step begins, in milliseconds since 1970.
     fn start(&self, step: usize) -> u64 {
         self.from.saturating_add((step as u64).saturating_mul(self.step_ms))
     }
@@ -71,21 +94,24 @@ impl Picture {
         if self.step_ms >= DAY_MS { day } else { format!("{day} {time}") }
     }
 
-    /// The same in one word, for the axis.
+    /// The same in one word, for the axis: the day, or the time where a step is at most an hour.
     fn tick(&self, step: usize) -> String {
         let (day, time) = day_and_time(self.start(step));
         if self.step_ms > HOUR_MS { day } else { time }
     }
 
+    /// The value of a line at a step with its unit; what [`told`] writes for no value if there is none.
     fn told(&self, line: usize, step: usize, unit: Unit) -> String {
         let value = self.lines.get(line).and_then(|line| line.values.get(step).copied().flatten());
         told(value, unit, self.currency.as_deref())
     }
 }
 
-/// A panel with one figure over time.
+/// A panel with one figure over time. It asks the hub whenever `look.address` changes and at each round of
+/// the dashboard; the old picture stays until the new answer is there. An answer to a question that is no
+/// longer the newest is dropped, and an error replaces the picture with its text.
 #[component]
-pub(super) fn Panel(look: Look, spec: PanelSpec) -> impl IntoView {
+pub(super) fn Panel(look: DashboardState, spec: PanelSpec) -> impl IntoView {
     let picture = RwSignal::new(None::<Result<Picture, String>>);
     let asked = StoredValue::new(String::new());
     Effect::new(move |_| {
@@ -135,7 +161,8 @@ pub(super) fn Panel(look: Look, spec: PanelSpec) -> impl IntoView {
     }
 }
 
-/// The picture with its axes, its legend and its table.
+/// The picture with its axes, its legend and its table. `pointed` is the step below the pointer. A click
+/// opens the runs behind that step, and behind the line that it hit.
 fn drawn(spec: PanelSpec, picture: Picture, pointed: RwSignal<Option<usize>>) -> impl IntoView {
     let steps = picture.steps();
     let plot = NodeRef::<html::Div>::new();
@@ -200,7 +227,8 @@ fn drawn(spec: PanelSpec, picture: Picture, pointed: RwSignal<Option<usize>>) ->
     }
 }
 
-/// The runs behind a step, and behind a line where one was hit.
+/// The address of the runs behind a step, and of those behind a line where one was hit. The line that stands
+/// for all the rest has no runs of its own: its address is that of the whole step.
 fn behind(spec: &PanelSpec, picture: &Picture, line: Option<usize>, step: usize) -> String {
     // What was put together is not one of those that were asked for.
     let of = line.filter(|line| {
@@ -209,6 +237,8 @@ fn behind(spec: &PanelSpec, picture: &Picture, line: Option<usize>, step: usize)
     spec.behind(of.and_then(|line| picture.source.get(line)), picture.start(step), picture.step_ms)
 }
 
+/// Bars and curves in a box of 100 by 100 that is stretched to its place. Each shape has the index of its
+/// line as `data-line`.
 fn svg(spec: &PanelSpec, picture: &Picture) -> impl IntoView + use<> {
     let rect = |bar: &Bar| {
         let class = format!("s{}", bar.line);
@@ -230,9 +260,11 @@ fn svg(spec: &PanelSpec, picture: &Picture) -> impl IntoView + use<> {
     }
 }
 
+/// The colours with the names and sums of their lines, if there is more than one line. The line that stands
+/// for the rest shows no sum.
 fn legend(spec: &PanelSpec, picture: &Picture) -> impl IntoView + use<> {
     let is_whole = picture.lines.len() == picture.source.len();
-    let item = |(at, line): (usize, &Drawn)| {
+    let item = |(at, line): (usize, &ChartLine)| {
         let total = picture
             .totals
             .get(at)
@@ -247,7 +279,8 @@ fn legend(spec: &PanelSpec, picture: &Picture) -> impl IntoView + use<> {
     )
 }
 
-/// The numbers as a table, made when it is opened; each time is a link to its runs.
+/// The numbers as a table, newest first, made when it is opened; each time is a link to its runs. It is how a
+/// screen reader gets the numbers: the picture itself has one label.
 fn table(spec: PanelSpec, picture: Picture) -> impl IntoView {
     let is_open = RwSignal::new(false);
     let rows = move || {

@@ -1,4 +1,10 @@
 //! The table of runs: what is chosen, filtered, sorted and selected.
+//!
+//! ```text
+//! Board (rows, as the hub sends them) ─┐
+//! RunsAddress (filter, sort, columns,  ├─▶ order: indices of rows ─▶ Grid
+//!              time: the address bar) ─┘                          └▶ Summary, Selected
+//! ```
 
 use indexmap::IndexSet;
 use leptos::prelude::*;
@@ -12,24 +18,28 @@ use super::table::{self, Column, Wanted};
 use crate::components::icon;
 use crate::{browser, fleet, format};
 
-/// Everything that the parts of the table share. A handle: copies are the same.
+/// Everything that the parts of the table share. A handle: copies share the same signals.
 #[derive(Clone, Copy)]
 pub(super) struct Table {
-    /// The rows.
+    /// The rows of all conversations, as far as they are loaded.
     pub(super) board: Board,
-    /// What is chosen, as the address says it.
+    /// What the reader chose. Each change is written into the address bar, so that the table can be sent as a
+    /// link.
     pub(super) address: RwSignal<RunsAddress>,
-    /// The numbers of the rows that are shown, in order.
+    /// The indices in the board of the rows that are shown, in order.
     pub(super) order: Memo<Vec<usize>>,
-    /// The conversations that something is to be done with.
+    /// The conversations that the buttons of [`Selected`] concern. They stay selected while a filter hides
+    /// them.
     pub(super) selected: RwSignal<IndexSet<ConversationId>>,
-    /// The row of the keyboard.
+    /// The row that keys act on; the last one that was clicked or moved to.
     pub(super) current: RwSignal<Option<ConversationId>>,
-    /// Whether the pointer is over the rows: then they stand still.
+    /// Whether the pointer is over the rows: then they keep their order, unless the reader changes the
+    /// filter, or rows were removed.
     pub(super) is_held: RwSignal<bool>,
 }
 
 impl Table {
+    /// The table that the address of the page describes, with nothing selected.
     fn new(board: Board) -> Self {
         let query = browser::window().location().search().unwrap_or_default();
         let address = RwSignal::new(RunsAddress::parse(&query));
@@ -53,7 +63,7 @@ impl Table {
         Self { board, address, order, selected, current, is_held }
     }
 
-    /// Selects a conversation, or takes it back.
+    /// Selects a conversation, or no longer.
     pub(super) fn toggle(self, id: &ConversationId) {
         self.selected.update(|selected| {
             if !selected.shift_remove(id) {
@@ -62,14 +72,15 @@ impl Table {
         });
     }
 
-    /// The conversation at that place of the order.
+    /// The conversation at the place `place` of the order, from 0. Tracks nothing.
     pub(super) fn at(self, place: usize) -> Option<ConversationId> {
         let row = self.order.with_untracked(|order| order.get(place).copied())?;
         self.board.rows(|rows| rows.get_index(row).map(|(id, _)| id.clone()))
     }
 }
 
-/// The page of the table.
+/// The page `/runs`: filter, chips, time and columns; what is wrong with the filter; the sums; what can be
+/// done with selected rows; and the rows.
 #[component]
 pub(super) fn Runs(board: Board) -> impl IntoView {
     let table = Table::new(board);
@@ -92,7 +103,8 @@ pub(super) fn Runs(board: Board) -> impl IntoView {
     }
 }
 
-/// Where the filter is typed, with the values that its conditions can have.
+/// Where the filter is typed. The language is that of the list of conversations ([`fleet`]); values are
+/// completed from the rows that are loaded.
 #[component]
 fn FilterField(table: Table) -> impl IntoView {
     let text = Memo::new(move |_| table.address.with(|address| address.filter.clone()));
@@ -118,7 +130,7 @@ fn FilterField(table: Table) -> impl IntoView {
     }
 }
 
-/// The conditions that can be put into the filter.
+/// Conditions that a click puts into the filter.
 #[component]
 fn Chips(table: Table) -> impl IntoView {
     let chips = ["state:silent", "has:approval", "state:running", "has:error", "slower:10m"].map(|chip| {
@@ -133,7 +145,8 @@ fn Chips(table: Table) -> impl IntoView {
     view! { <div class="chips" role="group" aria-label="Conditions" data-t="filter-chips">{chips}</div> }
 }
 
-/// The time that is looked at, and the way out of it.
+/// The time that the table is reduced to, if it is, as a chip; a click shows all times again. The dashboard
+/// links to the table with a time.
 #[component]
 fn Time(table: Table) -> impl IntoView {
     move || {
@@ -148,7 +161,7 @@ fn Time(table: Table) -> impl IntoView {
     }
 }
 
-/// Which columns are shown.
+/// A list of all columns with boxes. The last column that is shown cannot be taken away.
 #[component]
 fn Columns(table: Table) -> impl IntoView {
     let boxes = Column::ALL.map(|column| {
@@ -174,7 +187,8 @@ fn Columns(table: Table) -> impl IntoView {
     }
 }
 
-/// What of the filter is no condition though it looks like one, and what cannot be had.
+/// Says which words of the filter look like a condition but are none; otherwise why older rows could not be
+/// loaded.
 #[component]
 fn Trouble(table: Table) -> impl IntoView {
     let words = Memo::new(move |_| {
@@ -190,7 +204,8 @@ fn Trouble(table: Table) -> impl IntoView {
     }
 }
 
-/// What the rows that are shown are together.
+/// What the rows that are shown are together ([`table::summary`]), and how many of the hub's rows are loaded
+/// while that is not all.
 #[component]
 fn Summary(table: Table) -> impl IntoView {
     let words = Memo::new(move |_| {

@@ -13,7 +13,8 @@ use crate::{browser, format};
 /// Most conversations that are taken away at once: browsers ask before a page saves many files.
 const FILES_MAX: usize = 20;
 
-/// The bar; nothing while nothing is selected.
+/// The bar with the buttons Stop, Export, Compare and Clear; nothing while nothing is selected. What came of
+/// stopping is said below it and stays there.
 #[component]
 pub(super) fn Selected(table: Table) -> impl IntoView {
     let count = Memo::new(move |_| table.selected.with(indexmap::IndexSet::len));
@@ -39,7 +40,7 @@ pub(super) fn Selected(table: Table) -> impl IntoView {
     }
 }
 
-/// The two that are selected, side by side.
+/// A link to the two that are selected, side by side; off unless they are exactly two.
 #[component]
 fn Compare(table: Table) -> impl IntoView {
     let link = Memo::new(move |_| {
@@ -61,7 +62,9 @@ fn Compare(table: Table) -> impl IntoView {
     }
 }
 
-/// Asks the hub to stop the newest run of each that goes on, and says what came of it.
+/// Asks the hub to stop the newest run of each selected conversation that is running, one after the other:
+/// `POST` to its `/commands`. Says at the end how many were stopped, with the first refusal. A command has a
+/// random id, so that it is carried out once. Those that are not running are left out.
 fn stop(table: Table, told: RwSignal<Option<String>>) {
     let selected: Vec<ConversationId> = table.selected.with_untracked(|all| all.iter().cloned().collect());
     let runs = |id: &&ConversationId| {
@@ -93,7 +96,7 @@ fn stop(table: Table, told: RwSignal<Option<String>>) {
     });
 }
 
-/// Saves each as a file.
+/// Saves each selected conversation as a Markdown file, at most [`FILES_MAX`].
 fn export(table: Table) {
     let [markdown, ..] = EXPORTS;
     let paths = table.selected.with_untracked(|all| {

@@ -9,45 +9,46 @@ use model::frame::ConversationRow;
 use crate::fleet::{self, Filter};
 use crate::format;
 
-/// A column of the table.
+/// A column of the table. Its name in the address is [`Column::name`], so names must not change: saved links
+/// contain them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Column {
-    /// How it stands.
+    /// The state in a word, by [`fleet::state`]; in this order, what needs somebody comes first.
     State,
-    /// What it is called.
+    /// The title of the conversation, or its id.
     Title,
-    /// The name of the main agent.
+    /// The name of the main agent of the newest run.
     Agent,
-    /// The model.
+    /// The model of the newest run.
     Model,
-    /// For how long it is silent.
+    /// How long no event has come although a run is active and waits for nothing.
     Silent,
-    /// The call that goes on, and for how long.
+    /// The call that executes, and for how long; the tool that asks for consent if none does.
     Call,
     /// For how long the newest run went on, or goes on.
     Took,
-    /// Tokens.
+    /// The tokens of all runs.
     Tokens,
-    /// Money.
+    /// What all runs cost.
     Cost,
-    /// Calls.
+    /// How many calls the newest run made.
     Calls,
-    /// Calls that failed.
+    /// How many calls of the newest run failed.
     Failed,
-    /// Sub-agents.
+    /// How many sub-agents the newest run had.
     Agents,
-    /// Runs.
+    /// How many runs the conversation has.
     Runs,
-    /// When the newest run began.
+    /// How long ago the newest run began.
     Started,
-    /// When the newest event came.
+    /// How long ago the newest event came.
     Last,
-    /// What it said last, or does.
+    /// What was said last, or what is being done.
     Words,
 }
 
 impl Column {
-    /// All, in the order in which they stand.
+    /// All columns, in the order in which they stand. A reader chooses which are shown, not their order.
     pub const ALL: [Self; 16] = [
         Self::State,
         Self::Title,
@@ -104,12 +105,12 @@ impl Column {
         }
     }
 
-    /// The column with that name.
+    /// The column that [`Column::name`] calls so.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|column| column.name() == name)
     }
 
-    /// What stands above it.
+    /// The words of its head.
     pub fn title(self) -> &'static str {
         match self {
             Self::State => "State",
@@ -152,12 +153,12 @@ impl Column {
         !matches!(self, Self::State | Self::Title | Self::Agent | Self::Model | Self::Call | Self::Words)
     }
 
-    /// Whether the greatest comes first when a reader asks for this order.
+    /// Whether the first click on its head puts the greatest first.
     fn begins_with_greatest(self) -> bool {
         self.is_number()
     }
 
-    /// What stands in it, at the hub's time `now`.
+    /// What stands in it, at the hub's time `now` in milliseconds since 1970; empty for what is unknown or 0.
     pub fn text(self, row: &ConversationRow, now: u64) -> String {
         let count = |n: u64| if n == 0 { String::new() } else { format::grouped(n) };
         match self {
@@ -182,6 +183,7 @@ impl Column {
     }
 
     /// How two rows stand to each other in it, at the hub's time `now`; what has nothing there comes first.
+    /// Times and amounts are compared as numbers, not as they are written.
     fn compare(self, left: &ConversationRow, right: &ConversationRow, now: u64) -> Ordering {
         let by_text = |read: fn(&ConversationRow) -> &str| read(left).cmp(read(right));
         let by = |read: &dyn Fn(&ConversationRow) -> Option<u64>| read(left).cmp(&read(right));
@@ -207,7 +209,7 @@ impl Column {
     }
 }
 
-/// How much a state asks for somebody, the most first.
+/// The rank of a state by how much it asks for somebody; 0 asks the most.
 fn urgency(row: &ConversationRow, now: u64) -> u64 {
     match fleet::state(row, now) {
         "approval" => 0,
@@ -222,11 +224,12 @@ fn urgency(row: &ConversationRow, now: u64) -> u64 {
     }
 }
 
-/// The call that goes on.
+/// The call that executes. None once the newest run has ended.
 fn call(row: &ConversationRow) -> Option<&model::frame::RowCall> {
     row.call.as_ref().filter(|_| row.state == Some(RunStatus::Running))
 }
 
+/// The words of the column [`Column::Call`].
 fn called(row: &ConversationRow, now: u64) -> String {
     match call(row) {
         Some(call) => format!("{} · {}", call.name, format::clock(now.saturating_sub(call.since))),
@@ -234,6 +237,7 @@ fn called(row: &ConversationRow, now: u64) -> String {
     }
 }
 
+/// How long the newest run took or has taken so far, in milliseconds; `None` if it has no known end.
 fn took(row: &ConversationRow, now: u64) -> Option<u64> {
     match row.state? {
         RunStatus::Running => Some(now.saturating_sub(row.started_at)),
@@ -241,20 +245,21 @@ fn took(row: &ConversationRow, now: u64) -> Option<u64> {
     }
 }
 
+/// The tokens of all runs; `None` if none were reported.
 fn tokens(row: &ConversationRow) -> Option<u64> {
     row.usage.map(|usage| usage.tokens()).filter(|tokens| *tokens > 0)
 }
 
-/// What it said last, else what it does.
+/// What was said last, else the answer, else what the conversation does.
 fn words(row: &ConversationRow) -> String {
     let said = row.said.as_deref().or(row.answer.as_deref()).filter(|words| !words.is_empty());
     said.map_or_else(|| fleet::activity(row), str::to_owned)
 }
 
-/// In which order rows are.
+/// In which order rows are. Unless the reader chose one, that is the newest event first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sort {
-    /// By what.
+    /// The column whose values are compared.
     pub column: Column,
     /// Whether the greatest comes first.
     pub descending: bool,
@@ -267,7 +272,8 @@ impl Default for Sort {
 }
 
 impl Sort {
-    /// What a click on the head of `column` makes of it.
+    /// The order after a click on the head of `column`: the same column turned round, another one from the
+    /// end that a reader wants first.
     #[must_use]
     pub fn clicked(self, column: Column) -> Self {
         if self.column == column {
@@ -277,12 +283,13 @@ impl Sort {
         }
     }
 
-    /// As it stands in addresses: `-cost`.
+    /// The order as it stands in addresses: the name of the column, with `-` before it if the greatest comes
+    /// first: `-cost`.
     pub fn word(self) -> String {
         format!("{}{}", if self.descending { "-" } else { "" }, self.column.name())
     }
 
-    /// What [`Sort::word`] wrote.
+    /// Reads what [`Sort::word`] wrote; `None` if there is no such column.
     pub fn parse(word: &str) -> Option<Self> {
         let (descending, name) = word.strip_prefix('-').map_or((false, word), |name| (true, name));
         Some(Self { column: Column::parse(name)?, descending })
@@ -292,22 +299,25 @@ impl Sort {
 /// Which rows are shown, and in which order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Wanted {
-    /// What they are like.
+    /// The conditions that a row must fit.
     pub filter: Filter,
     /// The order.
     pub sort: Sort,
-    /// The time in which something of theirs happened, in milliseconds since 1970.
+    /// The time in which something of theirs happened, from (inclusive) to (exclusive), in milliseconds since
+    /// 1970; `None` is any time.
     pub time: Option<(u64, u64)>,
 }
 
 impl Wanted {
-    /// Whether `row` is shown at the hub's time `now`.
+    /// Whether `row` is shown at the hub's time `now`. A row belongs to a time if its newest run began before
+    /// the end of it and its newest event is not before its beginning.
     pub fn shows(&self, row: &ConversationRow, now: u64) -> bool {
         let is_then = self.time.is_none_or(|(from, to)| row.at >= from && row.started_at < to);
         is_then && self.filter.fits(row, now)
     }
 
-    /// The numbers of those of `rows` that are shown, in order. Rows that are alike stand by their newest event, the newest first.
+    /// The indices in `rows` of those that are shown, in order. Rows that are alike stand by their newest
+    /// event, the newest first, then by their ids, so that the order is the same each time.
     pub fn order<'a>(&self, rows: impl Iterator<Item = &'a ConversationRow>, now: u64) -> Vec<usize> {
         let shown = rows.enumerate().filter(|(_, row)| self.shows(row, now));
         let mut shown: Vec<(usize, &ConversationRow)> = shown.collect();
@@ -323,7 +333,8 @@ impl Wanted {
     }
 }
 
-/// What many rows of `total` are together, in words: how many, how many of them run and need somebody, tokens and money.
+/// What `rows` are together, in words: how many of the hub's `total`, how many of them run and need somebody,
+/// tokens and money.
 pub fn summary<'a>(rows: impl Iterator<Item = &'a ConversationRow>, total: u64, now: u64) -> String {
     let (mut all, mut running, mut needy) = (0_usize, 0_usize, 0_usize);
     let mut used: Option<model::event::Usage> = None;

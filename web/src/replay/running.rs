@@ -43,14 +43,20 @@ pub struct End {
     pub is_running: bool,
 }
 
-/// The state of a running replay.
+/// The state of a running replay. Made anew for each replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Running {
+    /// The number of the replay. It tells who waited for something whether that is still wanted.
     serial: u32,
+    /// Whether a task reads events.
     is_reading: bool,
+    /// The moment to show as soon as it was read.
     wanted: Option<Wanted>,
+    /// Whether a step is awaited.
     is_stepping: bool,
+    /// Whether the reader holds the slider.
     is_held: bool,
+    /// When the awaited step began to be waited for, in milliseconds.
     stepped_at: u64,
 }
 

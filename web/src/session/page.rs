@@ -11,12 +11,12 @@ use crate::store::Store;
 /// How often the way to the hub and back is measured, in milliseconds.
 const MEASURE_MS: i32 = 10_000;
 
-/// The store, and what it asks for.
+/// The store as the session's listener, and what it asks for.
 #[derive(Clone, Copy)]
 pub(crate) struct PageListener {
-    /// The store.
+    /// The store that takes the frames.
     pub(crate) store: Store,
-    /// Whether the page shows the list of conversations.
+    /// Whether the page shows the list of conversations; the bare page does not subscribe to it.
     pub(crate) with_fleet: bool,
 }
 
@@ -56,12 +56,14 @@ impl Listener for PageListener {
     }
 }
 
-/// Measures the way to the hub and back from now on, while somebody looks. Sockets have no pings that a page may send.
+/// Measures the way to the hub and back from now on, by requests to `/healthz`, while the page is connected
+/// and visible. Sockets have no pings that a page may send.
 pub(crate) fn measure(store: Store) {
     browser::after(MEASURE_MS / 10, move || measure_once(store));
     browser::every(MEASURE_MS, move || measure_once(store));
 }
 
+/// Measures once; a request that fails makes the time unknown.
 fn measure_once(store: Store) {
     if store.link.status.with_untracked(|status| *status != Status::Up) || browser::document().hidden() {
         return;

@@ -8,7 +8,7 @@ use web_sys::{CloseEvent, Event, MessageEvent, WebSocket};
 use crate::browser;
 
 /// An event of a socket.
-pub(super) enum Word {
+pub(super) enum SocketEvent {
     /// The socket was opened.
     Open,
     /// A frame arrived.
@@ -22,7 +22,8 @@ pub(super) enum Word {
     },
 }
 
-/// A socket. Dropping it closes it, and its events are no longer reported.
+/// A socket. Dropping it closes it, and its events are no longer reported. The closures are kept as long as
+/// it, since the browser calls them.
 pub(super) struct Socket {
     inner: WebSocket,
     _open: Closure<dyn FnMut(Event)>,
@@ -32,19 +33,19 @@ pub(super) struct Socket {
 
 impl Socket {
     /// Opens a socket to the hub from which the page was loaded. `None` if the browser refuses.
-    pub(super) fn open(hear: impl Fn(Word) + Clone + 'static) -> Option<Self> {
+    pub(super) fn open(hear: impl Fn(SocketEvent) + Clone + 'static) -> Option<Self> {
         let url = browser::origin().replacen("http", "ws", 1);
         let socket = WebSocket::new_with_str(&format!("{url}/v1/ws"), SUBPROTOCOL).ok()?;
         let on_open = hear.clone();
-        let open = Closure::new(move |_: Event| on_open(Word::Open));
+        let open = Closure::new(move |_: Event| on_open(SocketEvent::Open));
         let on_message = hear.clone();
         let message = Closure::new(move |event: MessageEvent| {
             if let Some(text) = event.data().as_string() {
-                on_message(Word::Text(text));
+                on_message(SocketEvent::Text(text));
             }
         });
         let close = Closure::new(move |event: CloseEvent| {
-            hear(Word::Closed { code: event.code(), reason: event.reason() });
+            hear(SocketEvent::Closed { code: event.code(), reason: event.reason() });
         });
         socket.set_onopen(Some(open.as_ref().unchecked_ref()));
         socket.set_onmessage(Some(message.as_ref().unchecked_ref()));
@@ -53,7 +54,7 @@ impl Socket {
     }
 
     /// Sends a frame. A frame that cannot be sent is lost with the socket, whose end is reported with
-    /// [`Word::Closed`].
+    /// [`SocketEvent::Closed`].
     pub(super) fn send(&self, text: &str) {
         drop(self.inner.send_with_str(text));
     }

@@ -1,4 +1,13 @@
 //! Commands of the reader to agents of the hub and about conversations.
+//!
+//! ```text
+//! button or key ─▶ command ─▶ control.give (kept until answered) ─▶ frame ─▶ hub
+//!                                                                             │ Done or Refused
+//!        the place that gave it shows the refusal ◀─ control.hear ◀─ hear_answer ◀┘
+//! ```
+//!
+//! A command without an answer is sent again on a new socket; its id keeps the hub from carrying it out
+//! twice.
 
 use leptos::prelude::*;
 use model::command::CommandAction;
@@ -8,12 +17,13 @@ use model::{ConversationId, MessageId, RunId};
 
 use super::Store;
 use crate::browser;
-use crate::control::{self, At, Came};
+use crate::control::{self, At, CommandOutcome};
 use crate::link::Status;
 use crate::route;
 
 impl Store {
-    /// Asks the hub for its agents.
+    /// Asks the hub for its agents: `GET /v1/agents`, after each welcome. The bare page takes no commands and
+    /// does not ask.
     pub(super) fn ask_agents(self) {
         if self.reading.is_bare {
             return;
@@ -38,21 +48,24 @@ impl Store {
         self.is_present() && self.control.has_agents()
     }
 
-    /// Gives a command about the open conversation.
+    /// Gives a command about the open conversation; nothing if none is open. `at` is where its result is
+    /// shown.
     pub(crate) fn command(self, at: At, deed: CommandAction) {
         if let Some(conversation) = self.reading.conversation.get_untracked() {
             self.command_in(conversation, at, deed);
         }
     }
 
-    /// Gives a command about `conversation`.
+    /// Gives a command about `conversation`, under a new id that no other page has.
     fn command_in(self, conversation: ConversationId, at: At, deed: CommandAction) {
         let id = format!("{:x}-{:x}", browser::now_ms(), browser::random());
         let frame = self.reading.view(|view| self.control.give(at, conversation, &id, deed, view));
         self.link.send(frame.into_iter().collect());
     }
 
-    /// Sends a message to an agent, in a new conversation if none is open.
+    /// Sends a message to an agent, in a new conversation if none is open. The name of a new conversation is
+    /// made of the text and a random number. The agent is remembered for the conversation and for the next
+    /// new one.
     pub(crate) fn say(self, agent: &str, text: &str) {
         let open = self.reading.conversation.get_untracked();
         let Some(conversation) = open.clone().or_else(|| control::name_for(text, browser::random())) else {
@@ -68,7 +81,8 @@ impl Store {
         self.reading.follow();
     }
 
-    /// The agent that is to answer in the open conversation. Tracks that.
+    /// The agent that is to answer in the open conversation: the one that the reader chose here, else the one
+    /// that [`control::answers`] names. Tracks that.
     pub(crate) fn answers(self) -> Option<String> {
         self.control.track_choice();
         self.reading.track_items();
@@ -103,7 +117,7 @@ impl Store {
         going.filter(|_| is_here)
     }
 
-    /// Stops the active run.
+    /// Stops the active run. Screen readers hear it if there is none.
     pub(crate) fn stop(self) {
         match untrack(|| self.going()) {
             Some(run) => self.stop_run(&run),
@@ -150,7 +164,8 @@ impl Store {
         self.ask_painting();
     }
 
-    /// Shows a snapshot of a conversation, which does not change.
+    /// Shows a snapshot of a conversation, which does not change. For a store without a session: it counts as
+    /// connected.
     pub(crate) fn show_picture(self, conversation: ConversationId, view: model::View) {
         self.reading.model.update_value(|model| model.picture(conversation, view));
         self.link.status.set(Status::Up);
@@ -176,16 +191,17 @@ impl Store {
         self.command(At::Message(message.clone()), deed);
     }
 
-    /// Takes the hub's answer to a command. The page navigates to a new fork.
+    /// Takes the hub's answer to a command. The page navigates to a new fork; a refusal is announced, and
+    /// shown where the command was given.
     pub(super) fn hear_answer(self, frame: &ServerFrame) {
         let Some((came, trouble)) = self.control.hear(frame) else { return };
         match came {
-            Came { at: At::Message(_), done: Some(done) } => {
+            CommandOutcome { at: At::Message(_), done: Some(done) } => {
                 self.spoken.set("Forked".to_owned());
                 browser::follow_link(&route::path_of(&done.conversation));
             }
-            Came { done: None, .. } => self.spoken.set(trouble.unwrap_or_default()),
-            Came { .. } => {}
+            CommandOutcome { done: None, .. } => self.spoken.set(trouble.unwrap_or_default()),
+            CommandOutcome { .. } => {}
         }
     }
 }

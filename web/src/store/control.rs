@@ -11,13 +11,14 @@ use model::frame::{ClientFrame, ServerFrame};
 use model::view::Item;
 use model::{ConversationId, MessageId, RunId, View};
 
-use crate::control::{Agent, At, Came, Control};
+use crate::control::{Agent, At, CommandOutcome, Control};
 use crate::forms::{Form, Forms};
 use crate::latency::CallKey;
 
-/// A handle; all copies refer to the same store.
+/// A handle; all copies refer to the same store, which lives as long as the page.
 #[derive(Clone, Copy)]
 pub(crate) struct ControlStore {
+    /// Commands without an answer, refusals and drafts.
     control: StoredValue<Control, LocalStorage>,
     /// Notified when `control` changes.
     changed: Trigger,
@@ -27,7 +28,7 @@ pub(crate) struct ControlStore {
     chosen: Trigger,
     /// The agents of the hub.
     pub(crate) agents: RwSignal<Vec<Agent>>,
-    /// Whether the page shows a new conversation.
+    /// Whether the page shows a new conversation, which has no name yet.
     pub(crate) fresh: RwSignal<bool>,
     /// The message that the reader edits, to run it again in a fork.
     pub(crate) editing: RwSignal<Option<MessageId>>,
@@ -73,7 +74,7 @@ impl ControlStore {
     }
 
     /// Takes the hub's answer to a command. Returns the result, and the refusal if there is one.
-    pub(super) fn hear(self, frame: &ServerFrame) -> Option<(Came, Option<String>)> {
+    pub(super) fn hear(self, frame: &ServerFrame) -> Option<(CommandOutcome, Option<String>)> {
         let came = self.control.try_update_value(|control| control.take(frame)).flatten()?;
         self.forms.update(|forms| forms.hear(&came));
         self.changed.notify();

@@ -1,11 +1,18 @@
 //! Find: its matcher, and bringing hits into view.
+//!
+//! ```text
+//! query ─▶ matcher: Word, or Pattern (the regular expressions of the decoder module, fetched when first used)
+//!            ├─▶ the Find tab lists the hits
+//!            ├─▶ mark_hits: highlights them in what is drawn
+//!            └─▶ reveal_hit: unfolds, scrolls, marks the one
+//! ```
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlInputElement;
 
-use super::{Over, Store, Tab, card_id, message_id, part_id};
+use super::{OpenDialog, Store, Tab, card_id, message_id, part_id};
 use crate::browser;
 use crate::decoder::Decoder;
 use crate::dom::{Pattern, highlight};
@@ -23,7 +30,8 @@ impl Store {
         Ok(Word::new(&query).map(|word| Box::new(word) as Box<dyn Matcher>))
     }
 
-    /// The matcher of the pattern `source`; `None` while the decoder module is being fetched.
+    /// The matcher of the pattern `source`; `None` while the decoder module is being fetched. When it is
+    /// there, `patterns` changes, so that who tracks it asks again.
     fn pattern(self, source: String) -> Result<Option<Box<dyn Matcher>>, String> {
         if let Some(decoder) = Decoder::loaded() {
             return Ok(Some(Box::new(Pattern::new(decoder, source)?)));
@@ -41,8 +49,8 @@ impl Store {
     /// Marks the hits on the page while the Find tab is shown without a dialog over it; otherwise removes the
     /// marks.
     pub(crate) fn mark_hits(self) {
-        let is_shown =
-            self.panel.tab.get_untracked() == Tab::Find && self.panel.over.get_untracked() == Over::Nothing;
+        let is_shown = self.panel.tab.get_untracked() == Tab::Find
+            && self.panel.dialog.get_untracked() == OpenDialog::None;
         highlight::show(untrack(|| self.matcher()).ok().flatten().filter(|_| is_shown));
     }
 

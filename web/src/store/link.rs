@@ -14,19 +14,22 @@ use crate::link::{Status, is_still_told, log_after, round_trip};
 /// How long the notice of a reconnection is shown, in milliseconds.
 const MARK_MS: i32 = 10_000;
 
-/// A handle; all copies refer to the same store.
+/// A handle; all copies refer to the same store, which lives as long as the page.
 #[derive(Clone, Copy)]
 pub(crate) struct LinkStore {
+    /// How the session is reached; `None` in the store of a conversation beside another, which has none.
     ports: StoredValue<Option<Ports>, LocalStorage>,
     /// The status of the connection.
     pub(crate) status: RwSignal<Status>,
-    /// Why the hub's log cannot write, and since when, in milliseconds since 1970.
+    /// Why the hub's log cannot write, and since when, in milliseconds since 1970; `None` while it writes.
     pub(crate) log: RwSignal<Option<(LogHealth, u64)>>,
-    /// The notice of a reconnection.
+    /// The notice of a reconnection, while it is shown: how many events were missed, or that the history was
+    /// reloaded.
     pub(crate) mark: RwSignal<Option<String>>,
     /// The number of viewers of the conversation, as reported last.
     pub(crate) viewers: RwSignal<u64>,
-    /// The round-trip time to the hub, in milliseconds.
+    /// The round-trip time to the hub, in milliseconds; `None` until it was measured, and if the last
+    /// measurement failed.
     pub(crate) rtt_ms: RwSignal<Option<u64>>,
 }
 

@@ -1,4 +1,17 @@
 //! Painting: turns the changes of the model into signals, once per frame of the screen.
+//!
+//! ```text
+//! frames of the hub ─▶ Model (folds at once) ─▶ Touched (what changed)
+//!                                                  │  requestAnimationFrame
+//!                                                  ▼
+//!              paint: signals of single items, of rows, of items and calls as a whole, then the seq
+//!                                                  │  effects of the components run
+//!                                                  ▼
+//!                                     stay_at_end: scrolls, if the view follows
+//! ```
+//!
+//! A component tracks the signal of the one item that it draws, so a delta of a text draws that text and
+//! nothing else. A signal is made when it is first tracked; what nobody draws costs nothing.
 
 use std::collections::HashMap;
 
@@ -23,11 +36,12 @@ const CATCH_UP_MS: u64 = 250;
 /// The signals of single items, made when a component first tracks one, and what was painted last.
 #[derive(Default)]
 pub(super) struct Painter {
-    /// The signals of items, runs and messages.
+    /// The signals of items, runs and messages, as far as components have tracked them.
     signals: HashMap<ViewChange, ArcTrigger>,
-    /// The signals of the rows of runs.
+    /// The signals of runs whose rows or states of calls change.
     rows: HashMap<RunId, ArcTrigger>,
-    /// The states of calls at the last painting.
+    /// The states of calls at the last painting, by which a change of state is told from other changes of a
+    /// call.
     states: States,
     /// Requests paintings; made with the first request.
     frame: Option<OncePerFrame>,
@@ -39,14 +53,14 @@ pub(super) struct Painter {
     is_waiting: bool,
     /// The number of messages and runs at the last painting.
     n_items: usize,
-    /// The number of rings in the list, when that last changed.
+    /// How many rings the list draws, counted when it last changed.
     n_listed: usize,
-    /// Whether all rings stand still.
+    /// Whether all rings stand still, because there are too many to turn.
     is_still: bool,
 }
 
 impl Painter {
-    /// The signal of the item, run or message that `change` names.
+    /// The signal of the item, run or message that `change` names; made if there is none.
     pub(super) fn signal(&mut self, change: &ViewChange) -> ArcTrigger {
         match self.signals.get(change) {
             Some(signal) => signal.clone(),
@@ -54,12 +68,12 @@ impl Painter {
         }
     }
 
-    /// The signal of the rows of a run.
+    /// The signal of the rows of a run; made if there is none.
     pub(super) fn rows(&mut self, run: &RunId) -> ArcTrigger {
         self.rows.entry(run.clone()).or_default().clone()
     }
 
-    /// Forgets all signals. To be called for another conversation.
+    /// Forgets all signals. To be called for another conversation: its items may have the same ids.
     pub(super) fn forget(&mut self) {
         self.signals.clear();
         self.rows.clear();
@@ -68,17 +82,23 @@ impl Painter {
     }
 }
 
-/// What must be notified after a painting.
+/// What must be notified after a painting. It is collected while the painter is borrowed, and notified
+/// afterwards.
 #[derive(Default)]
-struct Word {
+struct Notifications {
+    /// The signals of single items and of the rows of runs.
     signals: Vec<ArcTrigger>,
+    /// Whether a call was added or changed its state.
     tools: bool,
+    /// Whether a message or a run was added or removed.
     items: bool,
+    /// How many rows were added, for the button that goes to the end.
     new_rows: usize,
+    /// The announcements of calls that have just failed.
     failures: Vec<String>,
 }
 
-impl Word {
+impl Notifications {
     /// Adds the signal of the rows of `run`, unless it is in `told` already.
     fn rows(&mut self, painter: &Painter, run: &RunId, told: &mut Vec<RunId>) {
         if !told.contains(run) {
@@ -89,7 +109,8 @@ impl Word {
 }
 
 impl Store {
-    /// Requests a painting before the next frame of the screen.
+    /// Requests a painting before the next frame of the screen; while the page catches up, at most every
+    /// [`CATCH_UP_MS`]. Requests within a frame are one.
     pub(super) fn ask_painting(self) {
         let is_live = self.reading.model(Model::is_live);
         let wait = self.reading.painter.try_update_value(|painter| {
@@ -114,7 +135,8 @@ impl Store {
         }
     }
 
-    /// Notifies all signals of what changed.
+    /// Notifies all signals of what changed since the last painting. For another conversation all signals are
+    /// forgotten first, and the view follows its end.
     fn paint(self) {
         let Some(touched) = self.reading.model.try_update_value(Model::take_touched) else { return };
         if touched.fleet {
@@ -129,22 +151,22 @@ impl Store {
             self.reading.conversation.set(conversation);
             self.reading.follow();
         }
-        let word =
+        let due =
             self.reading.painter.try_update_value(|painter| self.look(painter, &touched)).unwrap_or_default();
-        for signal in &word.signals {
+        for signal in &due.signals {
             signal.notify();
         }
-        if word.items || touched.replaced {
+        if due.items || touched.replaced {
             self.reading.items.notify();
         }
-        if word.tools || touched.replaced {
+        if due.tools || touched.replaced {
             self.reading.tools.notify();
         }
-        if !self.reading.following.get_untracked() && word.new_rows > 0 {
-            self.reading.unseen.update(|n| *n = n.saturating_add(word.new_rows));
+        if !self.reading.following.get_untracked() && due.new_rows > 0 {
+            self.reading.unseen.update(|n| *n = n.saturating_add(due.new_rows));
         }
         if !self.panel.wall.get_untracked() {
-            word.failures.into_iter().for_each(|words| self.spoken.tell(words));
+            due.failures.into_iter().for_each(|words| self.spoken.tell(words));
         }
         self.still_rings(touched.fleet);
         self.tell_words();
@@ -156,18 +178,18 @@ impl Store {
         self.reading.scroller.with_value(Scroller::stick);
     }
 
-    /// Collects the signals that the changes concern.
-    fn look(self, painter: &mut Painter, touched: &Touched) -> Word {
+    /// Collects the signals that the changes concern. If the view was replaced, these are all.
+    fn look(self, painter: &mut Painter, touched: &Touched) -> Notifications {
         painter.painted_at = browser::now_ms();
-        let mut word = Word::default();
+        let mut due = Notifications::default();
         let mut told = Vec::new();
         self.reading.model(|model| {
             let view = model.view();
             let n_items = view.items.len();
-            word.items = std::mem::replace(&mut painter.n_items, n_items) != n_items;
+            due.items = std::mem::replace(&mut painter.n_items, n_items) != n_items;
             if touched.replaced {
                 // Every signal, in any order: each is notified once.
-                word.signals.extend(painter.signals.values().chain(painter.rows.values()).cloned());
+                due.signals.extend(painter.signals.values().chain(painter.rows.values()).cloned());
                 // During a replay nothing is announced, and the view is replaced often.
                 if model.replay().is_none() {
                     painter.states.see_all(view);
@@ -175,12 +197,12 @@ impl Store {
                 return;
             }
             for change in &touched.changes {
-                word.signals.extend(painter.signals.get(change).cloned());
+                due.signals.extend(painter.signals.get(change).cloned());
                 match change {
                     ViewChange::Added(run, item) => {
-                        word.new_rows = word.new_rows.saturating_add(1);
-                        word.tools |= matches!(item, Item::Tool(_));
-                        word.rows(painter, run, &mut told);
+                        due.new_rows = due.new_rows.saturating_add(1);
+                        due.tools |= matches!(item, Item::Tool(_));
+                        due.rows(painter, run, &mut told);
                     }
                     ViewChange::Item(run, Item::Tool(id)) => {
                         let state =
@@ -189,24 +211,24 @@ impl Store {
                         if let Some(state) = state
                             && painter.states.see(key, state)
                         {
-                            word.tools = true;
-                            word.rows(painter, run, &mut told);
-                            word.failures.extend(failure(model, run, id));
+                            due.tools = true;
+                            due.rows(painter, run, &mut told);
+                            due.failures.extend(failure(model, run, id));
                         }
                     }
-                    ViewChange::Run(run) => word.rows(painter, run, &mut told),
+                    ViewChange::Run(run) => due.rows(painter, run, &mut told),
                     ViewChange::Item(..) | ViewChange::Message(_) => {}
                 }
             }
             for (run, tool) in &touched.progress {
                 let change = ViewChange::Item(run.clone(), Item::Tool(tool.clone()));
-                word.signals.extend(painter.signals.get(&change).cloned());
+                due.signals.extend(painter.signals.get(&change).cloned());
             }
         });
-        word
+        due
     }
 
-    /// Makes the rings stand still while there are too many.
+    /// Makes the rings stand still while there are too many: a class on the body stops their animation.
     fn still_rings(self, is_list_new: bool) {
         let stands = self.reading.painter.try_update_value(|painter| {
             let in_view = self.reading.model(|model| {
@@ -232,7 +254,8 @@ impl Store {
         self.link.tell_mark(words);
     }
 
-    /// Sets the signals that hold values of the model; the seq last.
+    /// Sets the signals that hold values of the model; the seq last, so that who reads it finds the others
+    /// set.
     fn tell_words(self) {
         let (seq, is_live, is_running, viewers) = self.reading.model(|model| {
             let view = model.view();

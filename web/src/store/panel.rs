@@ -9,13 +9,13 @@ use web_sys::{HtmlElement, HtmlInputElement};
 
 use super::AgentKey;
 use crate::browser;
-use crate::faces::{Over, Sheet, Tab, has_room_beside};
+use crate::faces::{OpenDialog, Sheet, Tab, has_room_beside};
 use crate::timeline::Drawer;
 
 /// Opens the file that the reader has chosen in an input.
 pub(crate) type ChooseFile = Box<dyn Fn(&HtmlInputElement)>;
 
-/// A handle; all copies refer to the same store.
+/// A handle; all copies refer to the same store, which lives as long as the page.
 #[derive(Clone, Copy)]
 pub(crate) struct PanelStore {
     /// The sheet over a narrow page.
@@ -39,9 +39,9 @@ pub(crate) struct PanelStore {
     /// The filter of the list and the wall.
     pub(crate) filter: RwSignal<String>,
     /// The dialog over the page.
-    pub(crate) over: RwSignal<Over>,
+    pub(crate) dialog: RwSignal<OpenDialog>,
     /// The element that had the focus before the dialog.
-    before_over: StoredValue<Option<HtmlElement>, LocalStorage>,
+    focus_before_dialog: StoredValue<Option<HtmlElement>, LocalStorage>,
     /// Whether single keys are switched off.
     pub(crate) keys_off: RwSignal<bool>,
     /// Whether a file is dragged over the page.
@@ -64,8 +64,8 @@ impl PanelStore {
             compared: RwSignal::new(None),
             first: RwSignal::new(None),
             filter: RwSignal::new(String::new()),
-            over: RwSignal::new(Over::default()),
-            before_over: StoredValue::new_local(None),
+            dialog: RwSignal::new(OpenDialog::default()),
+            focus_before_dialog: StoredValue::new_local(None),
             keys_off: RwSignal::new(browser::setting("keys").is_some_and(|word| word == "off")),
             dragging: RwSignal::new(false),
             choose_file: StoredValue::new_local(None),
@@ -112,11 +112,11 @@ impl PanelStore {
 
     /// Stores the focused element until the dialog is closed.
     pub(super) fn keep_focus(self, focused: Option<HtmlElement>) {
-        self.before_over.set_value(focused);
+        self.focus_before_dialog.set_value(focused);
     }
 
     /// Takes the stored element.
     pub(super) fn take_focus(self) -> Option<HtmlElement> {
-        self.before_over.try_update_value(Option::take).flatten()
+        self.focus_before_dialog.try_update_value(Option::take).flatten()
     }
 }

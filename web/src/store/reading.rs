@@ -15,7 +15,7 @@ use model::view::Item;
 use model::{ConversationId, RunId, View};
 
 use super::paint::Painter;
-use super::recording::Opened;
+use super::recording::RecordingInfo;
 use super::{AgentKey, card_id, seen};
 use crate::browser;
 use crate::find::Sought;
@@ -75,7 +75,7 @@ pub(crate) struct ReadingStore {
     /// When the steps of a run fold by themselves.
     pub(crate) steps_choice: RwSignal<StepsChoice>,
     /// The recording that is shown in place of a conversation.
-    pub(crate) recording: RwSignal<Option<Opened>>,
+    pub(crate) recording: RwSignal<Option<RecordingInfo>>,
     /// How many recordings were opened or closed. It is tracked because items of two recordings may have the
     /// same ids.
     pub(crate) recordings: RwSignal<u32>,

@@ -1,4 +1,9 @@
 //! A recording in place of a conversation.
+//!
+//! ```text
+//! open_recording ─▶ read, read, … ─▶ read_all          one recording; its number is `recordings`
+//!        └ another file, or close_recording: the number changes, and who still reads stops
+//! ```
 
 use leptos::prelude::*;
 
@@ -8,7 +13,7 @@ use crate::model::Model;
 
 /// What the page shows of the open recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Opened {
+pub(crate) struct RecordingInfo {
     /// The name of the file.
     pub(crate) name: String,
     /// The dialect; `None` if it was not recognized.
@@ -21,7 +26,7 @@ pub(crate) struct Opened {
 
 impl Store {
     /// Opens a recording without events. It stays empty if it cannot be decoded.
-    pub(crate) fn open_recording(self, opened: Opened) {
+    pub(crate) fn open_recording(self, opened: RecordingInfo) {
         self.forget_looks();
         let is_readable = opened.dialect.is_some() && opened.failure.is_none();
         let frames = self

@@ -1,6 +1,15 @@
 //! The replay on the page: reading the past, advancing time, and updating the bar.
 //!
 //! The rules are in `crate::replay`; `reading` reads the past.
+//!
+//! ```text
+//! start_replay(at) ─▶ want ─▶ fulfil, as soon as the moment was read ─▶ in_replay ─▶ view of that moment
+//!                      │                                                   ▲
+//!                      └▶ read_on: pages of the log ───────────────────────┘ step, every STEP_MS while it plays
+//! ```
+//!
+//! While a replay is on, `reading.model` shows its view, and everything that is drawn is of that moment.
+//! Frames of the hub go on being folded behind it (I4).
 
 use leptos::prelude::*;
 
@@ -17,7 +26,7 @@ const STEP_MS: i32 = 33;
 
 /// What the page shows of a replay.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Replaying {
+pub(crate) struct ReplayStatus {
     /// How many events had happened at the moment that is shown; 0 before one is shown.
     pub(crate) at: usize,
     /// How many events are known.
@@ -44,12 +53,14 @@ pub(crate) struct Replaying {
 /// [`crate::replay`], which does not use the browser.
 #[derive(Clone, Copy)]
 pub(crate) struct ReplayStore {
+    /// What was requested, and what is under way.
     running: StoredValue<Running, LocalStorage>,
     /// What the page shows of the replay; `None` in the present.
-    pub(crate) told: RwSignal<Option<Replaying>>,
+    pub(crate) told: RwSignal<Option<ReplayStatus>>,
 }
 
 impl ReplayStore {
+    /// A store in the present.
     pub(super) fn new() -> Self {
         Self { running: StoredValue::new_local(Running::default()), told: RwSignal::new(None) }
     }
@@ -66,7 +77,7 @@ impl ReplayStore {
 
     /// Begins a replay.
     fn begin(self) {
-        self.told.set(Some(Replaying::default()));
+        self.told.set(Some(ReplayStatus::default()));
         self.running.update_value(Running::restart);
     }
 
@@ -81,10 +92,12 @@ impl ReplayStore {
         self.running.try_update_value(change).unwrap_or_default()
     }
 
+    /// Whether events are being read.
     fn is_reading(self) -> bool {
         self.running.with_value(Running::is_reading)
     }
 
+    /// Whether `serial` is the number of the replay that is on: what began under an older one must not go on.
     fn is_current(self, serial: u32) -> bool {
         self.running.with_value(|running| running.is_current(serial))
     }
@@ -99,7 +112,7 @@ impl ReplayStore {
     }
 
     /// Shows the state of the replay. A failure that is shown stays.
-    fn tell(self, mut told: Replaying) {
+    fn tell(self, mut told: ReplayStatus) {
         told.failure = self.told.with_untracked(|known| known.as_ref().and_then(|it| it.failure.clone()));
         if self.told.with_untracked(|known| known.as_ref() != Some(&told)) {
             self.told.set(Some(told));
@@ -109,7 +122,7 @@ impl ReplayStore {
 
 impl Store {
     /// Goes to the moment `at`, in milliseconds since 1970; without one to the beginning, from where it
-    /// plays. Begins a replay if there is none.
+    /// plays. Begins a replay if there is none. Nothing if neither a conversation nor a recording is open.
     pub(crate) fn start_replay(self, at: Option<u64>) {
         let is_new = !self.replay.is_on_now();
         let wanted = at.map_or(Wanted::Start, Wanted::At);
@@ -227,7 +240,8 @@ impl Store {
         });
     }
 
-    /// Changes the replay, if a moment of it is shown.
+    /// Changes the replay, if a moment of it is shown. `change` returns whether the view is a different one
+    /// altogether, and calls its second argument for each change otherwise.
     fn in_replay(self, change: impl FnOnce(&mut Replay, &mut dyn FnMut(model::fold::ViewChange)) -> bool) {
         if self.reading.model(|model| model.replay().is_none()) {
             return;
@@ -247,7 +261,7 @@ impl Store {
             let read = model.read_past()?;
             let shown = model.replay();
             let ahead = model.present_seq().saturating_sub(read.history.seq());
-            Some(Replaying {
+            Some(ReplayStatus {
                 at: shown.map_or(0, Replay::at),
                 total: read.history.len(),
                 clock: shown.filter(|replay| replay.history.is_timed()).map(Replay::clock),
@@ -300,7 +314,8 @@ impl Store {
         }
     }
 
-    /// Advances the replay by the time since the last step.
+    /// Advances the replay by the time since the last step. Nothing if another replay has begun since, or the
+    /// slider is held.
     fn step(self, serial: u32) {
         let elapsed = self.replay.run(|running| running.end_step(serial, browser::now_ms()));
         let Some(elapsed) = elapsed else { return };

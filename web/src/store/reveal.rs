@@ -1,4 +1,12 @@
 //! Scrolling requested items into view, and the keys and DOM ids of items.
+//!
+//! ```text
+//! reveal ─▶ unfold the steps and the sub-agents around the item, as if the reader had
+//!        ─▶ wanted: lanes and transcript put its row into the document
+//!        ─▶ after the painting: scroll to its DOM id, mark it
+//! ```
+//!
+//! A key names what is folded or unfolded; where the thing is one element, the key is its DOM id too.
 
 use leptos::prelude::*;
 use model::view::Item;
@@ -81,7 +89,8 @@ impl Store {
         self.bring(id);
     }
 
-    /// Scrolls to the element `id`.
+    /// Scrolls to the element `id`. The sheet of a narrow page is closed, and the view stops following the
+    /// end.
     fn bring(self, id: String) {
         self.panel.sheet.set(Sheet::None);
         self.reading.release();

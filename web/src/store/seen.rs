@@ -12,7 +12,7 @@ const SETTING: &str = "seen";
 /// How often it is stored, in milliseconds: it is long and changes often.
 const KEEP_MS: i32 = 10_000;
 
-/// The stored value.
+/// The stored value. Empty if the browser stored nothing or does not store.
 pub(super) fn kept() -> Seen {
     Seen::parse(browser::setting(SETTING).as_deref(), browser::now_ms())
 }
@@ -47,7 +47,8 @@ impl Store {
         if is_taken { Ok(()) } else { Err("The hub's answer is not a list.".to_owned()) }
     }
 
-    /// Stores what was seen, together with what other pages of the reader stored.
+    /// Stores what was seen, together with what other pages of the reader stored. Two pages of a reader may
+    /// store at the same time; joining loses nothing that either has seen.
     fn keep_seen(self) {
         let other = kept();
         let mut seen = self.reading.seen.get_untracked();

@@ -15,7 +15,7 @@ const TYPED_MS: i32 = 300;
 const SETTING: &str = "timeline";
 
 impl Store {
-    /// The height in the address.
+    /// The height in the address, with which a page begins; closed on the bare page.
     pub(super) fn first_drawer(is_bare: bool) -> Drawer {
         let query = browser::window().location().search().unwrap_or_default();
         Looks::parse(&query).timeline.filter(|_| !is_bare).unwrap_or_default()
@@ -59,6 +59,8 @@ impl Store {
     }
 
     /// Replaces the parameters `names` of the address by the view; a parameter without a value is removed.
+    /// Nothing on the bare page and on the wall. The level is left out if it is the usual one and the
+    /// reader's setting too.
     pub(crate) fn write_address(self, names: &[&str]) {
         if self.reading.is_bare || self.panel.wall.get_untracked() {
             return;

@@ -1,4 +1,9 @@
 //! The visible part of time, and the ticks of its axis. Times are in milliseconds since the first moment.
+//!
+//! ```text
+//! 0 ─────────┬──────────────────┬───────── whole        window() = (from, span)
+//!            from            from + span                 zoom changes span, pan changes from
+//! ```
 
 use super::float;
 use crate::format;
@@ -13,6 +18,7 @@ const TICK_PX: f64 = 88.0;
 /// The visible part: everything, growing with it, or a part that stays.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Scale {
+    /// The beginning and the length of the part; `None` is everything.
     part: Option<(f64, f64)>,
 }
 
@@ -39,7 +45,8 @@ impl Scale {
         self.part = None;
     }
 
-    /// Changes the length of the visible part by `factor`. The point at `at` (from 0 to 1) keeps its place.
+    /// Changes the length of the visible part by `factor`. The point at `at` (from 0 to 1) keeps its place. A
+    /// part that would be as long as everything becomes everything, which grows again.
     pub fn zoom(&mut self, whole: u64, at: f64, factor: f64) {
         let (from, span) = self.window(whole);
         let next = (span * factor).max(SHORTEST_MS.min(float(whole.max(1))));
@@ -110,7 +117,8 @@ const STEPS: [u64; 29] = [
     2_592_000_000,
 ];
 
-/// The ticks of an axis of `width` CSS pixels that shows `span` milliseconds from `from` on.
+/// The ticks of an axis of `width` CSS pixels that shows `span` milliseconds from `from` on. They are at
+/// least `TICK_PX` apart and at most 64.
 pub fn ticks(from: f64, span: f64, width: f64) -> Vec<Tick> {
     let wanted = span * TICK_PX / width.max(TICK_PX);
     let step = STEPS.into_iter().find(|step| float(*step) >= wanted).unwrap_or(31_536_000_000);

@@ -1,6 +1,10 @@
 //! The rows that are written by hand: `FIELD | BOUND | WHERE IT IS WEIGHED | TEST`, one a line. A row whose field is a form
 //! (`number`, `id`) stands for all fields of that form which have no row of their own. The bound names a limit of
 //! `shared/model/src/limits.rs`, or is `as FIELD`, or `own: ` and what the hub writes there.
+//!
+//! ```text
+//! id | ID_BYTES_MAX | shared/model/src/ids.rs | a_long_id_is_shortened_and_stays_unique
+//! ```
 
 use super::FieldForm;
 use std::collections::BTreeMap;
@@ -10,7 +14,7 @@ use std::collections::BTreeMap;
 pub(crate) struct BoundRow {
     /// The line in the file, from 1.
     pub(crate) line: usize,
-    /// The bound.
+    /// The bound. Names of limits with words around them, or `as FIELD`, or `own: …`.
     pub(crate) bound: String,
     /// The file that holds to it.
     pub(crate) weighed: String,
@@ -43,7 +47,7 @@ impl FieldBounds {
         (bounds, odd)
     }
 
-    /// The row of a field: its own, or that of its form.
+    /// The row of a field: its own, or that of its form. `None` if neither has one.
     pub(crate) fn of(&self, field: &str, form: &FieldForm) -> Option<&BoundRow> {
         self.0.get(field).or_else(|| self.0.get(form.word()))
     }
@@ -55,7 +59,8 @@ impl FieldBounds {
 }
 
 impl BoundRow {
-    /// The limits that it names.
+    /// The limits that it names. A limit is a word of capital letters, digits and underscores, with at least
+    /// one underscore.
     pub(crate) fn limits(&self) -> impl Iterator<Item = &str> {
         let words = self.bound.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
         words.filter(|word| {

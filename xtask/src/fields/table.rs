@@ -3,6 +3,7 @@
 use super::{FieldBounds, FieldForm};
 use std::collections::BTreeMap;
 
+/// What stands above the rows.
 const HEAD: &str = "\
 # Every field and its bound
 
@@ -18,7 +19,8 @@ stands in them; and the bytes that were received count for the ring (`RING_BYTES
 |---|---|---|---|---|
 ";
 
-/// Writes docs/limits.md from the fields and their bounds.
+/// Writes docs/limits.md from the fields and their bounds. One row for each field, in the order of their
+/// names; a field without a bound says so in bold.
 pub(crate) fn table(fields: &BTreeMap<String, FieldForm>, bounds: &FieldBounds) -> String {
     let mut text = HEAD.to_owned();
     for (field, form) in fields {
@@ -40,6 +42,7 @@ pub(crate) fn table(fields: &BTreeMap<String, FieldForm>, bounds: &FieldBounds) 
     text
 }
 
+/// A word as code; nothing for an empty one.
 fn code(word: &str) -> String {
     if word.is_empty() { String::new() } else { format!("`{word}`") }
 }

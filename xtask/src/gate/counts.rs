@@ -18,6 +18,7 @@ impl TestCounts {
     }
 }
 
+/// The number that stands before `word`.
 fn number_before(text: &str, word: &str) -> Option<u64> {
     let (before, _) = text.split_once(word)?;
     before.rsplit(' ').next()?.parse().ok()

@@ -1,4 +1,8 @@
 //! Recordings of others, held against what the vendors' own libraries make of the same bytes.
+//!
+//! The recordings and the program that compares are not part of the tree but beside it, in `../shared`. A
+//! difference that is known must still be there: one that is gone is reported too, so that the list stays
+//! true.
 
 use std::path::Path;
 
@@ -12,7 +16,8 @@ use crate::workspace::{Workspace, in_ci};
 const KNOWN: [&str; 1] =
     ["ag-ui/namastexlabs-agui-benchmark__langgraph-anthropic_thinking_20260206-043108.sse"];
 
-/// Folds every recording with the product and compares.
+/// Folds every recording with the product and compares. Left out where there are no recordings; with
+/// `CI=true` that is a failure.
 pub(super) fn recordings(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     let traces = ws.path("../shared/traces");
     if !traces.is_dir() {
@@ -38,7 +43,8 @@ pub(super) fn recordings(ws: &Workspace, _: &mut TestCounts) -> CommandResult<St
     if differing.is_empty() { verdict.map(|()| StepOutcome::Done) } else { Ok(StepOutcome::Done) }
 }
 
-/// The files of the report that are not equal to what was expected.
+/// The files of the report that are not equal to what was expected. The report is read line by line: each
+/// entry says its `file` before its `state`.
 fn differing(report: &Path) -> CommandResult<Vec<String>> {
     let text = std::fs::read_to_string(report).map_err(CommandFailure::io("reading the report"))?;
     let value = |line: &str, name: &str| {

@@ -1,6 +1,11 @@
 //! The HTML of the pages and the files that it names. `web/index.html` marks with `data-trunk` what is put in: styles, the icon, the
 //! program; so `trunk serve` can read it as well. The operator's pages are made of the same HTML, with another program and the styles that
 //! are marked for it.
+//!
+//! ```text
+//! <link data-trunk rel="css" href="a/b.css" data-only="page">  ─▶  <link rel="stylesheet" href="/b-HASH.css">   in index.html alone
+//! <link data-trunk rel="rust">                                 ─▶  preloads and a script, which moves into boot-HASH.js
+//! ```
 
 use std::path::Path;
 
@@ -67,7 +72,9 @@ pub(super) fn put(
     })
 }
 
-/// The HTML with what its marked tags stand for, those that are meant for the document `mark` alone or for all. `file` ships a file and gives back its new name.
+/// The HTML with what its marked tags stand for, those that are meant for the document `mark` alone or for
+/// all. `file` ships a file and gives back its new name. Fails at a marked tag that is not closed or not
+/// known.
 fn assembled(
     index: &str,
     mark: &str,

@@ -4,6 +4,16 @@
 //! modules that share something. These are many small files, so wasm-merge joins them: what the modules of the conversation alone
 //! share goes with the conversation, everything else that is shared becomes one module of its own. All pieces use the memory, the table
 //! of functions and the stack of the main program.
+//!
+//! ```text
+//! page.wasm (linked with relocations) ─ wasm-split ─▶ main, split_<module>.wasm, chunk_<n>.wasm, __wasm_split.js
+//!         Pieces::parse reads that script: which chunks each module needs, and who shares them
+//!         modules joins the pieces of each module ─▶ module-<name>-<hash>_bg.wasm
+//!         script puts the loaders (LOADING) into wasm-bindgen's script
+//! ```
+//!
+//! Nothing of wasm-split's script is shipped. It is read as text, so another version of the tool may need
+//! changes here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -40,6 +50,7 @@ pub(super) struct CutProgram {
 /// A module before it is optimised.
 #[derive(Debug)]
 pub(super) struct JoinedModule {
+    /// The module.
     pub(super) name: String,
     /// One file, or all pieces where there is no wasm-merge.
     pub(super) files: Vec<PathBuf>,
@@ -52,6 +63,7 @@ pub(super) struct ModuleFile {
     pub(super) module: String,
     /// The name of the file, which holds its hash.
     pub(super) name: String,
+    /// Its bytes, optimised.
     pub(super) wasm: Vec<u8>,
 }
 
@@ -64,7 +76,8 @@ struct Pieces {
     needs: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// Cuts `wasm`, a program that was linked with its relocations.
+/// Cuts `wasm`, a program that was linked with its relocations. Fails if wasm-split's script is not
+/// understood. What was in `folder` is removed.
 pub(super) fn cut(
     ws: &Workspace,
     toolbox: &ToolCache,
@@ -99,7 +112,8 @@ impl CutProgram {
         Ok(joined)
     }
 
-    /// One file of `pieces`. A module in between imports what they share, so that it is imported once.
+    /// One file of `pieces`. A module in between imports what they share, so that it is imported once. That
+    /// module is made of what wasm-dis prints of the first piece, once for all.
     fn merged(&self, wasm_merge: &Path, name: &str, pieces: &[PathBuf]) -> CommandResult<PathBuf> {
         let shared = self.folder.join("shared.wat");
         if !shared.exists() {
@@ -197,7 +211,9 @@ fn shared_module(piece: &str) -> String {
 }
 
 impl Pieces {
-    /// Reads wasm-split's script: a comment names the modules that share a piece, an exported constant is the loader of a module.
+    /// Reads wasm-split's script: a comment names the modules that share a piece, an exported constant is the
+    /// loader of a module. `None` if a loader needs a piece that was not named before, or if there is no
+    /// conversation.
     fn parse(link: &str) -> Option<Self> {
         let mut pieces = Self::default();
         let mut homes = BTreeMap::<&str, &str>::new();

@@ -10,7 +10,8 @@ use crate::failure::{CommandFailure, CommandResult};
 /// Where the HTML names the script.
 const PLACE: &str = r#"<meta name="decoder" content="">"#;
 
-/// Puts the program into `folder`, and names it in the HTML there.
+/// Puts the program into `folder`, and names it in the HTML there. Fails if the HTML has no place for the
+/// name.
 pub(super) fn put(built: &BuiltProgram, folder: &Path) -> CommandResult {
     let wasm_name = format!("decoder-{}_bg.wasm", html::hash(&built.wasm));
     write(&folder.join(&wasm_name), &built.wasm)?;

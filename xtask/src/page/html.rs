@@ -94,6 +94,7 @@ fn tags(html: &str) -> impl Iterator<Item = &str> {
     opens.filter_map(|piece| piece.split_once('>').map(|(tag, _)| tag))
 }
 
+/// The message for `what`, with the beginning of what was found.
 fn refused(what: &str, found: &str) -> String {
     let start: String = found.trim().chars().take(80).collect();
     format!("dist/index.html holds {what}, which the content security policy refuses: {start}")

@@ -1,5 +1,8 @@
 //! The files of the page as they travel: beside each stands its brotli and its gzip form, made once and as small as they
 //! get, so that the hub compresses nothing. And how much that is: a page that grows past its budget does not build.
+//!
+//! A form that is not smaller than the file is left out. Packing at the best quality takes long, so results
+//! are kept below `target/page-packed` by the hash of what was packed.
 
 use std::fs;
 use std::io::Write as _;
@@ -35,7 +38,8 @@ const OVERVIEW_BYTES_MAX: usize = 300 << 10;
 /// What is worth compressing.
 const TEXTS: [&str; 5] = ["wasm", "js", "css", "html", "svg"];
 
-/// Packs each file of `folder` and holds the page to its budget.
+/// Packs each file of `folder` and holds the page to its budget. Fails if a part is over its budget, or a
+/// module has none.
 pub(super) fn pack(ws: &Workspace, folder: &Path) -> CommandResult {
     let kept = ws.target().join("page-packed");
     fs::create_dir_all(&kept).map_err(CommandFailure::io(format!("creating {}", kept.display())))?;
@@ -61,9 +65,13 @@ pub(super) fn pack(ws: &Workspace, folder: &Path) -> CommandResult {
 
 /// A file of the page, in bytes.
 struct PackedSize {
+    /// Its path in the folder.
     path: String,
+    /// As it is.
     plain: usize,
+    /// Packed with brotli, by which budgets are measured.
     brotli: usize,
+    /// Packed with gzip.
     gzip: usize,
 }
 
@@ -109,7 +117,8 @@ fn hold(name: &str, what: &str, bytes: usize, most: usize) -> CommandResult {
     Ok(())
 }
 
-/// The bytes that `make` gives, kept from an earlier build where there was one.
+/// The bytes that `make` gives, kept from an earlier build where there was one. It is written under another
+/// name first, so that a build that is stopped leaves no half of it.
 fn once(kept: &Path, make: impl FnOnce() -> std::io::Result<Vec<u8>>) -> CommandResult<Vec<u8>> {
     if let Ok(bytes) = fs::read(kept) {
         return Ok(bytes);
@@ -134,6 +143,7 @@ fn brotli(plain: &[u8]) -> std::io::Result<Vec<u8>> {
     Ok(packed)
 }
 
+/// The best compression that gzip has.
 fn gzip(plain: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut packer = GzEncoder::new(Vec::new(), Compression::best());
     packer.write_all(plain)?;

@@ -53,7 +53,7 @@ pub(super) enum ProgramForm {
     Cut,
 }
 
-/// What came of it.
+/// What came of it. Everything is in memory; the caller names and writes the files.
 #[derive(Debug)]
 pub(super) struct BuiltProgram {
     /// The script that loads the program.
@@ -137,8 +137,8 @@ fn modules(ws: &Workspace, toolbox: &ToolCache, cut: &CutProgram) -> CommandResu
     Ok(files)
 }
 
-/// The bytes to ship: optimised where wasm-opt can run. The result is kept by the hash of what went in, since this
-/// takes longer than the rest of an unchanged build.
+/// The bytes to ship: optimised where wasm-opt can run. The result is kept by the hash of what went in, since
+/// this takes longer than the rest of an unchanged build. Without wasm-opt they are the bytes of `wasm`.
 fn optimise(ws: &Workspace, toolbox: &ToolCache, wasm: &Path) -> CommandResult<Vec<u8>> {
     let plain = read(wasm)?;
     let before = human_bytes(plain.len());

@@ -9,7 +9,9 @@ pub(super) const SUITES: [&str; 2] = ["it", "e2e"];
 /// What `repeat` was asked for: how many rounds of which suites, and whether the cores are kept busy.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct RepeatOptions {
+    /// How many times each suite runs, at least once.
     pub(super) rounds: u32,
+    /// Which suites; all of [`SUITES`] if none was named.
     pub(super) suites: Vec<String>,
     /// Parts of names of tests, as `cargo test` takes them.
     pub(super) filters: Vec<String>,
@@ -18,6 +20,8 @@ pub(super) struct RepeatOptions {
 }
 
 impl RepeatOptions {
+    /// Reads `N [SUITE...] [FILTER...] [--busy]`; words that name no suite are filters. Fails with the usage
+    /// text if the number is missing or 0.
     pub(super) fn parse(args: &[String]) -> CommandResult<Self> {
         let is_busy = args.iter().any(|arg| arg == "--busy");
         let mut words = args.iter().filter(|arg| *arg != "--busy");
@@ -34,14 +38,18 @@ impl RepeatOptions {
 /// What the machine did beside a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BackgroundLoad {
+    /// Nothing of ours.
     Nothing,
+    /// A thread on each core that never waits.
     BusyCores,
 }
 
 /// A test that failed in some rounds.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FailedTest {
+    /// In how many rounds it failed.
     times: u32,
+    /// In how many of them the cores were busy.
     times_busy: u32,
     /// What the first of these rounds said.
     first: Option<PathBuf>,

@@ -24,7 +24,8 @@ const LEFT: [(&str, usize); 13] = [
     ("xtask/", 0),
 ];
 
-/// Each crate that has more than are left, and each that has fewer than is written.
+/// Each crate that has more than are left, and each that has fewer than is written. Since the name that is
+/// new cannot be told from the others, all of them are listed where there are too many.
 pub(crate) fn check(tree: &SourceTree, findings: &mut Vec<RuleViolation>) {
     for (home, left) in LEFT {
         let here = tree.sources.iter().filter(|source| source.path.starts_with(home) && !source.is_test());
@@ -76,7 +77,8 @@ fn function(code: &str) -> Option<&str> {
     after.get(..end).filter(|name| is_start && !name.is_empty())
 }
 
-/// Whether one of the parameters of the function `name`, with which `head` begins, is a `bool`.
+/// Whether one of the parameters of the function `name`, with which `head` begins, is a `bool`. Parameters
+/// are taken apart at the commas outside of all brackets; `head` may go over several lines.
 fn has_bool(head: &str, name: &str) -> bool {
     let Some((_, head)) = head.split_once(&format!("fn {name}")) else { return false };
     let mut depth = 0_i32;

@@ -2,6 +2,10 @@
 //!
 //! What counts is what `use` names. A file and the files of its own folder are one room: imports between a module and the
 //! modules inside of it are not counted.
+//!
+//! ```text
+//! use lines ─▶ imports (paths) ─▶ resolve (from the root of the crate) ─▶ arrows: file → files ─▶ circles
+//! ```
 
 use super::source::SourceFile;
 use super::{RuleViolation, SourceTree};
@@ -13,7 +17,7 @@ const FILES_MAX: usize = 6;
 /// The name of a module: the path of its crate's source folder, then its modules.
 type ModulePath = Vec<String>;
 
-/// Applies the rule to every crate.
+/// Applies the rule to every crate; test files are not looked at.
 pub(crate) fn check(tree: &SourceTree, findings: &mut Vec<RuleViolation>) {
     let mut crates: BTreeMap<&str, Vec<&SourceFile>> = BTreeMap::new();
     for source in tree.sources.iter().filter(|source| !source.is_test()) {
@@ -36,7 +40,7 @@ pub(crate) fn check(tree: &SourceTree, findings: &mut Vec<RuleViolation>) {
     }
 }
 
-/// Which file imports which, by path.
+/// Which file imports which, by path. An import counts for the deepest module of the path that is a file.
 fn arrows(sources: &[&SourceFile]) -> BTreeMap<String, BTreeSet<String>> {
     let files: BTreeMap<ModulePath, &str> =
         sources.iter().map(|source| (module_of(&source.path), source.path.as_str())).collect();
@@ -72,7 +76,8 @@ fn module_of(path: &str) -> ModulePath {
     module
 }
 
-/// The path of `import` from the root of the crate; nothing where it names another crate.
+/// The path of `import`, as it stands in the module `own`, from the root of the crate; `None` where it names
+/// another crate.
 fn resolve(own: &[String], import: &[String]) -> Option<ModulePath> {
     let mut at: ModulePath = match import.first()?.as_str() {
         "crate" => Vec::new(),
@@ -89,7 +94,8 @@ fn resolve(own: &[String], import: &[String]) -> Option<ModulePath> {
     Some(at)
 }
 
-/// Every path that a `use` of the file names, one for each leaf of its braces.
+/// Every path that a `use` of the file names, one for each leaf of its braces. A statement may go over
+/// several lines.
 fn imports(source: &SourceFile) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut statement: Option<String> = None;
@@ -145,6 +151,7 @@ fn leaves(prefix: &[String], tree: &str, found: &mut Vec<Vec<String>>) {
 }
 
 /// The files that reach each other, each group sorted: the strongly connected parts of more than one file.
+/// Two files are in one circle if each can be reached from the other.
 fn circles(arrows: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
     let reached: BTreeMap<&str, BTreeSet<&str>> =
         arrows.keys().map(|file| (file.as_str(), reach(arrows, file))).collect();
@@ -161,7 +168,8 @@ fn circles(arrows: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
     circles
 }
 
-/// Every file that `from` imports, also by way of others.
+/// Every file that `from` imports, also by way of others. `from` itself is among them only if it is in a
+/// circle.
 fn reach<'a>(arrows: &'a BTreeMap<String, BTreeSet<String>>, from: &str) -> BTreeSet<&'a str> {
     let mut there: BTreeSet<&str> = BTreeSet::new();
     let mut next: Vec<&str> = arrows.get(from).into_iter().flatten().map(String::as_str).collect();

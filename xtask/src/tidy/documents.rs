@@ -6,8 +6,11 @@ use super::{RuleViolation, SourceTree};
 /// The invariants that tests pin today. Whoever proves another one adds its number.
 const PROVEN: [u8; 13] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
 
+/// The document that states the invariants.
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
+/// Where the codes of the wire are.
 const CODES: &str = "shared/model/src/code.rs";
+/// The document that explains them.
 const PROTOCOL: &str = "docs/protocol.md";
 
 /// Applies the rules that look at more than one file.
@@ -82,6 +85,7 @@ fn error_codes(strings: &[String]) -> impl Iterator<Item = String> {
     strings.iter().filter(is_code).cloned()
 }
 
+/// A finding in `file`.
 fn finding(file: &str, line: usize, rule: &'static str, message: impl Into<String>) -> RuleViolation {
     RuleViolation { file: file.to_owned(), line, rule, message: message.into() }
 }

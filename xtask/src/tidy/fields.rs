@@ -1,13 +1,24 @@
 //! Every field of every event and frame has a bound, and the bound a limit and a test.
+//!
+//! ```text
+//! schema/bounds.txt:  FIELD | BOUND | FILE | TEST
+//!                               │       │      └ a test function that exists
+//!                               │       └ a Rust file that exists
+//!                               └ names a constant of limits.rs, or says that the field bounds itself
+//! ```
+//!
+//! docs/limits.md must be what the schemas and these rows give.
 
 use super::source::names;
 use super::{RuleViolation, SourceTree};
 use crate::fields::{BoundRow, DOCUMENT, FieldBounds, FieldForm, ROWS, SCHEMAS, fields, table};
 use std::collections::BTreeMap;
 
+/// Where the limits are.
 const LIMITS: &str = "shared/model/src/limits.rs";
 
-/// Applies the rule where there are rows.
+/// Reports fields without a bound, rows without a field, and a document that is not up to date. Says nothing
+/// in a tree without rows, such as that of a test.
 pub(crate) fn check(tree: &SourceTree, findings: &mut Vec<RuleViolation>) {
     let Some(rows) = tree.text(ROWS) else { return };
     let (bounds, odd) = FieldBounds::parse(rows);
@@ -45,7 +56,7 @@ pub(crate) fn check(tree: &SourceTree, findings: &mut Vec<RuleViolation>) {
     }
 }
 
-/// Whether what a row names is there.
+/// Reports what a row names that is not there: another field, a limit, a file or a test.
 fn holds(
     tree: &SourceTree,
     all: &BTreeMap<String, FieldForm>,
@@ -83,6 +94,7 @@ fn holds(
     }
 }
 
+/// A finding in the file of the rows.
 fn finding(line: usize, message: impl Into<String>) -> RuleViolation {
     RuleViolation { file: ROWS.to_owned(), line, rule: "bounds", message: message.into() }
 }

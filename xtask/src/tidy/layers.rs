@@ -18,12 +18,16 @@ struct LayerRule {
     why: &'static str,
 }
 
+/// Whether a line of the table holds for test code too.
 #[derive(PartialEq, Eq)]
 enum TestCode {
+    /// It does.
     Bound,
+    /// Tests may do what the rest may not.
     Free,
 }
 
+/// The table. A new line is a decision, to be made in a commit of its own.
 const LAYERS: [LayerRule; 14] = [
     LayerRule {
         places: &["shared/"],
@@ -163,7 +167,8 @@ const LAYERS: [LayerRule; 14] = [
     },
 ];
 
-/// Applies the table to one file.
+/// Applies the table to one file. Only code counts: a word in a comment or a string breaks no layer. Of each
+/// line and rule the first word is reported.
 pub(crate) fn check(source: &SourceFile, findings: &mut Vec<RuleViolation>) {
     let below = |places: &[&str]| places.iter().any(|place| source.path.starts_with(place));
     let bound = |layer: &&LayerRule| {

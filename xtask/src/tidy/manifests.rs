@@ -1,4 +1,12 @@
 //! Which crate may see which: the manifests say it and the compiler holds it; this table holds the manifests. A new line here is a decision.
+//!
+//! ```text
+//! [dependencies], [target.….dependencies] of each Cargo.toml
+//!   ├─ a crate of ours    must be in SEES of this one
+//!   └─ one of OWNED       must belong to this one
+//! ```
+//!
+//! Dependencies of tests are free: they may look at anything.
 
 use super::{RuleViolation, SourceTree};
 
@@ -64,7 +72,7 @@ const OWNED: [(&str, &[&str], &str); 8] = [
     ("leptos", &["web"], "what is drawn"),
 ];
 
-/// Every manifest that names what it should not.
+/// Reports every line of a manifest that names what it should not.
 pub(crate) fn check(tree: &SourceTree, findings: &mut Vec<RuleViolation>) {
     for (path, text) in &tree.texts {
         let Some(home) = path.strip_suffix("/Cargo.toml") else { continue };

@@ -1,4 +1,7 @@
 //! What holds for every Rust file by itself: its head, its length, what it may not leave behind.
+//!
+//! Whether a file is test code says its path ([`SourceFile::is_test`]); test code may be longer and may not
+//! sleep.
 
 use super::RuleViolation;
 use super::source::{SourceFile, names};

@@ -26,7 +26,7 @@ pub(crate) struct SourceLine {
 }
 
 impl SourceFile {
-    /// Takes a file apart.
+    /// Takes a file apart. Never fails: what is no Rust is read as code.
     pub(crate) fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
         let raw = text.into();
         let lines = SourceScanner::new(&raw).scan();
@@ -48,7 +48,8 @@ impl SourceFile {
     }
 }
 
-/// True when `code` holds `word` and not merely a longer name around it.
+/// True when `code` holds `word` and not merely a longer name around it. A word that begins or ends with
+/// another sign than a letter, such as `fs::`, may touch anything there.
 pub(crate) fn names(code: &str, word: &str) -> bool {
     let part_of_name = |c: char| c == '_' || c.is_alphanumeric();
     let mut before: Option<char> = None;
@@ -67,18 +68,25 @@ pub(crate) fn names(code: &str, word: &str) -> bool {
     false
 }
 
+/// The state of taking a file apart, one character after the other.
 struct SourceScanner {
+    /// The text.
     chars: Vec<char>,
+    /// The index of the next character.
     at: usize,
+    /// The lines that are finished.
     lines: Vec<SourceLine>,
+    /// The line that is being read.
     line: SourceLine,
 }
 
 impl SourceScanner {
+    /// A scanner at the beginning of `text`.
     fn new(text: &str) -> Self {
         Self { chars: text.chars().collect(), at: 0, lines: Vec::new(), line: SourceLine::default() }
     }
 
+    /// Reads to the end.
     fn scan(mut self) -> Vec<SourceLine> {
         while let Some(c) = self.peek(0) {
             match (c, self.peek(1)) {
@@ -96,10 +104,12 @@ impl SourceScanner {
         self.lines
     }
 
+    /// The character `ahead` of the next one, which is 0.
     fn peek(&self, ahead: usize) -> Option<char> {
         self.chars.get(self.at + ahead).copied()
     }
 
+    /// Finishes the line.
     fn end_line(&mut self) {
         self.lines.push(std::mem::take(&mut self.line));
     }
@@ -114,10 +124,13 @@ impl SourceScanner {
         self.at += 1;
     }
 
+    /// Whether the last character of code belongs to a name, so that an `r` after it opens no string.
     fn inside_name(&self) -> bool {
         self.line.code.chars().next_back().is_some_and(|c| c == '_' || c.is_alphanumeric())
     }
 
+    /// Reads a comment up to the end of its line. The third slash of a doc comment is the first character of
+    /// its text.
     fn line_comment(&mut self) {
         self.at += 2;
         while let Some(c) = self.peek(0).filter(|c| *c != '\n') {
@@ -126,6 +139,7 @@ impl SourceScanner {
         }
     }
 
+    /// Reads a comment between its marks, with those inside of it.
     fn block_comment(&mut self) {
         let mut depth = 0;
         while let Some(c) = self.peek(0) {
@@ -170,7 +184,8 @@ impl SourceScanner {
         }
     }
 
-    /// A string from its opening quote; `raw` holds the number of hashes of a raw one.
+    /// A string from its opening quote; `raw` holds the number of hashes of a raw one. The code holds `""` in
+    /// its place. Its text belongs to the line on which it begins.
     fn string(&mut self, raw: Option<usize>) {
         self.line.code.push_str("\"\"");
         self.at += 1;

@@ -80,6 +80,7 @@ fn problem(text: &str, code: &str) -> Option<&'static str> {
     (is_item(code) && is_short && !is_name).then_some("say in a sentence what the item is or does")
 }
 
+/// Whether the line of code begins a type or a function.
 fn is_item(mut code: &str) -> bool {
     while let Some(rest) = QUALIFIERS.iter().find_map(|word| code.strip_prefix(word)) {
         code = rest;

@@ -16,22 +16,30 @@ use model::limits::{ITEMS_PER_RUN_MAX, TEXT_CALL_BYTES_MAX};
 pub(super) struct AnswerListener {
     /// The beginning of the ids that the decoder made up.
     prefix: CompactString,
+    /// What the model said, in the form in which the next request is compared with it.
     words: ComparedWords,
     /// The parts that are text of the answer. Their number is bounded by [`ITEMS_PER_RUN_MAX`].
     texts: BTreeSet<PartId>,
     /// The calls of the answer, by the decoder's ids.
     calls: IndexMap<ToolCallId, AnswerCall>,
+    /// The ids that calls of the run have had.
     used: BTreeSet<ToolCallId>,
 }
 
 /// A tool call of the answer.
 #[derive(Debug)]
 struct AnswerCall {
+    /// The id of the call in the events.
     tool: ToolCallId,
+    /// The vendor's id; empty where the vendor gave none.
     given: CompactString,
+    /// The name of the tool.
     name: CompactString,
+    /// The arguments so far.
     arguments: String,
+    /// Whether the answer's own model made it, and no agent inside of the answer.
     is_main: bool,
+    /// Whose turn it is.
     stage: AnswerCallStage,
 }
 

@@ -9,8 +9,11 @@ use dialects::framing::{BodyFraming, FramedItem};
 /// Looks for the id in the body, and stops reading once it is found.
 #[derive(Debug, Default)]
 pub(super) struct ResponseIdReader {
+    /// What splits the body; dropped once the id is found.
     body: Option<BodyFraming>,
+    /// The id, once it was found.
     id: Option<CompactString>,
+    /// Whether nothing more is read.
     is_done: bool,
 }
 
@@ -27,6 +30,7 @@ struct ResponseWrapper<'a> {
 }
 
 impl ResponseIdReader {
+    /// Takes the next bytes of the body, cut anywhere (I11).
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         if self.is_done {
             return;
@@ -48,6 +52,7 @@ impl ResponseIdReader {
         }
     }
 
+    /// The id; `None` if the answer had none so far.
     pub(super) fn into_id(self) -> Option<CompactString> {
         self.id
     }

@@ -1,4 +1,14 @@
 //! Finds where a request belongs. The rules are in docs/integrations/proxy.md, in the order of this file.
+//!
+//! 1. the last request again, which failed (`retry`)
+//! 2. the answer that the request names: continued, or branched off from if the loop went on since (`named`)
+//! 3. a loop that waits for these results, or whose history the request continues (`joined`)
+//! 4. a request that is still being answered, sent again according to the client's count (`in_flight`)
+//! 5. a loop that failed, by the same evidence as in 3
+//! 6. a loop whose last answer is the end of this history (`tail`)
+//! 7. a point after which a loop went on differently (`fork`)
+//!
+//! Loops are looked up by hash, so the time does not depend on how many other conversations are known.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -26,7 +36,9 @@ pub(super) enum LoopMatch {
 /// The answer that a request names: its loop, and the point after it.
 #[derive(Debug)]
 pub(super) struct NamedAnswer {
+    /// The number of the loop in the memory.
     pub(super) id: u64,
+    /// The point after the answer.
     pub(super) point: LoopPoint,
     /// Nothing was said in the loop after the answer.
     is_head: bool,
@@ -35,7 +47,9 @@ pub(super) struct NamedAnswer {
 /// A search of the memory for one request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LoopSearch<'a> {
+    /// The loops that are known.
     pub(super) memory: &'a LoopMemory,
+    /// The scope of the caller; loops of others are not seen.
     pub(super) scope: u64,
     pub(super) call: &'a CallContext<'a>,
     pub(super) request: &'a ModelRequest,

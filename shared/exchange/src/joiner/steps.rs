@@ -1,4 +1,14 @@
 //! The steps of a placement: it opens a loop, continues one, repeats a request, or branches off.
+//!
+//! ```text
+//! find ─▶ Nothing ─▶ open     a new loop, in a new conversation or in the one that the caller named
+//!      ─▶ Fork    ─▶ branch   a new loop that says where it branched off
+//!      ─▶ Join    ─▶ join     results, news of the user; perhaps the end of one run and the start of the next
+//!      ─▶ Retry   ─▶ again    the calls that were awaited are interrupted, the attempt is counted
+//!                      └──▶ placement: the loop is asking now, and an AnswerReader waits for the answer
+//! ```
+//!
+//! Each step changes the memory and returns the events that the request adds; it does no I/O.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -18,24 +28,37 @@ use model::ids::{ConversationId, RunId};
 /// A call that is being placed, with all that is needed to place it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PlacementStep<'a> {
+    /// What is known of the call besides its body: the upstream, the time, the name for what it opens.
     pub(super) call: &'a CallContext<'a>,
+    /// The body, as it was read.
     pub(super) request: &'a ModelRequest,
+    /// The turns of the request and their hashes.
     pub(super) asked: &'a RequestDigest,
+    /// The hash of the conversation if the call names one, else of the upstream and the caller. Only loops of
+    /// the same scope are considered.
     pub(super) scope: u64,
+    /// The number of the call, which its answer brings back.
     pub(super) number: u64,
 }
 
 /// What a [`Placement`] has besides its loop.
 struct PlacementFields {
+    /// Why it is placed there.
     why: PlacementReason,
+    /// Whether the conversation is new to this memory.
     is_new: bool,
+    /// Where the conversation branched off, if it did.
     fork_of: Option<ForkPoint>,
+    /// The events that the request adds.
     events: Decoded,
+    /// Which of them are only history: the conversation may have them from elsewhere.
     history: Range<usize>,
+    /// The run that ended because this request begins another one.
     ended: Option<RunId>,
 }
 
 impl<'a> PlacementStep<'a> {
+    /// A recorder for the events of this request.
     fn teller(&self) -> RequestRecorder<'a> {
         RequestRecorder::new(self.request, self.asked)
     }
@@ -181,11 +204,13 @@ impl<'a> PlacementStep<'a> {
         })
     }
 
+    /// Whether a turn brings a file.
     fn has_file(self, turn: &ComparedTurn) -> bool {
         turn.pieces.iter().any(|place| matches!(piece(self.request, *place), Some(MessagePiece::File(_))))
     }
 
-    /// Repeats the last request of a loop.
+    /// Repeats the last request of a loop. What the loop waited for cannot come any more: these calls are
+    /// interrupted.
     pub(super) fn again(self, memory: &mut LoopMemory, id: u64) -> Placement {
         let events = memory.change(id, self.call.at, |known| {
             known.attempt = known.attempt.saturating_add(1);

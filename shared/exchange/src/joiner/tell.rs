@@ -1,4 +1,11 @@
 //! What a request adds to a conversation, as events.
+//!
+//! ```text
+//! request ─▶ message (system prompt, history, what the user said)
+//!         ─▶ tool.result, approval.answer, tool.state interrupted   for the calls of the last answer
+//!         ─▶ run.end, run.start, run.update
+//!         ─▶ custom tools, retry, fork, parent; anomalies
+//! ```
 
 use std::ops::Range;
 
@@ -23,8 +30,11 @@ use model::limits::{HISTORY_MESSAGES_MAX, NOTE_BYTES_MAX};
 /// Collects in `out` the events of what a request adds.
 #[derive(Debug)]
 pub(super) struct RequestRecorder<'a> {
+    /// The request.
     pub(super) request: &'a ModelRequest,
+    /// Its turns and their hashes.
     pub(super) asked: &'a RequestDigest,
+    /// The events so far.
     pub(super) out: Decoded,
 }
 
@@ -59,6 +69,7 @@ struct ToolNote<'a> {
 }
 
 impl<'a> RequestRecorder<'a> {
+    /// A recorder without events.
     pub(super) fn new(request: &'a ModelRequest, asked: &'a RequestDigest) -> Self {
         Self { request, asked, out: Decoded::default() }
     }
@@ -127,6 +138,7 @@ impl<'a> RequestRecorder<'a> {
         spoken.into_iter().map(|(_, said)| said).collect()
     }
 
+    /// Appends a message with the id `message`.
     fn message_as(&mut self, message: MessageId, role: &str, text: String, run: &RunId) {
         let role = CompactString::new(role);
         self.out.push(run, Kind::Message(Message { message, role, text }));
@@ -235,6 +247,7 @@ impl<'a> RequestRecorder<'a> {
         self.note(run, "parent", Json::string(parent));
     }
 
+    /// Appends a custom event.
     fn note(&mut self, run: &RunId, name: &'static str, value: Json) {
         let name = CompactString::const_new(name);
         self.out.push(run, Kind::Custom { name, value });

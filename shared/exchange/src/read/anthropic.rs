@@ -1,5 +1,11 @@
 //! Reads Anthropic's messages. Calls of the provider's own tools are in the messages of the assistant; they
 //! are left out here, as in answers, since no caller has to carry them out.
+//!
+//! ```json
+//! {"model": "m", "system": "…", "tools": [{"name": "look", "input_schema": {}}], "messages": [
+//!   {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "look", "input": {}}]},
+//!   {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "…", "is_error": true}]}]}
+//! ```
 
 use super::{
     ForeignField, ForeignFields, MessagePiece, ModelRequest, RequestRole, call, instruct, part, result, say,

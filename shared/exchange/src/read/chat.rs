@@ -1,5 +1,12 @@
 //! Reads APIs with one list of messages with roles: OpenAI's chat completions, which other vendors offer too,
 //! Ollama's chat, Cohere's chat.
+//!
+//! ```json
+//! {"model": "m", "tools": [{"type": "function", "function": {"name": "look"}}], "messages": [
+//!   {"role": "system", "content": "…"}, {"role": "user", "content": "…"},
+//!   {"role": "assistant", "tool_calls": [{"id": "t", "function": {"name": "look", "arguments": "{}"}}]},
+//!   {"role": "tool", "tool_call_id": "t", "content": "…"}]}
+//! ```
 
 use super::{
     ForeignField, ForeignFields, MessagePiece, ModelRequest, RequestRole, call, file, part, result, say,
@@ -14,6 +21,7 @@ pub(super) fn read(fields: &ForeignFields<'_>, request: &mut ModelRequest) {
     }
 }
 
+/// Reads one message. The results of tools are messages of their own, and never say that they failed.
 fn read_message(fields: &ForeignFields<'_>, request: &mut ModelRequest) {
     let role = fields.get("role").text().unwrap_or_default();
     let content = fields.get("content");

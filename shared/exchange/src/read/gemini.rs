@@ -1,4 +1,11 @@
 //! Reads Gemini's contents. Most calls have no id: results name the tool and come in the order of the calls.
+//!
+//! ```json
+//! {"systemInstruction": {"parts": [{"text": "…"}]}, "tools": [{"functionDeclarations": [{"name": "look"}]}], "contents": [
+//!   {"role": "user", "parts": [{"text": "…"}]},
+//!   {"role": "model", "parts": [{"functionCall": {"name": "look", "args": {}}}]},
+//!   {"role": "user", "parts": [{"functionResponse": {"name": "look", "response": {"result": 1}}}]}]}
+//! ```
 
 use super::{
     ForeignField, ForeignFields, MessagePiece, ModelRequest, RequestRole, call, file, instruct, offer,
@@ -50,6 +57,7 @@ fn text(field: ForeignField<'_>) -> Vec<MessagePiece> {
     field.word().map(|text| MessagePiece::Text(text.into_owned())).into_iter().collect()
 }
 
+/// The pieces of the parts of one content.
 fn pieces(content: ForeignField<'_>, request: &mut ModelRequest) -> Vec<MessagePiece> {
     let parts = content.fields().get("parts").list();
     parts.into_iter().filter_map(|part| piece(&part.fields(), request)).collect()

@@ -1,5 +1,13 @@
 //! Reads the parts of a message's content in the form of OpenAI, Anthropic and Cohere, which other vendors
 //! use too.
+//!
+//! ```json
+//! {"type": "text", "text": "…"}
+//! {"type": "image_url", "image_url": {"url": "data:image/png;base64,…"}}
+//! {"type": "image", "source": {"media_type": "image/png", "data": "…"}}
+//! ```
+//!
+//! Files are not kept: of each only its kind, a name, its size and a hash of both ends.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,15 @@
 //! Reads requests of OpenAI's responses API. The input is a list of items: all of the history, or only what
 //! is new after an answer or a conversation that the server stores.
+//!
+//! ```json
+//! {"model": "m", "instructions": "…", "previous_response_id": "resp_1", "input": [
+//!   {"role": "user", "content": [{"type": "input_text", "text": "…"}]},
+//!   {"type": "function_call", "call_id": "t", "name": "look", "arguments": "{}"},
+//!   {"type": "function_call_output", "call_id": "t", "output": "…"}]}
+//! ```
+//!
+//! `previous_response_id` names the answer that is continued, `conversation` what the server stores: then the
+//! input is only what is new.
 
 use std::borrow::Cow;
 
@@ -90,6 +100,7 @@ fn read_item(fields: &ForeignFields<'_>, request: &mut ModelRequest) {
     }
 }
 
+/// Reads an item that is a message.
 fn read_message(fields: &ForeignFields<'_>, request: &mut ModelRequest) {
     let pieces = part::pieces(fields.get("content"), request);
     match &*fields.get("role").text().unwrap_or_default() {

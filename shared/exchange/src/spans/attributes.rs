@@ -1,5 +1,11 @@
 //! The attributes of a span: names and values, and the three ways in which instrumentations write trees into
 //! them (JSON, JSON in a text, names with dots).
+//!
+//! ```text
+//! gen_ai.input.messages = [{"role": "user"}]              JSON
+//! gen_ai.input.messages = "[{\"role\": \"user\"}]"        JSON in a text
+//! gen_ai.prompt.0.role  = "user"                          names with dots
+//! ```
 
 use std::collections::BTreeMap;
 
@@ -8,7 +14,7 @@ use serde_json::{Map, Value};
 /// The most levels of a tree that is written as names with dots; deeper names are not split.
 const SEGMENTS_MAX: usize = 16;
 
-/// Attributes by name.
+/// Attributes by name. Sorted, so that all names with one beginning are beside each other.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Attributes(BTreeMap<String, Value>);
 
@@ -131,7 +137,9 @@ pub(crate) fn tree_of(value: &Value) -> Value {
 /// A node of the tree that names with dots are collected into.
 #[derive(Debug, Default)]
 struct AttributeNode {
+    /// What stands at this name itself.
     value: Option<Value>,
+    /// What stands below it.
     children: BTreeMap<String, Self>,
 }
 

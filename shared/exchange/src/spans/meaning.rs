@@ -31,22 +31,29 @@ pub(super) enum SpanRole {
 /// What a span says in terms of this project.
 #[derive(Debug)]
 pub(super) struct SpanMeaning {
+    /// What kind of work the span is.
     pub(super) role: SpanRole,
     /// The name of the agent, the tool or the step.
     pub(super) name: String,
     /// The name of the conversation, if the span has one.
     pub(super) conversation: Option<String>,
+    /// The name of the model.
     pub(super) model: Option<String>,
     /// What was said before, system prompt first.
     pub(super) input: Vec<SpanMessage>,
     /// What was answered.
     pub(super) output: Vec<SpanMessage>,
+    /// The tokens, as far as the span says.
     pub(super) usage: Option<Usage>,
+    /// Why the model stopped, in the vendor's words.
     pub(super) finish_reason: Option<String>,
     /// The id of the call, for a tool.
     pub(super) call: Option<String>,
+    /// The arguments, for a tool.
     pub(super) arguments: Option<String>,
+    /// The result, for a tool.
     pub(super) result: Option<Json>,
+    /// Why it failed, if it did.
     pub(super) error: Option<ErrorFact>,
 }
 
@@ -119,6 +126,7 @@ fn role(span: &FinishedSpan, facts: &Attributes) -> SpanRole {
     told.unwrap_or_else(|| by_form(span, facts))
 }
 
+/// The role by OpenTelemetry's name of the operation.
 fn by_operation(facts: &Attributes) -> Option<SpanRole> {
     match facts.text("gen_ai.operation.name")? {
         "chat" | "text_completion" | "generate_content" | "completion" | "message" | "responses" => {
@@ -131,6 +139,7 @@ fn by_operation(facts: &Attributes) -> Option<SpanRole> {
     }
 }
 
+/// The role by the kind that OpenInference, OpenLLMetry and `langsmith` name.
 fn by_kind(facts: &Attributes) -> Option<SpanRole> {
     let kind =
         facts.first_text(&["openinference.span.kind", "traceloop.span.kind", "langsmith.span.kind"])?;
@@ -145,6 +154,8 @@ fn by_kind(facts: &Attributes) -> Option<SpanRole> {
     }
 }
 
+/// The role by the AI SDK's operation: `ai.streamText` is an agent, `ai.streamText.doStream` one of its model
+/// calls.
 fn by_ai_sdk(facts: &Attributes) -> Option<SpanRole> {
     let operation = facts.text("ai.operationId")?;
     if operation == "ai.toolCall" {
@@ -196,6 +207,7 @@ fn name(role: SpanRole, span: &FinishedSpan, facts: &Attributes) -> String {
     told.unwrap_or_else(|| rest.unwrap_or(&span.name)).to_owned()
 }
 
+/// The name of the conversation, which the program chose.
 fn conversation(facts: &Attributes) -> Option<String> {
     let told = CONVERSATION.iter().find_map(|name| said::words(facts.get(name)?));
     told.or_else(|| {

@@ -11,7 +11,8 @@ use crate::limits::{
     TOOL_FILES_BYTES_MAX,
 };
 
-/// Cuts what is over its limit in `event`. What comes back says what was cut; the hub logs it in front of the event.
+/// Cuts what is over its limit in `event`. What comes back says what was cut; the hub logs it in front of the
+/// event. Ids, numbers and words of closed lists are bounded by their types (I7).
 pub fn bound(event: &mut Event) -> Option<Event> {
     let mut cut = Truncation::default();
     match &mut event.kind {
@@ -72,15 +73,18 @@ pub fn bound(event: &mut Event) -> Option<Event> {
 /// What was cut so far.
 #[derive(Default)]
 struct Truncation {
+    /// Which fields, how long they were, and the limits; `None` while nothing was cut.
     said: Option<String>,
 }
 
 impl Truncation {
+    /// Notes that `field` had `bytes` and may have `max`.
     fn say(&mut self, field: &str, bytes: usize, max: usize) {
         let said = format!("{field}: {bytes} bytes, the limit is {max}");
         self.said = Some(self.said.take().map_or_else(|| said.clone(), |before| format!("{before}; {said}")));
     }
 
+    /// Cuts a name to [`NAME_BYTES_MAX`].
     fn name(&mut self, field: &str, name: Option<&mut CompactString>) {
         if let Some(name) = name.filter(|name| name.len() > NAME_BYTES_MAX) {
             self.say(field, name.len(), NAME_BYTES_MAX);
@@ -89,6 +93,7 @@ impl Truncation {
         }
     }
 
+    /// Cuts a text to `max` bytes.
     fn text(&mut self, field: &str, text: Option<&mut String>, max: usize) {
         if let Some(text) = text.filter(|text| text.len() > max) {
             self.say(field, text.len(), max);
@@ -104,6 +109,7 @@ impl Truncation {
     }
 }
 
+/// At most the first `bytes` of `text`, cut between characters.
 fn beginning(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or_default()
 }

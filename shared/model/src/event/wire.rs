@@ -1,5 +1,12 @@
 //! Reading native events: one flat object with every field there is, then the kind picks its own. This is several
 //! times faster than serde's tagged and flattened forms, and the only place that decides what a native event may be.
+//!
+//! ```json
+//! {"k": "part.delta", "run": "r", "part": "p", "off": 3, "text": "lo", "seq": 7, "at": 1795300000000}
+//! ```
+//!
+//! Texts are borrowed from the line where they have no escapes. A field of a known kind that has another type
+//! than ours fails the event; a kind of a later version is kept whole, whatever its fields are.
 
 use std::borrow::Cow;
 
@@ -41,19 +48,28 @@ pub enum EventError {
     },
 }
 
-/// All fields of all kinds and of the envelope.
+/// All fields of all kinds and of the envelope. Most are absent from any one event; [`WireEvent::take_kind`]
+/// moves those of its kind out.
 #[derive(Debug, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a field of some kind, none is a state")]
 pub(crate) struct WireEvent<'a> {
+    /// The kind, as `part.delta`.
     #[serde(borrow)]
     k: Cow<'a, str>,
+    /// Of the envelope; set by the hub.
     pub(crate) seq: Option<u64>,
+    /// Of the envelope: when the hub took the event, in milliseconds since 1970.
     pub(crate) at: Option<u64>,
+    /// Of the envelope: when it happened, by the publisher's clock.
     pub(crate) producer_at: Option<u64>,
+    /// Of the envelope: who published it.
     pub(crate) publisher: Option<crate::ids::PublisherId>,
+    /// Of the envelope: whether the hub itself wrote it.
     #[serde(default)]
     pub(crate) by_hub: bool,
+    /// The run that the event belongs to; some kinds have none.
     run: Option<RunId>,
+    /// The sub-agent that the event belongs to.
     agent: Option<AgentId>,
     #[serde(borrow)]
     text: Option<Cow<'a, str>>,
@@ -116,7 +132,9 @@ pub(crate) struct WireEvent<'a> {
     from: Option<&'a RawValue>,
 }
 
-/// The event that `json` holds. Fields that the kind does not know are ignored; a kind that is not known is kept whole.
+/// The event that `json` holds. Fields that the kind does not know are ignored; a kind that is not known is
+/// kept whole. Fails if it is no JSON object, a field has the wrong type, or the kind cannot do without a
+/// field that is missing.
 pub fn parse_event(json: &str) -> Result<Event, EventError> {
     parse_wire(json).map(|(event, _)| event)
 }
@@ -137,6 +155,7 @@ pub(crate) fn parse_received(json: &str) -> Result<(Event, WireEvent<'_>), Event
     Ok((event, wire))
 }
 
+/// Reads `json` and has `check` look at its fields before any is taken out.
 fn parse_checked<'a>(
     json: &'a str,
     check: impl Fn(&WireEvent<'a>) -> Result<(), EventError>,
@@ -167,6 +186,8 @@ struct EventHeader {
     agent: Option<AgentId>,
 }
 
+/// Reads an event of a kind that is not known and whose fields have other types than ours. Of a known kind it
+/// is `error`, with which reading failed.
 fn unknown_with_other_types(
     json: &str,
     error: serde_json::Error,
@@ -183,6 +204,7 @@ fn unknown_with_other_types(
     Ok((event, wire))
 }
 
+/// An event of a kind that is not known, with all fields that are not of the envelope.
 fn unknown(json: &str) -> Result<Kind, EventError> {
     let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(json)?;
     let k = match fields.remove("k") {
@@ -195,6 +217,7 @@ fn unknown(json: &str) -> Result<Kind, EventError> {
     Ok(Kind::Unknown(Unknown { k, fields }))
 }
 
+/// The kinds of this version.
 const KNOWN: [&str; 27] = [
     "fork",
     "run.start",
@@ -225,15 +248,18 @@ const KNOWN: [&str; 27] = [
     "anomaly",
 ];
 
+/// Whether this version knows the kind.
 fn is_known(k: &str) -> bool {
     KNOWN.contains(&k)
 }
 
 impl WireEvent<'_> {
+    /// The error for a field that the kind cannot do without.
     fn missing(&self, field: &'static str) -> EventError {
         EventError::Missing { kind: self.k.clone().into_owned(), field }
     }
 
+    /// Moves the fields of a known kind out. The most frequent kinds come first.
     fn take_kind(&mut self) -> Result<Kind, EventError> {
         match &*self.k {
             "part.delta" => {
@@ -281,6 +307,7 @@ impl WireEvent<'_> {
         over.map_or(Ok(()), Err)
     }
 
+    /// The kinds `run.…` and `agent.…`, which need no field.
     fn take_run_kind(&mut self) -> Kind {
         match &*self.k {
             "run.start" => Kind::RunStart(RunStart {
@@ -319,6 +346,7 @@ impl WireEvent<'_> {
         }
     }
 
+    /// The kinds `tool.…` and `approval.…`, which all need `tool`.
     fn take_tool_kind(&mut self) -> Result<Kind, EventError> {
         let tool = self.tool()?;
         let text = self.text.take().map(Cow::into_owned);
@@ -365,6 +393,7 @@ impl WireEvent<'_> {
         })
     }
 
+    /// All other kinds.
     fn take_other_kind(&mut self) -> Result<Kind, EventError> {
         Ok(match &*self.k {
             "message" => Kind::Message(Message {
@@ -412,6 +441,7 @@ impl WireEvent<'_> {
         })
     }
 
+    /// The part, which must be there; likewise the three below.
     fn part(&mut self) -> Result<PartId, EventError> {
         self.part.take().ok_or_else(|| self.missing("part"))
     }

@@ -6,7 +6,7 @@ use crate::event::{AgentEnd, AgentStart, RunStatus, Usage};
 use crate::ids::AgentId;
 use crate::view::{AgentView, Item, RunView};
 
-/// A sub-agent begins.
+/// A sub-agent begins. One that is there begins anew, and keeps its place, its start and its usage.
 pub(super) fn start(run: &mut RunView, scene: &mut RunFold<'_>, start: &AgentStart) {
     let Some(id) = scene.event.agent.clone() else {
         scene.note(AnomalyCode::AgentWithoutStart, || "agent.start without an agent".to_owned());
@@ -38,6 +38,7 @@ pub(super) fn start(run: &mut RunView, scene: &mut RunFold<'_>, start: &AgentSta
     }
 }
 
+/// The depth of an agent that `parent` called; 1 if that is the main agent or is not known.
 fn depth_below(run: &RunView, parent: Option<&AgentId>) -> u32 {
     let parent = parent.and_then(|parent| run.agents.get(parent));
     parent.map_or(1, |parent| parent.depth.saturating_add(1))

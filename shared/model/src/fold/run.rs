@@ -20,7 +20,7 @@ pub(super) fn start(run: &mut RunView, scene: &mut RunFold<'_>, start: &RunStart
     scene.run_changed();
 }
 
-/// More is known.
+/// More is known. Tokens are added to those before; of an agent's update they count for it too.
 pub(super) fn update(run: &mut RunView, scene: &mut RunFold<'_>, update: &RunUpdate) {
     set(&mut run.model, update.model.as_ref());
     set(&mut run.title, update.title.as_ref());
@@ -32,7 +32,8 @@ pub(super) fn update(run: &mut RunView, scene: &mut RunFold<'_>, update: &RunUpd
     scene.run_changed();
 }
 
-/// The run is over, and with it what it has left open.
+/// The run is over, and with it what it has left open. Calls that the model left to its caller stay open if
+/// it is complete.
 pub(super) fn end(run: &mut RunView, scene: &mut RunFold<'_>, end: &RunEnd) {
     loss::note_end(run, end.lost);
     // "It ended, running" is nonsense that some publisher will send.
@@ -85,6 +86,7 @@ fn close(run: &mut RunView, at: u64, item: &Item) -> bool {
     true
 }
 
+/// Replaces `field`, unless nothing new is known.
 pub(super) fn set<T: Clone>(field: &mut Option<T>, new: Option<&T>) {
     if new.is_some() {
         *field = new.cloned();

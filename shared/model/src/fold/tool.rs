@@ -1,4 +1,13 @@
 //! Facts about tool calls. States only go forward; what comes after the end is an anomaly.
+//!
+//! ```text
+//! tool.start, tool.args     tool.call    approval.request      tool.state, tool.output
+//!    writing ─────────────▶ pending ───▶ approval ──answer──▶ pending ─▶ executing ─▶ complete, error   tool.result
+//!                                           └─ declined ─▶ cancelled             └─▶ interrupted        run.end
+//! ```
+//!
+//! Any state may be skipped. Each function takes one kind of event, never fails, and costs the same however
+//! long the run is (I3).
 
 use super::{RunFold, agent, note, part};
 use crate::anomaly::AnomalyCode;
@@ -8,7 +17,7 @@ use crate::json::Json;
 use crate::limits::RESULT_BYTES_MAX;
 use crate::view::{Item, RunView, Streamed, ToolView};
 
-/// The model begins to write a call.
+/// The model begins to write a call. A second start only adds what was missing.
 pub(super) fn start(run: &mut RunView, scene: &mut RunFold<'_>, start: &ToolStart) {
     if let Some(tool) = run.tools.get_mut(&start.tool) {
         if tool.name.is_empty() {
@@ -26,6 +35,7 @@ pub(super) fn start(run: &mut RunView, scene: &mut RunFold<'_>, start: &ToolStar
     }
 }
 
+/// Adds the call to the run, unless the run is full.
 fn create(run: &mut RunView, scene: &mut RunFold<'_>, id: &ToolCallId) {
     agent::ensure(run, scene);
     if !scene.add(run, Item::Tool(id.clone())) {
@@ -47,7 +57,8 @@ fn find<'a>(run: &'a mut RunView, scene: &mut RunFold<'_>, id: &ToolCallId) -> O
     run.tools.get_mut(id)
 }
 
-/// More of the arguments.
+/// More of the arguments. `off` is where they stand in all arguments, in bytes; what is known already is not
+/// added again.
 pub(super) fn args(
     run: &mut RunView,
     scene: &mut RunFold<'_>,
@@ -66,6 +77,7 @@ pub(super) fn args(
 }
 
 /// A call is written. Many dialects begin with this, so a call that is not there yet is no oddity.
+/// `arguments` replace those that came in pieces; `None` says that these are whole.
 pub(super) fn call(
     run: &mut RunView,
     scene: &mut RunFold<'_>,
@@ -91,7 +103,7 @@ pub(super) fn call(
     scene.item_changed(Item::Tool(id.clone()));
 }
 
-/// A call changes its state.
+/// A call changes its state. A state before the present one changes nothing but the times.
 pub(super) fn state(run: &mut RunView, scene: &mut RunFold<'_>, change: &ToolStateChange) {
     let id = &change.tool;
     let Some(tool) = find(run, scene, id) else { return };
@@ -146,8 +158,9 @@ pub(super) fn output(
     scene.item_changed(Item::Tool(id.clone()));
 }
 
-/// What a call gave back. A call that was given up (interrupted) and answers after all is complete after all; one that was
-/// told as complete and then as failed has failed, as servers of Agno tell it.
+/// What a call gave back. A call that was given up (interrupted) and answers after all is complete after all;
+/// one that was told as complete and then as failed has failed, as servers of Agno tell it. Of a result over
+/// [`RESULT_BYTES_MAX`] the beginning is kept, as text.
 pub(super) fn result(run: &mut RunView, scene: &mut RunFold<'_>, result: &ToolResult) {
     let id = &result.tool;
     let Some(tool) = find(run, scene, id) else { return };

@@ -1,4 +1,12 @@
 //! Reading frames. As with events, one flat object with every field there is, then the type picks its own.
+//!
+//! ```json
+//! {"t": "sub", "sub": 1, "conv": "report", "have": "e1:204", "level": "parts"}
+//! {"t": "batch", "sub": 1, "from": 205, "to": 206, "ts": 1795300000000, "ev": [{"k": "…"}, {"k": "…"}]}
+//! ```
+//!
+//! Fields that are not known are ignored on both sides. A frame of a client of an unknown type is an error;
+//! one of a newer hub is [`ServerFrame::Unknown`].
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -140,6 +148,7 @@ impl ClientFrameError {
     }
 }
 
+/// All fields of all frames of clients.
 #[derive(Deserialize)]
 struct WireClientFrame<'a> {
     #[serde(borrow)]
@@ -176,7 +185,8 @@ struct WireClientFrame<'a> {
     command: Option<&'a RawValue>,
 }
 
-/// The frame of a client that `text` holds.
+/// The frame of a client that `text` holds. Events of a `pub` are parsed as well: one that is none fails the
+/// frame.
 pub fn parse_client(text: &str) -> Result<ClientFrame, ClientFrameError> {
     let mut wire: WireClientFrame<'_> = serde_json::from_str(text)?;
     match &*wire.t {
@@ -200,14 +210,17 @@ pub fn parse_client(text: &str) -> Result<ClientFrame, ClientFrameError> {
 }
 
 impl WireClientFrame<'_> {
+    /// The error for a field that the frame cannot do without.
     fn missing(&self, field: &'static str) -> ClientFrameError {
         ClientFrameError::Missing { frame: self.t.clone().into_owned(), field }
     }
 
+    /// The subscription, which must be there.
     fn sub(&self) -> Result<SubscriptionId, ClientFrameError> {
         self.sub.ok_or_else(|| self.missing("sub"))
     }
 
+    /// The conversation, which must be there and have a valid name.
     fn conversation(&self) -> Result<ConversationId, ClientFrameError> {
         let name = self.conv.as_ref().ok_or_else(|| self.missing("conv"))?;
         ConversationId::parse(name).map_err(|error| ClientFrameError::Conversation {
@@ -217,6 +230,8 @@ impl WireClientFrame<'_> {
         })
     }
 
+    /// What a `sub` asks for: the lens, and how seldom it wants frames, at most every
+    /// [`MIN_INTERVAL_MS_MAX`].
     fn wish(&mut self) -> Result<SubscriptionOptions, ClientFrameError> {
         let sub = self.sub;
         let wrong = |error: &dyn std::fmt::Display| ClientFrameError::Wish { sub, why: error.to_string() };
@@ -233,6 +248,8 @@ impl WireClientFrame<'_> {
         Ok(SubscriptionOptions { lens, min_interval_ms })
     }
 
+    /// A command with its conversation. Each error names the command, as far as its id can be read, so that
+    /// the answer finds who waits for it.
     fn command(self) -> Result<ClientFrame, ClientFrameError> {
         let raw = self.command.ok_or_else(|| self.missing("command"))?.get();
         let command: Command = serde_json::from_str(raw).map_err(|error| ClientFrameError::Command {
@@ -248,6 +265,8 @@ impl WireClientFrame<'_> {
         Ok(ClientFrame::Command { conv, command })
     }
 
+    /// The events of a `pub`. With `pfirst` the events are numbered one by one, and there must be as many
+    /// numbers as events; without it the frame has one number.
     fn publication(mut self) -> Result<Pub, ClientFrameError> {
         let id = self.id.unwrap_or(0);
         let conv = self.conversation()?;
@@ -296,6 +315,7 @@ pub enum ServerFrameError {
     },
 }
 
+/// All fields of all frames of hubs.
 #[derive(Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a field of some frame, none is a state")]
 struct WireServerFrame<'a> {
@@ -357,7 +377,7 @@ struct WireServerFrame<'a> {
     features: Vec<CompactString>,
 }
 
-/// The frame of a hub that `text` holds.
+/// The frame of a hub that `text` holds. A type that is not known is no error.
 pub fn parse_server(text: &str) -> Result<ServerFrame, ServerFrameError> {
     let wire: WireServerFrame<'_> = serde_json::from_str(text)?;
     match &*wire.t {
@@ -403,6 +423,7 @@ pub fn parse_server(text: &str) -> Result<ServerFrame, ServerFrameError> {
     }
 }
 
+/// The refusal of a command. It is read by itself: its id is a text, that of other frames a number.
 fn refused(text: &str) -> Result<ServerFrame, ServerFrameError> {
     #[derive(Deserialize)]
     struct RefusedCommand {
@@ -414,11 +435,13 @@ fn refused(text: &str) -> Result<ServerFrame, ServerFrameError> {
     Ok(ServerFrame::Refused { id, code, message })
 }
 
+/// The value of a field that must be there.
 fn need<T>(field: Option<T>, name: &'static str) -> Result<T, ServerFrameError> {
     field.ok_or(ServerFrameError::Missing(name))
 }
 
 impl WireServerFrame<'_> {
+    /// A stretch of events: those from `from` to `to`, of which a lens or conflation may have left some out.
     fn batch(self) -> Result<ServerFrame, ServerFrameError> {
         let ev = self.ev.iter().enumerate();
         let ev = ev.map(|(index, raw)| {

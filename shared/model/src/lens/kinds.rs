@@ -8,14 +8,23 @@ use crate::event::Kind;
 /// Kinds that are chosen together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KindFamily {
+    /// Messages between and inside of runs.
     Message,
+    /// Texts, thinking and files: `part.*`.
     Part,
+    /// Calls and what people consent to: `tool.*`, `approval.*`.
     Tool,
+    /// What a run says that it does.
     Status,
+    /// Failures.
     Error,
+    /// Events of a name that a publisher chose.
     Custom,
+    /// Events of a stream that no decoder has a better form for, and kinds of later versions.
     Raw,
+    /// Oddities of the stream.
     Anomaly,
+    /// Tokens per second.
     Rate,
 }
 
@@ -89,6 +98,7 @@ impl Kinds {
     }
 }
 
+/// The bit of a family in a choice.
 fn bit(family: KindFamily) -> u16 {
     1 << family as u16
 }

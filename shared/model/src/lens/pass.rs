@@ -1,4 +1,14 @@
 //! What of a stretch of events passes through a lens.
+//!
+//! ```text
+//! events, their effects, the view after them
+//!    ├─ not seen        nothing, or the run and the agent that the event makes (trace)
+//!    ├─ of the run      without its agent, which is not seen
+//!    └─ seen            as it is; without deltas, texts come once they are whole (reduced)
+//! ```
+//!
+//! Each event that passes keeps its seq. Holes between them are the viewer's to expect: the frame says which
+//! seqs it covers (I2).
 
 use std::sync::Arc;
 
@@ -63,6 +73,7 @@ impl Lens {
             && matches!(self.seen(&envelope.event, now.runs.get(&envelope.event.run)), Visibility::Yes)
     }
 
+    /// How an event is seen. `run` is its run in the view after it, or later.
     fn seen(&self, event: &Event, run: Option<&RunView>) -> Visibility {
         let family = family(&event.kind);
         if !self.wants_kind(family) {
@@ -102,13 +113,18 @@ impl Lens {
     }
 }
 
+/// Passes events on, one after the other, as they are seen.
 struct LensFilter<'a> {
+    /// Through which lens.
     lens: &'a Lens,
+    /// Below which mask, if there is one.
     mask: Option<&'a Mask>,
+    /// What has passed.
     out: Vec<Arc<Envelope>>,
 }
 
 impl LensFilter<'_> {
+    /// Takes one event.
     fn event(&mut self, envelope: &Arc<Envelope>, mark: &EventEffects, run: Option<&RunView>) {
         match self.lens.seen(&envelope.event, run) {
             Visibility::No => self.trace(envelope, mark, run),

@@ -1,4 +1,7 @@
 //! A view as somebody sees it through a lens.
+//!
+//! What is seen of a view must be what the events that pass the same lens fold to ([`super::pass`]): whoever
+//! joins with a snapshot and whoever was there all along see the same (I4).
 
 use std::collections::HashMap;
 
@@ -14,7 +17,8 @@ use crate::view::{
 };
 
 impl Lens {
-    /// `view` as it is seen.
+    /// `view` as it is seen: a copy without what the lens hides. All runs stay, whatever is seen of them;
+    /// anomalies are left out, since they are those of the whole stream.
     pub fn project(&self, view: &View) -> View {
         if self.is_clear() {
             return view.clone();
@@ -53,6 +57,7 @@ impl Lens {
         }
     }
 
+    /// A run with what is seen of its items. Notes are numbered anew.
     fn run(&self, run: &RunView) -> RunView {
         let notes = self.notes(run);
         let seen = |item: &Item| match item {
@@ -100,6 +105,7 @@ impl Lens {
         }
     }
 
+    /// What is kept of a run whose publisher was lost, as far as it is seen.
     fn loss(&self, run: &RunView, loss: &Loss) -> Option<Loss> {
         let errors = self.wants_kind(Some(KindFamily::Error));
         if run.is_running() && !errors {
@@ -115,6 +121,7 @@ impl Lens {
         })
     }
 
+    /// Whether an item of `run` is seen: by its kind, and by the agent that it belongs to.
     pub(super) fn sees_item(&self, run: &RunView, item: &Item) -> bool {
         match item {
             Item::Part(id) => {
@@ -130,6 +137,7 @@ impl Lens {
         }
     }
 
+    /// Whether a note is seen. Of an error it does not matter which agent it belongs to.
     fn sees_note(&self, run: &RunView, note: &Note) -> bool {
         match &note.body {
             // What failed concerns whoever looks at the run.
@@ -154,11 +162,13 @@ impl Lens {
         numbers.collect()
     }
 
+    /// A note, without the agent if that is not seen.
     fn note(&self, run: &RunView, note: &Note) -> Note {
         let agent = note.agent.clone().filter(|agent| self.sees(run, Some(agent)));
         Note { at: note.at, agent, body: note.body.clone() }
     }
 
+    /// A part, with as much of its text as the level shows.
     fn part(&self, part: &PartView) -> PartView {
         PartView {
             kind: part.kind,
@@ -172,6 +182,7 @@ impl Lens {
         }
     }
 
+    /// A call, with as much of its arguments and output as the level shows. Its result is always whole.
     fn tool(&self, tool: &ToolView) -> ToolView {
         ToolView {
             arguments: self.text(&tool.arguments, tool.state != ToolState::Writing),
@@ -199,6 +210,7 @@ impl Lens {
         }
     }
 
+    /// A text at this level: as it grows, once it is whole, or not at all.
     fn text(&self, text: &Streamed, is_whole: bool) -> Streamed {
         match self.level {
             Level::Deltas => text.clone(),
@@ -230,11 +242,13 @@ struct MessagePlacement<'a> {
 }
 
 impl<'a> MessagePlacement<'a> {
+    /// A message, at its place among the items that are seen.
     fn message(&mut self, message: &'a MessageView) -> MessageView {
         let within = message.within.as_ref().map(|within| self.within(within));
         MessageView { role: message.role.clone(), text: message.text.clone(), at: message.at, within }
     }
 
+    /// The place of a message in its run, counted in items that are seen.
     fn within(&mut self, within: &'a Within) -> Within {
         let (lens, view) = (self.lens, self.view);
         let before = self.before.entry(&within.run).or_insert_with(|| {

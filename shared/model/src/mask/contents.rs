@@ -1,4 +1,11 @@
 //! Events through a mask.
+//!
+//! ```text
+//! events ─▶ Lens::pass_below (kinds that the role does not see) ─▶ contents: texts, arguments, results, costs, users taken out
+//! ```
+//!
+//! What is hidden is told as empty, not left out: a view that folds what passes has the same items as the
+//! masked view of the hub.
 
 use std::sync::Arc;
 
@@ -14,7 +21,7 @@ use crate::position::Seq;
 use crate::view::{RunView, View};
 
 /// What becomes of one event.
-enum Told {
+enum MaskedEvent {
     /// It is told as it is.
     Whole,
     /// This is told in its place.
@@ -68,6 +75,7 @@ impl Mask {
         out.pop()
     }
 
+    /// Adds what is told of one event to `out`: nothing, itself, another in its place, or two.
     fn told(
         &self,
         envelope: &Arc<Envelope>,
@@ -76,13 +84,13 @@ impl Mask {
         out: &mut Vec<Arc<Envelope>>,
     ) {
         let kind = match self.kind(&envelope.event.kind, mark, run) {
-            Told::Whole if envelope.publisher.is_none() || !self.hides(Hideable::Users) => {
+            MaskedEvent::Whole if envelope.publisher.is_none() || !self.hides(Hideable::Users) => {
                 return out.push(Arc::clone(envelope));
             }
-            Told::Whole => envelope.event.kind.clone(),
-            Told::Instead(kind) => kind,
-            Told::Trace if mark.has(HEARD) => Kind::RunUpdate(RunUpdate::default()),
-            Told::Trace => return,
+            MaskedEvent::Whole => envelope.event.kind.clone(),
+            MaskedEvent::Instead(kind) => kind,
+            MaskedEvent::Trace if mark.has(HEARD) => Kind::RunUpdate(RunUpdate::default()),
+            MaskedEvent::Trace => return,
         };
         let uses_tokens = matches!(&envelope.event.kind, Kind::RunUpdate(RunUpdate { usage: Some(_), .. }));
         // What it used made it: without that it begins here all the same.
@@ -102,26 +110,28 @@ impl Mask {
         told
     }
 
-    fn kind(&self, kind: &Kind, mark: &EventEffects, run: Option<&RunView>) -> Told {
+    /// What becomes of an event of this kind. Kinds are named one by one, so that one that is added must be
+    /// decided about.
+    fn kind(&self, kind: &Kind, mark: &EventEffects, run: Option<&RunView>) -> MaskedEvent {
         let is_thinking = |part| self.hides_part(run.and_then(|run| run.parts.get(part)));
         match kind {
             Kind::PartDelta { part, .. } if is_thinking(part) => {
                 if mark.has(LATE) {
-                    return Told::Trace;
+                    return MaskedEvent::Trace;
                 }
-                Told::Instead(Kind::PartDelta { part: part.clone(), off: Some(0), text: "".into() })
+                MaskedEvent::Instead(Kind::PartDelta { part: part.clone(), off: Some(0), text: "".into() })
             }
             Kind::PartReplace { part, .. } if is_thinking(part) => {
-                Told::Instead(Kind::PartReplace { part: part.clone(), text: String::new() })
+                MaskedEvent::Instead(Kind::PartReplace { part: part.clone(), text: String::new() })
             }
-            Kind::PartEnd(end) if is_thinking(&end.part) => Told::Instead(Kind::PartEnd(PartEnd {
+            Kind::PartEnd(end) if is_thinking(&end.part) => MaskedEvent::Instead(Kind::PartEnd(PartEnd {
                 len: None,
                 hash: None,
                 signature: None,
                 ..end.clone()
             })),
             Kind::Message(message) if self.hides_message_of(&message.role) => {
-                Told::Instead(Kind::Message(Message { text: String::new(), ..message.clone() }))
+                MaskedEvent::Instead(Kind::Message(Message { text: String::new(), ..message.clone() }))
             }
             Kind::RunUpdate(_) | Kind::RunEnd(_) | Kind::AgentStart(_) | Kind::AgentEnd(_) => {
                 self.frame(kind)
@@ -142,21 +152,21 @@ impl Mask {
             | Kind::ToolStart(_)
             | Kind::ToolState(_)
             | Kind::Status { .. }
-            | Kind::Error(_) => Told::Whole,
-            Kind::Rate { .. } if !self.hides(Hideable::Costs) => Told::Whole,
+            | Kind::Error(_) => MaskedEvent::Whole,
+            Kind::Rate { .. } if !self.hides(Hideable::Costs) => MaskedEvent::Whole,
             // The narrowed lens lets none of these through; whoever comes without it gets none either.
             Kind::Rate { .. }
             | Kind::Custom { .. }
             | Kind::Raw { .. }
             | Kind::Anomaly(_)
-            | Kind::Unknown(_) => Told::Trace,
+            | Kind::Unknown(_) => MaskedEvent::Trace,
         }
     }
 
     /// Facts about runs and agents.
-    fn frame(&self, kind: &Kind) -> Told {
+    fn frame(&self, kind: &Kind) -> MaskedEvent {
         let hides_costs = self.hides(Hideable::Costs);
-        Told::Instead(match kind {
+        MaskedEvent::Instead(match kind {
             Kind::RunUpdate(update) if hides_costs => {
                 Kind::RunUpdate(RunUpdate { usage: None, ..update.clone() })
             }
@@ -167,17 +177,17 @@ impl Mask {
                 let usage = start.usage.filter(|_| !hides_costs);
                 Kind::AgentStart(AgentStart { text, usage, ..start.clone() })
             }
-            _ => return Told::Whole,
+            _ => return MaskedEvent::Whole,
         })
     }
 
     /// Facts about what a call was given.
-    fn given(&self, kind: &Kind, mark: &EventEffects, run: Option<&RunView>) -> Told {
+    fn given(&self, kind: &Kind, mark: &EventEffects, run: Option<&RunView>) -> MaskedEvent {
         let is_hidden = |tool: &ToolCallId| self.hides_arguments_of(name(run, tool));
-        Told::Instead(match kind {
+        MaskedEvent::Instead(match kind {
             Kind::ToolArgs { tool, .. } if is_hidden(tool) => {
                 if mark.has(LATE) {
-                    return Told::Trace;
+                    return MaskedEvent::Trace;
                 }
                 Kind::ToolArgs { tool: tool.clone(), off: Some(0), text: "".into() }
             }
@@ -191,14 +201,14 @@ impl Mask {
             Kind::ApprovalAnswer { tool, approved, .. } if is_hidden(tool) => {
                 Kind::ApprovalAnswer { tool: tool.clone(), approved: *approved, text: None }
             }
-            _ => return Told::Whole,
+            _ => return MaskedEvent::Whole,
         })
     }
 
     /// Facts about what a call gave back.
-    fn got(&self, kind: &Kind, run: Option<&RunView>) -> Told {
+    fn got(&self, kind: &Kind, run: Option<&RunView>) -> MaskedEvent {
         let is_hidden = |tool: &ToolCallId| self.hides_results_of(name(run, tool));
-        Told::Instead(match kind {
+        MaskedEvent::Instead(match kind {
             Kind::ToolOutput { tool, .. } if is_hidden(tool) => {
                 Kind::ToolOutput { tool: tool.clone(), off: Some(0), text: "".into() }
             }
@@ -210,7 +220,7 @@ impl Mask {
             Kind::ToolProgress(progress) if is_hidden(&progress.tool) => {
                 Kind::ToolProgress(ToolProgress::new(progress.tool.clone()))
             }
-            _ => return Told::Whole,
+            _ => return MaskedEvent::Whole,
         })
     }
 }

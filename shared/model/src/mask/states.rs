@@ -19,6 +19,7 @@ impl Mask {
         view.runs.values_mut().for_each(|run| self.run(run));
     }
 
+    /// Takes out of a run what is hidden.
     fn run(&self, run: &mut RunView) {
         run.raw_bytes = 0;
         run.parts.values_mut().for_each(|part| self.part(part));
@@ -29,6 +30,7 @@ impl Mask {
         }
     }
 
+    /// Takes the text out of a part that is hidden; that it is there stays.
     fn part(&self, part: &mut PartView) {
         if self.hides_part(Some(part)) {
             part.body = Streamed::default();
@@ -36,6 +38,7 @@ impl Mask {
         }
     }
 
+    /// Takes arguments and results out of a call, as far as they are hidden; its name, state and times stay.
     fn tool(&self, tool: &mut ToolView) {
         if self.hides_arguments_of(&tool.name) {
             tool.arguments = Streamed::default();
@@ -51,6 +54,7 @@ impl Mask {
         }
     }
 
+    /// Takes task and usage out of a sub-agent, as far as they are hidden.
     fn agent(&self, agent: &mut AgentView) {
         if self.hides_some_arguments() {
             agent.task = None;

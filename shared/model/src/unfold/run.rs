@@ -10,16 +10,21 @@ use crate::event::{
 use crate::ids::{AgentId, PartId, RunId, ToolCallId};
 use crate::view::{AgentView, Item, NoteBody, PartView, RunView, ToolView};
 
-/// Tells a run bit by bit.
+/// Tells a run bit by bit. The caller says how far ([`Self::go_on_to`]), since messages stand between the
+/// items of a run.
 #[derive(Debug)]
 pub(super) struct RunUnfolder<'a> {
+    /// The run that is told.
     pub(super) id: &'a RunId,
+    /// How it stands; before its loss, if it was lost.
     run: &'a RunView,
     /// The next item.
     next: usize,
     /// The item before which the run has ended; all of them when it goes on, or nothing came after its end.
     end: usize,
+    /// Whether its end is told and not taken back.
     has_ended: bool,
+    /// Whether everything is told.
     is_finished: bool,
     /// Agents by the last item that is theirs.
     last: HashMap<usize, Vec<&'a AgentId>>,
@@ -34,6 +39,7 @@ pub(super) struct RunUnfolder<'a> {
 }
 
 impl<'a> RunUnfolder<'a> {
+    /// Nothing is told yet. `lost_at` is when the run was ended because nobody published to it any more.
     pub(super) fn new(id: &'a RunId, run: &'a RunView, lost_at: Option<u64>) -> Self {
         let items = run.items.len();
         let came_late = |item: &Item| run.open.contains(item) && is_late(run, item);
@@ -65,6 +71,7 @@ impl<'a> RunUnfolder<'a> {
         }
     }
 
+    /// Tells the start of the run.
     pub(super) fn start(&self, out: &mut UnfoldedEvents) {
         let RunView { model, dialect, title, name, .. } = self.run;
         let (model, dialect) = (model.clone(), dialect.clone());
@@ -158,11 +165,13 @@ impl<'a> RunUnfolder<'a> {
         }
     }
 
+    /// Tells that the run was ended because its publisher was lost.
     fn end_by_loss(&self, at: u64, out: &mut UnfoldedEvents) {
         let end = RunEnd { status: RunStatus::Interrupted, lost: true, ..RunEnd::default() };
         out.push(self.id, None, at, Kind::RunEnd(end));
     }
 
+    /// Tells the end of the run, once; nothing of one that goes on.
     fn end(&mut self, out: &mut UnfoldedEvents) {
         let run = self.run;
         if run.is_running() || std::mem::replace(&mut self.has_ended, true) {
@@ -183,6 +192,7 @@ impl<'a> RunUnfolder<'a> {
         self.has_ended = self.run.is_running();
     }
 
+    /// Tells the item at `place`, and the ends of the agents whose last item it is.
     fn item(&mut self, place: usize, item: &'a Item, out: &mut UnfoldedEvents) {
         let run = self.run;
         match item {
@@ -238,6 +248,7 @@ impl<'a> RunUnfolder<'a> {
         }
     }
 
+    /// Tells a part: its start, its text, and its end if it has one.
     fn part(&self, id: &PartId, part: &PartView, out: &mut UnfoldedEvents) {
         let agent = part.agent.as_ref();
         out.push(self.id, agent, part.started_at, Kind::PartStart { part: id.clone(), kind: part.kind });
@@ -256,6 +267,7 @@ impl<'a> RunUnfolder<'a> {
         }
     }
 
+    /// Tells the start of a sub-agent.
     fn start_agent(&self, id: &AgentId, agent: &AgentView, out: &mut UnfoldedEvents) {
         let start = AgentStart {
             name: agent.name.clone(),
@@ -269,6 +281,7 @@ impl<'a> RunUnfolder<'a> {
         out.push(self.id, Some(id), agent.started_at, Kind::AgentStart(start));
     }
 
+    /// Tells the end of a sub-agent, unless it goes on.
     fn end_agent(&self, id: &AgentId, out: &mut UnfoldedEvents) {
         let Some(agent) = self.run.agents.get(id) else { return };
         let Some(at) = agent.ended_at.filter(|_| !self.run.open.contains(&Item::Agent(id.clone()))) else {

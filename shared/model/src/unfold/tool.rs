@@ -52,6 +52,7 @@ pub(super) fn go_on(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut Unf
     work(run, id, tool, out);
 }
 
+/// Tells how the model wrote the call: its start, its arguments, and that they are whole.
 fn write(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut UnfoldedEvents) {
     let agent = tool.agent.as_ref();
     let start = ToolStart {
@@ -105,6 +106,7 @@ fn work(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut UnfoldedEvents)
     }
 }
 
+/// Tells the output of a call.
 fn print(run: &RunId, id: &ToolCallId, tool: &ToolView, at: u64, out: &mut UnfoldedEvents) {
     for (off, text) in deltas(&tool.output) {
         let output = Kind::ToolOutput { tool: id.clone(), off: Some(off), text };
@@ -112,6 +114,7 @@ fn print(run: &RunId, id: &ToolCallId, tool: &ToolView, at: u64, out: &mut Unfol
     }
 }
 
+/// Tells how a call ended: declined, with a result, or in a state without one.
 fn close(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut UnfoldedEvents) {
     let at = tool.ended_at.unwrap_or(tool.started_at);
     let (queued_ms, exec_ms) = (tool.queued_ms, tool.exec_ms);

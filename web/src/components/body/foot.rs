@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use model::event::ToolState;
 
-use super::super::copy::{CopyButton, Said};
+use super::super::copy::{CopyButton, CopyFeedback};
 use super::{Ids, Tab, tool, whole};
 use crate::browser;
 use crate::calls::{self, earlier_attempts};
@@ -11,7 +11,8 @@ use crate::format;
 use crate::store::use_store;
 use crate::whole::{Loaded, Side, lost};
 
-/// A table of the times of a call, with its earlier attempts.
+/// A table of the times of a call: how long the model wrote it, how long it was queued, how long it ran, all
+/// together; and, above, how its earlier attempts ended. Times that nobody reported are left out.
 #[component]
 pub(super) fn Timing(ids: Ids) -> impl IntoView {
     let store = use_store();
@@ -53,7 +54,8 @@ pub(super) fn Timing(ids: Ids) -> impl IntoView {
     view! { <table class="times"><tbody>{attempts}{rows}</tbody></table> }
 }
 
-/// The times in short, and the button that copies what the tab shows.
+/// The times in short, and the button that copies what the tab shows: the arguments, the result, or both raw.
+/// If only the beginning of a result was kept anywhere, the button says so.
 #[component]
 pub(super) fn Foot(ids: Ids, tab: Memo<Tab>, loaded: RwSignal<Loaded>) -> impl IntoView {
     let store = use_store();
@@ -73,7 +75,7 @@ pub(super) fn Foot(ids: Ids, tab: Memo<Tab>, loaded: RwSignal<Loaded>) -> impl I
         });
         read.unwrap_or("Copy")
     });
-    let said = Said::new(store);
+    let said = CopyFeedback::new(store);
     let press = move || whole::copy(store, ids, side(tab.get_untracked()), loaded, said);
     view! {
         <div class="foot meta num"><span>{times}</span><span class="grow"></span>

@@ -1,4 +1,9 @@
 //! Loads the rest of a result of which the hub sent only the beginning.
+//!
+//! ```text
+//! No ─ click, or copying ─▶ Loading ─▶ Yes(JSON)         one state for all tabs of a card
+//!                               └────▶ Failed(why) ─ click ─▶ Loading
+//! ```
 
 use std::sync::Arc;
 
@@ -6,7 +11,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use model::{RunId, ToolCallId};
 
-use super::super::copy::Said;
+use super::super::copy::CopyFeedback;
 use super::{Ids, tool};
 use crate::browser;
 use crate::format;
@@ -14,7 +19,8 @@ use crate::route;
 use crate::store::{Store, use_store};
 use crate::whole::{self, Loaded, Side};
 
-/// Fetches the whole result of a call from the hub, as JSON. The error is a sentence for the reader.
+/// Fetches the whole result of a call from the hub, as JSON. The error is a sentence for the reader. It fails
+/// if the result names no stored rest, as in a recording, and if the hub refuses.
 async fn fetch(store: Store, run: &RunId, id: &ToolCallId) -> Result<Arc<str>, String> {
     let reference = store.reading.view(|view| view.runs.get(run)?.tools.get(id)?.result_ref.clone());
     let Some((conversation, reference)) = store.reading.conversation.get_untracked().zip(reference) else {
@@ -37,8 +43,9 @@ pub(super) fn load(store: Store, ids: Ids, loaded: RwSignal<Loaded>, then: impl 
     });
 }
 
-/// Copies a side of a call. If only the beginning of the result is here, the whole is loaded first.
-pub(super) fn copy(store: Store, ids: Ids, side: Side, loaded: RwSignal<Loaded>, said: Said) {
+/// Copies a side of a call. If only the beginning of the result is here, the whole is loaded first. Browsers
+/// may refuse the clipboard so long after the click; `said` then says that nothing was copied.
+pub(super) fn copy(store: Store, ids: Ids, side: Side, loaded: RwSignal<Loaded>, said: CopyFeedback) {
     let text = move || {
         let known = loaded.try_get_untracked()?;
         untrack(|| tool(store, ids, |tool| whole::copied(tool, side, known.json().map(AsRef::as_ref))))?
@@ -56,7 +63,8 @@ pub(super) fn copy(store: Store, ids: Ids, side: Side, loaded: RwSignal<Loaded>,
     });
 }
 
-/// Copies the result of the call that has the focus.
+/// Copies the result of a call, for the key that copies; its card may be folded. The whole result is fetched
+/// if need be and not kept.
 pub(crate) fn copy_result(store: Store, run: RunId, id: ToolCallId) {
     let read = move |run: &RunId, id: &ToolCallId, json: Option<&str>| {
         store.reading.view(|view| whole::copied(view.runs.get(run)?.tools.get(id)?, Side::Result, json))
@@ -74,7 +82,8 @@ pub(crate) fn copy_result(store: Store, run: RunId, id: ToolCallId) {
     });
 }
 
-/// A button that loads the whole result, shown until that is loaded.
+/// A button that loads the whole result and says how large it is, shown until that is loaded. Nothing if the
+/// hub sent all of it.
 #[component]
 pub(super) fn Whole(ids: Ids, loaded: RwSignal<Loaded>) -> impl IntoView {
     let store = use_store();

@@ -1,4 +1,8 @@
 //! JSON as a tree. A level is parsed and built when it is unfolded.
+//!
+//! A value keeps its JSON as it was written, so that what is copied is exact: numbers are not rounded, and
+//! the order of fields stays. A string, number or literal is a leaf. A click on a key chooses the value,
+//! whose path then stands below the tree.
 
 use std::sync::Arc;
 
@@ -19,14 +23,17 @@ const PAGE: usize = 100;
 /// The longest string, in characters, that is shown whole at first.
 const TEXT_MAX: usize = 500;
 
-/// The value that the reader chose, with its path.
+/// The value that the reader chose.
 #[derive(Debug, Clone, PartialEq)]
 struct Chosen {
+    /// Where it is, as `$.rows[3].name`.
     path: String,
+    /// Its JSON as written.
     raw: Arc<str>,
 }
 
-/// The tree of `json`, and the path of the chosen value.
+/// The tree of `json`, and the path of the chosen value with buttons that copy path and value. What is folded
+/// is not in the document.
 #[component]
 pub(super) fn Tree(json: String) -> impl IntoView {
     let chosen = RwSignal::new(None::<Chosen>);
@@ -60,8 +67,11 @@ fn exact(raw: &str) -> String {
 /// A field of an object or an item of an array.
 #[derive(Debug, Clone)]
 struct Entry {
+    /// The name of the field, or the index of the item.
     key: String,
+    /// Its path from the root.
     path: String,
+    /// Its JSON as written.
     raw: Arc<str>,
 }
 
@@ -80,7 +90,7 @@ fn entries(node: Node, path: &str) -> Vec<Entry> {
     }
 }
 
-/// The fields or items of a level, a page at a time.
+/// The fields or items of a level, a page at a time. The root is at depth 1.
 fn children(node: Node, path: &str, depth: usize, chosen: RwSignal<Option<Chosen>>) -> AnyView {
     let entries = entries(node, path);
     let count = entries.len();
@@ -106,7 +116,8 @@ fn children(node: Node, path: &str, depth: usize, chosen: RwSignal<Option<Chosen
     .into_any()
 }
 
-/// A field or item, with a button that unfolds its level if it has one.
+/// A field or item, with a button that unfolds its level if it has one. `is_small` is whether its siblings
+/// are few; only then it may be unfolded at first.
 fn row(entry: Entry, depth: usize, is_small: bool, chosen: RwSignal<Option<Chosen>>) -> AnyView {
     let Entry { key, path, raw } = entry;
     let value = node(&raw);
@@ -135,7 +146,7 @@ fn row(entry: Entry, depth: usize, is_small: bool, chosen: RwSignal<Option<Chose
     .into_any()
 }
 
-/// A value without a level below it.
+/// A value without a level below it. A long string is cut, with a button that shows all of it.
 fn leaf(value: Node) -> AnyView {
     match value {
         Node::Text(text) => {

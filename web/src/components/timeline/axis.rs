@@ -1,4 +1,8 @@
 //! The time axis with the playhead. A press on the axis goes to that moment.
+//!
+//! ```text
+//! 12:03:10 │ 0 s      10 s      20 s      30 s  ▏     the playhead stands at the right end while the page is live
+//! ```
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -8,7 +12,8 @@ use super::Chart;
 use crate::browser;
 use crate::number::decimal;
 
-/// The axis above the rows.
+/// The axis above the rows. A press or drag starts a replay at that moment and moves it; released at the end
+/// of all events, it ends the replay.
 #[component]
 pub(super) fn Axis(chart: Chart) -> impl IntoView {
     let store = chart.store;
@@ -65,7 +70,7 @@ pub(super) fn Axis(chart: Chart) -> impl IntoView {
     }
 }
 
-/// The time of the moment that is shown.
+/// The time of the day of the moment that a replay shows; `None` while there is none, or if it has no times.
 fn at(chart: Chart) -> Option<String> {
     let clock = chart.store.replay.told.with(|replay| replay.as_ref().and_then(|replay| replay.clock))?;
     Some(browser::time_of_day(clock))

@@ -1,4 +1,11 @@
 //! A row of the timeline: a name, a state, a duration, and bars.
+//!
+//! ```text
+//! ▾ researcher  0:31 │      ████▒▒▒▒████──        a bar from `--a` to `--b`, in milliseconds of the chart
+//! ```
+//!
+//! The styles compute the place of a bar from its ends and from the variables of the root, so a bar that
+//! grows needs no update.
 
 use leptos::prelude::*;
 
@@ -8,7 +15,8 @@ use crate::components::icon::{StateIcon, run_icon, tool_icon};
 use crate::number::decimal;
 use crate::timeline::{Bar, Face, Fill, Key, Row, face};
 
-/// A row. `reveal` is called with its index when it is chosen.
+/// A row, at its place in the sheet. `reveal` is called with its index when it is clicked; `active` is the
+/// row that the Tab key reaches. It reads its face again at each beat at which something changed.
 #[component]
 pub(super) fn Line(
     chart: Chart,
@@ -67,7 +75,7 @@ pub(super) fn Line(
     }
 }
 
-/// The span that the row shows.
+/// The span that the row shows: a reported duration before the one between the events.
 fn span_of(face: &Face) -> Span {
     match (face.took, face.span) {
         (Some(ms), _) => Span::Took(ms),

@@ -1,5 +1,14 @@
 //! The rows of the timeline: the visible ones, moved and zoomed with the pointer and walked with the
 //! keyboard.
+//!
+//! | input | does |
+//! |---|---|
+//! | wheel | scrolls the rows; sideways moves along the time axis; with Ctrl it zooms around the pointer |
+//! | drag | moves along the axis and scrolls the rows; a finger scrolls only |
+//! | double click | shows all of the time |
+//! | click on a row | shows it in the conversation |
+//! | ↑ ↓, Page Up, Page Down, Home, End | moves the focus among the rows |
+//! | + - 0 | zooms in, out, shows all of the time |
 
 use leptos::html;
 use leptos::prelude::*;
@@ -15,15 +24,17 @@ use crate::timeline::visible;
 /// How far the pointer must move before a press becomes a drag, in CSS pixels.
 const DRAG_PX: f64 = 4.0;
 
-/// A press of the pointer on the rows.
+/// A press of the pointer on the rows, in CSS pixels of the window; when it is a drag, the place of the last
+/// move.
 #[derive(Debug, Clone, Copy)]
 struct Press {
     x: f64,
     y: f64,
+    /// Whether the pointer has moved by more than [`DRAG_PX`] since; a press that has not is a click.
     is_drag: bool,
 }
 
-/// The scroll position of the box.
+/// The scroll position of the box, as signals, so that the visible rows follow from it.
 #[derive(Clone, Copy)]
 struct Frame {
     /// The box that scrolls.
@@ -64,7 +75,9 @@ impl Frame {
     }
 }
 
-/// The visible rows of the timeline.
+/// The visible rows of the timeline, in a sheet that is as high as all of them. Rows beyond the box are not
+/// in the document, so their number does not matter. One row at a time can be reached with the Tab key: the
+/// active one.
 #[component]
 pub(super) fn Rows(chart: Chart) -> impl IntoView {
     let frame = Frame { element: NodeRef::new(), top: RwSignal::new(0.0), height: RwSignal::new(120.0) };
@@ -131,7 +144,8 @@ pub(super) fn Rows(chart: Chart) -> impl IntoView {
     }
 }
 
-/// Scrolls to new rows while a run is active and the end was visible.
+/// Scrolls to new rows while a run is active and the end was visible, and measures the box again when the
+/// drawer changes its height.
 fn stick(chart: Chart, frame: Frame, count: Memo<usize>) {
     Effect::new(move |was: Option<usize>| {
         let count = count.get();

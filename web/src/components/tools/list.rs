@@ -10,7 +10,7 @@ use crate::follow::Place;
 use crate::latency::Group;
 use crate::store::Store;
 
-/// The scroll position of a list.
+/// The scroll position of a list, in CSS pixels.
 pub(super) fn place_of(list: &Element) -> Place {
     Place {
         top: f64::from(list.scroll_top()),
@@ -19,7 +19,8 @@ pub(super) fn place_of(list: &Element) -> Place {
     }
 }
 
-/// Scrolls to a new call, if `follows` returns true then.
+/// Scrolls to a new call, if `follows` returns true then: to the newest call of the newest run, as little as
+/// possible. It is an effect: it ends with the component.
 pub(super) fn keep_newest_in_view(
     store: Store,
     groups: Memo<Vec<Group>>,
@@ -50,7 +51,7 @@ fn nearest() -> web_sys::ScrollIntoViewOptions {
     options
 }
 
-/// Moves the focus among the rows with the arrow keys, Home and End.
+/// Moves the focus among the rows with the arrow keys, Home and End; nothing if no row has the focus.
 pub(super) fn move_focus(event: &KeyboardEvent) {
     let document = browser::document();
     let Ok(found) = document.query_selector_all("[data-t=tool-row]") else { return };

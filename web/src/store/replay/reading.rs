@@ -12,7 +12,8 @@ use crate::route;
 const PAGE_EVENTS: usize = 500;
 
 impl Store {
-    /// Reads all events that are not known yet.
+    /// Reads all events that are not known yet. One reader at a time, in a task of its own; it ends with its
+    /// replay. What was requested is shown as soon as it was read. A failure is put into the bar.
     pub(super) fn read_on(self) {
         let Some(serial) = self.replay.run(Running::begin_reading) else { return };
         leptos::task::spawn_local(async move {
@@ -37,7 +38,9 @@ impl Store {
         });
     }
 
-    /// Reads the hub's log up to the present. Returns why it cannot, for the reader.
+    /// Reads the hub's log up to the present. Returns why it cannot, for the reader. It asks for pages of
+    /// [`PAGE_EVENTS`] after the last known event, and ends early if a page brings nothing new or the replay
+    /// holds no more.
     async fn read_log(self, serial: u32) -> Option<String> {
         let conversation = self.reading.conversation.get_untracked()?;
         loop {
@@ -66,7 +69,8 @@ impl Store {
         }
     }
 
-    /// Reads the kept events of a recording.
+    /// Reads the kept events of a recording. They are in memory already; reading them in pieces keeps the
+    /// page responsive.
     async fn read_told(self, serial: u32) {
         for number in 0.. {
             // The page continues between two pieces.

@@ -1,4 +1,16 @@
 //! Decides whose step a span is: the main agent's or a sub-agent's.
+//!
+//! ```text
+//! root
+//! └─ agent A            main agent: the topmost agent above a step
+//!    ├─ model           step of A
+//!    └─ tool ask_b
+//!       └─ agent B      sub-agent, called by the tool
+//!          └─ model     step of B
+//! ```
+//!
+//! A tool is a step of whoever wrote its call, if that is known by the id of the call; else of the nearest
+//! agent above. While an ancestor is missing, nothing is decided until the span is late.
 
 use super::HeldSpan;
 use super::trace::SpanTrace;

@@ -1,4 +1,11 @@
 //! Publishes what a span says, once its place is known.
+//!
+//! | span | becomes |
+//! |---|---|
+//! | of a model | messages of the request that are new, results of earlier calls, parts and calls of the answer, `run.update` |
+//! | of a tool | the call, if the model's span did not bring it, its result and its times |
+//! | of an agent | the start and end of a sub-agent, when something of it is published |
+//! | any other | nothing |
 
 use std::collections::BTreeSet;
 
@@ -32,6 +39,7 @@ impl SpanTrace {
         }
     }
 
+    /// Publishes the call of a model, unless another span says the same.
     fn tell_model(
         &mut self,
         held: &HeldSpan,

@@ -1,4 +1,13 @@
 //! One trace: the tree of its spans, the spans that are held, and the run that it becomes.
+//!
+//! ```text
+//! add ─▶ nodes (the tree), held (spans of models, tools, agents with what they say)
+//! advance ─▶ begin ─▶ place each held span: main agent, sub-agent, or not known yet ─▶ tell ─▶ end
+//! ```
+//!
+//! Spans arrive in any order, children mostly before their parents: a span is sent when it ends. One whose
+//! place is not known is held, at most for `SPAN_HELD_MS`; then its place is guessed. A run ends with its
+//! root span, or when nothing came for `TRACE_QUIET_MS`; a later span lets it go on.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,32 +31,43 @@ const NANOS: u64 = 1_000_000;
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "none depends on another")]
 pub(super) struct SpanTrace {
+    /// The run that the trace becomes; its id is the id of the trace.
     pub(super) run: RunId,
     /// The name of the conversation, if a span has one.
     named: Option<String>,
     /// The conversation of the run, from the first event on. It does not change any more.
     told_in: Option<ConversationId>,
+    /// The name of the program, the title of the run until there is a better one.
     service: Option<String>,
+    /// All spans that were received, by id.
     pub(super) nodes: BTreeMap<SpanId, SpanNode>,
+    /// The spans that are not published yet.
     held: Vec<HeldSpan>,
     /// When the last span was taken, in milliseconds since 1970.
     pub(super) heard_at: u64,
+    /// Which spans are agents.
     pub(super) agents: SpanAgents,
+    /// The calls of tools, and results whose calls are not known.
     pub(super) calls: SpanCalls,
     /// What the root span had, once it was received.
     root: Option<RootSpan>,
+    /// Whether the start of the run is published and its end is not.
     is_running: bool,
     /// The run has begun at least once.
     has_begun: bool,
+    /// The name of the main agent, as published last.
     told_name: Option<String>,
+    /// The title, as published last.
     told_title: Option<String>,
     /// A span of a model had an answer with text or calls.
     pub(super) has_text: bool,
+    /// A span of a model had a usage: that of the root would count it twice.
     pub(super) has_usage: bool,
     /// The end of the main agent's last model call, in milliseconds since 1970.
     pub(super) latest_ms: u64,
     /// Code and message of the errors that are published.
     failures: BTreeSet<(String, String)>,
+    /// The events that [`Self::advance`] returns.
     pub(super) out: Vec<Envelope>,
 }
 
@@ -63,6 +83,7 @@ struct RootSpan {
 }
 
 impl SpanTrace {
+    /// A trace without spans, of which the first was received at `now`.
     pub(super) fn new(id: TraceId, now: u64) -> Self {
         Self {
             run: RunId::new(&hex(&id)),
@@ -87,14 +108,17 @@ impl SpanTrace {
         }
     }
 
+    /// How many spans are known.
     pub(super) fn len(&self) -> usize {
         self.nodes.len()
     }
 
+    /// Whether the span was received before.
     pub(super) fn knows(&self, id: SpanId) -> bool {
         self.nodes.contains_key(&id)
     }
 
+    /// Approximately how many bytes of memory the held spans take.
     pub(super) fn held_bytes(&self) -> usize {
         self.held.iter().map(|held| held.weight).sum()
     }
@@ -170,7 +194,8 @@ impl SpanTrace {
         }
     }
 
-    /// Returns the events that can be published at `now`; with `force` those of all held spans.
+    /// Returns the events that can be published at `now`; with `force` those of all held spans. `messages`
+    /// has the hashes of the messages that the conversation has already.
     pub(super) fn advance(&mut self, now: u64, force: bool, messages: &mut BTreeSet<u64>) -> Vec<Envelope> {
         if !self.held.is_empty() {
             self.begin();

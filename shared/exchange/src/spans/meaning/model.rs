@@ -1,4 +1,16 @@
 //! Reads spans of models and agents: the messages, the answer, and the usage.
+//!
+//! | where the messages are | who writes it |
+//! |---|---|
+//! | `gen_ai.input.messages`, `gen_ai.output.messages` | OpenTelemetry's convention for GenAI |
+//! | `llm.input_messages.0.message.role`, … | OpenInference |
+//! | `gen_ai.prompt.0.content`, `gen_ai.completion.0.…` | OpenLLMetry |
+//! | `ai.prompt.messages`, `ai.response.text`, `ai.response.toolCalls` | the AI SDK |
+//! | `events`, `all_messages_events`, `request_data`, `response_data` | Pydantic AI, Logfire |
+//! | events `gen_ai.user.message`, `gen_ai.choice` | older instrumentations |
+//!
+//! The first that has messages counts. Of a span of an agent only its last message is kept as the answer,
+//! since its model calls have spans of their own.
 
 use serde_json::{Value, json};
 
@@ -25,6 +37,7 @@ const OUTPUT: [&str; 4] =
 /// The attributes in which Pydantic AI has all messages, in order.
 const ALL: [&str; 3] = ["events", "pydantic_ai.all_messages", "all_messages_events"];
 
+/// The name of the model: the one that answered before the one that was asked for.
 pub(super) fn name(facts: &Attributes) -> Option<String> {
     let names =
         ["gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.model.id", "model_name"];
@@ -113,6 +126,7 @@ pub(super) fn read(span: &FinishedSpan, facts: &Attributes, meaning: &mut SpanMe
     }
 }
 
+/// The messages, unless there are none.
 fn some(said: Vec<SpanMessage>) -> Option<Vec<SpanMessage>> {
     (!said.is_empty()).then_some(said)
 }
@@ -127,6 +141,7 @@ pub(super) fn read_plain(facts: &Attributes, meaning: &mut SpanMeaning) {
     meaning.output.extend(plain(&["output.value"]).map(|text| SpanMessage::of("assistant", &text)));
 }
 
+/// The reason that an attribute names.
 fn finish_reason(facts: &Attributes) -> Option<String> {
     let first = match facts.first_tree(&["gen_ai.response.finish_reasons"]) {
         Some(Value::Array(reasons)) => reasons.first().and_then(Value::as_str).map(str::to_owned),
@@ -137,6 +152,7 @@ fn finish_reason(facts: &Attributes) -> Option<String> {
     first.or_else(|| facts.first_text(&names).map(str::to_owned))
 }
 
+/// The reason that the last message of the answer names.
 fn finish_in(tree: &Value) -> Option<String> {
     let last = tree.as_array().and_then(|items| items.last()).unwrap_or(tree);
     last.get("finish_reason").and_then(Value::as_str).filter(|it| !it.is_empty()).map(str::to_owned)
@@ -187,6 +203,7 @@ fn by_events(events: &[SpanEvent]) -> (Vec<SpanMessage>, Vec<SpanMessage>) {
     (input, output)
 }
 
+/// The message of an event, whose name says the role unless an attribute does.
 fn of_event(event: &SpanEvent) -> Vec<SpanMessage> {
     let facts = &event.attributes;
     let field = |name: &str| facts.get(name).map(tree_of).unwrap_or_default();

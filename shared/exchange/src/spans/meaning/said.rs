@@ -1,5 +1,18 @@
 //! Reads messages in all known forms: parts of OpenTelemetry, messages of OpenAI, blocks of Anthropic, parts
 //! of the AI SDK, OpenInference's wrappers, events of Pydantic AI, LangChain's objects.
+//!
+//! ```json
+//! {"role": "user", "parts": [{"type": "text", "content": "…"}]}
+//! {"role": "assistant", "content": null, "tool_calls": [{"id": "t", "function": {"name": "look", "arguments": "{}"}}]}
+//! {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "look", "input": {}}]}
+//! {"role": "tool", "content": [{"type": "tool-result", "toolCallId": "t", "output": {"type": "json", "value": 1}}]}
+//! {"message": {"role": "user", "contents": [{"message_content": {"type": "text", "text": "…"}}]}}
+//! {"event.name": "gen_ai.choice", "message": {"content": "…"}}
+//! {"type": "human", "content": "…"}
+//! ```
+//!
+//! Nothing fails: a piece of an unknown kind becomes its text, or its kind in brackets; a message without
+//! pieces is left out.
 
 use serde_json::Value;
 
@@ -12,16 +25,24 @@ const DEPTH_MAX: usize = 8;
 /// A message in a span.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::spans) struct SpanMessage {
+    /// `user`, `assistant`, `system`, `tool`, or what the span says; the words of other conventions are read
+    /// as these.
     pub(in crate::spans) role: String,
+    /// Its pieces in order, at least one.
     pub(in crate::spans) pieces: Vec<SpanPiece>,
 }
 
 /// A piece of a message in a span.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::spans) enum SpanPiece {
+    /// Text that is said.
     Text(String),
+    /// Thinking of the model.
     Thinking(String),
+    /// A call of a tool. The id is empty where the span has none; the arguments are what a model would write,
+    /// mostly JSON.
     Call { id: String, name: String, arguments: String },
+    /// The result of a call, with the id of the call.
     Result { id: String, output: Json, is_error: bool },
 }
 
@@ -35,6 +56,7 @@ impl SpanMessage {
         texts.collect::<Vec<_>>().join("\n")
     }
 
+    /// A message with one piece of text.
     pub(in crate::spans) fn of(role: &str, text: &str) -> Self {
         Self { role: role.to_owned(), pieces: vec![SpanPiece::Text(text.to_owned())] }
     }
@@ -75,6 +97,8 @@ pub(super) fn messages(value: &Value, role: &str) -> Vec<SpanMessage> {
     }
 }
 
+/// The message that `value` is, in whichever of the known forms; empty if it has no pieces. `role` is used if
+/// it names none.
 fn one(value: &Value, role: &str) -> Vec<SpanMessage> {
     if let Some(text) = value.as_str() {
         return vec![SpanMessage::of(role, text)];
@@ -112,6 +136,7 @@ fn one(value: &Value, role: &str) -> Vec<SpanMessage> {
     if pieces.is_empty() { Vec::new() } else { vec![SpanMessage { role, pieces }] }
 }
 
+/// The role that a message names: in a field, by the name of its event, or by LangChain's type.
 fn role_of(value: &Value) -> Option<String> {
     let named = value.get("role").and_then(Value::as_str).map(str::to_ascii_lowercase);
     let event = value.get("event.name").and_then(Value::as_str);
@@ -131,6 +156,7 @@ fn role_of(value: &Value) -> Option<String> {
     })
 }
 
+/// The `type` of a piece; empty if it has none.
 fn kind(value: &Value) -> &str {
     value.get("type").and_then(Value::as_str).unwrap_or_default()
 }
@@ -141,16 +167,18 @@ fn has_result(content: &Value) -> bool {
     items.iter().any(|item| is_result(kind(item)))
 }
 
+/// Whether a piece of this kind is the result of a call.
 fn is_result(kind: &str) -> bool {
     matches!(kind, "tool_call_response" | "tool-result" | "tool_result" | "function_call_output")
 }
 
+/// Whether a result is marked as failed.
 fn is_error(value: &Value) -> bool {
     let flag = ["is_error", "isError"].iter().any(|name| value.get(name) == Some(&Value::Bool(true)));
     flag || value.get("status").and_then(Value::as_str) == Some("error")
 }
 
-/// Adds the pieces of `content` to `pieces`.
+/// Adds the pieces of `content` to `pieces`; what is nested more than `depth` levels deep is left out.
 fn read_pieces(content: &Value, depth: usize, pieces: &mut Vec<SpanPiece>) {
     match content {
         _ if depth == 0 => {}
@@ -168,6 +196,7 @@ fn read_pieces(content: &Value, depth: usize, pieces: &mut Vec<SpanPiece>) {
     }
 }
 
+/// One piece; `None` for an empty text and for a call without a name.
 fn piece(value: &Value) -> Option<SpanPiece> {
     let text = |names: &[&str]| names.iter().find_map(|name| words(value.get(name)?));
     match kind(value) {
@@ -181,11 +210,13 @@ fn piece(value: &Value) -> Option<SpanPiece> {
     }
 }
 
+/// The id of a call; empty if it has none.
 fn id_of(value: &Value) -> String {
     let names = ["id", "toolCallId", "call_id", "tool_call_id", "tool_use_id"];
     names.iter().find_map(|name| words(value.get(name)?)).unwrap_or_default()
 }
 
+/// A call, whose fields may be in an inner `function`; `None` without a name.
 fn call_of(value: &Value) -> Option<SpanPiece> {
     let inner = value.get("function").filter(|inner| inner.is_object()).unwrap_or(value);
     let name = ["name", "toolName", "tool_name"].iter().find_map(|name| words(inner.get(name)?))?;
@@ -206,6 +237,7 @@ pub(super) fn arguments_text(value: &Value) -> String {
     }
 }
 
+/// A result, whatever its output is.
 fn result_of(value: &Value) -> SpanPiece {
     let output = ["response", "result", "output", "content"].iter().find_map(|name| value.get(name));
     // The AI SDK wraps it: `{ "type": "json", "value": … }`.

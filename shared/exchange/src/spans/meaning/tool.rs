@@ -32,6 +32,7 @@ const RESULT: [&str; 6] = [
     "traceloop.entity.output",
 ];
 
+/// Reads the call into `meaning`: the first attribute of each table that is there.
 pub(super) fn read(span: &FinishedSpan, facts: &Attributes, meaning: &mut SpanMeaning) {
     meaning.call = facts.first_text(&CALL).map(str::to_owned);
     meaning.arguments = ARGUMENTS.iter().find_map(|name| facts.get(name)).map(|value| {

@@ -1,5 +1,11 @@
 //! The encoding `application/json`: protobuf's JSON with the rules of OTLP. Ids are hex, whole numbers of 64 bits are
 //! texts (and taken as numbers too), names are in camel case (and taken with underscores too).
+//!
+//! ```json
+//! {"resourceSpans": [{"resource": {"attributes": [{"key": "service.name", "value": {"stringValue": "bot"}}]},
+//!   "scopeSpans": [{"scope": {"name": "openai"}, "spans": [{"traceId": "5b8e…", "spanId": "eee1…", "name": "chat",
+//!     "startTimeUnixNano": "1795300000000000000", "endTimeUnixNano": "1795300001000000000", "attributes": []}]}]}]}
+//! ```
 
 use serde_json::{Map, Number, Value};
 
@@ -38,14 +44,17 @@ pub(super) fn read(body: &[u8]) -> Result<OtlpExport, OtlpError> {
     Ok(export)
 }
 
+/// A field under either of its names.
 fn field<'a>(object: &'a Map<String, Value>, camel: &str, snake: &str) -> Option<&'a Value> {
     object.get(camel).or_else(|| object.get(snake))
 }
 
+/// The items of a list; empty if it is none.
 fn list<'a>(object: &'a Map<String, Value>, camel: &str, snake: &str) -> &'a [Value] {
     field(object, camel, snake).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
+/// A text; empty if it is none.
 fn text(object: &Map<String, Value>, camel: &str, snake: &str) -> String {
     field(object, camel, snake).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
@@ -60,6 +69,8 @@ fn id<const N: usize>(object: &Map<String, Value>, camel: &str, snake: &str) -> 
     if text.len() == N.saturating_mul(2) { super::id(&bytes) } else { [0; N] }
 }
 
+/// Reads a span, without its service and scope. A field that is missing or of another type has its zero
+/// value.
 fn read_span(object: &Map<String, Value>) -> FinishedSpan {
     let number = |camel: &str, snake: &str| field(object, camel, snake).and_then(count).unwrap_or(0);
     let status = object.get("status").and_then(Value::as_object);
@@ -82,15 +93,18 @@ fn read_span(object: &Map<String, Value>) -> FinishedSpan {
     }
 }
 
+/// Reads an event of a span.
 fn event(object: &Map<String, Value>) -> SpanEvent {
     let at = field(object, "timeUnixNano", "time_unix_nano").and_then(count);
     SpanEvent { name: text(object, "name", "name"), at_ns: at.unwrap_or(0), attributes: attributes(object) }
 }
 
+/// The attributes of an object; those without a key are left out.
 fn attributes(object: &Map<String, Value>) -> Attributes {
     list(object, "attributes", "attributes").iter().filter_map(pair).collect()
 }
 
+/// Reads a `KeyValue`; `None` without a key.
 fn pair(value: &Value) -> Option<(String, Value)> {
     let key = value.get("key")?.as_str()?.to_owned();
     Some((key, value.get("value").map(any).unwrap_or_default()))

@@ -7,6 +7,9 @@
 //!        15 Status { 2 message, 3 code }, 16 flags }
 //! KeyValue { 1 key, 2 AnyValue { 1 text, 2 bool, 3 int, 4 double, 5 list { 1 AnyValue }, 6 map { 1 KeyValue }, 7 bytes } }
 //! ```
+//!
+//! Fields that are not in this picture are skipped; so are unknown ones, as protobuf demands. A span whose
+//! inside is damaged is counted and the others are read; damage outside of spans fails the whole body.
 
 use serde_json::{Map, Number, Value};
 
@@ -24,19 +27,24 @@ const FAILED: u64 = 2;
 #[derive(Debug)]
 struct MalformedMessage;
 
-/// The value of one field.
+/// The value of one field, by its wire type. Groups, which OTLP does not have, are malformed.
 #[derive(Debug, Clone, Copy)]
 enum FieldValue<'a> {
+    /// A number of variable length, or eight bytes.
     Number(u64),
+    /// A text, bytes, or a message inside, still encoded.
     Bytes(&'a [u8]),
+    /// Four bytes.
     Short(u32),
 }
 
 impl<'a> FieldValue<'a> {
+    /// The bytes; empty if it is a number.
     fn bytes(self) -> &'a [u8] {
         if let Self::Bytes(bytes) = self { bytes } else { &[] }
     }
 
+    /// The number; 0 if it is bytes.
     fn number(self) -> u64 {
         match self {
             Self::Number(number) => number,
@@ -45,6 +53,7 @@ impl<'a> FieldValue<'a> {
         }
     }
 
+    /// The bytes as text; what is no UTF-8 is replaced.
     fn text(self) -> String {
         String::from_utf8_lossy(self.bytes()).into_owned()
     }
@@ -54,7 +63,8 @@ impl<'a> FieldValue<'a> {
 struct ProtobufFields<'a>(&'a [u8]);
 
 impl<'a> ProtobufFields<'a> {
-    /// The next field with its number; nothing at the end of the message.
+    /// The next field with its number; `None` at the end of the message. Fails if the message is cut, or the
+    /// wire type or number is none.
     fn next(&mut self) -> Result<Option<(u64, FieldValue<'a>)>, MalformedMessage> {
         if self.0.is_empty() {
             return Ok(None);
@@ -77,6 +87,7 @@ impl<'a> ProtobufFields<'a> {
         if key >> 3 == 0 { Err(MalformedMessage) } else { Ok(Some((key >> 3, wire))) }
     }
 
+    /// The next `len` bytes.
     fn take(&mut self, len: usize) -> Result<&'a [u8], MalformedMessage> {
         let (taken, rest) = self.0.split_at_checked(len).ok_or(MalformedMessage)?;
         self.0 = rest;
@@ -98,7 +109,7 @@ impl<'a> ProtobufFields<'a> {
     }
 }
 
-/// Calls `each` with every field of `message`.
+/// Calls `each` with every field of `message`, in order, until one fails.
 fn each<'a>(
     message: &'a [u8],
     mut each: impl FnMut(u64, FieldValue<'a>) -> Result<(), MalformedMessage>,
@@ -121,6 +132,7 @@ pub(super) fn read(body: &[u8]) -> Result<OtlpExport, OtlpError> {
     Ok(export)
 }
 
+/// Reads the spans of one `ResourceSpans`; the resource gives them the name of the service.
 fn resource_spans(message: &[u8], export: &mut OtlpExport) -> Result<(), MalformedMessage> {
     // The resource is the first field in practice, but may be at any place.
     let mut resource = Attributes::default();
@@ -137,6 +149,7 @@ fn resource_spans(message: &[u8], export: &mut OtlpExport) -> Result<(), Malform
     })
 }
 
+/// Reads the spans of one `ScopeSpans` of the service `service`.
 fn scope_spans(
     message: &[u8],
     service: Option<&str>,
@@ -165,6 +178,7 @@ fn scope_spans(
     })
 }
 
+/// Reads a `Span`, without its service and scope. A field that is missing has its zero value.
 fn span(message: &[u8]) -> Result<FinishedSpan, MalformedMessage> {
     let mut span = FinishedSpan::default();
     each(message, |number, wire| {
@@ -193,6 +207,7 @@ fn span(message: &[u8]) -> Result<FinishedSpan, MalformedMessage> {
     Ok(span)
 }
 
+/// Reads an `Event` of a span.
 fn event(message: &[u8]) -> Result<SpanEvent, MalformedMessage> {
     let mut event = SpanEvent::default();
     each(message, |number, wire| {
@@ -219,6 +234,7 @@ fn attributes(message: &[u8], field: u64) -> Result<Attributes, MalformedMessage
     Ok(pairs.into_iter().collect())
 }
 
+/// Reads a `KeyValue` that is nested `depth` levels deep.
 fn pair(message: &[u8], depth: usize) -> Result<(String, Value), MalformedMessage> {
     let (mut key, mut value) = (String::new(), Value::Null);
     each(message, |number, wire| {
@@ -232,7 +248,8 @@ fn pair(message: &[u8], depth: usize) -> Result<(String, Value), MalformedMessag
     Ok((key, value))
 }
 
-/// The value of an `AnyValue`. What is nested too deeply is null.
+/// The value of an `AnyValue`, as JSON. What is nested more than [`JSON_DEPTH_MAX`] levels deep is null, and
+/// so is a number that JSON does not have; of bytes only their number is kept.
 fn any(message: &[u8], depth: usize) -> Result<Value, MalformedMessage> {
     let mut value = Value::Null;
     if depth >= JSON_DEPTH_MAX {
@@ -294,6 +311,7 @@ pub(super) fn answer(rejected: u64, message: &str) -> Vec<u8> {
     answer
 }
 
+/// Appends `number` in the encoding of variable length.
 fn put_varint(mut number: u64, out: &mut Vec<u8>) {
     loop {
         let [low, ..] = number.to_le_bytes();

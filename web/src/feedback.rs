@@ -1,13 +1,15 @@
 //! The result of a click that a button shows for a while. The timer of one text does not end the next.
 
-/// The text that is shown now, and how many there were.
+/// The text that is shown now, and how many there were. It belongs to one button.
 #[derive(Debug, Default)]
-pub struct Words {
+pub struct FeedbackText {
+    /// The text; `None` while the button shows its label.
     now: Option<&'static str>,
+    /// How many texts there were, which is the number of the newest.
     number: u32,
 }
 
-impl Words {
+impl FeedbackText {
     /// The text that is shown now.
     pub fn now(&self) -> Option<&'static str> {
         self.now
@@ -36,7 +38,7 @@ mod tests {
 
     #[test]
     fn what_is_said_last_stays_for_its_own_time() {
-        let mut words = Words::default();
+        let mut words = FeedbackText::default();
         let loading = words.say("Loading…");
         let copied = words.say("Copied");
         words.end(loading);

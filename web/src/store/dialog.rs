@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
-use super::{Over, Store};
+use super::{OpenDialog, Store};
 use crate::browser;
 use crate::dom::highlight;
 
@@ -12,32 +12,32 @@ use crate::dom::highlight;
 const PAGE: &str = ".app";
 
 impl Store {
-    /// Opens the dialog `over`; [`Over::Nothing`] closes the open one.
-    pub(crate) fn lay(self, over: Over) {
-        let was = self.panel.over.get_untracked();
-        if was == over {
+    /// Opens `dialog`; [`OpenDialog::None`] closes the open one.
+    pub(crate) fn open_dialog(self, dialog: OpenDialog) {
+        let was = self.panel.dialog.get_untracked();
+        if was == dialog {
             return;
         }
         // Done at once, not with the next painting, since the caller may focus something afterwards.
-        if was == Over::Nothing {
+        if was == OpenDialog::None {
             let focused = browser::document().active_element();
             self.panel.keep_focus(focused.and_then(|it| it.dyn_into::<HtmlElement>().ok()));
         }
         // WebKit paints highlights of an inert page over the dialog.
         highlight::show(None);
-        set_inert(over != Over::Nothing);
-        self.panel.over.set(over);
+        set_inert(dialog != OpenDialog::None);
+        self.panel.dialog.set(dialog);
         self.mark_hits();
-        if over == Over::Nothing
+        if dialog == OpenDialog::None
             && let Some(before) = self.panel.take_focus()
         {
             browser::refocus(&before);
         }
     }
 
-    /// Opens the dialog `over`, or closes it if it is open.
-    pub(crate) fn toggle_over(self, over: Over) {
-        self.lay(self.panel.over.get_untracked().toggled(over));
+    /// Opens `dialog`, or closes it if it is open.
+    pub(crate) fn toggle_dialog(self, dialog: OpenDialog) {
+        self.open_dialog(self.panel.dialog.get_untracked().toggled(dialog));
     }
 }
 
