@@ -271,10 +271,14 @@ impl AgUiEncoder {
         let run = scene.run;
         (self.said, self.written) = (HashSet::new(), HashSet::new());
         if matches!(run.status, RunStatus::Complete | RunStatus::Cancelled) {
+            let waiting = run.tools.iter().filter(|(_, tool)| tool.state == ToolState::Approval);
+            let asked: Vec<Json> = waiting
+                .map(|(id, tool)| interrupt(id, &self.calls.of(scene.run_id, id.as_str()), tool))
+                .collect();
             return data_event(out, |event| {
                 event.put("type", "RUN_FINISHED").put("threadId", &self.thread);
                 event.put("runId", self.run.as_deref().unwrap_or(scene.run_id.as_str()));
-                outcome(run, event);
+                outcome(run, &asked, event);
                 usage(run, event);
             });
         }
@@ -303,27 +307,26 @@ fn word(status: RunStatus) -> &'static str {
 }
 
 /// Writes the outcome of a run that was cancelled or waits for a person.
-fn outcome(run: &RunView, event: &mut ObjectWriter<'_>) {
+fn outcome(run: &RunView, asked: &[Json], event: &mut ObjectWriter<'_>) {
     if run.status == RunStatus::Cancelled {
         event.nest("outcome", |outcome| {
             outcome.put("type", "cancelled");
         });
         return;
     }
-    let asked: Vec<_> =
-        run.tools.iter().filter(|(_, tool)| tool.state == ToolState::Approval).map(interrupt).collect();
     if !asked.is_empty() {
         event.nest("outcome", |outcome| {
-            outcome.put("type", "interrupt").put("interrupts", &asked);
+            outcome.put("type", "interrupt").put("interrupts", asked);
         });
     }
 }
 
-/// A call that waits for a person's consent, as an interrupt of the run.
-fn interrupt((id, tool): (&ToolCallId, &ToolView)) -> Json {
+/// A call that waits for a person's consent, as an interrupt of the run. The answer names `id`; `written` is
+/// what `TOOL_CALL_START` called it, which differs where another run of the thread had the same id.
+fn interrupt(id: &ToolCallId, written: &str, tool: &ToolView) -> Json {
     let mut out = Vec::new();
     ObjectWriter::write(&mut out, |interrupt| {
-        interrupt.put("id", id.as_str()).put("reason", "tool_call").put("toolCallId", id.as_str());
+        interrupt.put("id", id.as_str()).put("reason", "tool_call").put("toolCallId", written);
         interrupt.put_some("message", tool.question.as_ref());
         interrupt.put("responseSchema", &answer_schema());
     });

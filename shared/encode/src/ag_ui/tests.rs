@@ -121,3 +121,27 @@ fn sub_agents_calls_state_and_usage_have_their_events() {
     );
     assert_eq!(events(&stream)[8]["content"], "{\"files\":1}");
 }
+
+#[test]
+fn an_interrupt_names_its_call_as_the_call_began() {
+    let stream = encoded(
+        "ag-ui",
+        r#"
+        {"k":"run.start","run":"r"}
+        {"k":"tool.call","run":"r","tool":"t","name":"ls","arguments":"{}"}
+        {"k":"tool.result","run":"r","tool":"t","output":"x"}
+        {"k":"run.end","run":"r","status":"complete"}
+        {"k":"run.start","run":"s"}
+        {"k":"tool.call","run":"s","tool":"t","name":"rm","arguments":"{}"}
+        {"k":"approval.request","run":"s","tool":"t","text":"Sure?"}
+        {"k":"run.end","run":"s","status":"complete"}
+        "#,
+    );
+    assert_eq!(verify(&stream), Ok(()));
+    let events = events(&stream);
+    let begun: Vec<_> = events.iter().filter(|event| event["type"] == "TOOL_CALL_START").collect();
+    assert_ne!(begun[0]["toolCallId"], begun[1]["toolCallId"]);
+    let interrupt = &events.last().unwrap()["outcome"]["interrupts"][0];
+    assert_eq!(interrupt["toolCallId"], begun[1]["toolCallId"]);
+    assert_eq!(interrupt["id"], "t", "whoever answers names the call as the hub does");
+}
