@@ -330,6 +330,14 @@ impl StreamedMessage {
         }
     }
 
+    /// Writes the calls whose arguments are whole. The others stay: more of their arguments may come.
+    pub(super) fn write_whole_calls(&mut self, stage: &mut LangGraphWriter, out: &mut Decoded) {
+        let agent = self.agent.clone();
+        for mut entry in self.calls.extract_if(.., |entry| entry.call.call().is_whole()) {
+            entry.written(agent.as_ref(), stage, out);
+        }
+    }
+
     /// Writes the call of the block `index`.
     pub(super) fn write_call(&mut self, index: u64, stage: &mut LangGraphWriter, out: &mut Decoded) {
         let key = compact_str::format_compact!("{index}");

@@ -231,7 +231,7 @@ impl LangGraphMeaning {
         }
         for spoken in self.open.values_mut() {
             if spoken.calls.iter_mut().any(|entry| entry.call.call().name() == name) {
-                spoken.write_calls(false, &mut self.stage, out);
+                spoken.write_whole_calls(&mut self.stage, out);
             }
         }
         self.stage.find(name, args, fits)

@@ -148,3 +148,24 @@ fn a_task_says_when_a_call_runs_and_why_it_failed() {
     let out = decoded([ASKS, begins, inside.as_str(), GIVES].map(str::to_owned));
     assert_eq!((ends_as(&out), errors(&out).len()), (Some(RunStatus::Complete), 0), "{out:?}");
 }
+
+#[test]
+fn a_call_that_is_executed_leaves_the_unfinished_one_beside_it_open() {
+    let chunk = |calls: &str| {
+        format!(
+            "{{\"event\":\"on_chat_model_stream\",\"run_id\":\"m1\",\"name\":\"M\",\"metadata\":{{}},\"parent_ids\":[\"g\"],\
+             \"data\":{{\"chunk\":{{\"content\":\"\",\"type\":\"AIMessageChunk\",\"id\":\"m1\",\"tool_call_chunks\":[{calls}]}}}}}}\n"
+        )
+    };
+    let one = r#"{"name":"clock","args":"{\"zone\":\"UTC\"}","id":"c1","index":0,"type":"tool_call_chunk"}"#;
+    let half = r#"{"name":"clock","args":"{\"zo","id":"c2","index":1,"type":"tool_call_chunk"}"#;
+    let rest = r#"{"name":null,"args":"ne\":\"CET\"}","id":null,"index":1,"type":"tool_call_chunk"}"#;
+    let starts = "{\"event\":\"on_tool_start\",\"run_id\":\"x1\",\"name\":\"clock\",\"metadata\":{},\"parent_ids\":[\"g\"],\
+                  \"data\":{\"input\":{\"zone\":\"UTC\"}}}\n";
+    let out = decoded([chunk(one), chunk(half), starts.to_owned(), chunk(rest)]);
+    let calls = out.envelopes.iter().filter_map(|envelope| match &envelope.event.kind {
+        Kind::ToolCall { tool, .. } => Some(tool.as_str()),
+        _ => None,
+    });
+    assert_eq!(calls.collect::<Vec<_>>(), ["c1", "c2"]);
+}
