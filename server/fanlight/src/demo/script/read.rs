@@ -149,7 +149,7 @@ impl<'a> ScriptReader<'a> {
         self.next(level, &[verb]).ok_or(missing)
     }
 
-    /// The steps of this level, up to a `@run`, a `@return` or the end.
+    /// The steps of this level, up to a `@run`, a `@return`, a direction of a level above, or the end.
     fn steps(&mut self, level: usize) -> Result<Vec<ScriptStep>, ScriptError> {
         let mut steps = Vec::new();
         while let Some(front) = self.directions.front().filter(|front| front.level >= level) {
