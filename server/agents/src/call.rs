@@ -22,9 +22,13 @@ use crate::way::Way;
 /// One request of a run and its answer. Owned by a task of its own; dropping it closes the connection.
 #[derive(Debug)]
 pub(crate) struct Call {
+    /// The parts of the hub that it uses.
     host: Arc<Host>,
+    /// What sends the request.
     way: Way,
+    /// The run that the answer's events belong to.
     run: RunId,
+    /// The server, for error texts.
     upstream: Upstream,
     /// Who answers, for error texts: `model` or `agent`.
     who: &'static str,
@@ -52,13 +56,15 @@ impl Call {
         &self.host
     }
 
-    /// Waits until the log has everything that the request tells.
+    /// Waits until the log has everything that the request tells. Fails with `log_failed` where it cannot:
+    /// then nothing is sent.
     pub(crate) async fn kept(&self) -> Result<(), ErrorFact> {
         let kept = self.host.kept(self.ticket).await;
         kept.map_err(|error| failure("log_failed", &error.to_string(), true))
     }
 
-    /// Sends the request; returns the answer as soon as its head has come.
+    /// Sends the request; returns the answer as soon as its head has come. Fails with `upstream_unreachable`,
+    /// `upstream_failed`, or, where whoever answers is silent for too long, `model_silent` or `agent_silent`.
     pub(crate) async fn send(
         &self,
         request: Request<Full<Bytes>>,

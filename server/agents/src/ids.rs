@@ -1,5 +1,10 @@
 //! The ids of tool calls. Models that number their calls begin again with each answer, but in a run each id
 //! occurs once.
+//!
+//! ```text
+//! answer 1   model says call_0   run has call_0
+//! answer 2   model says call_0   run gets call_0.2, whose event keeps `call_0` as the given id
+//! ```
 
 use std::collections::{HashMap, HashSet};
 

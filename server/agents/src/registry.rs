@@ -36,6 +36,7 @@ pub struct Agents {
 /// An agent in the settings.
 #[derive(Debug)]
 struct Known {
+    /// Who does its runs, with the settings for that.
     kind: KnownKind,
     /// The sender to its model or to itself, made for the first turn.
     way: OnceLock<Result<Way, String>>,
@@ -53,11 +54,13 @@ pub(crate) enum KnownKind {
 /// An agent as it is listed.
 #[derive(Debug, serde::Serialize)]
 pub struct AgentRow {
+    /// The name under which it is asked.
     name: CompactString,
     /// `runner`, or the protocol in which the agent elsewhere is asked.
     kind: &'static str,
     /// The dialect that its runs name.
     dialect: &'static str,
+    /// The model, or what is asked for at the other server; left out where none is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<CompactString>,
 }

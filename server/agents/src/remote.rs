@@ -28,7 +28,7 @@ use crate::asked_about::AskedAbout;
 use crate::driver::{Input, RunParts, Source};
 use crate::host::Host;
 use crate::run::{Answer, HUB_STOPPED, RunAddress};
-use crate::scribe::Scribe;
+use crate::run_publisher::RunPublisher;
 use crate::settings::{RemoteConfig, RemoteKind};
 
 mod call;
@@ -40,8 +40,8 @@ mod words;
 pub use words::ag_ui as ag_ui_messages;
 
 use call::{Note, RemoteAgentRequest};
-use contract::{Asked, Occasion};
-use pause::{Pause, PauseState, Told};
+use contract::{Occasion, RemoteRequest};
+use pause::{AgentQuestion, Pause, PauseState};
 use translator::RemoteAnswerTranslator;
 use words::SESSION;
 
@@ -54,9 +54,12 @@ const NOTES_MAX: usize = 16;
 /// A run that an agent elsewhere does: the state between its inputs.
 #[derive(Debug)]
 pub(crate) struct RemoteRun {
+    /// The parts of every run.
     parts: RunParts,
+    /// The agent's settings, as they were when the run began.
     config: Arc<RemoteConfig>,
-    scribe: Scribe,
+    /// Publishes what the agent says; reads the run back.
+    publisher: RunPublisher,
     /// The agent's name for its session, if the request named one.
     session: Option<String>,
     /// The agent's name for the run, if it has said one.
@@ -77,7 +80,9 @@ pub(crate) struct RemoteRun {
 /// A call to the agent that goes on, in a task of its own.
 #[derive(Debug)]
 struct ActiveCall {
+    /// What the call reports. The last note is [`Note::Over`].
     notes: mpsc::Receiver<Note>,
+    /// The task of the call, which ends with this.
     _call: AbortOnDropHandle<()>,
 }
 
@@ -85,8 +90,8 @@ impl RemoteRun {
     /// Begins a new run, or goes on with an existing one: with a new answer, or where its agent waits for a
     /// person. The beginning is in the conversation when this returns.
     pub(crate) fn begin(config: Arc<RemoteConfig>, parts: RunParts) -> Result<Self, PublishError> {
-        let mut scribe = Scribe::new(&parts.host, parts.place.clone()).at(config.price);
-        let known = scribe.look().unwrap_or_default();
+        let mut publisher = RunPublisher::new(&parts.host, parts.place.clone()).at(config.price);
+        let known = publisher.look().unwrap_or_default();
         let left = PauseState::of(&known);
         let is_left = left.is_some();
         let standing = left.filter(|standing| standing.is_answered() || waits(&known));
@@ -101,7 +106,7 @@ impl RemoteRun {
             // The agent is asked anew, so the old pause is over.
             told.push(pause::goes_on(&parts.place.run));
         }
-        scribe.say(told)?;
+        publisher.say(told)?;
         let theirs = standing.as_ref().and_then(|standing| standing.pause.theirs.clone());
         let has_paused = standing.is_some();
         for call in standing.iter().flat_map(|standing| standing.pause.calls()) {
@@ -110,7 +115,7 @@ impl RemoteRun {
         Ok(Self {
             parts,
             config,
-            scribe,
+            publisher,
             session: None,
             theirs,
             standing,
@@ -146,8 +151,8 @@ impl RemoteRun {
                 _ => None,
             })
             .collect();
-        self.scribe.say(events)?;
-        if let Some(known) = self.scribe.look().filter(|_| !asked.is_empty()) {
+        self.publisher.say(events)?;
+        if let Some(known) = self.publisher.look().filter(|_| !asked.is_empty()) {
             for tool in &asked {
                 asks_about(&self.parts.asked, &known, tool);
             }
@@ -183,22 +188,22 @@ impl RemoteRun {
     }
 
     /// Starts a call, in a task of its own.
-    fn call(&mut self, asked: Asked, tale: RemoteAnswerTranslator) {
+    fn call(&mut self, asked: RemoteRequest, tale: RemoteAnswerTranslator) {
         let (inbox, notes) = mpsc::channel(NOTES_MAX);
         let call =
-            RemoteAgentRequest::new(&self.parts, &self.config, self.scribe.ticket(), (asked, tale), inbox);
+            RemoteAgentRequest::new(&self.parts, &self.config, self.publisher.ticket(), (asked, tale), inbox);
         self.parts.waits.send_replace(false);
         self.line = Some(ActiveCall { notes, _call: AbortOnDropHandle::new(tokio::spawn(call.run())) });
     }
 
     /// Handles a pause of the agent: its run waits for a person, or is over if nothing is asked. False when
     /// it is over.
-    fn pause(&mut self, end: RunEnd, asks: Vec<Told>) -> Result<bool, PublishError> {
+    fn pause(&mut self, end: RunEnd, asks: Vec<AgentQuestion>) -> Result<bool, PublishError> {
         self.line = None;
         let (place, config) = (&self.parts.place, &self.config);
         let (mut events, fresh) = (Vec::new(), clock::fresh_name());
         let theirs = self.theirs.clone();
-        let known = self.scribe.look().unwrap_or_default();
+        let known = self.publisher.look().unwrap_or_default();
         let run = (&place.run, &known);
         let Some(pause) = Pause::of(config.speaks, asks, theirs, run, (&fresh, &mut events)) else {
             self.over(end, None)?;
@@ -214,8 +219,8 @@ impl RemoteRun {
         }
         let calls: Vec<ToolCallId> = pause.calls().map(|call| call.tool.clone()).collect();
         self.standing = Some(PauseState { pause, answers: Vec::new() });
-        self.scribe.say(events)?;
-        let known = self.scribe.look().unwrap_or_default();
+        self.publisher.say(events)?;
+        let known = self.publisher.look().unwrap_or_default();
         let changed = calls.into_iter().filter(|tool| !asks_about(&self.parts.asked, &known, tool));
         let changed: Vec<ToolCallId> = changed.collect();
         for (tool, answer) in std::mem::take(&mut self.early) {
@@ -234,7 +239,7 @@ impl RemoteRun {
             // the next pause.
             let asks = |run: RunView| run.tools.get(tool).is_some_and(|it| it.state == ToolState::Approval);
             let is_new = self.early.iter().all(|(early, _)| early != tool);
-            if is_new && self.scribe.look().is_some_and(asks) {
+            if is_new && self.publisher.look().is_some_and(asks) {
                 self.early.push((tool.clone(), answer));
             }
             return Ok(true);
@@ -253,7 +258,7 @@ impl RemoteRun {
             let what = "an answer is too large to be remembered; asked again, the agent begins anew";
             return self.give_up(RunEnd::default(), "answer_too_large", what);
         }
-        self.scribe.say(told)?;
+        self.publisher.say(told)?;
         Ok(true)
     }
 
@@ -300,7 +305,7 @@ impl RemoteRun {
         let run = &self.parts.place.run;
         let end = RunEnd { status: RunStatus::Interrupted, lost: waits, ..RunEnd::default() };
         let kinds = [Kind::Error(failure(HUB_STOPPED, what, true)), Kind::RunEnd(end)];
-        self.scribe.say(kinds.into_iter().map(|kind| Event::new(run, kind)).collect())
+        self.publisher.say(kinds.into_iter().map(|kind| Event::new(run, kind)).collect())
     }
 
     /// Notes that the agent has taken the request: it knows now what was said.
@@ -314,7 +319,7 @@ impl RemoteRun {
             let value = Json::of(&serde_json::json!({"session": session}));
             told.push(Event::new(run, Kind::Custom { name: SESSION.into(), value }));
         }
-        self.scribe.say(told)
+        self.publisher.say(told)
     }
 
     /// Ends the run after an answer, or its failure.
@@ -342,7 +347,7 @@ impl RemoteRun {
         let spent =
             spent.map(|spent| Kind::RunUpdate(RunUpdate { usage: Some(spent), ..RunUpdate::default() }));
         let kinds = spent.into_iter().chain(failure.map(Kind::Error)).chain([Kind::RunEnd(end)]);
-        self.scribe.say(kinds.map(|kind| Event::new(run, kind)).collect())
+        self.publisher.say(kinds.map(|kind| Event::new(run, kind)).collect())
     }
 
     /// Tells the agent that the run is given up, if its protocol can say that. The answer does not matter.
@@ -443,5 +448,5 @@ pub(crate) fn cut_off(host: &Arc<Host>, place: &RunAddress) -> Result<(), Publis
     let end = RunEnd { status: RunStatus::Interrupted, ..RunEnd::default() };
     let kinds = [Kind::Error(failure(HUB_DIED, what, true)), Kind::RunEnd(end)];
     let events = kinds.into_iter().map(|kind| Event::new(&place.run, kind)).collect();
-    Scribe::new(host, place.clone()).say(events)
+    RunPublisher::new(host, place.clone()).say(events)
 }

@@ -1,4 +1,10 @@
 //! Resuming runs: because somebody asks for it, or because the hub has restarted.
+//!
+//! ```text
+//! when the hub starts        run of the hub's own loop      run of an agent elsewhere
+//! going on, or stopped       resumed                        resumed if it waits for a person, else ended
+//! complete, or failed        stays                          stays; a person may have it repeated
+//! ```
 
 use std::sync::Arc;
 
@@ -20,7 +26,8 @@ const LOOKED_THROUGH_MAX: usize = 256;
 
 impl Agents {
     /// Resumes a run of an agent of this hub that is over or that nobody does any more. Fails if it is
-    /// complete, goes on, or was never a run of such an agent.
+    /// complete, goes on, or was never a run of such an agent. Also fails if the hub drains or too many runs
+    /// go on.
     pub fn resume(self: &Arc<Self>, place: &RunAddress) -> Result<Started, StartError> {
         let found = self.host().hub.find(&place.conversation).map_err(PublishError::from)?;
         let wrong = |what: &str| StartError::NotResumable(what.to_owned());
@@ -45,7 +52,8 @@ impl Agents {
     }
 
     /// Resumes all runs that were going on when the hub died or stopped. Those of agents elsewhere are ended,
-    /// unless the agent waits for a person. Waits for the disk.
+    /// unless the agent waits for a person. Waits for the disk. One that does not go on is traced and left as
+    /// it is.
     pub fn resume_all(self: &Arc<Self>, unfinished: Vec<ConversationId>) {
         if self.names().next().is_none() {
             return;

@@ -4,7 +4,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Renames a full file and those before it: `path.1` is the newest of them. Keeps `keep` of them.
+/// Renames a full file and those before it: `path.1` is the newest of them. Keeps `keep` of them; with 0 the
+/// file is deleted. Files that do not exist are skipped. Any other error stops it half-way: then a number may
+/// be missing.
 pub fn rotate(path: &Path, keep: usize) -> io::Result<()> {
     let exists = |result: io::Result<()>| match result {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

@@ -52,16 +52,22 @@ pub(crate) struct Going {
 /// The place of a run among those that go on. Dropping it frees the place.
 #[derive(Debug)]
 pub(crate) struct Seat {
+    /// Where the place is.
     agents: Arc<Agents>,
+    /// The run.
     place: RunAddress,
+    /// The name of its agent.
     agent: CompactString,
 }
 
 /// How a run is led and watched, whoever does it.
 #[derive(Debug)]
 pub(crate) struct Lead {
+    /// What the driver of the run hears.
     reins: Reins,
+    /// The other end of [`Going::is_waiting`].
     waits: watch::Sender<bool>,
+    /// The same as [`Going::asked`].
     asked: Arc<AskedAbout>,
 }
 

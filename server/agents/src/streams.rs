@@ -21,6 +21,7 @@ pub(crate) struct Streams(Arc<[SinkLink]>);
 /// The way to one sink.
 #[derive(Debug)]
 struct SinkLink {
+    /// To the task of the sink; bounded by its settings.
     events: mpsc::Sender<Arc<str>>,
     /// How many events it did not take.
     lost: Arc<AtomicU64>,
@@ -29,7 +30,9 @@ struct SinkLink {
 /// Splits one answer into events and passes them to the sinks.
 #[derive(Debug)]
 pub(crate) struct Tap {
+    /// Finds the events in the bytes, whatever vendor they are of.
     framing: BodyFraming,
+    /// Where they go.
     sinks: Streams,
 }
 

@@ -40,23 +40,27 @@ const LEFT_ALONE: Duration = Duration::from_secs(5);
 pub struct Toolbox {
     /// The way to other servers, for servers that are not in the settings.
     egress: Arc<Egress>,
+    /// By name.
     servers: BTreeMap<CompactString, Server>,
 }
 
 /// A tool server and what it answered last.
 #[derive(Debug)]
 struct Server {
+    /// Its settings.
     config: ToolServer,
     /// A command that starts another program and ends it when the hub dies; empty to start programs directly.
     launcher: Arc<[OsString]>,
     /// The way to other servers.
     egress: Arc<Egress>,
+    /// Locked while it is connected, so that all who want its tools wait for one attempt.
     state: Mutex<State>,
 }
 
 /// The connection to a server.
 #[derive(Debug, Default)]
 struct State {
+    /// The open session; `None` before the first use and after it was lost.
     session: Option<Arc<Session>>,
     /// When it last could not be reached, and why.
     failed: Option<(Instant, String)>,

@@ -1,4 +1,10 @@
 //! The commands, one module each, and what they share: how they fail.
+//!
+//! ```text
+//! exit code 0   done, or the reader of stdout has gone
+//! exit code 1   it failed: what happened on stderr, and how to mend it
+//! exit code 2   the request is invalid; also what clap refuses
+//! ```
 
 use std::process::ExitCode;
 
@@ -93,7 +99,8 @@ impl CommandError {
     }
 }
 
-/// Runs the given command.
+/// Runs the given command. Returns when the command is over; results are on stdout, everything else on
+/// stderr.
 pub(crate) fn run(args: Args) -> ExitCode {
     let output = ResultOutput::stdout();
     let done = match args.command {

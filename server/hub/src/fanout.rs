@@ -37,7 +37,7 @@ mod pump;
 
 pub use ladder::{BEHIND_AFTER, CurrentRung, Ladder};
 pub use outbox::{Outbox, Sent, Transport};
-pub use pump::Shard;
+pub use pump::Pump;
 
 /// Most viewers to which the task of a publisher writes itself instead of waking a pump. Writing to so many
 /// takes some tens of microseconds and never waits.
@@ -69,8 +69,8 @@ pub struct Subscription {
 /// What a subscription is to.
 #[derive(Debug)]
 pub enum SubscriptionTarget {
-    /// A conversation; the shard is the group of viewers to which the subscription belongs.
-    Conversation(Arc<Stage>, Arc<Shard>),
+    /// A conversation, and the pump of the group of viewers to which the subscription belongs.
+    Conversation(Arc<Stage>, Arc<Pump>),
     /// The list of conversations.
     Fleet {
         /// Most rows in its first frame.
@@ -131,7 +131,7 @@ impl Fanout {
     }
 
     /// Makes a subscription to the conversation `id`, which is made if there is none, without what the mask of `terms` hides. The
-    /// subscription gets no frames before it is handed to its pump with [`Shard::hand_over`]. Fails if the conversation
+    /// subscription gets no frames before it is handed to its pump with [`Pump::hand_over`]. Fails if the conversation
     /// cannot be read from the log, or if too many are in memory.
     pub fn enter(
         &self,
@@ -141,20 +141,20 @@ impl Fanout {
         terms: SubscriptionTerms<'_>,
     ) -> Result<Arc<Subscription>, OpenError> {
         let conversation = self.hub.enter(id)?;
-        let (stage, shard) = match self.stages.entry(id.clone()) {
+        let (stage, pump) = match self.stages.entry(id.clone()) {
             Entry::Occupied(mut found) => {
                 // The conversation left memory and was read back: its viewers belong to the new object.
                 if !Arc::ptr_eq(&found.get().conversation, &conversation) {
                     found.insert(Arc::new(Stage::new(conversation, self.coverage)));
                 }
                 let stage = Arc::clone(found.get());
-                let shard = stage.join(terms, &self.tasks);
-                (stage, shard)
+                let pump = stage.join(terms, &self.tasks);
+                (stage, pump)
             }
             Entry::Vacant(place) => {
                 let stage = Arc::clone(&place.insert(Arc::new(Stage::new(conversation, self.coverage))));
-                let shard = stage.join(terms, &self.tasks);
-                (stage, shard)
+                let pump = stage.join(terms, &self.tasks);
+                (stage, pump)
             }
         };
         Ok(Arc::new(Subscription {
@@ -163,7 +163,7 @@ impl Fanout {
             active: AtomicBool::new(true),
             standing: self.ladder.enter(),
             presence: AtomicUsize::new(0),
-            place: SubscriptionTarget::Conversation(stage, shard),
+            place: SubscriptionTarget::Conversation(stage, pump),
         }))
     }
 
@@ -203,16 +203,16 @@ impl Fanout {
         self.ladder.leave(&subscription.standing);
         match &subscription.place {
             SubscriptionTarget::Fleet { .. } => self.fleet.leave(subscription),
-            SubscriptionTarget::Conversation(stage, shard) => {
+            SubscriptionTarget::Conversation(stage, pump) => {
                 match self.stages.entry(stage.conversation.id().clone()) {
                     Entry::Occupied(found) if Arc::ptr_eq(found.get(), stage) => {
-                        if stage.quit(shard) {
+                        if stage.quit(pump) {
                             found.remove();
                         }
                     }
                     // The conversation was read back meanwhile and has a new stage, which this one must not
                     // remove.
-                    _ => drop(stage.quit(shard)),
+                    _ => drop(stage.quit(pump)),
                 }
                 self.hub.leave(&stage.conversation);
             }
@@ -238,54 +238,55 @@ pub struct Stage {
     /// The conversation that is viewed.
     pub conversation: Arc<Conversation>,
     /// The groups. Locked for a moment only, never while frames are written.
-    shards: Mutex<Vec<Arc<Shard>>>,
+    pumps: Mutex<Vec<Arc<Pump>>>,
     /// The coverage of [`Fanout`], for its pumps.
     coverage: Duration,
 }
 
 impl Stage {
     fn new(conversation: Arc<Conversation>, coverage: Duration) -> Self {
-        Self { conversation, shards: Mutex::default(), coverage }
+        Self { conversation, pumps: Mutex::default(), coverage }
     }
 
     /// Returns a group for one more viewer, and counts it there. Starts a group with its pump if no group has
-    /// these options and this mask, or all of those are full.
-    fn join(self: &Arc<Self>, terms: SubscriptionTerms<'_>, tasks: &TaskTracker) -> Arc<Shard> {
-        let mut shards = self.shards.lock();
+    /// these options and this mask, or all of those are full. The group has room for the viewer until it
+    /// calls `Stage::quit`.
+    fn join(self: &Arc<Self>, terms: SubscriptionTerms<'_>, tasks: &TaskTracker) -> Arc<Pump> {
+        let mut pumps = self.pumps.lock();
         let SubscriptionTerms { wish, mask, delivery } = terms;
-        let is_like = |shard: &Shard| {
-            shard.wish == *wish && shard.sight.mask() == mask && shard.sight.delivery() == delivery
+        let is_like = |pump: &Pump| {
+            pump.wish == *wish && pump.sight.mask() == mask && pump.sight.delivery() == delivery
         };
-        let has_room = |shard: &&Arc<Shard>| is_like(shard) && shard.viewers() < VIEWERS_PER_PUMP;
-        let roomy = shards.iter().find(has_room).map(Arc::clone);
-        let shard = if let Some(shard) = roomy {
-            shard
+        let has_room = |pump: &&Arc<Pump>| is_like(pump) && pump.viewers() < VIEWERS_PER_PUMP;
+        let roomy = pumps.iter().find(has_room).map(Arc::clone);
+        let pump = if let Some(pump) = roomy {
+            pump
         } else {
             let sight = self.conversation.sights.delivered(&wish.lens, mask, delivery);
-            let shard = Arc::new(Shard::new(wish.clone(), sight));
-            tasks.spawn(pump::run(Arc::clone(self), Arc::clone(&shard), self.coverage));
-            shards.push(Arc::clone(&shard));
-            shard
+            let pump = Arc::new(Pump::new(wish.clone(), sight));
+            tasks.spawn(pump::run(Arc::clone(self), Arc::clone(&pump), self.coverage));
+            pumps.push(Arc::clone(&pump));
+            pump
         };
-        shard.enter();
-        shard
+        pump.enter();
+        pump
     }
 
     /// How many viewers all its groups have.
     fn viewers(&self) -> u64 {
-        self.shards.lock().iter().map(|shard| shard.viewers() as u64).sum()
+        self.pumps.lock().iter().map(|pump| pump.viewers() as u64).sum()
     }
 
     /// Writes to the viewers of a single small group at once; wakes the pumps of all other groups.
     fn stir(&self) {
-        let shards = self.shards.lock();
-        let mut plain = shards.iter().filter(|shard| shard.is_plain());
+        let pumps = self.pumps.lock();
+        let mut plain = pumps.iter().filter(|pump| pump.is_plain());
         let few = plain.next().filter(|first| first.viewers() <= VIEWERS_AT_ONCE && plain.next().is_none());
         let few = few.map(Arc::clone);
-        for shard in shards.iter().filter(|shard| few.is_none() || !shard.is_plain()) {
-            shard.wake.notify_one();
+        for pump in pumps.iter().filter(|pump| few.is_none() || !pump.is_plain()) {
+            pump.wake.notify_one();
         }
-        drop(shards);
+        drop(pumps);
         if let Some(few) = few {
             few.pump_now(self);
         }
@@ -293,18 +294,18 @@ impl Stage {
 
     /// Wakes the pumps of all groups.
     fn wake(&self) {
-        self.shards.lock().iter().for_each(|shard| shard.wake.notify_one());
+        self.pumps.lock().iter().for_each(|pump| pump.wake.notify_one());
     }
 
-    /// Counts one viewer less in `shard` and ends the pump if that was the last. True when no group is left.
-    fn quit(&self, shard: &Arc<Shard>) -> bool {
-        let mut shards = self.shards.lock();
-        if shard.leave() == 0 {
-            shards.retain(|known| !Arc::ptr_eq(known, shard));
-            shard.close();
+    /// Counts one viewer less in `pump` and ends the pump if that was the last. True when no group is left.
+    fn quit(&self, pump: &Arc<Pump>) -> bool {
+        let mut pumps = self.pumps.lock();
+        if pump.leave() == 0 {
+            pumps.retain(|known| !Arc::ptr_eq(known, pump));
+            pump.close();
         } else {
-            shard.sweep();
+            pump.sweep();
         }
-        shards.is_empty()
+        pumps.is_empty()
     }
 }

@@ -28,10 +28,10 @@ mod counted;
 mod elsewhere;
 mod ephemera;
 mod followers;
-mod glean;
 #[cfg(any(test, feature = "testkit"))]
 pub mod halting;
 mod import;
+mod index;
 mod list;
 mod marks;
 mod measure;

@@ -21,7 +21,7 @@ mod tally;
 pub mod wire;
 
 pub use fanout::{
-    BEHIND_AFTER, CurrentRung, Fanout, Ladder, Outbox, Sent, Shard, Stage, Subscription, SubscriptionTarget,
+    BEHIND_AFTER, CurrentRung, Fanout, Ladder, Outbox, Pump, Sent, Stage, Subscription, SubscriptionTarget,
     SubscriptionTerms, Transport,
 };
 #[cfg(any(test, feature = "testkit"))]

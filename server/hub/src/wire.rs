@@ -1,5 +1,11 @@
 //! Frames as bytes: JSON, and JSON inside an unmasked WebSocket frame. A frame for many viewers is written
 //! once. Frames for different subscriptions differ only in the subscription number, which comes first.
+//!
+//! ```text
+//! {"t":"batch","sub":3, │ "from":7,"to":9,"ts":…,"ev":[…]}        the part after the number is shared
+//! {"t":"snap","sub":3,"epoch":"e","seq":9,"state": │ … │ }        the state is shared
+//! {"t":"fleet","sub":3,"full":true,"rows":[…],"total":12,"ts":…}
+//! ```
 
 use bytes::Bytes;
 use model::conflate::conflate;

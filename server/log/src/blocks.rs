@@ -1,4 +1,8 @@
 //! Blocks of events, shared by all logs that write: cutting, packing, compressing, and reading back.
+//!
+//! A block is a row of the table of events: the events from its first seq to its last, without a hole, packed
+//! as `pack` says and perhaps compressed. The writer writes small blocks uncompressed, one for each
+//! conversation in a group. The packer later joins neighbours and compresses the result.
 
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
@@ -29,7 +33,8 @@ pub(crate) fn cut(envelopes: &[Arc<Envelope>]) -> impl Iterator<Item = &[Arc<Env
     })
 }
 
-/// Unpacks the body of a block.
+/// Unpacks the body of a block. Fails with [`LogError::Unreadable`] for an encoding that this version does
+/// not know and for a body that is damaged.
 pub(crate) fn events(encoding: i64, body: &[u8]) -> Result<Vec<Envelope>, LogError> {
     let unpacked = match Encoding::of(encoding) {
         Some(Encoding::Plain) => unpack(body),
@@ -44,7 +49,8 @@ pub(crate) fn unreadable(error: impl std::fmt::Display) -> LogError {
     LogError::Unreadable(Arc::from(error.to_string()))
 }
 
-/// Packs `envelopes` into compressed blocks.
+/// Packs `envelopes` into compressed blocks. A run that zlib would make larger stays plain. The number of
+/// blocks may be above one: a block ends at [`BLOCK_BYTES`] and at every hole.
 pub(crate) fn compress(envelopes: &[Arc<Envelope>]) -> Vec<Block> {
     let block = |run: &[Arc<Envelope>]| {
         let (first, last) = (run.first()?.seq, run.last()?.seq);
@@ -82,6 +88,8 @@ pub(crate) struct Loose {
     pub(crate) raw: u64,
     /// Bytes of its body.
     pub(crate) bytes: u64,
+    /// The seq of its first event.
     pub(crate) first: Seq,
+    /// The seq of its last event; every seq between the two is in the block.
     pub(crate) last: Seq,
 }

@@ -1,4 +1,6 @@
 //! The one place that reads the time of day, and the source of names that must not repeat.
+//!
+//! Times are for people and for the order of lists; how long something took is measured with `Instant`.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +20,7 @@ pub fn now_ms() -> u64 {
 
 #[cfg(any(test, feature = "testkit"))]
 thread_local! {
+    /// The time that a test chose for this thread; `None` where it did not.
     static MADE_UP: std::cell::Cell<Option<u64>> = const { std::cell::Cell::new(None) };
 }
 
@@ -27,7 +30,8 @@ pub fn travel(now: u64) {
     MADE_UP.set(Some(now));
 }
 
-/// A short name that no other call gives, in this process or another: time, a count and 64 random bits, hashed.
+/// A short name that no other call gives, in this process or another: time, a count and 64 random bits,
+/// hashed. Epochs are named with it.
 pub fn fresh_name() -> CompactString {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     // `RandomState` is seeded by the operating system; a generator of its own would be one more dependency.

@@ -4,6 +4,17 @@
 //! Each case gets a new place with an empty log. Cases for logs that keep everything (they list, search,
 //! load, and have after a restart what they had before) are left out for a log that does not. The contract
 //! ([`crate::EventLog`]) names everything in which logs may differ; all other behaviour is the same for all.
+//!
+//! | file | rules |
+//! |---|---|
+//! | `appending` | events come back as they were given, in order and without a hole; conflicts change nothing |
+//! | `promises` | tickets, progress and durability (I9) |
+//! | `lasting` | what a log has when it is opened again: states, marks (I10), epochs (I9) |
+//! | `holes` | what happens to events for which the queue has no room (I7) |
+//! | `listing`, `finding`, `measuring` | the list and figures of tools; searches; sums of measurements |
+//! | `removing`, `importing` | removal, attached results and retention; imports that are whole or absent |
+//! | `histories` | random sequences of all operations, with crashes, against a model |
+//! | `material` | the events and helpers of all cases |
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,8 +56,11 @@ pub enum LogKind {
 
 /// A rule, with its test.
 pub(crate) struct Case {
+    /// The name of its function, by which a failure is reported.
     name: &'static str,
+    /// The kind of log that it is for; a lasting log runs the cases of both kinds.
     needs: LogKind,
+    /// Panics where the log breaks the rule.
     run: fn(&mut Trial<'_>),
 }
 
@@ -61,13 +75,15 @@ macro_rules! cases {
 }
 use cases;
 
-/// A log under test.
+/// A log under test, and the place where it can be opened again.
 pub(crate) struct Trial<'a> {
     place: &'a dyn LogPlace,
+    /// `None` only while it is being opened again.
     log: Option<Box<dyn EventLog>>,
 }
 
 impl<'a> Trial<'a> {
+    /// Opens the log of a new place.
     fn of(place: &'a dyn LogPlace) -> Self {
         Self { place, log: Some(place.open()) }
     }

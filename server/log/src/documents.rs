@@ -1,4 +1,8 @@
 //! Documents for searches, shared by all logs that search.
+//!
+//! A document is one complete text: an answer, reasoning, arguments, a result or a message. Within a
+//! conversation it is known by its run, its kind and the id of its item; a document of the same three
+//! replaces the older one.
 
 use model::limits::DOCUMENT_BYTES_MAX;
 use model::view::Item;
@@ -16,13 +20,14 @@ pub(crate) fn word(kind: DocumentKind) -> &'static str {
     }
 }
 
-/// The kind that has the name `word` in the database.
+/// The kind that has the name `word` in the database. `None` for a word that only a later version writes.
 pub(crate) fn kind(word: &str) -> Option<DocumentKind> {
     use DocumentKind::{Arguments, Message, Result, Text, Thinking};
     [Text, Thinking, Arguments, Result, Message].into_iter().find(|kind| self::word(*kind) == word)
 }
 
 /// The id of the item to which the document belongs; `None` for a document that is not the text of an item.
+/// Such a document is not indexed.
 pub(crate) fn item(document: &Document) -> Option<&str> {
     match &document.place {
         DocumentPlace::Item(Item::Part(part)) => Some(part.as_str()),
@@ -34,7 +39,8 @@ pub(crate) fn item(document: &Document) -> Option<&str> {
 }
 
 /// Prepares `text` for the index: shortens it to the limit, and replaces the character that would end a text
-/// in the database and the two that the index takes for letters although they are none.
+/// in the database and the two that the index takes for letters although they are none. A cut never falls
+/// inside a character.
 pub(crate) fn clean(text: &str) -> String {
     let end = text.floor_char_boundary(DOCUMENT_BYTES_MAX);
     let text = text.get(..end).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! What a log is asked for, and what it answers.
+//! What a log is asked for, and what it answers. All types are plain values: they borrow nothing from the log
+//! and live as long as their holder likes.
 
 use compact_str::CompactString;
 use model::event::RunStatus;

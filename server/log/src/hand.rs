@@ -1,4 +1,8 @@
 //! A log for tests that writes only on command and whose disk can be made full.
+//!
+//! The writer asks [`Strings`], under the queue's lock, whether it may go on. A test holds the [`Hand`],
+//! which changes that state. So a test can stop between two steps of a log and see what is stored at exactly
+//! that point.
 
 use std::sync::Arc;
 
@@ -7,17 +11,20 @@ use crate::queue::{Queue, Stage};
 /// The state that holds the writer back.
 #[derive(Debug, Default)]
 pub(crate) struct Strings {
+    /// Whether a hand controls the log. It never turns back to false.
     is_held: bool,
     /// How many callers wait for a write; the writer runs while there are any.
     waiting: usize,
+    /// Whether writes to the journal and the database fail as on a full disk.
     is_full: bool,
     /// Whether an entry is to be written to the journal now.
     wants_entry: bool,
+    /// How many commits have failed, so that [`Hand::write`] does not wait for one that cannot succeed.
     failures: u64,
 }
 
 impl Strings {
-    /// Whether the writer must wait.
+    /// Whether the writer must wait. False while somebody waits for rows, for example a test that reads.
     pub(crate) fn holds(&self) -> bool {
         self.is_held && self.waiting == 0
     }
@@ -48,7 +55,8 @@ impl Strings {
     }
 }
 
-/// Controls the writer of one log.
+/// Controls the writer of one log: nothing becomes rows, and nothing is written to the journal, before a
+/// method of it says so or somebody waits for the rows. Dropping it leaves the log held.
 #[derive(Debug)]
 pub struct Hand {
     queue: Arc<Queue>,
@@ -61,7 +69,8 @@ impl Hand {
         Self { queue: Arc::clone(queue) }
     }
 
-    /// Writes everything that is queued, unless the disk is full.
+    /// Writes everything that is queued, unless the disk is full. Returns when everything that was queued
+    /// before the call is rows, or when a commit has failed.
     pub fn write(&self) {
         let _goes_on = self.queue.let_go();
         let mut state = self.queue.state.lock();
@@ -83,7 +92,7 @@ impl Hand {
         }
     }
 
-    /// Makes the disk full, or usable again.
+    /// Makes the disk full, or usable again. A commit that was tried meanwhile has failed and is tried again.
     pub fn fill_the_disk(&self, is_full: bool) {
         self.queue.state.lock().strings.is_full = is_full;
     }

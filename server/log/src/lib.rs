@@ -1,4 +1,5 @@
-//! Event logs: the contract that every log fulfils, and two logs that fulfil it.
+//! Event logs: the contract that every log fulfils, and three logs that fulfil it: in memory, in
+//! a file, and in PostgreSQL.
 //!
 //! A conversation's events are appended in order, and each append names the head that it continues.
 //! [`EventLog::append`] is called under the conversation's lock and never waits for a disk or a network: a
@@ -20,7 +21,8 @@
 //!
 //! Reading order: this file → `written` (what goes in) → `found` (what comes back) → `ring` and `memory` (the log in
 //! memory) → `pack` and `blocks` (blocks of events) → `ops`, `tails` and `queue` (what waits to be written, for every log that writes) →
-//! `packer` → `sqlite` (the log on disk: queue → writer → file ← readers) → `stop`. [`clock`] and [`rank`] stand on their own.
+//! `packer` → `sqlite` (the log on disk: queue → writer → file ← readers) →
+//! `postgres` (the log in a database that several hubs share) → `stop`. [`clock`] and [`rank`] stand on their own.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -127,8 +129,8 @@ impl LogError {
 pub struct Ticket(pub u64);
 
 impl Ticket {
-    /// The ticket of an append that did not fit into the queue. It is never reached; what it stood for is in the conversation's
-    /// next checkpoint.
+    /// The ticket of an append that did not fit into the queue. It is never reached; what it stood for is in
+    /// the conversation's next checkpoint. It is above every ticket that a queue gives.
     pub const NEVER: Self = Self(u64::MAX);
 }
 
@@ -197,7 +199,7 @@ pub enum Health {
 pub struct Fault {
     /// The code that clients see: `disk_full` or `disk_failing`.
     pub code: &'static str,
-    /// The error of the operating system or of SQLite.
+    /// The error of the operating system or of the database, as it is shown to people.
     pub what: Arc<str>,
     /// When the first failure of this series happened, in milliseconds since 1970.
     pub since: u64,

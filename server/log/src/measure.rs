@@ -2,6 +2,15 @@
 //! and tool. A log keeps the sums and not the single measurements, so that a question costs as much as the answer is long.
 //!
 //! A measurement is a change of a sum: what is known better later is taken back where it was counted and counted again.
+//!
+//! What is counted when a log takes an append:
+//!
+//! ```text
+//! Measurement { metric: RunMs, at, agent: "a", model: "m", detail: bucket, amount: 1 }
+//!   × its hour and its day          (MeasureSpan)
+//!   × total, by agent, by model     (Facet, by metric)
+//!   = one row each, whose amount grows by 1   (MeasureKey)
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -25,10 +34,12 @@ pub const HOUR_MS: u64 = 3_600_000;
 /// Milliseconds of a day.
 pub const DAY_MS: u64 = 24 * HOUR_MS;
 
-/// Stands for the names beyond a limit.
+/// Stands for the names beyond a limit. A span keeps a bounded number of rows; what comes beyond counts under
+/// this name, so that totals stay right.
 pub const OTHERS: &str = "(others)";
 
-/// What is measured. The numbers are those of the database.
+/// What is measured. The numbers are those of the database, and the names those of the journal; neither ever
+/// changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
@@ -65,7 +76,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// All.
+    /// Every metric, in the order of the numbers.
     pub const ALL: [Self; 15] = [
         Self::Runs,
         Self::Ended,
@@ -93,9 +104,10 @@ impl Metric {
 /// A change of one metric.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// What.
+    /// What is measured.
     pub metric: Metric,
-    /// When, in milliseconds since 1970.
+    /// When it happened, in milliseconds since 1970. It counts in the hour and the day of UTC that this falls
+    /// in.
     pub at: u64,
     /// The name of the agent; empty where it has none.
     pub agent: CompactString,
@@ -125,11 +137,11 @@ pub enum Dimension {
 /// Which sums are asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeasureQuery {
-    /// Of what.
+    /// The metrics whose sums are wanted.
     pub metrics: Vec<Metric>,
     /// From this hour on, in milliseconds since 1970; a time inside of an hour stands for all of it.
     pub from: u64,
-    /// Up to before this hour.
+    /// Up to before this hour. A time inside of an hour includes that hour.
     pub to: u64,
     /// How long each step is, in milliseconds; the first begins at `from`. At least an hour.
     pub step_ms: u64,
@@ -140,7 +152,7 @@ pub struct MeasureQuery {
 /// A sum over one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeasureSum {
-    /// Of what.
+    /// The metric that was summed.
     pub metric: Metric,
     /// When the step begins, in milliseconds since 1970.
     pub start: u64,
@@ -152,11 +164,12 @@ pub struct MeasureSum {
     pub tool: CompactString,
     /// See [`Measurement::detail`].
     pub detail: CompactString,
-    /// How much.
+    /// The sum of all changes in the step. It may be negative where more was taken back in the step than
+    /// counted.
     pub amount: i128,
 }
 
-/// What a log knows.
+/// The answer to a [`MeasureQuery`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Measured {
     /// The sums, without those that are 0, in no order.
@@ -165,17 +178,17 @@ pub struct Measured {
     pub since: u64,
 }
 
-/// The bounds of a span.
+/// The length of time over which a row of sums counts. Every measurement counts once in each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Span {
-    /// An hour.
+pub(crate) enum MeasureSpan {
+    /// An hour of UTC. Logs that write drop hours that are older than `MEASURE_HOURS_KEPT` hours.
     Hour,
-    /// A day.
+    /// A day of UTC. Kept as long as the log.
     Day,
 }
 
-impl Span {
-    /// Both.
+impl MeasureSpan {
+    /// Hour and day.
     pub(crate) const ALL: [Self; 2] = [Self::Hour, Self::Day];
 
     /// How long it is, in milliseconds.
@@ -186,7 +199,7 @@ impl Span {
         }
     }
 
-    /// The number in the database.
+    /// The number in the database. It never changes.
     pub(crate) fn number(self) -> i64 {
         match self {
             Self::Hour => 0,
@@ -196,30 +209,34 @@ impl Span {
 }
 
 impl MeasureQuery {
-    /// The longest spans of which its steps are made.
-    pub(crate) fn span(&self) -> Span {
+    /// The longest spans of which its steps are made. Days where the query begins, ends and steps at midnight
+    /// of UTC: then fewer rows are read, and the query reaches beyond the hours that are kept.
+    pub(crate) fn span(&self) -> MeasureSpan {
         let is_whole = |ms: u64| ms.is_multiple_of(DAY_MS);
         if is_whole(self.from) && is_whole(self.to) && is_whole(self.step_ms) {
-            Span::Day
+            MeasureSpan::Day
         } else {
-            Span::Hour
+            MeasureSpan::Hour
         }
     }
 }
 
-/// A name as it is counted under: its beginning.
+/// The beginning of `name` under which it is counted, at most [`ID_BYTES_MAX`] bytes, so that a name of any
+/// length costs a row of bounded size.
 pub(crate) fn short(name: &str) -> CompactString {
     CompactString::from(name.get(..name.floor_char_boundary(ID_BYTES_MAX)).unwrap_or_default())
 }
 
-/// What one row of sums is about.
+/// The key of one row of sums. Names that the facet does not tell apart are empty, so that all their
+/// measurements meet in one row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct MeasureKey {
-    /// The number of the span since 1970.
+    /// The number of the span since 1970. Multiplied by the span's length it is a time in milliseconds.
     pub(crate) start: u64,
     pub(crate) metric: Metric,
     /// Which names tell it apart; the others are empty.
     pub(crate) facet: Facet,
+    /// At most [`ID_BYTES_MAX`] bytes, as are the next three.
     pub(crate) agent: CompactString,
     pub(crate) model: CompactString,
     pub(crate) tool: CompactString,
@@ -228,7 +245,7 @@ pub(crate) struct MeasureKey {
 
 impl MeasureKey {
     /// The rows that `it` counts in, among those of `span`: one for each facet of its metric.
-    pub(crate) fn of(it: &Measurement, span: Span) -> impl Iterator<Item = Self> {
+    pub(crate) fn of(it: &Measurement, span: MeasureSpan) -> impl Iterator<Item = Self> {
         Facet::of(it.metric).iter().map(move |facet| {
             let named = |dimension: Dimension, name: &str| {
                 if facet.tells_apart(dimension) { short(name) } else { CompactString::default() }
@@ -246,15 +263,20 @@ impl MeasureKey {
     }
 }
 
-/// Adds up rows to the sums that a query asks for.
+/// Adds up the rows that a log reads for one query. At most [`MEASURE_SUMS_MAX`] sums are held at a time, and
+/// no row is held at all, so the memory is bounded by the answer and not by what is read.
 pub(crate) struct Sums<'a> {
+    /// The query that says how rows are told apart and how long a step is.
     query: &'a MeasureQuery,
+    /// Ends the adding up early.
     stop: &'a Stop,
+    /// How many rows were added.
     rows: u64,
+    /// The sums so far. `start` is the number of the step, and the facet is always [`Facet::Every`].
     totals: HashMap<MeasureKey, i128>,
 }
 
-/// A row of a log, borrowed.
+/// A row of a log, borrowed. It is a sum over one hour or day, never a single measurement.
 pub(crate) struct MeasureRow<'a> {
     /// When its span begins, in milliseconds since 1970.
     pub(crate) at: u64,
@@ -315,7 +337,8 @@ impl<'a> Sums<'a> {
         ))
     }
 
-    /// The sums of all rows that were added.
+    /// The sums of all rows that were added. Those of 0 are left out: everything that counted in them was
+    /// taken back.
     pub(crate) fn finish(self) -> Vec<MeasureSum> {
         let (from, step) = (self.query.from, self.query.step_ms.max(HOUR_MS));
         let sums = self.totals.into_iter().filter(|(_, amount)| *amount != 0);
@@ -328,10 +351,13 @@ impl<'a> Sums<'a> {
     }
 }
 
-/// Sums in memory, by the hour: the newest [`MEASURES_IN_MEMORY_MAX`] rows.
+/// Sums in memory, by the hour: the newest [`MEASURES_IN_MEMORY_MAX`] rows. The log in memory owns it. There
+/// are no days, since nothing lasts longer than the process.
 #[derive(Debug, Default)]
 pub(crate) struct MeasuresInMemory {
+    /// Ordered by hour first, so that the oldest are at the front.
     rows: BTreeMap<MeasureKey, i64>,
+    /// The end of the newest hour that was dropped, in milliseconds since 1970; 0 while none was.
     since: u64,
 }
 
@@ -339,7 +365,7 @@ impl MeasuresInMemory {
     /// Counts measurements, and drops the oldest hours beyond the limit.
     pub(crate) fn add(&mut self, measurements: &[Measurement]) {
         for it in measurements {
-            for key in MeasureKey::of(it, Span::Hour) {
+            for key in MeasureKey::of(it, MeasureSpan::Hour) {
                 let sum = self.rows.entry(key).or_default();
                 *sum = sum.saturating_add(it.amount);
             }
@@ -352,7 +378,8 @@ impl MeasuresInMemory {
         }
     }
 
-    /// What a query asks for.
+    /// Answers a query. Fails with [`LogError::BadQuery`] for a latency by several names, for too many sums,
+    /// and when it is stopped.
     pub(crate) fn measured(&self, query: &MeasureQuery, stop: &Stop) -> Result<Measured, LogError> {
         let facets = Facet::asked(query)?;
         let mut sums = Sums::new(query, stop);

@@ -1,5 +1,9 @@
 //! The log in memory: for tests and for demos that need no disk. It keeps the newest events of each
 //! conversation, as many as a ring holds, and promises nothing beyond the life of the process.
+//!
+//! What it does with each append: the events go into the ring of their conversation, large results and
+//! measurements beside it; documents, calls and marks of publishers are dropped. So nothing can be searched,
+//! listed or loaded, and a hub on this log forgets conversations that leave its memory.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,7 +38,7 @@ pub struct MemoryLog {
     attached: Mutex<Attached>,
     /// Sums of measurements.
     measures: Mutex<MeasuresInMemory>,
-    /// Histories that are being imported and are not complete yet.
+    /// Histories that are being imported and are not complete yet. Each begins where its first piece says.
     staged: Mutex<HashMap<Import, (Ring, Vec<Attachment>)>>,
     /// The channel of [`EventLog::progress`]. Its value never changes, since nobody waits for a ticket of
     /// this log.

@@ -1,4 +1,11 @@
-//! Operations: the work of the writer.
+//! Operations: the work of the writer. Every call of [`crate::EventLog`] that writes becomes one [`Op`] in
+//! the queue, with a ticket. The writer takes them in order and turns a group of them into one transaction.
+//!
+//! ```text
+//! append ─▶ Append      keep ─▶ Keep ─▶ (packer) ─▶ View      stage ─▶ Stage …, adopt ─▶ Adopt, abandon ─▶ Abandon
+//! list_as ─▶ Rows       remove ─▶ Remove                      sync ─▶ Sync
+//! load, in a new epoch ─▶ Rename                              (packer) ─▶ Compact
+//! ```
 
 use std::sync::Arc;
 
@@ -12,9 +19,11 @@ use model::weigh::weigh;
 /// An operation in the queue.
 #[derive(Debug)]
 pub(crate) struct Queued {
-    /// Its number; operations are numbered as they come.
+    /// Its number; operations are numbered as they come. They rise by 1 and are never used twice in one life
+    /// of the log.
     pub(crate) ticket: u64,
-    /// The memory that it counts for, in bytes.
+    /// The memory that it counts for, in bytes. They are counted against the queue's bound until the
+    /// operation is written.
     pub(crate) bytes: usize,
     /// How it gets into the database.
     pub(crate) way: Way,
@@ -28,14 +37,16 @@ pub(crate) enum Way {
     /// It is stored once it is in the journal. It becomes rows later.
     Journal,
     /// It only saves time or space: losing it loses nothing, and what comes after it does not wait for it.
+    /// Its ticket counts as stored as soon as everything before it is.
     Aside,
     /// It is stored once it is rows, and so is what comes after it.
     Rows,
 }
 
-/// What the queue had of a conversation when an operation about it came.
+/// How much of an operation the queue already had when it came. A checkpoint of which everything is covered
+/// only saves time at the next load; one that brings more fills a hole and must be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Known {
+pub(crate) enum Coverage {
     /// Everything that the operation contains.
     Whole,
     /// Less than that, or nothing certain.
@@ -58,7 +69,7 @@ pub(crate) enum Op {
     /// Store a piece of an import, invisibly.
     Stage(Import, Arc<Events>),
     /// Make a conversation of what was staged.
-    Adopt(Box<Adoption>),
+    Adopt(Box<StagedImport>),
     /// Forget what was staged.
     Abandon(Import),
     /// Remove a conversation.
@@ -69,13 +80,18 @@ pub(crate) enum Op {
     Sync,
 }
 
-/// A conversation to be made of what an import staged, with its state and its calls.
+/// The last step of an import: makes a conversation of what was staged, with its state and its calls.
 #[derive(Debug)]
-pub(crate) struct Adoption {
+pub(crate) struct StagedImport {
+    /// The import whose pieces were staged.
     pub(crate) import: Import,
+    /// The conversation's row in the list, which also names it.
     pub(crate) row: ConversationRow,
+    /// The epoch that the conversation begins in.
     pub(crate) epoch: Epoch,
+    /// When its newest event was taken, in milliseconds since 1970.
     pub(crate) at: u64,
+    /// Its newest seq. Where the last staged piece ends elsewhere, pieces are missing and nothing is made.
     pub(crate) head: u64,
     /// The packed state at `head`.
     pub(crate) body: Vec<u8>,
@@ -85,7 +101,7 @@ pub(crate) struct Adoption {
     pub(crate) measurements: Vec<Measurement>,
 }
 
-impl Adoption {
+impl StagedImport {
     /// Takes the state of `checkpoint` and packs it here, in the calling thread.
     pub(crate) fn of(
         import: Import,
@@ -101,10 +117,15 @@ impl Adoption {
 /// The owned form of an [`Append`], as it waits in the queue.
 #[derive(Debug)]
 pub(crate) struct Events {
+    /// The conversation that the events belong to. For a piece of an import it only serves the trace.
     pub(crate) conversation: ConversationId,
+    /// The position that the events continue.
     pub(crate) after: Position,
+    /// The events, shared with the conversation's ring. Empty for a frame of ephemeral events.
     pub(crate) envelopes: Vec<Arc<Envelope>>,
+    /// How far their publisher has come; stored in the same transaction (invariant I10).
     pub(crate) mark: Option<Mark>,
+    /// The durability that was asked for, which decides how they are written ([`Op::way`]).
     pub(crate) level: Durability,
     pub(crate) documents: Vec<Document>,
     pub(crate) calls: Vec<Call>,
@@ -117,9 +138,13 @@ pub(crate) struct Events {
 /// A state that the packer has packed, ready to be written.
 #[derive(Debug)]
 pub(crate) struct PackedView {
+    /// The name that the conversation had when the state was taken.
     pub(crate) conversation: ConversationId,
+    /// The key of its row. If the name has another key by now, the state is dropped.
     pub(crate) key: i64,
+    /// The seq that the state has folded up to.
     pub(crate) seq: u64,
+    /// The state as [`views::pack`] made it.
     pub(crate) body: Vec<u8>,
 }
 
@@ -134,7 +159,9 @@ impl PackedView {
 /// Blocks that the packer has made of smaller ones, and those that they replace.
 #[derive(Debug)]
 pub(crate) struct Compacted {
+    /// The conversation that the blocks belong to.
     pub(crate) conversation: ConversationId,
+    /// The key of its row when the blocks were read. If it has another by now, nothing is replaced.
     pub(crate) key: i64,
     /// The keys of the rows that go.
     pub(crate) instead_of: Vec<i64>,
@@ -150,6 +177,7 @@ pub(crate) struct Compacted {
 pub(crate) struct Block {
     pub(crate) first: u64,
     pub(crate) last: u64,
+    /// How `body` is to be read.
     pub(crate) encoding: Encoding,
     pub(crate) raw: usize,
     pub(crate) body: Vec<u8>,
@@ -165,7 +193,8 @@ pub(crate) enum Encoding {
 }
 
 impl Events {
-    /// Copies an append. The events are shared.
+    /// Copies an append. The events are shared. The weight is an estimate: texts, results and names by their
+    /// lengths, and a fixed amount for each thing.
     pub(crate) fn of(append: Append<'_>) -> Self {
         let Append {
             conversation,
@@ -230,17 +259,18 @@ impl Op {
     }
 
     /// Whether it is written at once. Events are not: for those, whoever waits says so, see
-    /// [`crate::EventLog::hasten`].
+    /// [`crate::EventLog::hasten`]. A removal frees space, an import is waited for by a person, and a sync
+    /// was asked for.
     pub(crate) fn is_urgent(&self) -> bool {
         matches!(self, Self::Remove(_) | Self::Adopt(_) | Self::Sync)
     }
 
     /// How it gets into the database. `known` is what the queue had of its conversation before.
-    pub(crate) fn way(&self, known: Known) -> Way {
+    pub(crate) fn way(&self, known: Coverage) -> Way {
         match self {
             // The first events of a conversation are rows at once, so that it is listed and counted.
             Self::Append(events) if events.after.seq > 0 && events.level < Durability::Synced => Way::Journal,
-            Self::Keep(_) if known == Known::Whole => Way::Aside,
+            Self::Keep(_) if known == Coverage::Whole => Way::Aside,
             Self::View(_)
             | Self::Compact(_)
             | Self::Rows(_)
@@ -262,7 +292,8 @@ impl Op {
         }
     }
 
-    /// Its name in the file of refused operations.
+    /// Its name in the file of refused operations. It is also the name in the trace and, for PostgreSQL, in
+    /// the table of refused operations.
     pub(crate) fn word(&self) -> &'static str {
         match self {
             Self::Append(_) => "events",

@@ -17,7 +17,8 @@ use std::sync::Arc;
 pub enum Owner {
     /// This hub.
     Here,
-    /// The hub that other hubs reach under this URL.
+    /// The hub that other hubs reach under this URL. It holds until its life ends or its lease runs out, so
+    /// it must be asked for again when that hub does not answer.
     Elsewhere(Arc<str>),
 }
 
@@ -33,6 +34,7 @@ pub enum Purpose {
 /// A life as the database has it, at one moment of its clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LifeRow {
+    /// The number of the life; each start of a hub has a higher one.
     pub(crate) number: i64,
     /// It has ended, or another has ended it.
     pub(crate) is_over: bool,
@@ -86,7 +88,7 @@ pub(crate) fn judge(me: i64, owner: &LifeRow) -> Verdict {
     owner.address.as_ref().map_or(Verdict::Closed, |address| Verdict::Follow(Arc::clone(address)))
 }
 
-/// What a life does about its lease after a try to renew it.
+/// What a life learns when it tries to renew its lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Renewal {
     /// It goes on.
@@ -95,7 +97,8 @@ pub(crate) enum Renewal {
     StepsDown,
 }
 
-/// What the number of renewed rows says.
+/// What the number of lives that the renewal changed says: one if this life is still open, none if another
+/// ended it.
 pub(crate) fn renewal(renewed: u64) -> Renewal {
     if renewed == 1 { Renewal::Lives } else { Renewal::StepsDown }
 }

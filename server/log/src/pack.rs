@@ -37,7 +37,7 @@ pub(crate) enum PackError {
 /// Packs `envelopes`, whose seqs must rise.
 pub(crate) fn pack(envelopes: &[Arc<Envelope>]) -> Vec<u8> {
     let mut records: Vec<Record<'_>> = Vec::new();
-    let mut open: HashMap<Text<'_>, usize> = HashMap::new();
+    let mut open: HashMap<TextKey<'_>, usize> = HashMap::new();
     for envelope in envelopes {
         let Some(delta) = Delta::of(envelope) else {
             records.push(Record::Alone(envelope));
@@ -57,7 +57,8 @@ pub(crate) fn pack(envelopes: &[Arc<Envelope>]) -> Vec<u8> {
     block
 }
 
-/// Unpacks a block; the events are in order of seq.
+/// Unpacks a block; the events are in order of seq. Fails for a block that is damaged anywhere: none of its
+/// events are returned then.
 pub(crate) fn unpack(block: &[u8]) -> Result<Vec<Envelope>, PackError> {
     let mut envelopes = Vec::new();
     let mut lines = std::str::from_utf8(block)?.lines().peekable();
@@ -72,28 +73,34 @@ pub(crate) fn unpack(block: &[u8]) -> Result<Vec<Envelope>, PackError> {
     Ok(envelopes)
 }
 
-/// The text that a delta belongs to, and its author. Only deltas that agree in all of this are joined.
+/// What deltas must agree in to be joined: the text that they belong to, and who wrote it.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Text<'a> {
+struct TextKey<'a> {
     run: &'a str,
+    /// Whether the text is a part's, a call's arguments or a call's output: ids of parts and calls may be
+    /// equal.
     form: Form,
+    /// The id of the part or the call.
     id: &'a str,
     agent: Option<&'a AgentId>,
     publisher: Option<&'a PublisherId>,
 }
 
-/// Which kind of event a delta is.
+/// Which kind of event a delta is. Each form is one kind of event.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Form {
+    /// Text of a part, `part.delta`.
     Part,
+    /// Arguments of a call, `tool.args`.
     Arguments,
+    /// Output of a call that still runs, `tool.output`.
     Output,
 }
 
 /// An event that adds to a text, taken apart.
 struct Delta<'a> {
     /// The text that it belongs to.
-    of: Text<'a>,
+    of: TextKey<'a>,
     /// Its offset in bytes, if it says one.
     off: Option<u64>,
     /// The text that it adds.
@@ -111,7 +118,7 @@ impl<'a> Delta<'a> {
             _ => return None,
         };
         let (agent, publisher) = (event.agent.as_ref(), envelope.publisher.as_ref());
-        Some(Self { of: Text { run: event.run.as_str(), form, id, agent, publisher }, off: *off, text })
+        Some(Self { of: TextKey { run: event.run.as_str(), form, id, agent, publisher }, off: *off, text })
     }
 
     /// The offset of the next delta of this text; `None` if offsets are not given.
@@ -133,8 +140,11 @@ enum Record<'a> {
 /// Deltas that are written as one line and a line of cuts.
 struct Joined<'a> {
     first: &'a Envelope,
+    /// The newest delta, from which the next step is counted.
     last: &'a Envelope,
+    /// The offset at which the next delta must begin; `None` if the deltas say no offsets.
     end: Option<u64>,
+    /// The texts of all deltas, one after the other.
     text: CompactString,
     /// For each delta but the first: step of seq, length in bytes, step of time, and perhaps step of the
     /// publisher's time.
@@ -228,7 +238,8 @@ fn write_line<T: serde::Serialize>(value: &T, block: &mut Vec<u8>) {
     drop(block.write_all(b"\n"));
 }
 
-/// Cuts a joined event into its deltas; `None` if the cuts do not fit.
+/// Cuts a joined event into its deltas; `None` if the cuts do not fit. On `None`, some of the deltas may have
+/// been added to `envelopes` already; the caller then drops the block.
 fn cut(joined: Envelope, cuts: &str, envelopes: &mut Vec<Envelope>) -> Option<()> {
     let numbers: Vec<i64> = serde_json::from_str(cuts).ok()?;
     let width = if joined.producer_at.is_some() { 4 } else { 3 };

@@ -33,7 +33,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::blocks::{Loose, unreadable};
-use crate::ops::{Adoption, Events, Op};
+use crate::ops::{Events, Op, StagedImport};
 use crate::packer::BlockSource;
 use crate::queue::{Queue, Stage};
 use crate::rank::{Rank, step_back};
@@ -146,8 +146,9 @@ struct Threads {
 }
 
 impl PostgresLog {
-    /// Opens the log in the database `url`: brings its tables to the schema of today and begins a life there, once no other
-    /// is alive. Waits for the database.
+    /// Opens the log in the database `url`: brings its tables to the schema of today and begins a life there,
+    /// once no other is alive. Waits for the database. Fails with [`PostgresError::InUse`] while another hub
+    /// lives there, unless both have an address.
     pub fn open(url: &PostgresUrl, options: &PostgresOptions) -> Result<Self, PostgresError> {
         let database = Database::new(url.clone())?;
         let (life, session) = {
@@ -416,7 +417,7 @@ impl EventLog for PostgresLog {
         calls: Vec<Call>,
         measurements: Vec<Measurement>,
     ) -> Ticket {
-        let adoption = Adoption::of(import, checkpoint, calls, measurements);
+        let adoption = StagedImport::of(import, checkpoint, calls, measurements);
         let head = adoption.head;
         self.shared.queue.make(Op::Adopt(Box::new(adoption)), head)
     }

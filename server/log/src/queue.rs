@@ -90,9 +90,11 @@ pub(crate) struct Queue {
 /// The state of the queue, behind its lock.
 #[derive(Debug, Default)]
 pub(crate) struct State {
+    /// What waits, by ticket. What the journal has stays here until the writer takes it.
     ops: VecDeque<Queued>,
     /// The bytes of what waits and of what is being written.
     bytes: usize,
+    /// The newest ticket that was given.
     pub(crate) tickets: u64,
     /// From so many bytes on, rows are written at once.
     rows_bytes: usize,
@@ -120,9 +122,11 @@ pub(crate) struct State {
     taken: u64,
     /// The newest ticket up to which everything was asked to survive a loss of power.
     sync_at: u64,
+    /// Where each conversation ends once all of this is written, and which have a hole.
     tails: Tails,
     /// Conversations with a hole that [`Queue::wanted`] has not named yet.
     unnamed: IndexSet<ConversationId>,
+    /// Whether the log is open, or on its way to its end.
     stage: Stage,
     /// When rows of removed conversations are deleted next; `None` while there are none.
     sweep_at: Option<Instant>,
@@ -297,6 +301,8 @@ impl Queue {
         }
     }
 
+    /// Puts an operation at the end, gives it its ticket, and wakes whoever has work now. Room is the
+    /// caller's matter.
     fn push(&self, state: &mut State, op: Op, head: Option<Seq>) -> Ticket {
         state.tickets += 1;
         let (ticket, bytes) = (state.tickets, op.bytes());
@@ -477,6 +483,7 @@ impl State {
         self.stage
     }
 
+    /// Notes that the events of `conversation` after `head` are not taken.
     fn hole(&mut self, conversation: &ConversationId, head: Seq) {
         self.tails.hole(conversation, head);
         self.unnamed.insert(conversation.clone());

@@ -4,7 +4,8 @@ use model::event::RunStatus;
 use model::frame::ConversationRow;
 use model::{ConversationId, Epoch};
 
-/// The name of a run's state in the database.
+/// The name of a run's state in the database. The column serves to filter the list; the row's JSON has the
+/// state too.
 pub(crate) fn word(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Running => "running",
@@ -15,7 +16,8 @@ pub(crate) fn word(status: RunStatus) -> &'static str {
     }
 }
 
-/// The row of a conversation of which no row was stored yet.
+/// A row for a conversation of which the hub has not yet given one with [`crate::EventLog::list_as`], or
+/// whose row cannot be read. The caller fills in epoch, head and time.
 pub(crate) fn nameless(id: &ConversationId) -> ConversationRow {
     ConversationRow {
         conversation: id.clone(),

@@ -1,4 +1,13 @@
 //! Parts of the search that all logs share: parsing of queries, splitting into words, and snippets.
+//!
+//! ```text
+//! what a person types ─▶ query ─▶ query of the index, and terms ─▶ the log's index ─▶ documents
+//!                                      │                                              │
+//!                                      └──────────────▶ snippet ◀─────────────────────┘
+//! ```
+//!
+//! `query` checks the bounds and quotes every word, `words` is how texts are compared, and `snippet` cuts out
+//! what is shown.
 
 pub(crate) mod query;
 pub(crate) mod snippet;

@@ -81,7 +81,7 @@ mod writer;
 use aside::Aside;
 pub use closed::{ClosedLog, Rewrite};
 use journal::Journal;
-use ops::{Adoption, Events, Op};
+use ops::{Events, Op, StagedImport};
 use readers::{READERS_MAX, Readers, SEARCHERS_MAX};
 pub use schema::OpenError;
 use watermark::Marker;
@@ -137,7 +137,8 @@ struct Threads {
 
 impl SqliteLog {
     /// Opens the log in the file `path`. The file and its directory are made if they do not exist. Fails if
-    /// another process uses it or if it is no log of a known version. Starts three threads.
+    /// another process uses it or if it is no log of a known version. Starts three threads. Waits for the
+    /// disk: rows are made of what the journal has.
     pub fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
         let lock = private::lock(path)?;
         let mut connection = schema::open_writer(path)?;
@@ -162,7 +163,7 @@ impl SqliteLog {
             packer: Arc::clone(&packer),
             tally: Arc::clone(&tally),
             life,
-            known: known::Known::default(),
+            known: known::ConversationCache::default(),
             failing_since: None,
             synced: false,
             marker,
@@ -237,7 +238,7 @@ impl SqliteLog {
     }
 }
 
-/// A connection that reads blocks for the packer; `None` if it cannot be opened.
+/// A connection that reads blocks for the packer; `None` if it cannot be opened. Blocks then stay small.
 fn open_source(path: &Path) -> Option<rusqlite::Connection> {
     let opened = schema::open_reader(path);
     opened.inspect_err(|error| tracing::warn!(%error, "the log cannot be compacted")).ok()
@@ -457,7 +458,7 @@ impl EventLog for SqliteLog {
         calls: Vec<Call>,
         measurements: Vec<Measurement>,
     ) -> Ticket {
-        let adoption = Adoption::of(import, checkpoint, calls, measurements);
+        let adoption = StagedImport::of(import, checkpoint, calls, measurements);
         let head = adoption.head;
         self.queue.make(Op::Adopt(Box::new(adoption)), head)
     }

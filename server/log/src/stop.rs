@@ -1,4 +1,9 @@
 //! Cancels a query of the log from another thread: when its time is up, or when nobody waits for it any more.
+//!
+//! ```text
+//! whoever waits     Arc<Stop> ──now()──▶ is_stopped, and the statement that runs is interrupted
+//! the query         looks at is_stopped between two steps; holds a Running guard while a statement runs
+//! ```
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,5 @@
-//! The number of conversations in the log.
+//! The number of conversations in the log. Kept beside the database, so that [`crate::EventLog::count`] does
+//! not wait.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

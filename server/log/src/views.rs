@@ -1,4 +1,6 @@
-//! Conversions between the view of a conversation and its stored bytes.
+//! Conversions between the view of a conversation and its stored bytes. A view is stored as the JSON of its
+//! snapshot, compressed with zlib at its fastest level, since it is written again each time that its
+//! conversation rests.
 
 use std::io::{BufReader, BufWriter, Read as _};
 
@@ -25,7 +27,8 @@ pub(crate) fn pack(view: &View) -> Vec<u8> {
     packer.into_inner().ok().and_then(|packer| packer.finish().ok()).unwrap_or_default()
 }
 
-/// Unpacks the view in `body`.
+/// Unpacks the view in `body`. Fails with [`LogError::Unreadable`] for bytes that are damaged, or that only a
+/// later version can read.
 pub(crate) fn unpack(body: &[u8]) -> Result<View, LogError> {
     let mut plain = ZlibDecoder::new(body);
     let mut begun = Vec::with_capacity(body.len().saturating_mul(4).min(AT_ONCE));

@@ -1,4 +1,14 @@
-//! Failures of models and agents, each with one name whatever vendor it comes from.
+//! Failures of models and agents, each with one name whatever vendor it comes from. The error of a run has it
+//! as its code.
+//!
+//! | code | when |
+//! |---|---|
+//! | `context_limit` | the conversation is longer than the model takes, by any vendor's words for it |
+//! | `http_STATUS` | a refusal that says nothing but its status |
+//! | `upstream_cut`, `no_answer` | the answer stopped before its end, or was none |
+//! | `upstream_unreachable`, `upstream_failed` | the request got no answer |
+//! | `no_key`, `bad_provider`, `log_failed` | the request was not sent |
+//! | any other | the code in the vendor's own error |
 
 use dialects::by_status;
 use model::event::ErrorFact;
@@ -30,7 +40,8 @@ pub(crate) fn failure(code: &str, message: &str, retryable: bool) -> ErrorFact {
 }
 
 /// Completes a failure by what the status of the answer says, and gives the one failure that all vendors name
-/// differently its common code.
+/// differently its common code. A status of 429 or from 500 on is never taken for it: there the same request
+/// may succeed later.
 pub(super) fn named(mut fact: ErrorFact, status: u16) -> ErrorFact {
     fact.retryable = by_status(status, fact.retryable);
     let says = |words: &str| fact.code.contains(words) || fact.message.to_lowercase().contains(words);
@@ -41,7 +52,8 @@ pub(super) fn named(mut fact: ErrorFact, status: u16) -> ErrorFact {
     fact
 }
 
-/// The failure of an answer that says nothing but its status.
+/// The failure of an answer that says nothing but its status. Whether it may pass is decided by the status
+/// alone.
 pub(super) fn of_status(status: u16, retry_after_ms: Option<u64>) -> ErrorFact {
     let message = format!("the server answered with status {status}");
     let retryable = by_status(status, None);

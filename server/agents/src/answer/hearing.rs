@@ -1,4 +1,13 @@
 //! Reading an answer as it comes, and the verdict when it is over.
+//!
+//! ```text
+//! new ──▶ next, next, … None ──▶ verdict
+//!           │ bytes ─▶ decoder ─▶ events of the caller's run
+//!           └ copy of the bytes ─▶ tap
+//! ```
+//!
+//! The end is told in three ways: by the dialect (`Heard::has_ended`), by the connection, which may break
+//! off, and by a status that is a refusal. [`Hearing::verdict`] weighs them.
 
 use std::time::Duration;
 
@@ -24,10 +33,13 @@ const BEGINNING_BYTES: usize = 16 << 10;
 pub(crate) struct Hearing {
     /// Who answers, for error texts: `model` or `agent`.
     who: &'static str,
+    /// What is left of the answer.
     body: ResponseBody,
     /// `None` once the answer is over.
     decoder: Option<Box<dyn Decode>>,
+    /// The status of the answer.
     status: u16,
+    /// How long the server asks to wait before the next request, in milliseconds.
     retry_after_ms: Option<u64>,
     /// When to stop waiting; only for refusals.
     until: Option<Instant>,
@@ -85,7 +97,9 @@ impl Hearing {
         &self.beginning
     }
 
-    /// The next decoded events; `None` when the answer is over.
+    /// The next decoded events; `None` when the answer is over. A refusal is read for at most [`REST`]. Where
+    /// the connection breaks off, the last call returns what the decoder makes of the end, and the verdict
+    /// names the cause.
     pub(crate) async fn next(&mut self) -> Option<Decoded> {
         let decoder = self.decoder.as_mut()?;
         let frame = match self.until {
@@ -112,7 +126,9 @@ impl Hearing {
         Some(out)
     }
 
-    /// Decides whether the answer was complete, and if not, what went wrong.
+    /// Decides whether the answer was complete, and if not, what went wrong: the error that the answer
+    /// reports, else the refusal's own words, else its status, else that it broke off or was no answer. An
+    /// answer that said how it ended is complete even if the connection broke off afterwards.
     pub(crate) fn verdict(self, heard: Heard) -> Result<(), ErrorFact> {
         let (who, status, is_refused) = (self.who, self.status, self.is_refused());
         let refusal = || failure_in(is_refused.then_some(self.beginning.as_slice())?);

@@ -11,7 +11,7 @@ use upstream::{SendError, Upstream};
 use super::failure::failure;
 
 /// Makes a POST request with `body` of the media type `media`, to `path` below the upstream's URL. It asks
-/// for a stream.
+/// for a stream. Fails with `bad_provider` if no valid request can be made of these.
 pub(crate) fn post(
     upstream: &Upstream,
     path: &str,

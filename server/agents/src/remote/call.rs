@@ -11,8 +11,8 @@ use hyper::header::{AUTHORIZATION, CONTENT_LOCATION, HeaderName, HeaderValue};
 use model::event::{ErrorFact, Event, RunEnd};
 use tokio::sync::mpsc;
 
-use super::contract::{self, Asked};
-use super::pause::Told;
+use super::contract::{self, RemoteRequest};
+use super::pause::AgentQuestion;
 use super::translator::RemoteAnswerTranslator;
 use crate::answer::{ANTHROPIC_VERSION, no_key, post, put_key};
 use crate::call::Call;
@@ -26,11 +26,15 @@ const WHO: &str = "agent";
 /// to close the connection.
 #[derive(Debug)]
 pub(super) struct RemoteAgentRequest {
+    /// What requests to models and agents have in common.
     call: Call,
+    /// The agent's settings.
     config: Arc<RemoteConfig>,
-    asked: Asked,
+    /// The request.
+    asked: RemoteRequest,
     /// Turns the answer into events of the run.
     tale: RemoteAnswerTranslator,
+    /// Where notes go; the run reads them.
     inbox: mpsc::Sender<Note>,
 }
 
@@ -45,7 +49,7 @@ pub(crate) enum Note {
     Events(Vec<Event>),
     /// The last note: how the run ends, what the agent asks a person before it goes on, and the failure if
     /// there was one.
-    Over(RunEnd, Vec<Told>, Option<ErrorFact>),
+    Over(RunEnd, Vec<AgentQuestion>, Option<ErrorFact>),
 }
 
 impl RemoteAgentRequest {
@@ -55,7 +59,7 @@ impl RemoteAgentRequest {
         parts: &RunParts,
         config: &Arc<RemoteConfig>,
         ticket: Ticket,
-        (asked, tale): (Asked, RemoteAnswerTranslator),
+        (asked, tale): (RemoteRequest, RemoteAnswerTranslator),
         inbox: mpsc::Sender<Note>,
     ) -> Self {
         let call = Call::new(parts, WHO, &config.upstream, ticket).with_patience(config.patience);
@@ -70,7 +74,8 @@ impl RemoteAgentRequest {
         drop(self.inbox.send(Note::Over(end, asks, failure)).await);
     }
 
-    /// Sends the request and reads the answer.
+    /// Sends the request and reads the answer. The agent's name for the run comes from the header
+    /// `Content-Location` (LangGraph) or from the first bytes of the answer (Agno).
     async fn talk(&mut self) -> Result<(), ErrorFact> {
         self.call.kept().await?;
         let answer = self.call.send(request(&self.config, &self.asked)?).await?;
@@ -112,8 +117,12 @@ impl RemoteAgentRequest {
     }
 }
 
-/// The request with its headers and key.
-pub(super) fn request(config: &RemoteConfig, asked: &Asked) -> Result<Request<Full<Bytes>>, ErrorFact> {
+/// The request with its headers and key. Anthropic and LangGraph want the key in `x-api-key`, all others as a
+/// bearer token. Fails with `no_key` if the environment does not have it.
+pub(super) fn request(
+    config: &RemoteConfig,
+    asked: &RemoteRequest,
+) -> Result<Request<Full<Bytes>>, ErrorFact> {
     let mut request = post(&config.upstream, &asked.path, &asked.media, asked.body.clone())?;
     let name = match config.speaks {
         RemoteKind::Anthropic => {

@@ -1,4 +1,13 @@
 //! Requests to agents elsewhere, one kind of agent after the other: path, media type and body. Pure.
+//!
+//! | kind | path | body |
+//! |---|---|---|
+//! | `agno` | `/agents/NAME/runs` | form: `message`, `stream`, `session_id`; only what is new in the session |
+//! | `langgraph` | `/threads/UUID/runs/stream` | `input.messages`, of which only what is new in the thread |
+//! | `ag-ui` | as set | `threadId`, `runId`, `messages`, `tools`, and `resume` after a pause |
+//! | `deep-agent`, `ralph`, `forge` | `/chat/stream` | the whole history as plain texts |
+//! | `openai`, `anthropic` | that of the API | a request of that API, rebuilt from the whole history |
+//! | `ai-sdk` | as set | `id`, `messages` in the form of `useChat`, `trigger` |
 
 use compact_str::CompactString;
 use encode::reconstruct::{UnfinishedCalls, anthropic, openai};
@@ -25,10 +34,13 @@ const USER: &str = "fanlight";
 /// What a request is made of.
 #[derive(Debug)]
 pub(super) struct Occasion<'a> {
+    /// The agent's settings.
     pub(super) config: &'a RemoteConfig,
     /// The name of the agent in the settings.
     pub(super) agent: &'a str,
+    /// The conversation, whose name agents get as that of their session or thread.
     pub(super) conversation: &'a ConversationId,
+    /// The run that is asked for.
     pub(super) run: &'a RunId,
     /// The conversation: without the run itself, unless the run goes on.
     pub(super) view: &'a View,
@@ -40,13 +52,15 @@ pub(super) struct Occasion<'a> {
     pub(super) terms: &'a Terms,
 }
 
-/// A request to the server of an agent, before its headers.
+/// A request to the server of an agent, before its headers. Pure data: sending it is the matter of
+/// [`super::call`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct RemoteRequest {
     /// The path below the URL in the settings.
     pub(super) path: String,
     /// The media type of the body.
     pub(super) media: String,
+    /// The whole body, in that media type.
     pub(super) body: Vec<u8>,
     /// The agent's name for the session in which it keeps the history, if it does.
     pub(super) session: Option<String>,
@@ -55,7 +69,7 @@ pub(super) struct Asked {
 }
 
 /// The request for an answer to what was said last.
-pub(super) fn asked(of: &Occasion<'_>) -> Asked {
+pub(super) fn asked(of: &Occasion<'_>) -> RemoteRequest {
     let body = match of.config.speaks {
         RemoteKind::Agno => return agno(of),
         RemoteKind::LangGraph => return langgraph(of),
@@ -88,13 +102,19 @@ pub(super) fn asked(of: &Occasion<'_>) -> Asked {
 }
 
 /// The request that stops the run `theirs`; `None` if the only way is to close the connection.
-pub(super) fn cancelled(of: &RemoteConfig, session: Option<&str>, theirs: &str) -> Option<Asked> {
+pub(super) fn cancelled(of: &RemoteConfig, session: Option<&str>, theirs: &str) -> Option<RemoteRequest> {
     let path = match of.speaks {
         RemoteKind::Agno => format!("{}/runs/{}/cancel", agno_path(of), word(theirs)),
         RemoteKind::LangGraph => format!("/threads/{}/runs/{}/cancel", word(session?), word(theirs)),
         _ => return None,
     };
-    Some(Asked { path, media: JSON.to_owned(), body: b"{}".to_vec(), session: None, prelude: Vec::new() })
+    Some(RemoteRequest {
+        path,
+        media: JSON.to_owned(),
+        body: b"{}".to_vec(),
+        session: None,
+        prelude: Vec::new(),
+    })
 }
 
 /// The agent's name for the run, if the beginning of its answer has it.
@@ -111,10 +131,10 @@ pub(super) fn theirs(speaks: RemoteKind, beginning: &[u8]) -> Option<String> {
 const JSON: &str = "application/json";
 
 /// A request with a JSON body to the usual path.
-fn json_body(of: &Occasion<'_>, body: &Value) -> Asked {
+fn json_body(of: &Occasion<'_>, body: &Value) -> RemoteRequest {
     let path = of.config.path.clone();
     let body = body.to_string().into_bytes();
-    Asked { path, media: JSON.to_owned(), body, session: None, prelude: Vec::new() }
+    RemoteRequest { path, media: JSON.to_owned(), body, session: None, prelude: Vec::new() }
 }
 
 /// The model in the settings; empty if none is set.
@@ -133,7 +153,7 @@ fn whose(of: &Occasion<'_>) -> (CompactString, CompactString) {
 }
 
 /// A request to Agno's `AgentOS`, which takes forms and keeps the history of a session by its name.
-fn agno(of: &Occasion<'_>) -> Asked {
+fn agno(of: &Occasion<'_>) -> RemoteRequest {
     let session = of.conversation.as_str();
     let message = words::news(of.view, of.agent, session).filter(|news| !news.is_empty());
     let message = message.map_or_else(|| words::transcript(of.view), |news| news.join("\n\n"));
@@ -152,7 +172,7 @@ fn agno_path(config: &RemoteConfig) -> String {
 }
 
 /// A request with a form as its body.
-fn form(of: &Occasion<'_>, path: String, fields: &[(&str, &str)]) -> Asked {
+fn form(of: &Occasion<'_>, path: String, fields: &[(&str, &str)]) -> RemoteRequest {
     let boundary = format!("fanlight-{}", of.fresh);
     let field = |(name, value): &(&str, &str)| {
         format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
@@ -162,7 +182,7 @@ fn form(of: &Occasion<'_>, path: String, fields: &[(&str, &str)]) -> Asked {
     body.push_str(&boundary);
     body.push_str("--\r\n");
     let session = Some(of.conversation.to_string());
-    Asked {
+    RemoteRequest {
         path,
         media: format!("multipart/form-data; boundary={boundary}"),
         body: body.into_bytes(),
@@ -172,7 +192,7 @@ fn form(of: &Occasion<'_>, path: String, fields: &[(&str, &str)]) -> Asked {
 }
 
 /// A request to LangGraph's server, which keeps the messages of a thread. A thread's name must be a UUID.
-fn langgraph(of: &Occasion<'_>) -> Asked {
+fn langgraph(of: &Occasion<'_>) -> RemoteRequest {
     let thread = uuid_of(of.conversation.as_str());
     let news = words::news(of.view, of.agent, &thread).filter(|news| !news.is_empty());
     let user = |content: String| words::Plain { role: "user", content };
@@ -182,7 +202,12 @@ fn langgraph(of: &Occasion<'_>) -> Asked {
 }
 
 /// A run of a thread with the input `what`, streamed in more modes than usual.
-fn langgraph_with(of: &Occasion<'_>, thread: &str, (name, what): (&str, Value), more: &[&str]) -> Asked {
+fn langgraph_with(
+    of: &Occasion<'_>,
+    thread: &str,
+    (name, what): (&str, Value),
+    more: &[&str],
+) -> RemoteRequest {
     let modes = [more, &["messages-tuple", "updates", "custom"]].concat();
     let mut body = json!({
         "assistant_id": of.config.model.as_deref().unwrap_or("agent"),
@@ -194,7 +219,7 @@ fn langgraph_with(of: &Occasion<'_>, thread: &str, (name, what): (&str, Value), 
     });
     put(&mut body, name, what);
     let path = format!("/threads/{thread}/runs/stream");
-    Asked { path, session: Some(thread.to_owned()), ..json_body(of, &body) }
+    RemoteRequest { path, session: Some(thread.to_owned()), ..json_body(of, &body) }
 }
 
 /// A tool with the schema of its arguments in the field `schema`.

@@ -33,9 +33,9 @@ pub(super) const INTERRUPT: &str = "interrupt";
 /// The name of a call that stands for a question without a call.
 const QUESTION: &str = "question";
 
-/// What an agent has said that it asks.
+/// A question that an agent has put in its answer, not yet part of a pause.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct AgentQuestion {
     /// The question as the agent put it.
     pub(super) interrupt: Value,
     /// The calls that it concerns, in order.
@@ -49,6 +49,7 @@ pub(crate) struct Called {
     pub(super) tool: ToolCallId,
     /// Its id at the agent.
     pub(super) given: CompactString,
+    /// The name of the tool, or [`QUESTION`].
     pub(super) name: CompactString,
     /// Whether it is no call of a tool, but stands for the question itself and ends with the answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -58,7 +59,9 @@ pub(crate) struct Called {
 /// One question, with a call for each thing that is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ask {
+    /// The question as the agent put it, which the answer must refer to.
     pub(super) interrupt: Value,
+    /// The calls that a person decides about, in order.
     pub(super) calls: Vec<Called>,
 }
 
@@ -68,13 +71,16 @@ pub(super) struct Pause {
     /// The agent's name for the run, if it has said one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) theirs: Option<String>,
+    /// All questions; the agent gets their answers in one request.
     pub(super) asks: Vec<Ask>,
 }
 
 /// A person's answer about a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Answered {
+    /// The call that it is about.
     pub(super) tool: ToolCallId,
+    /// Whether the person agreed.
     pub(super) approved: bool,
     /// Changed arguments; for a question, the answer to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,7 +93,9 @@ pub(super) struct Answered {
 /// A pause and its answers so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct PauseState {
+    /// What was asked.
     pub(super) pause: Pause,
+    /// In the order in which they came, at most one for each call.
     pub(super) answers: Vec<Answered>,
 }
 
@@ -97,14 +105,14 @@ impl Pause {
     /// the arguments of the calls.
     pub(super) fn of(
         speaks: RemoteKind,
-        told: Vec<Told>,
+        told: Vec<AgentQuestion>,
         theirs: Option<String>,
         (run, known): (&RunId, &RunView),
         (fresh, out): (&str, &mut Vec<Event>),
     ) -> Option<Self> {
         let mut asks = Vec::new();
         let mut made = 0_u32;
-        for Told { interrupt, mut calls } in told {
+        for AgentQuestion { interrupt, mut calls } in told {
             let mut all = Vec::new();
             for request in requests(speaks, &interrupt) {
                 if let Some(place) = meant(&request, &calls, known) {

@@ -1,5 +1,17 @@
 //! Turns the answers of an agent elsewhere into events of a run of the hub: one run however often the agent
 //! is asked in it, with ids that no other answer in it has, and without what the hub knows already. Pure.
+//!
+//! ```text
+//! from the answer             to the run
+//! run.start                   run.update, if it names a model or a title
+//! run.end                     kept: the run ends when the answer does
+//! error of the main agent     kept until it is clear whether it ended the answer
+//! message                     dropped: it is in the conversation
+//! interrupt                   kept as a question, with the calls that wait
+//! custom event of our name    renamed to `agent_…`
+//! what an earlier answer told dropped
+//! all others                  passed on, with ids of the run
+//! ```
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,13 +22,14 @@ use model::limits::BOOKKEEPING_PREFIX;
 use model::view::RunView;
 use model::{AgentId, RunId, ToolCallId};
 
-use super::pause::{Called, INTERRUPT, PauseState, Told};
+use super::pause::{AgentQuestion, Called, INTERRUPT, PauseState};
 use crate::answer::Heard;
 use crate::ids::Ids;
 
 /// Translates the events of one answer into events of the run. Each request of a run has its own translator.
 #[derive(Debug)]
 pub(super) struct RemoteAnswerTranslator {
+    /// The run that all events get.
     run: RunId,
     /// The ids of calls.
     calls: Ids,
@@ -37,7 +50,7 @@ pub(super) struct RemoteAnswerTranslator {
     /// The answer's ids of calls and their tools, by id in the run.
     names: HashMap<ToolCallId, Called>,
     /// What the agent asks a person.
-    asks: Vec<Told>,
+    asks: Vec<AgentQuestion>,
     /// Calls that wait and came before their question: those of a team's member come before the team's pause.
     waiting: Vec<Called>,
 }
@@ -138,7 +151,7 @@ impl RemoteAnswerTranslator {
             // Kept until the answer is over, when all calls are known.
             Kind::Custom { name, value } if name == INTERRUPT && is_main => {
                 let calls = std::mem::take(&mut self.waiting);
-                self.asks.push(Told { interrupt: value.to_value(), calls });
+                self.asks.push(AgentQuestion { interrupt: value.to_value(), calls });
                 self.has_begun = true;
                 return None;
             }
@@ -198,7 +211,7 @@ impl RemoteAnswerTranslator {
     }
 
     /// How the run ends if nothing else went wrong, and what the agent asks a person before it goes on.
-    pub(super) fn end(self) -> (RunEnd, Vec<Told>) {
+    pub(super) fn end(self) -> (RunEnd, Vec<AgentQuestion>) {
         (self.end.unwrap_or_default(), self.asks)
     }
 }

@@ -1,5 +1,13 @@
 //! A conversation in the forms that agents elsewhere take: the whole history, or what is new since they last
 //! answered. Pure.
+//!
+//! | function | for | history |
+//! |---|---|---|
+//! | [`plain`] | Deep Agent, Forge, Ralph, and new threads of LangGraph | texts alone, calls left out |
+//! | [`news`] | Agno, LangGraph | only what people said since the agent last answered in the session |
+//! | [`transcript`] | Agno, where it has not answered in the session yet or nothing is new | one text |
+//! | [`ag_ui`] | AG-UI | messages with calls and their results |
+//! | [`ai_sdk`] | `useChat` | messages of parts, calls with their results in them |
 
 use encode::reconstruct::history::{HistoryCall, HistoryPiece};
 use encode::reconstruct::{UnfinishedCalls, history};
@@ -43,7 +51,9 @@ pub(super) fn plain(view: &View) -> Vec<Plain> {
 /// A message with text alone.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub(super) struct Plain {
+    /// `system`, `user` or `assistant`.
     pub(super) role: &'static str,
+    /// The text. Texts of the assistant that follow one another are joined by an empty line.
     pub(super) content: String,
 }
 
@@ -68,7 +78,8 @@ pub(super) fn news(view: &View, agent: &str, session: &str) -> Option<Vec<String
     is_known.then_some(said)
 }
 
-/// Whether the agent has accepted the run in that session.
+/// Whether the agent has accepted the run in that session. Only the hub's own runs count: others could claim
+/// a session that is not theirs.
 fn is_of(run: &RunView, session: &str) -> bool {
     run.own
         && run.notes.iter().any(|note| match &note.body {

@@ -85,13 +85,17 @@ enum Phase {
 }
 
 /// The state machine of one run. It decides and does nothing itself: each input returns commands to carry
-/// out.
+/// out. Owned by the shell.
 #[derive(Debug)]
 pub(crate) struct Agent {
+    /// The bounds of the run.
     plan: Plan,
+    /// The run that its events get.
     run: RunId,
     phase: Phase,
+    /// The calls that are open.
     calls: Calls,
+    /// Gives calls ids that the run has not used yet.
     ids: Ids,
     /// The number of the present answer.
     step: u32,

@@ -3,6 +3,12 @@
 //! Calls are executed in batches: once as many are written as the plan says, or no other was written for the
 //! time that it says, or the answer is complete. Calls whose arguments name the same `item_id` are executed
 //! one after another, in the order in which they were written; all others at the same time.
+//!
+//! ```text
+//! Writing ──written──▶ Ready ──batch──▶ Queued ──its turn──▶ Executing ──▶ finished
+//!    │ asks a person                       ▲
+//!    └────────────▶ Consent ──agreed───────┘
+//! ```
 
 use std::collections::HashSet;
 
@@ -16,13 +22,16 @@ use crate::settings::Plan;
 /// How long a call took, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Took {
+    /// From being written until it was executed; `None` if it never was.
     pub(super) queued_ms: Option<u64>,
+    /// How long it was executed; `None` if it never was.
     pub(super) exec_ms: Option<u64>,
 }
 
 /// The open calls of one run, in the order in which the model wrote them. Part of the agent.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
+    /// By id in the run.
     open: IndexMap<ToolCallId, Call>,
     /// All calls that were ever begun, so that none begins twice.
     begun: HashSet<ToolCallId>,
@@ -33,10 +42,13 @@ pub(super) struct Calls {
 /// A call that is open.
 #[derive(Debug)]
 struct Call {
+    /// The name of the tool.
     name: CompactString,
+    /// As far as they are written: JSON text.
     arguments: String,
     /// The `item_id` in its arguments: calls with the same one are executed one after another.
     item: Option<CompactString>,
+    /// How far it is.
     stage: Stage,
 }
 

@@ -34,8 +34,11 @@ const WHO: &str = "model";
 /// connection.
 #[derive(Debug)]
 pub(super) struct ModelCall {
+    /// What requests to models and agents have in common.
     call: Call,
+    /// The agent's settings.
     config: Arc<RunnerConfig>,
+    /// The conversation that the request is made of, as it is when the request is sent.
     conversation: ConversationId,
     /// Tools that the caller executes.
     tools: Arc<[OfferedTool]>,
@@ -79,7 +82,8 @@ impl ModelCall {
         drop(self.inbox.send(Note::Silent(self.number, failure)).await);
     }
 
-    /// Sends the request and reads the answer.
+    /// Sends the request and reads the answer. Fails where nothing could be sent, and where the answer was
+    /// not complete.
     async fn talk(&self) -> Result<(), ErrorFact> {
         self.call.kept().await?;
         let api = self.config.provider.api;
@@ -134,7 +138,7 @@ impl ModelCall {
         hearing.verdict(heard)
     }
 
-    /// Reports decoded events. Of a refusal, only its reason counts.
+    /// Reports decoded events. Of a refusal, only its reason counts. The first error of the answer counts.
     async fn pass(&self, out: Decoded, heard: &mut Heard, is_refused: bool) {
         let mut events: Vec<Event> = Vec::with_capacity(out.envelopes.len());
         for envelope in out.envelopes {
@@ -156,7 +160,8 @@ impl ModelCall {
         }
     }
 
-    /// The request with its headers and key.
+    /// The request with its headers and key. Fails with `no_key` if the settings name a variable that is not
+    /// set.
     fn request(&self, tools: Vec<Value>) -> Result<Request<Full<Bytes>>, ErrorFact> {
         let view = self.call.host().view(&self.conversation);
         let view = view.ok_or_else(|| failure("internal", "the conversation is gone", false))?;

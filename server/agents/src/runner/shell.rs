@@ -17,7 +17,7 @@ use super::note::Note;
 use super::{Agent, Command, Input};
 use crate::driver::{self, RunParts, Source};
 use crate::run::{Execute, HUB_STOPPED, RUNNER, failed};
-use crate::scribe::Scribe;
+use crate::run_publisher::RunPublisher;
 use crate::settings::{Plan, RunnerConfig};
 use crate::streams::Streams;
 
@@ -25,13 +25,19 @@ use crate::streams::Streams;
 /// task of the run; dropping it ends all of them.
 #[derive(Debug)]
 pub(crate) struct Shell {
+    /// The parts of every run.
     parts: RunParts,
+    /// The agent's settings, as they were when the run began.
     config: Arc<RunnerConfig>,
+    /// Decides what is done.
     agent: Agent,
-    scribe: Scribe,
+    /// Publishes its events; reads the run back.
+    publisher: RunPublisher,
     /// Sinks that get the raw events of the model.
     streams: Streams,
+    /// What the model and the calls report, in order of arrival; at most `notes_max` wait.
     inbox: mpsc::Receiver<Note>,
+    /// Cloned for each request and call.
     notes: mpsc::Sender<Note>,
     /// The calls that are executing. Dropping an entry stops the call.
     calls: HashMap<ToolCallId, DropGuard>,
@@ -59,14 +65,14 @@ impl Shell {
         let (run, plan) = (parts.place.run.clone(), config.plan.clone());
         let agent = Agent::new(run.clone(), plan.clone());
         let mut shell = Self::new(config, parts, agent);
-        let mut view = shell.scribe.look();
+        let mut view = shell.publisher.look();
         let was_lost = view.as_ref().is_some_and(|view| view.loss.is_some());
         if was_lost {
             // This reopens a run that only the hub itself had ended.
             let (model, name) = (Some(plan.model.clone()), plan.name.clone());
             let start = Kind::RunStart(RunStart { model, name, dialect: Some(RUNNER.into()), title: None });
-            shell.scribe.say(vec![Event::new(&run, start)])?;
-            view = shell.scribe.look();
+            shell.publisher.say(vec![Event::new(&run, start)])?;
+            view = shell.publisher.look();
         }
         let mut out = Vec::new();
         shell.agent = Agent::resume(run, plan, &view.unwrap_or_default(), clock::now_ms(), &mut out);
@@ -77,15 +83,16 @@ impl Shell {
         Ok(shell)
     }
 
+    /// Makes the shell with its channel and its sinks. Nothing is sent yet.
     fn new(config: Arc<RunnerConfig>, parts: RunParts, agent: Agent) -> Self {
         let (notes, inbox) = mpsc::channel(config.notes_max.max(1));
-        let scribe = Scribe::new(&parts.host, parts.place.clone()).at(config.price);
+        let publisher = RunPublisher::new(&parts.host, parts.place.clone()).at(config.price);
         let streams = Streams::open(&parts.host, &parts.place, &config.sinks);
         Self {
             parts,
             config,
             agent,
-            scribe,
+            publisher,
             streams,
             inbox,
             notes,
@@ -121,7 +128,8 @@ impl Shell {
         self.carry_out(out)
     }
 
-    /// Publishes events first and then does the rest: nothing is done of which the log does not know.
+    /// Publishes events first and then does the rest: nothing is done of which the log does not know. Fails
+    /// if the conversation does not take the events; then none of the rest is done.
     fn carry_out(&mut self, commands: Vec<Command>) -> Result<(), PublishError> {
         let mut events = Vec::new();
         let mut deeds = Vec::new();
@@ -135,7 +143,7 @@ impl Shell {
         self.agent
             .asked_about()
             .for_each(|(tool, arguments)| self.parts.asked.remember_once(tool, arguments));
-        self.scribe.say(events)?;
+        self.publisher.say(events)?;
         for deed in deeds {
             match deed {
                 Command::Ask(_) => self.ask(),
@@ -154,18 +162,19 @@ impl Shell {
     /// Asks the model, in a task of its own.
     fn ask(&mut self) {
         self.asked += 1;
-        let (ticket, inbox) = (self.scribe.ticket(), self.notes.clone());
+        let (ticket, inbox) = (self.publisher.ticket(), self.notes.clone());
         let call =
             ModelCall::new(&self.parts, &self.config, (self.asked, ticket), inbox, self.streams.clone());
         self.model = Some(AbortOnDropHandle::new(tokio::spawn(call.run())));
     }
 
-    /// Executes a call, in a task of its own, once the log has it.
+    /// Executes a call, in a task of its own, once the log has it. One result comes back as a note, unless
+    /// the call is aborted before.
     fn execute(&mut self, call: Execute) {
         let abort = CancellationToken::new();
         self.calls.insert(call.tool.clone(), abort.clone().drop_guard());
         let (host, config) = (Arc::clone(&self.parts.host), Arc::clone(&self.config));
-        let (notes, ticket) = (self.notes.clone(), self.scribe.ticket());
+        let (notes, ticket) = (self.notes.clone(), self.publisher.ticket());
         // A model may call a tool that it was not offered.
         let without_tools = self.parts.terms.without_tools;
         tokio::spawn(async move {
@@ -197,7 +206,7 @@ impl Shell {
                 said.push(Event::new(&self.parts.place.run, Kind::Status { text }));
             }
         }
-        self.scribe.say(said)
+        self.publisher.say(said)
     }
 
     /// Ends the run for now because the hub stops. Everything that was open stays as it is until the run is
@@ -213,7 +222,7 @@ impl Shell {
             retry_after_ms: None,
         };
         let end = RunEnd { status: RunStatus::Interrupted, lost: true, ..RunEnd::default() };
-        self.scribe.say(vec![Event::new(&run, Kind::Error(fact)), Event::new(&run, Kind::RunEnd(end))])?;
+        self.publisher.say(vec![Event::new(&run, Kind::Error(fact)), Event::new(&run, Kind::RunEnd(end))])?;
         self.agent.leave();
         Ok(())
     }

@@ -5,10 +5,12 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filled(Vec<TemplatePart>);
 
-/// A piece of such a text.
+/// A piece of such a text. Made once, when the settings are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum TemplatePart {
+    /// Taken as it is.
     Text(String),
+    /// The value of the variable `name`, trimmed; `otherwise` if it is empty or not set.
     Variable { name: String, otherwise: Option<String> },
 }
 

@@ -23,6 +23,7 @@ const RESERVED: [&str; 10] = [
 pub struct FilledHeader {
     /// The name of the header.
     pub name: HeaderName,
+    /// Filled when a session begins.
     value: Filled,
 }
 

@@ -24,14 +24,18 @@ const LAST_PATIENCE: Duration = Duration::from_secs(1);
 /// The pause before the second attempt; each further pause is twice as long.
 const PAUSE: Duration = Duration::from_millis(250);
 
+/// A WebSocket over a connection of the hub's own.
 type Socket = WebSocketStream<RawConnection>;
 
 /// The receiver of the events.
 struct Peer<'a> {
+    /// Opens connections, and says when the hub drains.
     host: &'a Arc<Host>,
+    /// The settings of the sink.
     target: &'a StreamSocket,
     /// The filled URL. It may contain secrets and must not be printed.
     url: String,
+    /// The connection; `None` before the first event and after it was lost.
     socket: Option<Socket>,
 }
 

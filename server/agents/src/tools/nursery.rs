@@ -32,12 +32,16 @@ const TOLD: [&str; 12] = [
 
 /// A program to be started, and where to send the result.
 struct Order {
+    /// The program with its arguments, environment and pipes.
     command: Command,
+    /// The runtime that waits for the program.
     runtime: Handle,
+    /// Gets the started program.
     done: oneshot::Sender<std::io::Result<Child>>,
 }
 
-/// Starts a program. Its stderr is the hub's.
+/// Starts a program. Its stderr is the hub's. It gets a few variables of the hub's environment and those in
+/// `env`, and ends when the returned value is dropped. The error says in words why it could not be started.
 pub(super) async fn start(
     launcher: &[OsString],
     words: &[String],

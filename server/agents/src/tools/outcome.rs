@@ -1,5 +1,16 @@
 //! The result of a tool, from all kinds of content that the protocol has: texts for the model, with files and
 //! pages beside them.
+//!
+//! | content | the model gets | beside it |
+//! |---|---|---|
+//! | text | the text | |
+//! | image, audio | `[image: image/png, 900 bytes]` | a file with a `data:` URL |
+//! | link to a resource | `[NAME URL: description]` | a file with the URL |
+//! | resource with text | `[URI]` and the text | |
+//! | resource with HTML | the same, or for `ui://` only that it is there | a page |
+//! | resource with bytes | `[file URI: type, bytes]` | a file with a `data:` URL |
+//!
+//! Files and pages have [`TOOL_FILES_BYTES_MAX`] bytes together; what does not fit is only named.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -14,6 +25,7 @@ const FOR_PERSONS: &str = "ui://";
 
 /// What comes beside the texts of a result.
 struct Beside {
+    /// Each with `type`, `mime_type`, `name` and `url`.
     files: Vec<Value>,
     /// Pages of HTML, or addresses of pages.
     embeds: Vec<Value>,

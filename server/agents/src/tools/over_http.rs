@@ -1,5 +1,16 @@
 //! Streamable HTTP to a tool server, over the hub's own connections: its TLS, its root certificates, and
 //! those that the settings add. Failures are put into words that name the cause.
+//!
+//! ```text
+//! POST message   202, 204         nothing to read
+//!                200, JSON        one message
+//!                200, events      a stream of messages
+//!                404 in a session the session has expired: the library begins another
+//!                401, 403, 429    a failure
+//!                other            an error of the protocol if the body is one, else a failure
+//! GET            200, events      what the server says by itself; 405: it says nothing
+//! DELETE         2xx, 405         the session is over
+//! ```
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -37,27 +48,30 @@ const MOVES_MAX: usize = 4;
 /// The HTTP client of one tool server. Clones share the newest failure.
 #[derive(Debug, Clone)]
 pub(super) struct OverHttp {
+    /// What sends its requests.
     way: Way,
     /// The newest failure, in words.
     fault: Arc<Mutex<Option<String>>>,
 }
 
-/// The failure of a request that got no usable answer, in words.
+/// The failure of a request that got no usable answer, in words for people.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Unanswered(String);
 
+/// What a request fails with, in the library's terms.
 type Failure = StreamableHttpError<Unanswered>;
 
 /// A request, as often as it has to be sent.
-struct Asked {
+struct ToolHttpRequest {
     method: Method,
+    /// The URL in the settings; redirects change only the request that is sent.
     uri: Arc<str>,
     headers: HeaderMap,
     body: Bytes,
 }
 
-impl Asked {
+impl ToolHttpRequest {
     /// Makes a request with the headers that all requests have.
     fn new(
         method: Method,
@@ -134,7 +148,7 @@ impl OverHttp {
     }
 
     /// Sends a request, and follows redirects to other paths of the same server.
-    async fn send(&self, asked: Asked) -> Result<Response<ResponseBody>, Failure> {
+    async fn send(&self, asked: ToolHttpRequest) -> Result<Response<ResponseBody>, Failure> {
         let mut uri: Uri = asked.uri.parse().map_err(|_odd| unanswered("its URL is invalid"))?;
         for _ in 0..MOVES_MAX {
             let response = self.way.send(asked.at(&uri)).await.map_err(|fault| match fault {
@@ -153,7 +167,7 @@ impl OverHttp {
     /// Opens a stream of events.
     async fn get(
         &self,
-        asked: Asked,
+        asked: ToolHttpRequest,
         max: usize,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure> {
         let response = self.send(asked).await?;
@@ -168,7 +182,7 @@ impl OverHttp {
     /// Sends a message and reads the answer: none, a stream of events, or one message.
     async fn post(
         &self,
-        mut asked: Asked,
+        mut asked: ToolHttpRequest,
         message: &ClientJsonRpcMessage,
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, Failure> {
@@ -234,8 +248,13 @@ impl StreamableHttpClient for OverHttp {
         custom_headers: HashMap<HeaderName, HeaderValue>,
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, Failure> {
-        let asked =
-            Asked::new(Method::POST, uri, session_id.as_deref(), auth_header.as_deref(), custom_headers)?;
+        let asked = ToolHttpRequest::new(
+            Method::POST,
+            uri,
+            session_id.as_deref(),
+            auth_header.as_deref(),
+            custom_headers,
+        )?;
         let came = self.post(asked, &message, limits).await;
         self.noted(came)
     }
@@ -247,8 +266,13 @@ impl StreamableHttpClient for OverHttp {
         auth_header: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), Failure> {
-        let asked =
-            Asked::new(Method::DELETE, uri, Some(&session_id), auth_header.as_deref(), custom_headers)?;
+        let asked = ToolHttpRequest::new(
+            Method::DELETE,
+            uri,
+            Some(&session_id),
+            auth_header.as_deref(),
+            custom_headers,
+        )?;
         let response = self.send(asked).await?;
         // Servers that do not end sessions on request let them expire.
         if response.status().is_success() || response.status() == StatusCode::METHOD_NOT_ALLOWED {
@@ -286,8 +310,13 @@ impl StreamableHttpClient for OverHttp {
         custom_headers: HashMap<HeaderName, HeaderValue>,
         max_sse_event_size: usize,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure> {
-        let mut asked =
-            Asked::new(Method::GET, uri, session_id.as_deref(), auth_header.as_deref(), custom_headers)?;
+        let mut asked = ToolHttpRequest::new(
+            Method::GET,
+            uri,
+            session_id.as_deref(),
+            auth_header.as_deref(),
+            custom_headers,
+        )?;
         if let Some(last) = last_event_id {
             asked.put(HEADER_LAST_EVENT_ID, &last)?;
         }

@@ -37,6 +37,7 @@ const RECONNECTS_MAX: usize = 6;
 /// An open MCP session with one server. Dropping it ends the session and the program, if there is one.
 #[derive(Debug)]
 pub(super) struct Session {
+    /// The library's side of the session, with a task of its own.
     running: RunningService<RoleClient, Listener>,
     /// Its tools, as they were when the session began.
     pub(super) tools: Vec<Tool>,
@@ -139,7 +140,9 @@ pub(super) type OnProgress = Box<dyn Fn(ToolProgress) + Send + Sync>;
 
 /// The receiver of one call's progress.
 struct Hearer {
+    /// The call, by its id in the run.
     tool: ToolCallId,
+    /// Called with each report that is passed on.
     told: OnProgress,
     /// The highest progress that was passed on.
     highest: f64,
@@ -157,29 +160,38 @@ impl fmt::Debug for Hearer {
 /// The receivers of progress, by token.
 #[derive(Debug, Default)]
 struct Listening {
+    /// Calls whose progress somebody receives.
     told: HashMap<ProgressToken, Hearer>,
     /// The newest progress of calls without a receiver, because a server may report before the token of a
     /// call is known here. Bounded by [`EARLY_MAX`]; the oldest goes first.
     early: IndexMap<ProgressToken, ProgressNotificationParam>,
 }
 
-/// A registered receiver. Dropping it unregisters the receiver.
+/// A registered receiver of one call's progress. Dropping it unregisters the receiver; reports that come
+/// later are kept as early ones.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct ProgressRegistration {
+    /// Where it is registered.
     listener: Listener,
+    /// The token of the call.
     token: ProgressToken,
 }
 
 impl Listener {
     /// Registers `told` for the call with this token. It also gets what the server has reported before.
-    pub(super) fn listen(&self, token: ProgressToken, tool: ToolCallId, told: OnProgress) -> Told {
+    pub(super) fn listen(
+        &self,
+        token: ProgressToken,
+        tool: ToolCallId,
+        told: OnProgress,
+    ) -> ProgressRegistration {
         let mut listening = self.0.lock();
         let mut hearer = Hearer { tool, told, highest: f64::NEG_INFINITY };
         if let Some(said) = listening.early.shift_remove(&token) {
             hearer.hear(said);
         }
         listening.told.insert(token.clone(), hearer);
-        Told { listener: self.clone(), token }
+        ProgressRegistration { listener: self.clone(), token }
     }
 
     /// Passes a report to its receiver, or keeps it.
@@ -212,7 +224,7 @@ impl Hearer {
     }
 }
 
-impl Drop for Told {
+impl Drop for ProgressRegistration {
     fn drop(&mut self) {
         self.listener.0.lock().told.remove(&self.token);
     }

@@ -55,7 +55,7 @@ pub(crate) struct LimitSettings {
 }
 
 impl LimitSettings {
-    /// All of them.
+    /// The bounds that count: those that are set, and the usual ones for the rest.
     pub(crate) fn quotas(self) -> Quotas {
         let usual = Quotas::default();
         let of = |set: Option<NonZeroU32>, usual: u32| set.map_or(usual, NonZeroU32::get);

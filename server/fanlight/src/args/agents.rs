@@ -1,6 +1,20 @@
 //! The tables `[agents.NAME]` and `[mcp.NAME]` of the settings file.
 //!
 //! `file` reads providers from YAML files, `streaming` the settings of streams, `mcp` the tool servers.
+//!
+//! ```toml
+//! [agents.writer]                 # a runner: the hub asks the model and executes its calls
+//! kind = "runner"
+//! provider = "anthropic"          # a known provider, a name of [upstreams], or a YAML file; or a url
+//! model = "claude-sonnet-4-5"
+//! tools = ["time"]                # tables [mcp.NAME]
+//! confirm = ["time__set_*"]
+//!
+//! [agents.planner]                # an agent in another server
+//! kind = "langgraph"
+//! url = "http://127.0.0.1:2024"
+//! model = "agent"
+//! ```
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -161,7 +175,7 @@ impl AgentSettings {
         }
     }
 
-    /// Converts the table of a remote agent.
+    /// Converts the table of a remote agent. Fails if a field of a runner is set.
     fn remote(&self, name: &str) -> Result<RemoteConfig, String> {
         let of = |what: String| format!("the agent {name:?}: {what}");
         let speaks = RemoteKind::of_name(&self.kind).ok_or_else(|| {

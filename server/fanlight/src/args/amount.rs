@@ -1,5 +1,12 @@
 //! Amounts with units, such as `10GB` and `30d`: the same in arguments, environment variables and the
 //! settings file.
+//!
+//! ```text
+//! 10GB = 10,000,000,000 bytes    2GiB = 2,147,483,648 bytes    512 = 512 bytes
+//! 500ms, 3s, 15m, 12h, 30d       7 = 7 seconds
+//! ```
+//!
+//! Units may be in any case. Amounts are whole numbers, and what does not fit into 64 bits is refused.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,7 +28,9 @@ pub(crate) struct LengthOfTime(pub(crate) Duration);
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum WrittenAmount {
+    /// With a unit, or a number in quotes.
     Text(String),
+    /// Bytes, or seconds.
     Number(u64),
 }
 
@@ -43,7 +52,8 @@ const SIZES: [(&str, u64); 10] = [
 const TIMES: [(&str, u64); 6] =
     [("", 1_000), ("MS", 1), ("S", 1_000), ("M", 60_000), ("H", 3_600_000), ("D", 86_400_000)];
 
-/// Parses an amount, in the smallest unit; `None` if it is invalid or too large.
+/// Parses an amount, in the smallest unit; `None` if it is invalid or too large. `units` has the names in
+/// capital letters.
 fn amount(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -53,7 +63,8 @@ fn amount(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(*factor)
 }
 
-/// Writes an amount in the largest unit in which it is a whole number.
+/// Writes an amount in the largest unit in which it is a whole number. Parsing the result gives the same
+/// amount.
 fn written(amount: u64, units: &[(&str, u64)]) -> String {
     let whole = units.iter().filter(|(name, factor)| !name.is_empty() && amount.is_multiple_of(*factor));
     match whole.max_by_key(|(_, factor)| *factor) {

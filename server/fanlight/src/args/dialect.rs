@@ -15,9 +15,11 @@ const LOOKED_BYTES_MAX: usize = 64 << 10;
 /// A decoder that first detects the dialect.
 #[derive(Debug)]
 struct DetectingDecoder {
+    /// For the decoder that is going to be made; `None` once it is.
     options: Option<DecodeOptions>,
     /// The bytes that arrived before the dialect was known.
     beginning: Vec<u8>,
+    /// The decoder of the dialect, once that is known.
     known: Option<Box<dyn Decode>>,
 }
 
@@ -57,6 +59,7 @@ impl Decode for DetectingDecoder {
 /// The dialect of a stream.
 #[derive(Debug, Clone)]
 pub(crate) struct StreamDialect {
+    /// A known name, [`AUTO`], or the name in the user's file.
     name: String,
     /// The description of a user's own dialect.
     own: Option<UserDialect>,
@@ -100,12 +103,13 @@ impl FromStr for StreamDialect {
     }
 }
 
+/// Whether it names a YAML file.
 fn is_file_name(text: &str) -> bool {
     let path = std::path::Path::new(text);
     path.extension().is_some_and(|end| end.eq_ignore_ascii_case("yaml") || end.eq_ignore_ascii_case("yml"))
 }
 
-/// Reads the dialect that the file at `path` describes.
+/// Reads the dialect that the file at `path` describes. The error names the file and what is wrong in it.
 pub(crate) fn described(path: &std::path::Path) -> Result<UserDialect, String> {
     let shown = path.display();
     let yaml = std::fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;

@@ -1,4 +1,13 @@
 //! The table `[compat]` of the settings file: the settings of endpoints for clients of other servers.
+//!
+//! ```toml
+//! [compat]
+//! langgraph = "writer"            # only the agent that answers
+//! [compat.forge]
+//! agent = "writer"
+//! hang_up = "go_on"               # what happens to a run whose caller hangs up: stop or go_on
+//! ping_seconds = 10
+//! ```
 
 use std::fmt;
 use std::time::Duration;
@@ -12,6 +21,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct DoorSettings(DoorTable);
 
+/// The table of one endpoint.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct DoorTable {
@@ -47,7 +57,7 @@ impl<'de> Deserialize<'de> for DoorSettings {
 
 impl DoorSettings {
     /// Converts the settings; the error says what is wrong. `knows` returns whether there is an agent with a
-    /// name.
+    /// name. An agent can only be set where the endpoint's clients do not name one themselves.
     pub(crate) fn door(&self, name: &str, knows: impl Fn(&str) -> bool) -> Result<Door, String> {
         let DoorTable { agent, hang_up, ping_seconds } = &self.0;
         let is_default = name == DEFAULT_DOOR;

@@ -44,7 +44,8 @@ pub(super) fn lay(below: &mut Map<String, Value>, above: Map<String, Value>) {
     }
 }
 
-/// Converts the merged layers. The error says what does not fit, and its key.
+/// Converts the merged layers. The error says what does not fit, and its key. What serde says of a value is
+/// changed so that it reads well with any key.
 pub(super) fn fit<T: DeserializeOwned>(layers: Map<String, Value>) -> Result<T, String> {
     serde_path_to_error::deserialize(Value::Object(layers)).map_err(|error| {
         let what = error.inner().to_string();

@@ -30,7 +30,8 @@ pub(crate) struct PriceSettings {
     currency: Option<String>,
 }
 
-/// An amount in millionths, exactly as written, as a number or a text.
+/// An amount in millionths, exactly as written, as a number or a text. A number with a point is read as a
+/// float, whose shortest text is what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct MillionthsAmount(u64);
 
@@ -51,7 +52,8 @@ impl PriceSettings {
 }
 
 impl MillionthsAmount {
-    /// Parses an amount of at most six decimal places.
+    /// Parses an amount of at most six decimal places. Fails for negative amounts, more places and prices
+    /// above a million.
     fn parse(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(

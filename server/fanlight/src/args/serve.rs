@@ -294,6 +294,7 @@ impl ServeArgs {
         self.laid().map_err(InvalidSetting)
     }
 
+    /// Lays the sources over one another: defaults, then the file, then environment variables and flags.
     fn laid(&self) -> Result<ServeSettings, String> {
         let mut settings = layers::fields(&ServeSettings::default())?;
         if let Some(file) = &self.config {

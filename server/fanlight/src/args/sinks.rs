@@ -58,6 +58,7 @@ pub(crate) enum FlushSettings {
     Synced,
 }
 
+/// The pattern of all conversations.
 fn all() -> String {
     String::from("*")
 }

@@ -12,7 +12,8 @@ use super::native::decoder;
 use super::{CommandError, ResultOutput};
 use crate::args::ConvertArgs;
 
-/// Converts `input` to its end.
+/// Converts `input` to its end. Fails with a usage error for a dialect that cannot be read or written.
+/// Nonsense in the stream is no failure.
 pub(crate) fn run(
     args: &ConvertArgs,
     input: impl Read,
@@ -44,7 +45,9 @@ pub(crate) fn run(
 
 /// The stream that is written.
 struct ConvertedStream {
+    /// Writes the dialect that was asked for.
     encoder: Box<dyn Encode>,
+    /// Numbers the events, with times from the recording.
     clock: RecordingClock,
 }
 

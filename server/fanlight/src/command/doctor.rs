@@ -35,14 +35,17 @@ pub(super) struct CheckResult {
 }
 
 impl CheckResult {
+    /// A check that found what it should.
     fn well(check: &'static str, seen: impl Into<String>) -> Self {
         Self { check, ok: true, seen: seen.into(), mend: None }
     }
 
+    /// A check that found something else, with the remedy.
     fn wrong(check: &'static str, seen: impl Into<String>, mend: impl Into<String>) -> Self {
         Self { check, ok: false, seen: seen.into(), mend: Some(mend.into()) }
     }
 
+    /// The result for people: one line, and a second one with the remedy.
     fn line(&self) -> String {
         let Self { check, seen, .. } = self;
         // The text may come from elsewhere: none of its lines may look like a result.
@@ -57,8 +60,10 @@ impl CheckResult {
 /// The answer to a request.
 #[derive(Debug)]
 struct HttpAnswer {
+    /// The status code.
     status: u16,
     headers: reqwest::header::HeaderMap,
+    /// The whole body; empty after an upgrade, or if it broke off.
     body: String,
 }
 
@@ -80,7 +85,8 @@ fn reason(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-/// Makes all checks and prints the results.
+/// Makes all checks and prints the results. Without a hub, what needs one is left out. Fails if any check
+/// found a problem.
 pub(crate) fn run(args: &DoctorArgs, mut output: ResultOutput) -> Result<(), CommandError> {
     let environment: BTreeMap<String, String> = std::env::vars().collect();
     let address = args.hub.address();

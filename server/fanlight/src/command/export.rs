@@ -1,4 +1,5 @@
-//! `fanlight export`: writes a conversation to stdout as a file.
+//! `fanlight export`: writes a conversation to stdout as a file. The file comes from `GET` of the hub's
+//! export; a terminal gets it without control characters.
 
 use std::io::IsTerminal as _;
 
@@ -8,7 +9,8 @@ use client::{PublishError, download};
 use super::{CommandError, ResultOutput, runtime, terminal};
 use crate::args::ExportArgs;
 
-/// Downloads the file and writes it as it arrives.
+/// Downloads the file and writes it as it arrives. Fails where the hub refuses, or the download breaks off:
+/// what was written until then is not all of it.
 pub(crate) fn run(args: &ExportArgs, mut output: ResultOutput) -> Result<(), CommandError> {
     let address = args.hub.address();
     let mut url = address.export(&args.conversation, &args.format);

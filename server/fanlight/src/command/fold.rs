@@ -12,7 +12,7 @@ use super::native::decoder;
 use super::{CommandError, ResultOutput};
 use crate::args::{FoldArgs, StreamDialect};
 
-/// Folds `input` and writes the view.
+/// Folds `input` and writes the view. Nonsense in the stream is no failure: it is in the view as anomalies.
 pub(crate) fn run(
     args: &FoldArgs,
     input: impl Read,

@@ -1,4 +1,5 @@
-//! `fanlight import`: creates a conversation from a file that `export --format native` wrote.
+//! `fanlight import`: creates a conversation from a file that `export --format native` wrote. The file is
+//! sent as it is read, so its size does not matter here; the hub imports all of it or nothing.
 
 use std::io;
 
@@ -22,10 +23,12 @@ const PIECE_BYTES: usize = 64 << 10;
 /// The first line of the file, as far as it is needed.
 #[derive(Deserialize)]
 struct ImportHeader {
+    /// The name that the conversation had.
     conversation: ConversationId,
 }
 
-/// Sends the file and prints the position of the conversation.
+/// Sends the file and prints the position of the conversation. Fails if the file is no export, if the hub
+/// refuses it, and if the name is taken.
 pub(crate) fn run(args: &ImportArgs, mut output: ResultOutput) -> Result<(), CommandError> {
     let (conversation, taken) = runtime::one_thread()?.block_on(async {
         let input: Box<dyn AsyncRead + Send + Unpin> = match &args.file {

@@ -15,9 +15,13 @@ const PAGE: usize = 500;
 /// What was copied so far.
 #[derive(Default)]
 struct Sum {
+    /// Conversations that are in both logs now.
     conversations: u64,
+    /// Their events that were copied one by one.
     events: u64,
+    /// Events before those, which the log had no more; their states were copied.
     left_out: u64,
+    /// Conversations that were not copied.
     failed: u64,
 }
 
@@ -56,6 +60,7 @@ pub(crate) fn run(args: &MoveArgs, mut output: ResultOutput) -> Result<(), Comma
     Ok(())
 }
 
+/// Opens a log. Fails if a hub uses it.
 fn open(choice: &LogChoice, name: &str) -> Result<Arc<dyn EventLog>, CommandError> {
     open_log(choice).map_err(|error| {
         CommandError::new(
@@ -65,6 +70,8 @@ fn open(choice: &LogChoice, name: &str) -> Result<Arc<dyn EventLog>, CommandErro
     })
 }
 
+/// Copies the conversations of `from` page by page. A conversation that fails is named on stdout. Fails if
+/// the list cannot be read.
 async fn copy_all(
     from: &dyn EventLog,
     to: &dyn EventLog,

@@ -20,7 +20,8 @@ pub(crate) fn decoder(spoken: &StreamDialect, text_calls: bool) -> Result<Box<dy
     made(spoken, DecodeOptions { text_calls, ..DecodeOptions::default() })
 }
 
-/// A decoder for a stream that is published as a step of `run`, or as a run of its own.
+/// A decoder for a stream that is published as a step of `run`, or as a run of its own. With `run`, the end
+/// of the stream does not end the run.
 pub(crate) fn step_decoder(
     spoken: &StreamDialect,
     run: Option<&RunId>,
@@ -55,7 +56,8 @@ pub(crate) fn courier(address: HubAddress, conversation: &ConversationId, progra
     Courier::new(address, conversation.clone(), PublisherId::new(&name))
 }
 
-/// The events of a stream, decoded from the bytes of `body` as they arrive.
+/// The events of a stream, decoded from the bytes of `body` as they arrive. The last item holds what the end
+/// of the body completes.
 pub(crate) fn events(
     decoder: Box<dyn Decode>,
     body: impl Stream<Item = Bytes>,

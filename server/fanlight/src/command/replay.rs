@@ -96,9 +96,13 @@ fn tell(news: CourierEvent) {
 
 /// A recording that is read as fast as its pace allows.
 struct ReplaySource {
+    /// What is left of the recording.
     file: BufReader<File>,
+    /// Says where pieces end, and the pause before each.
     pace: RecordingPacer,
+    /// By how much pauses are shortened.
     speed: ReplaySpeed,
+    /// When the last piece was due: pauses count from there, so that what sending takes does not add up.
     due: Instant,
 }
 

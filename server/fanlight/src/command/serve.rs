@@ -1,4 +1,9 @@
 //! `fanlight serve`: reads the settings, starts the trace, listens, serves until a signal, and drains.
+//!
+//! ```text
+//! settings ──▶ config ──▶ trace ──▶ listen ──▶ open the log ──▶ "listening on …" ──▶ serve ──signal──▶ drain
+//!              │ nothing is opened here: what does not fit is refused before
+//! ```
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -25,7 +30,9 @@ mod identities;
 pub(crate) mod log;
 mod peers;
 
-/// Runs a hub until a signal stops it.
+/// Runs a hub until a signal stops it. Returns once everything is drained and the log is closed (invariant
+/// I13). Fails with a usage error for settings that do not fit, and otherwise if the hub cannot listen, the
+/// log cannot be opened, or events are not written at the end.
 pub(crate) fn run(args: &ServeArgs, mut output: ResultOutput) -> Result<(), CommandError> {
     let settings = args.settings().map_err(|error| CommandError::Usage {
         what: format!("the settings do not fit: {error}"),
@@ -40,7 +47,8 @@ pub(crate) fn run(args: &ServeArgs, mut output: ResultOutput) -> Result<(), Comm
     runtime::many_threads()?.block_on(serve(&settings, config, &mut output))
 }
 
-/// Converts the settings into the hub's configuration.
+/// Converts the settings into the hub's configuration. Refuses what does not fit, each with its remedy,
+/// and an address that others can reach without protection.
 fn config(settings: &ServeSettings) -> Result<Config, CommandError> {
     let log = log::log(settings)?;
     let (access, peers) = (access(settings)?, peers::peers(settings, &log)?);
@@ -190,7 +198,8 @@ fn agents(
     Ok((agents.collect::<Result<_, _>>().map_err(wrong)?, servers))
 }
 
-/// Opens the socket and the log, serves until a signal, and drains.
+/// Opens the socket and the log, serves until a signal, and drains. The line `listening on …` is the sign
+/// that the hub takes connections.
 async fn serve(
     settings: &ServeSettings,
     mut config: Config,

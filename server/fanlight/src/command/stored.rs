@@ -1,4 +1,9 @@
 //! `fanlight scan` and `fanlight erase`: secrets in what a hub has stored. Neither ever prints one.
+//!
+//! ```text
+//! scan    CONVERSATION ⇥ SEQ ⇥ RULE ⇥ MARK, one line for each secret
+//! erase   rewrite or remove ──▶ purge the file ──▶ look again: findings, unpacked blocks, every file below the data directory
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
@@ -47,6 +52,7 @@ pub(crate) fn erase(args: &EraseArgs, mut output: ResultOutput) -> Result<(), Co
     }
 }
 
+/// Takes a conversation out, and looks for its epoch, whose name stands nowhere else, in all files.
 fn erase_conversation(
     stored: &StoredArgs,
     id: &ConversationId,
@@ -60,6 +66,8 @@ fn erase_conversation(
     proven(&left, output, &format!("the conversation {id} is erased"))
 }
 
+/// Puts marks in the place of a value in all conversations, and looks for the value in every spelling
+/// afterwards.
 fn erase_value(stored: &StoredArgs, value: &str, output: &mut ResultOutput) -> Result<(), CommandError> {
     let mut log = open(stored)?;
     let key = Redaction::default()
@@ -106,6 +114,7 @@ fn proven(left: &BTreeSet<String>, output: &mut ResultOutput, done: &str) -> Res
 
 /// Rewrites what holds a value.
 struct Eraser<'a> {
+    /// Finds the one value.
     redactor: &'a Redactor,
 }
 
@@ -182,7 +191,7 @@ fn findings(
     Ok(all)
 }
 
-/// The files below `folder` that hold one of `spellings`.
+/// The files below `folder` that hold one of `spellings`. Reads each file as a whole.
 fn files_with(folder: &Path, spellings: &[String]) -> Result<BTreeSet<String>, CommandError> {
     let mut found = BTreeSet::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -229,10 +238,12 @@ fn value(file: Option<&Path>) -> Result<String, CommandError> {
     })
 }
 
+/// The log in that directory, by which the key of marks is found.
 fn choice(stored: &StoredArgs) -> LogChoice {
     LogChoice::Sqlite { path: stored.database(), max_bytes: None }
 }
 
+/// Opens the log for this process alone. Fails while a hub uses it.
 fn open(stored: &StoredArgs) -> Result<ClosedLog, CommandError> {
     ClosedLog::open(&stored.database()).map_err(|error| {
         let mend = match &error {
@@ -243,6 +254,7 @@ fn open(stored: &StoredArgs) -> Result<ClosedLog, CommandError> {
     })
 }
 
+/// The failure of a log that was opened.
 fn unreadable(error: &LogError) -> CommandError {
     let mend = match error {
         LogError::Unknown => "`fanlight scan` and the list of the page have the names",

@@ -45,14 +45,19 @@ pub(crate) fn run(args: &TailArgs, output: ResultOutput) -> Result<(), CommandEr
 
 /// The format of the output.
 enum TailPrinter {
+    /// One envelope on each line.
     Json,
+    /// For people.
     Pretty(Box<PrettyPrinter>),
 }
 
 /// The state of the command.
 struct TailCommand<W> {
+    /// Where the conversation goes; messages about the hub go to stderr.
     output: ResultOutput<W>,
+    /// How it is written.
     printer: TailPrinter,
+    /// What ends the command; `None` for a signal alone.
     until: Option<UntilWatch>,
     /// The conversation.
     name: ConversationId,
@@ -61,7 +66,8 @@ struct TailCommand<W> {
 }
 
 impl<W: Write> TailCommand<W> {
-    /// Shows updates until the condition is met.
+    /// Shows updates until the condition is met. Fails if the session ends for good, for example because the
+    /// hub refuses the token.
     async fn follow(&mut self, args: &TailArgs) -> Result<(), CommandError> {
         let mut session = ViewerSession::new(args.hub.address());
         let wish = SubscriptionOptions::of(Lens { level: args.level.into(), ..Lens::default() });

@@ -31,7 +31,8 @@ const MEMORY_BYTES_MAX: usize = 16 << 20;
 /// How many bytes are read at a time.
 const READ_BYTES: usize = 64 << 10;
 
-/// Copies stdin to stdout and publishes it.
+/// Copies stdin to stdout and publishes it. Fails only where the pipe itself does: what the hub does not take
+/// is a message on stderr.
 pub(crate) fn run(args: &TeeArgs, output: ResultOutput) -> Result<(), CommandError> {
     let spool = Spool::new(MEMORY_BYTES_MAX, args.buffer.0);
     let publishing = publishing(args, Arc::clone(&spool));
@@ -105,14 +106,18 @@ type PublishingOutcome = (Option<String>, CourierStatus);
 
 /// The thread that publishes.
 struct PublishingThread {
+    /// Gets one message when the thread is done; closed if it panicked.
     outcome: mpsc::Receiver<PublishingOutcome>,
+    /// Ends the thread, which then reports how far it came.
     give_up: oneshot::Sender<()>,
+    /// What the thread knows about the hub.
     watch: Arc<HubWatch>,
 }
 
 /// What is known about the hub.
 #[derive(Debug, Default)]
 struct HubWatch {
+    /// Whether the hub was ever reached, and why it is missing now.
     state: Mutex<(bool, Option<String>)>,
     /// Notified when waiting is pointless.
     hopeless: Notify,

@@ -50,7 +50,8 @@ pub(super) fn json(json: String) -> String {
     out
 }
 
-/// Cleans a file for a terminal, piece by piece. A piece may end inside a character.
+/// Cleans a file for a terminal, piece by piece. A piece may end inside a character. A character that never
+/// ends is not shown.
 #[derive(Debug, Default)]
 pub(super) struct TerminalSanitizer {
     /// The beginning of an incomplete character.

@@ -9,7 +9,7 @@ use event_log::clock;
 use super::{CommandError, ResultOutput};
 use crate::args::{TokenArgs, TokenCommand};
 
-/// Runs the subcommand.
+/// Runs the subcommand. A new token is on stdout and nowhere else: only its hash is kept.
 pub(crate) fn run(args: TokenArgs, mut output: ResultOutput) -> Result<(), CommandError> {
     match args.command {
         TokenCommand::Create(args) => {
@@ -47,6 +47,7 @@ fn told(record: &TokenRecord, now: u64) -> String {
     format!("{}\t{grants}\t{ends}{role}", record.name)
 }
 
+/// The failure of the file of tokens, with its remedy.
 fn failed(error: &StoreError) -> CommandError {
     let mend = match error {
         StoreError::Io { .. } => {

@@ -1,4 +1,10 @@
 //! A model call as a stream of Anthropic's messages API.
+//!
+//! ```text
+//! message_start · ping · (content_block_start · content_block_delta … · content_block_stop) … · message_delta · message_stop
+//! ```
+//!
+//! A failing call ends with an `error` event instead.
 
 use std::time::Duration;
 
@@ -8,7 +14,7 @@ use super::pacing::{DemoRandom, first_token, written};
 use super::script::ScriptPiece;
 use super::stage::{ModelCall, ScheduledText, id_in};
 
-/// The stream of one model call.
+/// The stream of one model call. Times count from the beginning of the call.
 pub(super) fn stream(
     pieces: &[ScriptPiece],
     call: &ModelCall<'_>,
@@ -53,11 +59,14 @@ pub(super) fn stream(
 
 /// Collects the events of the stream with their times.
 struct AnthropicSchedule {
+    /// The events so far, in order of time.
     beats: Vec<ScheduledText>,
+    /// When the next event is sent.
     at: Duration,
 }
 
 impl AnthropicSchedule {
+    /// Adds `message_start` and a `ping`.
     fn start(&mut self, call: &ModelCall<'_>) {
         let message = json!({
             "id": format!("msg_{}", call.name),
@@ -73,10 +82,12 @@ impl AnthropicSchedule {
         self.event("ping", &json!({}));
     }
 
+    /// Begins a content block.
     fn open(&mut self, index: u32, block: &Value) {
         self.event("content_block_start", &json!({"index": index, "content_block": block}));
     }
 
+    /// Adds a text as deltas of a block, each after its pause.
     fn deltas(&mut self, index: u32, written: Vec<(Duration, &str)>, kind: &str, field: &str) {
         for (pause, text) in written {
             self.at = self.at.saturating_add(pause);
@@ -85,6 +96,7 @@ impl AnthropicSchedule {
         }
     }
 
+    /// Adds an event with its name and type.
     fn event(&mut self, name: &str, fields: &Value) {
         let mut event = json!({"type": name});
         if let (Some(event), Some(fields)) = (event.as_object_mut(), fields.as_object()) {

@@ -19,19 +19,26 @@ const PROGRESS_FROM: Duration = Duration::from_millis(2_500);
 /// The native events of a step, with their times from its beginning.
 #[derive(Debug)]
 pub(super) struct NativeSchedule<'a> {
+    /// The run that all events belong to.
     run: &'a RunId,
+    /// The pace in tokens per second.
     rate: u32,
     /// Makes the ids of parts unique in the run.
     prefix: String,
+    /// How many parts the step has so far.
     parts: u32,
+    /// Varies times.
     dice: &'a mut DemoRandom,
+    /// The events so far, in no order.
     beats: Vec<ScheduledText>,
 }
 
 /// When something happens in a step, and which agent does it.
 #[derive(Debug, Clone)]
 struct ScorePlace {
+    /// From the beginning of the step.
     at: Duration,
+    /// A sub-agent; `None` for the main agent.
     agent: Option<AgentId>,
 }
 
@@ -48,10 +55,12 @@ impl<'a> NativeSchedule<'a> {
         self.beats
     }
 
+    /// The id of a call in the run.
     fn tool(&self, id: &str) -> ToolCallId {
         ToolCallId::new(&id_in(self.run, id))
     }
 
+    /// Adds an event at that place.
     fn put(&mut self, place: &ScorePlace, kind: Kind) {
         let event = Event::new(self.run, kind).by(place.agent.clone());
         // Our own events can always be serialized.
@@ -147,6 +156,7 @@ impl<'a> NativeSchedule<'a> {
         place.at
     }
 
+    /// Adds the beginning of an execution.
     fn executing(&mut self, tool: &ToolCallId, queued: Duration, place: &ScorePlace) {
         let change = ToolStateChange {
             tool: tool.clone(),
@@ -179,6 +189,7 @@ impl<'a> NativeSchedule<'a> {
         }
     }
 
+    /// Adds a result: JSON if `text` is JSON, otherwise a string.
     fn result(
         &mut self,
         tool: ToolCallId,
@@ -222,6 +233,7 @@ impl<'a> NativeSchedule<'a> {
     }
 }
 
+/// Milliseconds, as events have them.
 fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,4 +1,14 @@
 //! A model call as a stream of OpenAI's chat completions API.
+//!
+//! ```text
+//! data: {"choices":[{"delta":{"role":"assistant","content":""},"finish_reason":null}],…}
+//! data: …                                        deltas of reasoning_content, content and tool_calls
+//! data: {"choices":[{"delta":{},"finish_reason":"stop"}],…}
+//! data: {"choices":[],"usage":{…}}
+//! data: [DONE]
+//! ```
+//!
+//! A failing call ends with an `error` object instead.
 
 use std::time::Duration;
 
@@ -8,7 +18,7 @@ use super::pacing::{DemoRandom, first_token, written};
 use super::script::ScriptPiece;
 use super::stage::{ModelCall, ScheduledText, id_in};
 
-/// The stream of one model call.
+/// The stream of one model call. Times count from the beginning of the call.
 pub(super) fn stream(
     pieces: &[ScriptPiece],
     call: &ModelCall<'_>,
@@ -57,12 +67,16 @@ pub(super) fn stream(
 
 /// Collects the chunks of the stream with their times.
 struct TimedChatStream<'a> {
+    /// What each chunk repeats about the call.
     call: &'a ModelCall<'a>,
+    /// The chunks so far, in order of time.
     beats: Vec<ScheduledText>,
+    /// When the next chunk is sent.
     at: Duration,
 }
 
 impl TimedChatStream<'_> {
+    /// Moves the time of the next chunk.
     fn later(&mut self, pause: Duration) -> &mut Self {
         self.at = self.at.saturating_add(pause);
         self
@@ -72,11 +86,13 @@ impl TimedChatStream<'_> {
         self.choice(delta, &Value::Null);
     }
 
+    /// Adds a chunk with one choice.
     fn choice(&mut self, delta: &Value, reason: &Value) {
         let choice = json!({"index": 0, "delta": delta, "finish_reason": reason});
         self.chunk(&json!([choice]), &Value::Null);
     }
 
+    /// Adds a chunk.
     fn chunk(&mut self, choices: &Value, usage: &Value) {
         self.write(&json!({
             "id": format!("chatcmpl-{}", self.call.name),

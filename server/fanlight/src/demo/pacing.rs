@@ -7,6 +7,7 @@ use std::time::Duration;
 pub(super) struct DemoRandom(u64);
 
 impl DemoRandom {
+    /// A generator that never gets stuck, whatever the seed.
     pub(super) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }

@@ -77,16 +77,22 @@ pub(super) enum ScriptStep {
 /// What a model writes.
 #[derive(Debug)]
 pub(super) enum ScriptPiece {
+    /// Reasoning.
     Think { text: String, rate: Option<u32> },
+    /// Text for the person.
     Say { text: String, rate: Option<u32> },
+    /// A call of a tool, with its arguments as JSON.
     Call { id: String, name: String, arguments: String },
+    /// The model's server fails here.
     Fail { code: String, message: String },
 }
 
 /// What runs outside the model.
 #[derive(Debug)]
 pub(super) enum BackgroundWork {
+    /// A tool that the model has called.
     Call(ScriptCall),
+    /// An agent that a call has started.
     Agent(ScriptAgent),
 }
 
@@ -98,7 +104,9 @@ pub(super) struct ScriptCall {
     pub(super) after: Duration,
     /// How long it is executed.
     pub(super) takes: Duration,
+    /// Whether the result is a failure.
     pub(super) is_error: bool,
+    /// What it gives back: JSON or a text.
     pub(super) result: String,
     /// What it prints while it is executed.
     pub(super) output: String,
@@ -113,7 +121,9 @@ pub(super) struct ScriptAgent {
     pub(super) name: String,
     /// The call that started it.
     pub(super) call: Option<String>,
+    /// How long it waits before it begins.
     pub(super) after: Duration,
+    /// What it is told.
     pub(super) task: String,
     pub(super) steps: Vec<ScriptStep>,
     /// The result of that call.

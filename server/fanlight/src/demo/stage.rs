@@ -34,7 +34,9 @@ const PAUSE_MS: (u64, u64) = (5_000, 9_000);
 /// A text that is sent at its time, counted from the beginning of its stream.
 #[derive(Debug)]
 pub(super) struct ScheduledText {
+    /// When it is sent.
     pub(super) at: Duration,
+    /// One or more whole events of the stream.
     pub(super) text: String,
 }
 
@@ -45,9 +47,11 @@ pub(super) struct ModelCall<'a> {
     pub(super) run: &'a RunId,
     /// A name that is unique in the conversation.
     pub(super) name: String,
+    /// The model that answers.
     pub(super) model: &'a str,
     /// When it began, in seconds since 1970.
     pub(super) created: u64,
+    /// How many tokens the model has to read.
     pub(super) input_tokens: u64,
     /// The pace in tokens per second.
     pub(super) rate: u32,
@@ -72,8 +76,11 @@ pub(super) fn tokens(pieces: &[ScriptPiece]) -> u64 {
 /// Publishes one script.
 #[derive(Debug)]
 pub(super) struct DemoPublisher {
+    /// The way to the hub, the same that any client has.
     publisher: HttpPublisher,
+    /// What is published.
     play: DemoScript,
+    /// Varies times; seeded, so that a demo is the same each time.
     dice: DemoRandom,
 }
 
@@ -85,6 +92,7 @@ struct CurrentRun<'a> {
     context: u64,
     /// How many tokens it has written.
     written: u64,
+    /// The number of the present step, from 1.
     step: u32,
 }
 
@@ -93,7 +101,8 @@ impl DemoPublisher {
         Self { publisher: HttpPublisher::new(address), play, dice: DemoRandom::new(seed.saturating_add(7)) }
     }
 
-    /// Publishes until the script is over or the hub is gone.
+    /// Publishes until the script is over or the hub is gone. May be cancelled at any point; the run that is
+    /// being published then stays open.
     pub(super) async fn play(mut self) {
         let scenes = std::mem::take(&mut self.play.scenes);
         let (conversations, runs) =
@@ -209,7 +218,7 @@ impl DemoPublisher {
 }
 
 /// The stream of a step, and its dialect: that of the model for its output, the native one for everything
-/// else.
+/// else. `number` is that of the step.
 fn composed(
     play: &DemoScript,
     step: &ScriptStep,

@@ -1,5 +1,11 @@
 //! Pushes the list of conversations: first all rows, then the rows that changed, joined, twice a second at
 //! most.
+//!
+//! ```text
+//! enter ──start──▶ beginner ──rows read, first frame──▶ member ──changed rows──▶ member
+//!                                                         │ socket full, or rows are gone
+//!                                                         └──▶ parked at its outbox ──▶ start again, with all rows
+//! ```
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -20,15 +26,17 @@ use crate::wire;
 /// The viewers of the list of conversations. Owned by [`Fanout`](super::Fanout).
 #[derive(Debug)]
 pub struct Fleet {
+    /// Where the rows come from.
     hub: Arc<Hub>,
+    /// Counts how well the viewers keep up.
     ladder: Arc<Ladder>,
-    viewers: Mutex<Viewers>,
+    viewers: Mutex<FleetViewers>,
 }
 
 /// The viewers by how far they are. Guarded by one lock, so that no change is sent between a viewer's first
 /// rows and its place among the members.
 #[derive(Debug, Default)]
-struct Viewers {
+struct FleetViewers {
     /// They have got all rows and are sent changes.
     members: Vec<Arc<Subscription>>,
     /// They wait until all rows have been read for them.
@@ -38,6 +46,7 @@ struct Viewers {
 /// A viewer for whom the rows are being read from the disk.
 #[derive(Debug)]
 struct Beginner {
+    /// The subscription that has begun.
     subscription: Arc<Subscription>,
     /// The rows that changed since the reading began. They are sent after the first frame.
     missed: IndexMap<ConversationId, ConversationRow>,
@@ -215,7 +224,7 @@ fn shown(seen: Option<&SeenRows>, row: ConversationRow) -> Option<ConversationRo
     }
 }
 
-impl Viewers {
+impl FleetViewers {
     /// Removes and returns the beginner of `subscription`; `None` if it has left.
     fn take_beginner(&mut self, subscription: &Arc<Subscription>) -> Option<Beginner> {
         let is_it = |beginner: &Beginner| Arc::ptr_eq(&beginner.subscription, subscription);

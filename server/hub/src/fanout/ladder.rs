@@ -14,6 +14,7 @@ pub const BEHIND_AFTER: Duration = Duration::from_millis(100);
 /// Counts how many viewers are on each rung. Shared by all subscriptions of a hub.
 #[derive(Debug, Default)]
 pub struct Ladder {
+    /// By rung, at the index that `number` gives.
     counts: [AtomicUsize; 3],
 }
 

@@ -1,8 +1,14 @@
-//! A pump: the task that writes to one group of a conversation's viewers.
+//! A pump: one group of a conversation's viewers, with the task that writes to them.
 //!
-//! Within a shard, viewers at the same position form a [`Group`], and each round reads one slice of the ring
-//! per group. A viewer enters by [`Shard::hand_over`] and leaves either because its subscription ends or
+//! Within a pump, viewers at the same position form a [`Group`], and each round reads one slice of the ring
+//! per group. A viewer enters by [`Pump::hand_over`] and leaves either because its subscription ends or
 //! because its socket takes no more bytes; then the pump parks it at its outbox.
+//!
+//! ```text
+//! hand_over ──▶ inbox ──next round──▶ group ──socket full──▶ parked at the outbox ──caught up──▶ hand_over
+//!                                       │ subscription ended
+//!                                       └──▶ dropped, by a sweep
+//! ```
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,10 +26,11 @@ use crate::hub::{Cursor, Ready, Sight, Slice};
 use crate::tally::TALLY;
 use crate::wire;
 
-/// Viewers of one conversation with the same options, and the handle of their pump. Shared by the pump, the
-/// stage of the conversation and the subscriptions; the pump ends at `Shard::close`.
+/// Viewers of one conversation with the same options, at most `VIEWERS_PER_PUMP`, and the handle of the task
+/// that writes to them. Shared by that task, the stage of the conversation and the subscriptions; the task
+/// ends at `Pump::close`.
 #[derive(Debug)]
-pub struct Shard {
+pub struct Pump {
     /// The options that all of them asked for.
     pub wish: SubscriptionOptions,
     /// The frames and the snapshot that they share with all who look through the same lens.
@@ -45,8 +52,8 @@ pub struct Shard {
     presence: AtomicUsize,
 }
 
-impl Shard {
-    /// Makes a shard without viewers; its pump is spawned by the stage.
+impl Pump {
+    /// Makes a pump without viewers; the stage spawns its task.
     pub(super) fn new(wish: SubscriptionOptions, sight: Arc<Sight>) -> Self {
         Self {
             wish,
@@ -99,8 +106,8 @@ impl Shard {
         self.wake.notify_one();
     }
 
-    /// Whether the pump has ended or is about to. If so the members are dropped here: they hold this shard
-    /// and their sockets, and nobody would drop them later.
+    /// Whether the task has ended or is about to. If so the members are dropped here: they hold this pump and
+    /// their sockets, and nobody would drop them later.
     fn let_go_if_closed(&self, groups: &mut Vec<Group>) -> bool {
         let closed = self.closed.load(Ordering::Acquire);
         if closed {
@@ -139,13 +146,13 @@ struct Round {
     owing: bool,
 }
 
-/// Runs the pump until the shard is closed. A viewer whose lens hides what happens is told of the new head
-/// within `coverage`.
-pub(super) async fn run(stage: Arc<Stage>, shard: Arc<Shard>, coverage: Duration) {
-    let interval = Duration::from_millis(shard.wish.min_interval_ms.into());
+/// The body of a pump's task, until the pump is closed. A viewer whose lens hides what happens is told of the
+/// new head within `coverage`.
+pub(super) async fn run(stage: Arc<Stage>, pump: Arc<Pump>, coverage: Duration) {
+    let interval = Duration::from_millis(pump.wish.min_interval_ms.into());
     let mut cover_at: Option<Instant> = None;
     loop {
-        let woken = shard.wake.notified();
+        let woken = pump.wake.notified();
         let due = match cover_at {
             None => {
                 woken.await;
@@ -156,17 +163,17 @@ pub(super) async fn run(stage: Arc<Stage>, shard: Arc<Shard>, coverage: Duration
                 () = tokio::time::sleep_until(at) => true,
             },
         };
-        if shard.let_go_if_closed(&mut shard.groups.lock()) {
+        if pump.let_go_if_closed(&mut pump.groups.lock()) {
             return;
         }
-        let mut round = shard.pump(&stage, &mut shard.groups.lock());
+        let mut round = pump.write_round(&stage, &mut pump.groups.lock());
         while round.more {
             // A burst that does not fit into one frame must not keep others from this thread.
             tokio::task::yield_now().await;
-            round = shard.pump(&stage, &mut shard.groups.lock());
+            round = pump.write_round(&stage, &mut pump.groups.lock());
         }
         if due && round.owing {
-            cover(&shard.sight, &mut shard.groups.lock());
+            cover(&pump.sight, &mut pump.groups.lock());
             round.owing = false;
         }
         cover_at =
@@ -177,11 +184,11 @@ pub(super) async fn run(stage: Arc<Stage>, shard: Arc<Shard>, coverage: Duration
     }
 }
 
-impl Shard {
+impl Pump {
     /// Writes what there is in the calling task, without waiting. The pump is woken if it is at work just now
     /// or if more is left.
     pub(super) fn pump_now(&self, stage: &Stage) {
-        let more = self.groups.try_lock().is_none_or(|mut groups| self.pump(stage, &mut groups).more);
+        let more = self.groups.try_lock().is_none_or(|mut groups| self.write_round(stage, &mut groups).more);
         if more {
             self.wake.notify_one();
         }
@@ -189,7 +196,7 @@ impl Shard {
 
     /// Does one round: drops ended members, tells presence, seats newcomers, and writes at most one frame of
     /// events to each viewer.
-    fn pump(&self, stage: &Stage, groups: &mut Vec<Group>) -> Round {
+    fn write_round(&self, stage: &Stage, groups: &mut Vec<Group>) -> Round {
         // A publisher may come here when the pump has ended already.
         if self.let_go_if_closed(groups) {
             return Round::default();

@@ -21,13 +21,13 @@ use tokio::sync::Notify;
 
 use super::counted::Counted;
 use super::ephemera::Ephemera;
-use super::glean::{Gleaned, fold_and_glean};
+use super::index::{IndexEntries, fold_and_index};
 use super::marks::Marks;
 use super::measure::Before;
 use super::orphans::attendance::Attendance;
 use super::outsize::lengthen;
 use super::publication::{AppendError, Appended, By, Publication};
-use super::publishers::{Publishers, Verdict};
+use super::publishers::{ClaimVerdict, Publishers};
 use super::row::row;
 use super::sight::Sights;
 use super::slice::{Cursor, Slice};
@@ -39,7 +39,7 @@ mod rest;
 mod withheld;
 
 pub use followed::Discontinuity;
-pub(super) use import::Arrival;
+pub(super) use import::FoldedHistory;
 pub(super) use rest::Use;
 pub use withheld::WITHHELD_MS;
 pub(super) use withheld::Which;
@@ -82,6 +82,8 @@ pub struct Conversation {
     pub presence: Counted,
 }
 
+/// Everything that an append changes. Its parts are consistent with one another whenever the lock is free:
+/// ring, marks and view end at the same seq.
 #[derive(Debug, Default)]
 struct State {
     /// The newest events.
@@ -200,15 +202,15 @@ impl Conversation {
             if let Some(claim) = &publication.claim {
                 match state.publishers.judge(claim) {
                     // Events that were taken before are left out: a number is taken once.
-                    Verdict::Take { skip } => {
+                    ClaimVerdict::Take { skip } => {
                         publication.events.drain(..skip.min(publication.events.len()));
                     }
-                    Verdict::Duplicate => {
+                    ClaimVerdict::Duplicate => {
                         state.attendance.is_back(publication.speaker, &claim.publisher);
                         return Ok(self.duplicate(&state, publication, log));
                     }
-                    Verdict::Gap { expected } => return Err(AppendError::Gap { expected }),
-                    Verdict::Fenced => return Err(AppendError::Fenced),
+                    ClaimVerdict::Gap { expected } => return Err(AppendError::Gap { expected }),
+                    ClaimVerdict::Fenced => return Err(AppendError::Fenced),
                 }
             }
             state.refuse_forged(publication)?;
@@ -263,7 +265,7 @@ impl Conversation {
         let events = publication.events.len() as u64;
         // A clock that was set back must not make durations negative.
         state.at = state.at.max(now);
-        let mut gleaned = log.indexes().then(Gleaned::default);
+        let mut entries = log.indexes().then(IndexEntries::default);
         let mut logged = Vec::with_capacity(publication.events.len());
         for mut envelope in std::mem::take(&mut publication.events) {
             if let Some(claim) = &publication.claim {
@@ -274,20 +276,20 @@ impl Conversation {
             logged.extend(state.hear(publication.speaker, &envelope));
             if let Some(event) = bound(&mut envelope.event) {
                 let odd = Envelope { event, seq: 0, ..envelope.clone() };
-                logged.extend(state.add(odd, gleaned.as_mut()));
+                logged.extend(state.add(odd, entries.as_mut()));
             }
             if let Some(event) = mismatch(&state.view, &envelope.event) {
                 let odd = Envelope { event, seq: 0, ..envelope.clone() };
-                logged.extend(state.add(odd, gleaned.as_mut()));
+                logged.extend(state.add(odd, entries.as_mut()));
             }
-            logged.extend(state.add(envelope, gleaned.as_mut()));
+            logged.extend(state.add(envelope, entries.as_mut()));
         }
         if state.attendance.wants_look() {
             self.unattended.store(true, Ordering::Relaxed);
         }
         let mark = publication.mark.take();
         let mark = mark.or_else(|| publication.claim.as_ref().map(|claim| state.publishers.take(claim)));
-        let Gleaned { mut documents, calls } = gleaned.unwrap_or_default();
+        let IndexEntries { mut documents, calls } = entries.unwrap_or_default();
         let attachments = std::mem::take(&mut publication.attachments);
         lengthen(&mut documents, &logged, &attachments);
         let append = Append {
@@ -440,7 +442,7 @@ impl State {
 
     /// Stamps and folds one event; returns it if the log stores it. Ephemeral facts are kept beside the ring
     /// and not logged.
-    fn add(&mut self, mut envelope: Envelope, gleaned: Option<&mut Gleaned>) -> Option<Arc<Envelope>> {
+    fn add(&mut self, mut envelope: Envelope, entries: Option<&mut IndexEntries>) -> Option<Arc<Envelope>> {
         if envelope.producer_at.is_none() && envelope.at != 0 {
             envelope.producer_at = Some(envelope.at);
         }
@@ -454,8 +456,8 @@ impl State {
         complete(&self.view, &mut envelope.event);
         self.marks.note(&self.view, &envelope, self.ring.begins_after());
         let before = Before::of(&self.view, &envelope.event);
-        match gleaned {
-            Some(gleaned) => fold_and_glean(&mut self.view, &envelope, gleaned),
+        match entries {
+            Some(entries) => fold_and_index(&mut self.view, &envelope, entries),
             None => fold(&mut self.view, &envelope, &mut |_| {}),
         }
         before.measure(&self.view, &envelope, &mut self.measured);

@@ -1,5 +1,9 @@
 //! Copies conversations from one log to another, each as a whole: its events with their seqs and times, its state, its epoch, how far its
 //! publishers have come, its large results, and what is searched and counted, which is collected from the events again.
+//!
+//! ```text
+//! load ──▶ read a page ──▶ fold, index, measure ──▶ stage ──▶ … ──▶ adopt ──▶ marks ──▶ load again and compare
+//! ```
 
 use std::sync::Arc;
 
@@ -8,7 +12,7 @@ use model::event::Kind;
 use model::frame::ConversationRow;
 use model::{Envelope, Position, Seq, View, snapshot};
 
-use super::glean::{Gleaned, fold_and_glean};
+use super::index::{IndexEntries, fold_and_index};
 use super::measure::Before;
 use super::outsize;
 
@@ -40,8 +44,9 @@ pub enum CopyError {
     Differs,
 }
 
-/// Copies the conversation of `row` from one log to the other, as the import `number`, and compares the states.
-/// Nobody else may use the logs meanwhile.
+/// Copies the conversation of `row` from one log to the other, as the import `number`, and compares the
+/// states. Nobody else may use the logs meanwhile. `None` if there is no such conversation. Fails if the name
+/// is taken in the other log; then nothing of it was changed there.
 pub async fn copy(
     from: &dyn EventLog,
     to: &dyn EventLog,
@@ -59,18 +64,18 @@ pub async fn copy(
     while after < head {
         let page = from.read(&id, after, PIECE).map_err(CopyError::Read)?;
         let Some(last) = page.envelopes.last().map(|envelope| envelope.seq) else { break };
-        let mut gleaned = Gleaned::default();
+        let mut entries = IndexEntries::default();
         for envelope in &page.envelopes {
             let before = Before::of(&view, &envelope.event);
-            fold_and_glean(&mut view, envelope, &mut gleaned);
+            fold_and_index(&mut view, envelope, &mut entries);
             before.measure(&view, envelope, &mut measured);
         }
         let attachments = results(from, &row, &page.envelopes)?;
-        outsize::lengthen(&mut gleaned.documents, &page.envelopes, &attachments);
-        calls.append(&mut gleaned.calls);
+        outsize::lengthen(&mut entries.documents, &page.envelopes, &attachments);
+        calls.append(&mut entries.calls);
         let place = Position { epoch: epoch.clone(), seq: after };
         let piece = || Append {
-            documents: gleaned.documents.clone(),
+            documents: entries.documents.clone(),
             attachments: attachments.clone(),
             ..Append::of(&id, &place, &page.envelopes)
         };

@@ -1,4 +1,10 @@
 //! Conversations of other hubs, where several share the log: followed for who watches them here, taken over when nobody has them any more.
+//!
+//! ```text
+//! not in memory ──follow_conversation──▶ followed ──take_followed, skip_followed──▶ followed
+//!                                           │ nobody watches ──unfollow──▶ not in memory
+//!                                           └ its owner is gone ──take_over──▶ this hub's own
+//! ```
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -60,7 +66,7 @@ impl Hub {
     }
 
     /// Takes the events `from` to `to` of the hub that has the conversation, whose viewers see them once
-    /// [`crate::fanout::Fanout::stir`] is called.
+    /// [`crate::fanout::Fanout::stir`] is called. Fails where they do not follow what is here.
     pub fn take_followed(
         &self,
         conversation: &Arc<Conversation>,
@@ -73,7 +79,8 @@ impl Hub {
         Ok(())
     }
 
-    /// Lets a followed conversation go on from a later state.
+    /// Lets a followed conversation go on from a later state. `view` is a snapshot of the hub that has the
+    /// conversation.
     pub fn skip_followed(&self, conversation: &Arc<Conversation>, view: View) {
         conversation.skip_to(view);
         self.touch(conversation);
@@ -90,7 +97,8 @@ impl Hub {
         is_gone
     }
 
-    /// Which hub has the conversation; makes it this one's if no other has it. Waits for the disk.
+    /// Which hub has the conversation; makes it this one's if no other has it. Waits for the disk. A
+    /// conversation that is in memory and not followed is this hub's; the log is not asked.
     pub fn owner(&self, id: &ConversationId, purpose: Purpose) -> Result<Owner, LogError> {
         if self.in_memory(id).is_some_and(|found| !found.is_followed()) {
             return Ok(Owner::Here);
@@ -154,7 +162,9 @@ impl Hub {
         followed.promote(head, missing, stored.marks.clone())
     }
 
-    /// Looks which rows of the list other hubs have changed, and tells the viewers of the list here. Waits for the disk.
+    /// Looks which rows of the list other hubs have changed, and tells the viewers of the list here. Waits
+    /// for the disk. Call it now and then. Does nothing while nobody watches the list; rows beyond the first
+    /// page of it are not looked at.
     pub fn look_at_other_rows(&self) -> Result<(), LogError> {
         if self.watchers() == 0 {
             return Ok(());

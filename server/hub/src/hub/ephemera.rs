@@ -15,6 +15,7 @@ type Key = (RunId, Option<ToolCallId>);
 /// conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Ephemera {
+    /// Each fact with its tick.
     newest: IndexMap<Key, (u64, Arc<Envelope>)>,
     /// How many facts came so far. A viewer's cursor has the tick up to which it has seen them.
     tick: u64,

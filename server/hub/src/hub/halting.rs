@@ -1,4 +1,5 @@
-//! For tests: a log over one in memory whose reading waits until it is told to go on.
+//! For tests: a log over one in memory whose reading waits until it is told to go on. A test holds the hub
+//! inside of a read of the log, does something else, and lets it go on.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,18 +19,25 @@ use event_log::{
 /// How long anybody waits here: then the test has failed.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// A log whose reads block until the test lets them go on.
+/// A log whose reads block until the test lets them go on. Everything but loading goes to a log in memory.
 #[derive(Debug, Default)]
 pub struct Halting {
+    /// Takes what is appended.
     under: MemoryLog,
+    /// What [`EventLog::load`] gives, as if it had been stored before.
     stored: Mutex<HashMap<ConversationId, Stored>>,
+    /// Whether readers must wait, and how many do.
     gate: Mutex<Gate>,
+    /// Notified when the gate changes.
     turned: Condvar,
 }
 
+/// What reads of the log must pass.
 #[derive(Debug, Default)]
 struct Gate {
+    /// Whether those who come wait.
     is_shut: bool,
+    /// How many are inside, waiting or about to go on.
     waiting: usize,
 }
 
@@ -55,6 +63,7 @@ impl Halting {
         self.wait(|gate| gate.waiting > 0);
     }
 
+    /// Passes the gate, which may wait.
     fn pass(&self) {
         self.gate.lock().waiting += 1;
         self.turned.notify_all();
@@ -62,6 +71,7 @@ impl Halting {
         self.gate.lock().waiting -= 1;
     }
 
+    /// Waits until `is_so`. Panics after [`DEADLINE`].
     fn wait(&self, is_so: impl Fn(&Gate) -> bool) {
         let until = Instant::now() + DEADLINE;
         let mut gate = self.gate.lock();

@@ -11,7 +11,7 @@ use model::frame::Durability;
 use model::limits::CONVERSATION_BYTES_MAX;
 use model::{ConversationId, Envelope, Position, View};
 
-use super::conversation::Arrival;
+use super::conversation::FoldedHistory;
 use super::{AppendError, By, Conversation, Hub, OpenError, outsize};
 
 /// Numbers the imports of this process.
@@ -121,7 +121,7 @@ impl Hub {
         };
         let import =
             Staged { hub: self, number: Import(IMPORTS.fetch_add(1, Ordering::Relaxed)), is_open: true };
-        let mut arrival = blocking(|| Arrival::begin(&mut history, self.log().indexes()));
+        let mut arrival = blocking(|| FoldedHistory::begin(&mut history, self.log().indexes()));
         while let Some(piece) = blocking(|| arrival.next()) {
             room(self.log()).await;
             let staged = self.log().stage(import.number, piece.append(&seat.conversation));
@@ -142,8 +142,8 @@ impl Hub {
     }
 }
 
-/// A conversation to which nobody else may write while its history is imported. Dropping it lets others write
-/// again and, if the import failed, forgets the empty conversation.
+/// An empty conversation to which nobody else may write while its history is imported. Dropping it lets
+/// others write again and, if the import failed, forgets the conversation.
 struct Seat<'a> {
     hub: &'a Hub,
     conversation: Arc<Conversation>,

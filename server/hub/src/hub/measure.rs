@@ -1,6 +1,14 @@
 //! What an event changes in the sums of runs, calls, tokens and money. What a run and a call count for is computed from the view
 //! before and after the event; the difference is what is measured. So the sums of all measurements are always those of the view, whatever
 //! came in which order, and what is known better later is corrected where it was counted.
+//!
+//! ```text
+//! before the event    Runs 1 · FirstMs 1                                 facts(run, call)
+//! after a run.end     Runs 1 · FirstMs 1 · Ended 1 · RunMs 1             facts(run, call)
+//! measured            Ended +1 · RunMs +1                                what is new, minus what is gone
+//! ```
+//!
+//! Tokens and money are measured as the difference of what the run says that it used.
 
 use compact_str::CompactString;
 use event_log::measure::bucket;
@@ -15,8 +23,11 @@ const FIRST_ITEMS: usize = 8;
 /// What the run and the call of an event counted for before it.
 #[derive(Debug, Default)]
 pub(super) struct Before {
+    /// What the run and the call counted for; empty for an event that changes nothing.
     facts: Vec<Measurement>,
+    /// What the run had used.
     usage: Option<Usage>,
+    /// Whether the difference is to be measured at all.
     is_told: bool,
 }
 
@@ -70,9 +81,11 @@ fn call_of(kind: &Kind) -> Option<&ToolCallId> {
     }
 }
 
-/// Under whose name something counts.
+/// The agent and the model under whose names something counts.
 struct Who {
+    /// The name of the sub-agent or of the run's agent; empty where it has none.
     agent: CompactString,
+    /// The model; empty where nobody said.
     model: CompactString,
 }
 
@@ -85,6 +98,7 @@ impl Who {
         Self { agent: name.unwrap_or_default(), model: model.unwrap_or_default() }
     }
 
+    /// One measurement under these names, without a tool.
     fn fact(&self, metric: Metric, at: u64, detail: &str, amount: i64) -> Measurement {
         let (agent, model) = (self.agent.clone(), self.model.clone());
         Measurement {
@@ -128,7 +142,7 @@ fn first(run: &RunView) -> Option<u64> {
     })
 }
 
-/// How a run ended, in one word.
+/// How a run ended, in one word. A failed run is named by the code of its error, if it has one.
 fn reason(run: &RunView) -> &str {
     match run.status {
         RunStatus::Running => "running",
@@ -145,6 +159,8 @@ fn reason(run: &RunView) -> &str {
     }
 }
 
+/// What a call counts for: its wait for a person once it was answered, and itself once it has ended with a
+/// result.
 fn facts_of_call(run: &RunView, call: &ToolView) -> Vec<Measurement> {
     let who = Who::of(run, call.agent.as_ref());
     let fact = |metric, at, detail: &str, amount| Measurement {
@@ -171,7 +187,8 @@ fn facts_of_call(run: &RunView, call: &ToolView) -> Vec<Measurement> {
     facts
 }
 
-/// What was used between two readings of the same meter.
+/// What was used between two readings of the same meter. A change of currency takes back all of the old and
+/// counts all of the new.
 fn used(who: &Who, at: u64, before: Option<Usage>, after: Option<Usage>, into: &mut Vec<Measurement>) {
     let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
     let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);

@@ -35,7 +35,8 @@ pub(super) fn disown_all(view: &mut View) {
 
 /// Shortens a result that is over [`RESULT_INLINE_BYTES_MAX`] to its beginning, as a JSON string, and returns
 /// the whole, of which at most [`RESULT_BYTES_MAX`] bytes of text are kept. The reference has the number of
-/// bytes that came. `None` if the event has no such result.
+/// bytes that came. `None` if the event has no such result. Afterwards the event's output is the first
+/// [`RESULT_BEGINNING_BYTES`] bytes of the text.
 pub(super) fn shorten(event: &mut Event) -> Option<Attachment> {
     let Kind::ToolResult(result) = &mut event.kind else { return None };
     let bytes = result.output.as_str().len();

@@ -41,7 +41,7 @@ impl Prices {
             }
             let own = before.iter().map(|envelope| &envelope.event).filter(|it| it.run == event.run);
             let of_agent = own.clone().filter(|it| event.agent.is_some() && it.agent == event.agent);
-            let known = conversation.look(|view| Known::of(view, event));
+            let known = conversation.look(|view| UsageSoFar::of(view, event));
             let spent = match event.kind {
                 Kind::AgentEnd(_) => of_agent.clone().fold(known.of_agent, price::known_of_agent_after),
                 _ => own.clone().fold(known.of_run, price::known_after),
@@ -59,16 +59,21 @@ impl Prices {
     }
 }
 
-/// What the view has of the run and the sub-agent of an event, before the publication.
+/// What the view has of the run and the sub-agent of an event, before the publication that it came in.
 #[derive(Default)]
-struct Known {
+struct UsageSoFar {
+    /// What the run has used.
     of_run: Option<Usage>,
+    /// The model of the run.
     model_of_run: Option<CompactString>,
+    /// What the sub-agent has used.
     of_agent: Option<Usage>,
+    /// The model of the sub-agent.
     model_of_agent: Option<CompactString>,
 }
 
-impl Known {
+impl UsageSoFar {
+    /// Reads it from the view; nothing of a run that the view does not have.
     fn of(view: &View, event: &Event) -> Self {
         let Some(run) = view.runs.get(&event.run) else { return Self::default() };
         let agent = event.agent.as_ref().and_then(|agent| run.agents.get(agent));

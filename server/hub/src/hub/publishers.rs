@@ -71,7 +71,7 @@ impl Numbers {
 
 /// What to do with a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum ClaimVerdict {
     /// Take it, without the events that were taken before.
     Take {
         /// How many events to leave out at the front.
@@ -118,22 +118,22 @@ impl Publishers {
     }
 
     /// Decides what to do with a frame, without changing anything.
-    pub(crate) fn judge(&self, claim: &Claim) -> Verdict {
+    pub(crate) fn judge(&self, claim: &Claim) -> ClaimVerdict {
         let known = self.last.get(&claim.publisher).copied().unwrap_or_default();
         if claim.epoch < known.epoch {
-            return Verdict::Fenced;
+            return ClaimVerdict::Fenced;
         }
-        let Some((first, end)) = claim.numbers.span() else { return Verdict::Take { skip: 0 } };
+        let Some((first, end)) = claim.numbers.span() else { return ClaimVerdict::Take { skip: 0 } };
         let last = if claim.epoch == known.epoch { known.seq } else { 0 };
         let expected = last.saturating_add(1);
         if first > expected {
-            return Verdict::Gap { expected };
+            return ClaimVerdict::Gap { expected };
         }
         if end <= last {
-            return Verdict::Duplicate;
+            return ClaimVerdict::Duplicate;
         }
         // No frame has so many events that their number would not fit.
-        Verdict::Take { skip: usize::try_from(expected - first).unwrap_or(usize::MAX) }
+        ClaimVerdict::Take { skip: usize::try_from(expected - first).unwrap_or(usize::MAX) }
     }
 
     /// Notes that a frame was taken; returns how far its publisher has come, for the log.

@@ -1,4 +1,5 @@
-//! The row of a conversation in the list, made of its view.
+//! The row of a conversation in the list, made of its view each time that the row is shown. The usage is that
+//! of all runs; most other fields describe the newest run.
 
 use compact_str::CompactString;
 use model::event::{PartKind, RunStatus, ToolState, Usage};
@@ -61,7 +62,8 @@ pub(crate) fn row(
     }
 }
 
-/// What the run does now, or how it ended.
+/// What the run does now, or how it ended: the error of a run that failed, the reason for which a run ended,
+/// the status that a running one gave, or the tool that it calls.
 fn activity(run: &RunView) -> Option<String> {
     // A run that completed has recovered from its errors.
     let has_ended_badly = !run.is_running() && run.status != RunStatus::Complete;

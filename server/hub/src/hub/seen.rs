@@ -18,6 +18,7 @@ use super::{Hub, Listed};
 pub struct SeenRows {
     /// Decides for each conversation; called under locks, so it must be quick.
     is_seen: Arc<dyn Fn(&ConversationId) -> bool + Send + Sync>,
+    /// What is hidden of the rows that are shown.
     mask: Option<Arc<Mask>>,
     /// The highest number of rows that was found at once.
     count: Arc<AtomicU64>,

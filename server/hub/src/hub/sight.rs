@@ -67,7 +67,9 @@ pub struct Sight {
     asked: Lens,
     /// What they are given of that: less, where something is hidden.
     lens: Lens,
+    /// What the role hides of everything.
     mask: Option<Arc<Mask>>,
+    /// How events are written for them.
     delivery: Delivery,
     /// Whether neither hides anything.
     is_clear: bool,

@@ -16,14 +16,17 @@ use crate::{
 /// The time of the event with seq 0, in milliseconds since 1970.
 pub(super) const BEGIN: u64 = 1_795_300_000_000;
 
+/// The id of the conversation `name`.
 pub(super) fn id(name: &str) -> ConversationId {
     ConversationId::parse(name).expect("a name")
 }
 
+/// The position after `seq`, in the one epoch of most cases.
 pub(super) fn at(seq: Seq) -> Position {
     Position { epoch: Epoch::new("e1"), seq }
 }
 
+/// An event that says `text`, with its number and a time that follows from it.
 pub(super) fn status(seq: Seq, text: String) -> Arc<Envelope> {
     let event = Event::new(&RunId::new("r1"), Kind::Status { text });
     Arc::new(Envelope { event, seq, at: BEGIN + seq, producer_at: None, publisher: None, by_hub: false })
@@ -44,6 +47,7 @@ pub(super) fn sized(from: Seq, to: Seq, bytes: usize) -> Vec<Arc<Envelope>> {
     (from..=to).map(envelope).collect()
 }
 
+/// The events `from` to `to`, with short texts.
 pub(super) fn events(from: Seq, to: Seq) -> Vec<Arc<Envelope>> {
     sized(from, to, 20)
 }
@@ -91,6 +95,7 @@ pub(super) fn settle(log: &dyn EventLog) {
     wait(log, log.sync(), level).expect("the log writes");
 }
 
+/// Waits until `ticket` is stored; panics if it cannot be.
 pub(super) fn stored(log: &dyn EventLog, ticket: Ticket) {
     wait(log, ticket, Durability::Stored.min(log.durability())).expect("the log writes");
 }
@@ -100,10 +105,12 @@ pub(super) fn read(log: &dyn EventLog, name: &str, after: Seq) -> Vec<Arc<Envelo
     log.read(&id(name), after, 100_000).expect("it can be read").envelopes
 }
 
+/// A mark of the publisher `name`.
 pub(super) fn mark(name: &str, epoch: u64, seq: u64) -> Mark {
     Mark { publisher: name.into(), epoch, seq }
 }
 
+/// A row of the list for the conversation `name` in the state `view`.
 pub(super) fn row(name: &str, view: &model::View, at: u64) -> ConversationRow {
     let mut row = crate::rows::nameless(&id(name));
     row.title.clone_from(&view.title);
@@ -123,6 +130,7 @@ pub(super) fn checkpoint(name: &str, history: &[Arc<Envelope>], newest: usize) -
     Checkpoint { row: row(name, &view, at), epoch: Epoch::new("e1"), view, at, marks: Vec::new(), newest }
 }
 
+/// A document of one item of the run, with the item's id, to be found by the words of `text`.
 pub(super) fn document(kind: DocumentKind, item: &str, seq: Seq, text: &str) -> Document {
     let place = match kind {
         DocumentKind::Message => DocumentPlace::Message(item.into()),
@@ -140,6 +148,7 @@ pub(super) fn document(kind: DocumentKind, item: &str, seq: Seq, text: &str) -> 
     }
 }
 
+/// A search for `text` in all conversations and kinds.
 pub(super) fn query(text: &str) -> SearchQuery {
     SearchQuery { text: text.to_owned(), limit: 50, ..SearchQuery::default() }
 }

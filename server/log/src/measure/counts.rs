@@ -1,23 +1,25 @@
-//! The measurements of one commit, added up to the rows that they change.
+//! The measurements of one commit, added up to the rows that they change. A commit of a thousand measurements
+//! of one agent changes a few rows, and each of them once.
 
 use std::collections::BTreeMap;
 
-use super::{MeasureKey, Measurement, Metric, OTHERS, Span};
+use super::{MeasureKey, MeasureSpan, Measurement, Metric, OTHERS};
 
-/// Where a sum stays when more comes: twice that still fits into a database's numbers.
+/// The largest sum of one row, either way. Twice that still fits into a database's 64 bits, so adding a
+/// change to a row cannot overflow before the result is brought back into the bound.
 pub(crate) const SUM_MAX: i64 = i64::MAX / 4;
 
 /// The measurements of one commit, by row, in the order of the rows.
 #[derive(Debug, Default)]
 pub(crate) struct MeasureCounts {
-    rows: BTreeMap<(Span, MeasureKey), i64>,
+    rows: BTreeMap<(MeasureSpan, MeasureKey), i64>,
 }
 
 impl MeasureCounts {
     /// Adds measurements to their hours and days.
     pub(crate) fn add(&mut self, measurements: &[Measurement]) {
         for it in measurements {
-            for span in Span::ALL {
+            for span in MeasureSpan::ALL {
                 for key in MeasureKey::of(it, span) {
                     let sum = self.rows.entry((span, key)).or_default();
                     *sum = sum.saturating_add(it.amount).clamp(-SUM_MAX, SUM_MAX);
@@ -27,7 +29,7 @@ impl MeasureCounts {
     }
 
     /// The rows that change, and by how much: at most [`SUM_MAX`] either way.
-    pub(crate) fn changes(&self) -> impl Iterator<Item = (Span, &MeasureKey, i64)> {
+    pub(crate) fn changes(&self) -> impl Iterator<Item = (MeasureSpan, &MeasureKey, i64)> {
         self.rows
             .iter()
             .filter(|(_, amount)| **amount != 0)

@@ -20,7 +20,8 @@ pub(crate) enum Facet {
     Tool = 4,
 }
 
-/// Facets have numbers of their own beyond those of metrics.
+/// The step between the numbers of facets in the database's column of metrics: a metric that is kept by facet
+/// 2 has the number 200 plus its own. So one column holds both, and metrics may have numbers up to 99.
 const FACET: i64 = 100;
 
 impl Facet {
@@ -55,6 +56,8 @@ impl Facet {
         query.metrics.iter().map(|metric| Ok((*metric, Self::asked_of(*metric, query)?))).collect()
     }
 
+    /// The facet that answers `query` for `metric`: the one name that the metric is kept by and the query
+    /// asks for; the total if there is none; an error if there are several.
     fn asked_of(metric: Metric, query: &MeasureQuery) -> Result<Self, LogError> {
         let facets = Self::of(metric);
         if let [Self::Every] = facets {

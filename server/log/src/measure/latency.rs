@@ -1,10 +1,18 @@
 //! Latencies count in one of a few hundred buckets whose width grows with them, so that quantiles come within 1/32 of the truth,
 //! however many there were.
+//!
+//! ```text
+//! latency   0 … 63   64 65 │ 66 67 │ … 126 127 │ 128 … 131 │ 132 … 135 │ …
+//! bucket    0 … 63   64    │ 65    │ …   95    │ 96        │ 97        │ …
+//! ```
+//!
+//! Up to 63 ms each millisecond has a bucket of its own. From there on each doubling is divided into 32 of
+//! equal width.
 
 /// Buckets for each doubling, as a power of two.
 const STEP_BITS: u32 = 5;
 
-/// The bucket of a latency.
+/// The bucket of a latency. Later latencies have higher buckets.
 pub fn bucket(latency_ms: u64) -> u32 {
     let bits = u64::BITS - latency_ms.leading_zeros();
     // Small ones have a bucket each; of larger ones the highest bits count.
@@ -13,7 +21,7 @@ pub fn bucket(latency_ms: u64) -> u32 {
     (shift << STEP_BITS) + step
 }
 
-/// The longest latency of a bucket.
+/// The longest latency of a bucket. A quantile is given as this, so it is never shorter than the truth.
 pub fn longest(bucket: u32) -> u64 {
     let shift = (bucket >> STEP_BITS).saturating_sub(1);
     let step = u64::from(bucket - (shift << STEP_BITS));

@@ -3,6 +3,16 @@
 //! `postgres://user@one:5432,two:5432/name?sslmode=verify-full&target_session_attrs=read-write`
 //!
 //! The password is in no text that this type gives: neither in `Debug` nor in `Display`.
+//!
+//! | option | here |
+//! |---|---|
+//! | `sslmode` | `disable`, or `require`, `verify-ca`, `verify-full`, which all verify certificate and name |
+//! | `sslrootcert` | a file of certificates in PEM that are trusted instead of the system's |
+//! | `target_session_attrs` | `any` becomes `read-write` |
+//! | `connect_timeout` | 5 s where it is not given |
+//!
+//! Without `sslmode` and `sslrootcert` a connection to this machine is plain; any other is encrypted. All
+//! further options are those of `tokio_postgres`.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -21,7 +31,9 @@ const SILENT: Duration = Duration::from_secs(10);
 /// Where a database is and how it is reached.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PostgresUrl {
+    /// Hosts, user, database and all options but those of TLS; holds the password.
     pub(super) config: Config,
+    /// Decided when the URL is read, from `sslmode` and the hosts.
     pub(super) is_encrypted: Encryption,
     /// A file with certificates that are trusted, and no others.
     pub(super) roots: Option<PathBuf>,
@@ -61,7 +73,7 @@ impl PostgresUrl {
         hosts.map(|(place, host)| (name(host), port(place))).collect()
     }
 
-    /// The name of the database.
+    /// The name of the database. As in PostgreSQL's own programs, that of the user where the URL names none.
     pub fn database(&self) -> &str {
         self.config.get_dbname().or(self.config.get_user()).unwrap_or("postgres")
     }
@@ -72,6 +84,7 @@ impl PostgresUrl {
     }
 }
 
+/// A host as it stands in the URL: its name or address, or the folder of its socket.
 fn name(host: &Host) -> String {
     match host {
         Host::Tcp(name) => name.clone(),
@@ -137,7 +150,7 @@ impl FromStr for PostgresUrl {
     }
 }
 
-/// What is wrong with a URL, without the URL.
+/// What is wrong with a URL, without the URL: the source of the error names it.
 fn reason(error: &tokio_postgres::Error) -> String {
     let source = std::error::Error::source(error).map(ToString::to_string);
     format!("the URL of the database does not fit: {}", source.unwrap_or_else(|| error.to_string()))

@@ -1,5 +1,6 @@
-//! What the database refuses for reasons of its own: named in the trace, and kept as JSON in a table, so that one bad append stops
-//! nobody and is not gone either.
+//! What the database refuses for reasons of its own: named in the trace, and kept as JSON in a table, so that
+//! one bad append stops nobody and is not gone either. The table is `aside`; the hub never reads it. A person
+//! can, to publish the events once more.
 
 use std::sync::Arc;
 
@@ -15,17 +16,21 @@ use crate::ops::{Events, Op};
 struct Refused<'a> {
     /// What it is: `events`, `state`, `list`, …
     what: &'static str,
+    /// The conversation that it concerns; nothing for rows of the list.
     #[serde(skip_serializing_if = "Option::is_none")]
     conversation: Option<&'a ConversationId>,
     /// What the database said.
     error: &'a str,
+    /// The position that the events continue; only for events.
     #[serde(skip_serializing_if = "Option::is_none")]
     after: Option<&'a Position>,
+    /// The events that are not in the log.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     events: &'a [Arc<Envelope>],
 }
 
-/// Sets an operation aside. When that fails too, the trace says so.
+/// Sets an operation aside. When that fails too, the trace says so. The caller reports the operation as lost
+/// either way.
 pub(super) async fn put(session: &mut Session, op: &Op, error: &str) {
     let events: Option<&Events> = match op {
         Op::Append(events) | Op::Stage(_, events) => Some(events),

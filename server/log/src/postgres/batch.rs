@@ -5,6 +5,16 @@
 //! ```
 //!
 //! A statement that changes fewer rows than it names found something else than what is known: then nothing is committed.
+//!
+//! ```text
+//! statement    rows it must change
+//! FENCE        1: the life is not over, and has one commit less than this one's number
+//! OWNED        one for each conversation that changes, where several hubs share the database
+//! REMOVE       one for each conversation that goes
+//! MAKE, CHANGE one for each conversation; CHANGE finds it only at the head that it had
+//! UNBLOCK      one for each block that is replaced
+//! all others   any number
+//! ```
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -15,7 +25,7 @@ use model::limits::{PUBLISHERS_PER_CONVERSATION_MAX, TOOLS_MAX};
 use tokio_postgres::types::ToSql;
 
 use super::database::Session;
-use super::known::Known;
+use super::known::WriterCache;
 use super::measures;
 use super::plan::Plan;
 use super::text::escape;
@@ -30,6 +40,7 @@ use crate::tools::Counts;
 /// How a transaction is named: whose it is, which one, and when.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stamp {
+    /// The life that writes.
     pub(super) life: i64,
     /// Its number in that life, from 1.
     pub(super) number: i64,
@@ -42,59 +53,78 @@ pub(super) struct Stamp {
 /// Why a transaction was not made.
 #[derive(Debug)]
 pub(super) enum CommitError {
-    /// The fence does not let it through: the life is over, or it has more commits than are known.
+    /// The fence does not let it through: the life is over, or it has more commits than are known. The writer
+    /// then asks which.
     Fenced,
-    /// The database has something else than what is known; nothing was changed.
+    /// The database has something else than what is known; nothing was changed. Holds the statement that
+    /// noticed. The next try asks for everything anew.
     Stale(&'static str),
-    /// It was not made: something went wrong before its end was asked for.
+    /// It was not made: a statement failed, and COMMIT was not sent.
     Failed(tokio_postgres::Error),
-    /// It may have been made or not.
+    /// COMMIT was sent, and no good answer came: it may have been made or not. The next try looks for its
+    /// number first.
     InDoubt(tokio_postgres::Error),
 }
 
+/// The fence. It also locks the row of the life, so that nobody ends the life before this transaction has
+/// ended.
 const FENCE: &str = "UPDATE life SET commits = $2::bigint, written_at = $3, \
                      expires_at = clock_timestamp() + $4::bigint * interval '1 millisecond' \
                      WHERE number = $1 AND NOT over AND commits = $2::bigint - 1";
+/// Which of these conversations the life has.
 const OWNED: &str = "SELECT 1 FROM owner WHERE conversation = ANY($1) AND life = $2";
+/// Where an import stands: as a row of `gone` with its number, so that it is deleted if nobody adopts it.
 const STAGE: &str = "INSERT INTO gone (key, import, life, bytes, head) \
                      SELECT key, import, $2::bigint, bytes, head FROM unnest($1::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) \
                      AS u (key, import, bytes, head) ON CONFLICT (key) DO UPDATE SET bytes = excluded.bytes, head = excluded.head";
 const ADOPT: &str = "DELETE FROM gone WHERE key = ANY($1)";
 const ABANDON: &str = "UPDATE gone SET import = NULL WHERE key = ANY($1)";
+/// Makes conversations invisible, and leaves their other rows to the sweep.
 const REMOVE: &str = "WITH went AS (DELETE FROM conversation WHERE key = ANY($1) RETURNING key, bytes + view_bytes AS bytes) \
                       INSERT INTO gone (key, bytes) SELECT key, bytes FROM went";
+/// New conversations.
 const MAKE: &str = "INSERT INTO conversation (key, id, epoch, head, at, life, loose, bytes) \
                     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::int[], $8::bigint[])";
+/// How conversations change, each only at the head that it had. A life of 0 leaves the life as it is.
 const CHANGE: &str = "UPDATE conversation c SET epoch = u.epoch, head = u.head, at = greatest(c.at, u.at), \
                       life = CASE WHEN u.life = 0 THEN c.life ELSE u.life END, loose = u.loose, bytes = greatest(0, c.bytes + u.bytes) \
                       FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::int[], $8::bigint[]) \
                       AS u (key, before, epoch, head, at, life, loose, bytes) WHERE c.key = u.key AND c.head = u.before";
 const BLOCKS: &str = "INSERT INTO event (conversation, first, last, encoding, raw, body) \
                       SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::smallint[], $5::bigint[], $6::bytea[])";
+/// Deletes blocks of a conversation, which are named by their first seq.
 const UNBLOCK: &str = "DELETE FROM event WHERE conversation = $1 AND first = ANY($2)";
 const ATTACH: &str = "INSERT INTO attachment (conversation, hash, json) \
                       SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[]) ON CONFLICT DO NOTHING";
+/// Deletes documents that come again: the newest of an item counts.
 const FORGET: &str = "DELETE FROM document d USING unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS u (conversation, run, kind, item) \
                       WHERE d.conversation = u.conversation AND d.run = u.run AND d.kind = u.kind AND d.item = u.item";
+/// Documents with the words that they are found by. Their ids rise in the order of the group.
 const DOCUMENTS: &str = "INSERT INTO document (conversation, run, kind, item, name, seq, at, text, words) \
                          SELECT conversation, run, kind, item, name, seq, at, text, array_to_tsvector(string_to_array(words, ' ')) \
                          FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::text[], $9::text[]) \
                          WITH ORDINALITY AS u (conversation, run, kind, item, name, seq, at, text, words, place) ORDER BY place";
 const UNMARK: &str = "DELETE FROM mark WHERE conversation = ANY($1)";
+/// How far publishers have come (invariant I10).
 const MARKS: &str = "INSERT INTO mark (conversation, publisher, epoch, seq, turn) \
                      SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[]) \
                      ON CONFLICT (conversation, publisher) DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, turn = excluded.turn";
+/// Deletes the marks beyond the newest $2 of each conversation.
 const TRIM: &str = "DELETE FROM mark m USING (SELECT conversation, publisher, row_number() OVER (PARTITION BY conversation ORDER BY turn DESC) AS place \
                     FROM mark WHERE conversation = ANY($1)) old \
                     WHERE m.conversation = old.conversation AND m.publisher = old.publisher AND old.place > $2";
+/// States. An older one never replaces a newer one.
 const VIEWS: &str = "INSERT INTO checkpoint (conversation, seq, body) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) \
                      ON CONFLICT (conversation) DO UPDATE SET seq = excluded.seq, body = excluded.body WHERE checkpoint.seq <= excluded.seq";
 const VIEW_BYTES: &str = "UPDATE conversation c SET view_bytes = u.bytes FROM unnest($1::bigint[], $2::bigint[]) AS u (key, bytes) WHERE c.key = u.key";
+/// Rows of the list. An older one never replaces a newer one.
 const ROWS: &str = "UPDATE conversation c SET row = u.row, state = nullif(u.state, ''), row_head = u.head \
                     FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) AS u (key, head, row, state) \
                     WHERE c.key = u.key AND c.row_head <= u.head";
+/// Adds to the calls of tools.
 const TOOLS: &str = "INSERT INTO tool (name, calls, failed) SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[]) \
                      ON CONFLICT (name) DO UPDATE SET calls = tool.calls + excluded.calls, failed = tool.failed + excluded.failed";
+/// Adds to the latencies of tools, by bucket.
 const LATENCIES: &str = "INSERT INTO tool_latency (name, bucket, calls) SELECT * FROM unnest($1::text[], $2::int[], $3::bigint[]) \
                          ON CONFLICT (name, bucket) DO UPDATE SET calls = tool_latency.calls + excluded.calls";
 
@@ -103,21 +133,25 @@ pub(super) type Values = Vec<Box<dyn ToSql + Sync + Send>>;
 
 /// One statement of a transaction.
 struct Step {
+    /// The text, prepared once for each connection.
     sql: &'static str,
+    /// One array for each column, whose elements belong together; so one statement writes any number of rows.
     values: Values,
     /// So many rows it must change.
     changes: Option<u64>,
 }
 
-/// The statements of a transaction.
+/// The statements of one transaction, in order. Made of a plan without I/O; dropping it without
+/// [`Batch::commit`] changes nothing.
 #[derive(Default)]
 pub(super) struct Batch {
     steps: Vec<Step>,
 }
 
 impl Batch {
-    /// The statements of `plan`, with the names under which tools count.
-    pub(super) fn of(plan: &Plan, stamp: Stamp, fences: Fences, known: &mut Known) -> Self {
+    /// The statements of `plan`, the fence first. Admits new names of tools to `known` while fewer than
+    /// `TOOLS_MAX` are counted.
+    pub(super) fn of(plan: &Plan, stamp: Stamp, fences: Fences, known: &mut WriterCache) -> Self {
         let mut batch = Self::default();
         let fence: Values = vec![
             Box::new(stamp.life),
@@ -151,10 +185,12 @@ impl Batch {
         batch
     }
 
+    /// Adds a statement that may change any number of rows.
     fn step(&mut self, sql: &'static str, values: Values) {
         self.steps.push(Step { sql, values, changes: None });
     }
 
+    /// Adds a statement whose only value is keys, unless there are none.
     fn keys(&mut self, sql: &'static str, keys: Vec<i64>) {
         if !keys.is_empty() {
             self.step(sql, vec![Box::new(keys)]);
@@ -174,6 +210,7 @@ impl Batch {
         }
     }
 
+    /// Imports that go on, that became conversations, and that were given up.
     fn imports(&mut self, plan: &Plan, life: i64) {
         if !plan.staged.is_empty() {
             let keys: Vec<i64> = plan.staged.keys().copied().collect();
@@ -189,6 +226,8 @@ impl Batch {
         self.keys(ABANDON, plan.abandoned.clone());
     }
 
+    /// The rows of conversations: those that go, those that are new, and those that change. Removals come
+    /// first, so that a name can be removed and made again in one transaction.
     fn conversations(&mut self, plan: &Plan) {
         if !plan.removed.is_empty() {
             let changes = Some(plan.removed.len() as u64);
@@ -226,6 +265,7 @@ impl Batch {
         }
     }
 
+    /// Blocks of events, in one statement.
     fn blocks<'a>(&mut self, blocks: impl Iterator<Item = (i64, &'a Block)>) {
         let (mut keys, mut firsts, mut lasts) = (Vec::new(), Vec::new(), Vec::new());
         let (mut encodings, mut raws, mut bodies) = (Vec::<i16>::new(), Vec::new(), Vec::new());
@@ -250,6 +290,7 @@ impl Batch {
         }
     }
 
+    /// Large results and documents. A document deletes the older one of the same item.
     fn beside(&mut self, plan: &Plan) {
         if !plan.attachments.is_empty() {
             let keys: Vec<i64> = plan.attachments.keys().map(|(key, _)| *key).collect();
@@ -294,6 +335,7 @@ impl Batch {
         self.step(DOCUMENTS, values);
     }
 
+    /// Marks of publishers: those of states that fill a hole replace all others of the conversation.
     fn marks(&mut self, plan: &Plan) {
         let mut cleared: Vec<i64> = plan.cleared.iter().copied().collect();
         cleared.sort_unstable();
@@ -318,6 +360,7 @@ impl Batch {
         }
     }
 
+    /// Packed states with their sizes, and rows of the list.
     fn states(&mut self, plan: &Plan) {
         if !plan.views.is_empty() {
             let keys: Vec<i64> = plan.views.keys().copied().collect();
@@ -337,7 +380,8 @@ impl Batch {
         }
     }
 
-    fn tools(&mut self, tools: &BTreeMap<CompactString, Counts>, known: &mut Known) {
+    /// Calls by tool. A tool that is not admitted counts among the others.
+    fn tools(&mut self, tools: &BTreeMap<CompactString, Counts>, known: &mut WriterCache) {
         if tools.is_empty() {
             return;
         }
@@ -366,7 +410,9 @@ impl Batch {
         }
     }
 
-    /// Makes the transaction.
+    /// Makes the transaction: sends BEGIN and all statements without waiting between them, judges the
+    /// answers, and sends COMMIT or ROLLBACK. Where this future is dropped, the transaction may have been
+    /// made, and the session must not be used again.
     pub(super) async fn commit(&self, session: &mut Session) -> Result<(), CommitError> {
         let mut statements = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
@@ -393,7 +439,8 @@ impl Batch {
         client.batch_execute("COMMIT").await.map_err(CommitError::InDoubt)
     }
 
-    /// Whether all statements did what they should; the first answer is that of the beginning.
+    /// Whether all statements did what they should; the first answer is that of the beginning. The first that
+    /// did not decides the error.
     fn judge(&self, answers: Vec<Result<u64, tokio_postgres::Error>>) -> Result<(), CommitError> {
         let mut answers = answers.into_iter();
         answers.next().transpose().map_err(CommitError::Failed)?;

@@ -41,7 +41,9 @@ impl Sharing {
         claimed.get_mut(conversation).and_then(Option::take) == Some(Past::Torn)
     }
 
-    /// Claims a conversation for this life. Waits for the database.
+    /// Claims a conversation for this life. Waits for the database. Fails with [`LogError::Failing`] when
+    /// this life is over, or when a hub that is alone on the database has the conversation. What a claim
+    /// learns of the past is kept until the conversation is loaded.
     pub(super) fn claim(
         &self,
         database: &Arc<Database>,
@@ -96,12 +98,16 @@ enum Claimed {
     Elsewhere(Arc<str>),
 }
 
+/// Takes a conversation that nobody has. $3: also one that does not exist yet.
 const TAKE_FREE: &str = "INSERT INTO owner (conversation, life) SELECT $1::text, l.number FROM life l WHERE l.number = $2 AND NOT l.over \
                          AND ($3 OR EXISTS (SELECT 1 FROM conversation WHERE id = $1::text)) ON CONFLICT (conversation) DO NOTHING";
+/// Who has it. Locks the row of the owner, so that two claims come one after the other.
 const LOOK: &str = "SELECT l.number, l.over, l.expires_at <= clock_timestamp(), l.ended_well, l.address \
                     FROM owner o JOIN life l ON l.number = o.life WHERE o.conversation = $1 FOR UPDATE OF o";
+/// Ends a life whose lease has run out, by the clock of the database.
 const END: &str =
     "UPDATE life SET over = true WHERE number = $1 AND NOT over AND expires_at <= clock_timestamp()";
+/// Makes this life the owner, unless this life is over. Raises the epoch of the ownership.
 const TAKE: &str = "UPDATE owner o SET life = l.number, epoch = o.epoch + 1, claimed_at = clock_timestamp() FROM life l \
                     WHERE o.conversation = $1 AND l.number = $2 AND NOT l.over";
 
@@ -146,10 +152,12 @@ async fn claim(
     Err(LogError::Failing(Arc::from("the owner of the conversation changes again and again")))
 }
 
+/// Prepares a statement.
 async fn prepared(session: &mut Session, sql: &'static str) -> Result<tokio_postgres::Statement, LogError> {
     session.prepared(sql).await.map_err(unreadable)
 }
 
+/// A row of [`LOOK`].
 fn owner(row: &Row) -> Result<LifeRow, tokio_postgres::Error> {
     Ok(LifeRow {
         number: row.try_get(0)?,

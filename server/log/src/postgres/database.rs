@@ -1,5 +1,9 @@
 //! Connections: one that writes, one that says that the life goes on, and a few that read. All live on a runtime of the log's own,
 //! so that whoever waits for the database holds up nobody else.
+//!
+//! A thread that calls the log waits in [`Database::wait`], which does the work on that runtime. The writer
+//! is a thread of its own and drives its work by [`Database::block_on`]. At most six transactions run beside
+//! the writer's; more wait for a permit.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,7 +27,9 @@ const HELLO: &str = "SET lock_timeout = '5s'; SET idle_in_transaction_session_ti
 
 /// A connection with the statements that it knows.
 pub(super) struct Session {
+    /// The connection, driven by a task that ends with it.
     pub(super) client: Client,
+    /// Statements by their text. They live as long as the connection.
     statements: HashMap<&'static str, Statement>,
 }
 
@@ -39,14 +45,20 @@ impl Session {
     }
 }
 
-/// The way to the database.
+/// The way to the database: its address, the runtime, and connections that nobody uses. Shared by the log,
+/// the writer and the packer. [`Database::end`] and dropping it end the runtime without waiting; work that
+/// runs there is broken off.
 pub(super) struct Database {
     url: PostgresUrl,
+    /// How connections speak TLS; nothing for plain ones.
     tls: Option<MakeTls>,
     /// Nothing once the log has ended.
     runtime: Mutex<Option<Runtime>>,
+    /// Of the same runtime. Work that is given to it after the end is dropped.
     handle: Handle,
+    /// Connections to be used again, at most as many as there were readers at a time.
     idle: Mutex<Vec<Session>>,
+    /// A permit for each transaction that may run at a time, [`READERS_MAX`].
     readers: Arc<Semaphore>,
 }
 
@@ -57,7 +69,8 @@ impl std::fmt::Debug for Database {
 }
 
 impl Database {
-    /// The way to `url`. Connects to nothing yet.
+    /// The way to `url`. Connects to nothing yet. Fails where the file of trusted certificates cannot be read
+    /// or holds none.
     pub(super) fn new(url: PostgresUrl) -> Result<Arc<Self>, PostgresError> {
         let roots = url.roots.as_ref().map(std::fs::read).transpose();
         let roots =
@@ -101,12 +114,12 @@ impl Database {
         self.handle.block_on(work)
     }
 
-    /// Begins `work` on the log's own runtime.
+    /// Begins `work` on the log's own runtime. Nobody waits for it; it is broken off when the log ends.
     pub(super) fn begin(&self, work: impl Future<Output = ()> + Send + 'static) {
         drop(self.handle.spawn(work));
     }
 
-    /// A new connection.
+    /// A new connection. Fails where the database does not answer within the time of the URL, or refuses.
     pub(super) async fn connect(&self) -> Result<Session, tokio_postgres::Error> {
         let config = &self.url.config;
         let client = if let Some(tls) = &self.tls {
@@ -122,7 +135,8 @@ impl Database {
         Ok(Session { client, statements: HashMap::new() })
     }
 
-    /// Ends the statement that runs on a connection.
+    /// Asks the database to end the statement that runs on the connection of `token`. It may end a later one
+    /// if that has begun.
     pub(super) async fn cancel(&self, token: CancelToken) {
         let ended = match &self.tls {
             Some(tls) => token.cancel_query(tls.clone()).await,

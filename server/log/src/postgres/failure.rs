@@ -1,4 +1,10 @@
 //! Why something was not written, and whether that passes.
+//!
+//! ```text
+//! SQLSTATE class 22, 23, 54   refused   data, integrity, limits of the program: the same again would fail again
+//! 53100                       passing   the disk of the database is full
+//! all others, no answer       passing   the same again, after a pause
+//! ```
 
 use tokio_postgres::error::SqlState;
 

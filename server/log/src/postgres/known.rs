@@ -1,4 +1,5 @@
-//! What the writer knows of the database without asking: it holds only while every plan that was made is committed.
+//! What the writer knows of the database without asking: it holds only while every plan that was made is
+//! committed. A commit that fails, or whose answer is lost, throws all of it away.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,20 +13,25 @@ const KNOWN_MAX: usize = 20_000;
 
 /// Where a conversation stands in the database.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct ConversationHead {
+    /// The key of its row. A name that is removed and made again has another.
     pub(super) key: i64,
+    /// Its epoch.
     pub(super) epoch: Epoch,
+    /// Its newest seq.
     pub(super) head: Seq,
     /// How many blocks were written since the last compaction.
     pub(super) loose: usize,
 }
 
-/// Places of conversations, keys that nobody has yet, imports under way, and names of tools.
+/// What the writer knows of the database. Owned by the writer, filled by `prefetch`, changed by each plan.
 #[derive(Debug, Default)]
-pub(super) struct Known {
-    places: HashMap<ConversationId, Place>,
+pub(super) struct WriterCache {
+    /// Where conversations stand, plans included.
+    places: HashMap<ConversationId, ConversationHead>,
     /// Names that were asked for and that no conversation has.
     absent: HashSet<ConversationId>,
+    /// Keys that the database has given out and no conversation has, the lowest last.
     pub(super) keys: Vec<i64>,
     /// The key of an import, its newest seq and its bytes.
     pub(super) imports: HashMap<Import, (i64, Seq, i64)>,
@@ -39,7 +45,7 @@ pub(super) struct Known {
     pub(super) outdated: HashSet<u64>,
 }
 
-impl Known {
+impl WriterCache {
     /// Keeps the number in bounds. Not between a plan and its commit.
     pub(super) fn trim(&mut self) {
         if self.places.len() > KNOWN_MAX {
@@ -55,12 +61,12 @@ impl Known {
     }
 
     /// The place of a conversation; nothing where there is none.
-    pub(super) fn find(&self, id: &ConversationId) -> Option<&Place> {
+    pub(super) fn find(&self, id: &ConversationId) -> Option<&ConversationHead> {
         self.places.get(id)
     }
 
     /// Notes where a conversation stands.
-    pub(super) fn put(&mut self, id: ConversationId, place: Place) {
+    pub(super) fn put(&mut self, id: ConversationId, place: ConversationHead) {
         self.places.insert(id, place);
     }
 
@@ -85,8 +91,8 @@ impl Known {
         }
     }
 
-    /// The conversation goes.
-    pub(super) fn remove(&mut self, id: &ConversationId) -> Option<Place> {
+    /// The conversation goes. Returns where it stood; nothing if there was none.
+    pub(super) fn remove(&mut self, id: &ConversationId) -> Option<ConversationHead> {
         self.absent.insert(id.clone());
         self.places.remove(id)
     }

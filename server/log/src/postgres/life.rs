@@ -1,5 +1,12 @@
 //! A life: from a start of a hub on the database to its end. It is alive as long as it says so, by the clock of the database, and over
 //! once another life has taken over; from then on nothing of it is committed.
+//!
+//! ```text
+//! begin ──▶ await the dead ──▶ INSERT life ──▶ every lease / 3: expires_at = now + lease ──▶ close: ended_well, over
+//!               │ one says something meanwhile                │ no row changed: another has ended this life
+//!               ▼                                             ▼
+//!             InUse                                         over: nothing more is written
+//! ```
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,8 +77,10 @@ const ALIVE: &str = "SELECT 1 FROM life WHERE NOT over AND expires_at > clock_ti
 const FORGET: &str = "UPDATE gone SET import = NULL WHERE import IS NOT NULL AND life IN (SELECT number FROM life WHERE over); \
                       DELETE FROM owner o USING life l WHERE l.number = o.life AND l.over AND NOT EXISTS (SELECT 1 FROM conversation WHERE id = o.conversation)";
 
-/// Begins a life, after whatever lives on the database has ended or is found dead. With an `address` it shares the database with other
-/// lives that have one.
+/// Begins a life, after whatever lives on the database has ended or is found dead. With an `address` it
+/// shares the database with other lives that have one. Fails with [`PostgresError::InUse`] where another
+/// lives that this one cannot share the database with, and with [`PostgresError::Newer`] where a later
+/// version wrote it. Takes up to a lease longer after a hub that died.
 pub(super) async fn begin(
     session: &mut Session,
     lease: Duration,
@@ -103,7 +112,8 @@ pub(super) async fn begin(
     Ok(Life { number, last_unsound, conversations: natural(count), promise })
 }
 
-/// Waits until no life is alive. One that says something meanwhile is not dead: then this fails.
+/// Waits until no life is alive. One that says something meanwhile is not dead: then this fails. It looks ten
+/// times in a lease.
 async fn await_the_dead(
     session: &Session,
     lease: Duration,
@@ -131,11 +141,13 @@ async fn await_the_dead(
     }
 }
 
+/// Milliseconds, as the database's numbers have them.
 fn millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Says again and again that life `number` goes on. Ends when the queue does, or when the life is over.
+/// Says again and again that life `number` goes on. Ends when the queue does, or when the life is over. A try
+/// that fails is made again after a third of the lease; the writer's transactions renew it too.
 pub(super) async fn keep_alive(database: Arc<Database>, queue: Arc<Queue>, number: i64, lease: Duration) {
     let mut session = None;
     loop {

@@ -1,5 +1,11 @@
 //! Sums of measurements as rows: one for each span, metric, agent, model, tool and detail, as in the log on disk. All rows of a
 //! transaction are one statement.
+//!
+//! ```text
+//! measure       span, metric, start, agent, model, tool, detail, amount   one row for each sum
+//! measure_span  span, start, rows                                          how many rows a span has, for the bound
+//! measured      since, hours_since                                         from when on all is counted
+//! ```
 
 use std::sync::Arc;
 
@@ -8,10 +14,10 @@ use tokio_postgres::Row;
 
 use super::batch::Values;
 use super::database::{Database, Session};
-use super::known::Known;
+use super::known::WriterCache;
 use super::text::{escape, unescape};
 use super::unreadable;
-use crate::measure::{Facet, HOUR_MS, MeasureCounts, MeasureRow, OTHERS, SUM_MAX, Span, Sums};
+use crate::measure::{Facet, HOUR_MS, MeasureCounts, MeasureRow, MeasureSpan, OTHERS, SUM_MAX, Sums};
 use crate::numbers::{integer, natural, size};
 use crate::{Dimension, LogError, MeasureQuery, Measured, Metric, Stop};
 
@@ -47,7 +53,7 @@ const SELECT: &str = "SELECT metric, greatest(0, start * $1::bigint - $2::bigint
                       GROUP BY 1, 2, 3, 4, 5, 6 LIMIT $11::bigint";
 
 /// The statements that count what was measured in a transaction.
-pub(super) fn steps(counts: &MeasureCounts, known: &mut Known) -> Vec<(&'static str, Values)> {
+pub(super) fn steps(counts: &MeasureCounts, known: &mut WriterCache) -> Vec<(&'static str, Values)> {
     let changes: Vec<_> = counts.changes().collect();
     let (mut spans, mut metrics, mut starts) = (Vec::<i16>::new(), Vec::<i16>::new(), Vec::<i64>::new());
     let [mut agents, mut models, mut tools, mut details] = [const { Vec::<String>::new() }; 4];
@@ -81,7 +87,8 @@ pub(super) fn steps(counts: &MeasureCounts, known: &mut Known) -> Vec<(&'static 
         Box::new(SUM_MAX),
     ];
     steps.push((ADD, values));
-    let newest = changes.iter().filter(|(span, ..)| *span == Span::Day).map(|(_, key, _)| key.start).max();
+    let newest =
+        changes.iter().filter(|(span, ..)| *span == MeasureSpan::Day).map(|(_, key, _)| key.start).max();
     if let Some(day) = newest.filter(|day| known.newest_day.is_none_or(|known| *day > known)) {
         known.newest_day = Some(day);
         let hour = integer(day.saturating_mul(24).saturating_sub(MEASURE_HOURS_KEPT));
@@ -97,11 +104,14 @@ fn small(number: i64) -> i16 {
     i16::try_from(number).unwrap_or(i16::MAX)
 }
 
+/// The numbers of metrics with their facets, as the column has them.
 fn numbers(of: impl IntoIterator<Item = (Metric, Facet)>) -> Vec<i16> {
     of.into_iter().map(|(metric, facet)| small(facet.number(metric))).collect()
 }
 
-/// What a query asks for.
+/// What a query asks for. The database adds up; at most [`MEASURE_SUMS_MAX`] rows and one more come back.
+/// Fails with [`LogError::BadQuery`] for more sums, for a latency by several names, and when `stop` was
+/// called.
 pub(super) fn measured(
     database: &Arc<Database>,
     query: &MeasureQuery,
@@ -153,13 +163,13 @@ async fn rows(
     let since = session.client.query_one("SELECT since, hours_since FROM measured", &[]).await?;
     let (since, hours_since): (i64, i64) = (since.try_get(0)?, since.try_get(1)?);
     let since = match span {
-        Span::Day => since,
-        Span::Hour => since.max(hours_since),
+        MeasureSpan::Day => since,
+        MeasureSpan::Hour => since.max(hours_since),
     };
     Ok((rows, natural(since)))
 }
 
-/// Adds a row of an answer.
+/// Adds a row of an answer. Fails for a number that stands for no metric that was asked for.
 fn add(sums: &mut Sums<'_>, row: &Row, query: &MeasureQuery, of: &[(Metric, Facet)]) -> Result<(), LogError> {
     let number: i16 = row.try_get(0).map_err(unreadable)?;
     let Some((metric, _)) = of.iter().find(|(metric, facet)| small(facet.number(*metric)) == number) else {

@@ -1,5 +1,17 @@
 //! A group of operations as the rows that they come to: pure, so that a transaction is a handful of statements, whatever the number of
 //! operations and conversations.
+//!
+//! ```text
+//! operation             rows
+//! Append                change of the conversation, blocks, marks, documents, results, calls, measurements
+//! Keep                  the same for events that it brings; the state at once if it fills a hole, else by the packer
+//! View, Rows, Compact   the state, the row of the list, the blocks, if the conversation still has that key
+//! Stage, Adopt          rows under a key that no conversation has; then the conversation with that key
+//! Remove                nothing that the group would have written of it, and its removal
+//! ```
+//!
+//! Events of one conversation in a group become one run of blocks, written when the whole group is planned.
+//! What a later operation replaces is not written at all.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,12 +22,12 @@ use model::event::Kind;
 use model::frame::ConversationRow;
 use model::{ConversationId, Envelope, Epoch, PublisherId, Seq};
 
-use super::known::{Known, Place};
+use super::known::{ConversationHead, WriterCache};
 use crate::blocks::cut;
 use crate::documents::{self, clean, item};
 use crate::measure::MeasureCounts;
 use crate::numbers::integer;
-use crate::ops::{Adoption, Block, Compacted, Encoding, Events, Op, PackedView, Queued};
+use crate::ops::{Block, Compacted, Encoding, Events, Op, PackedView, Queued, StagedImport};
 use crate::pack::pack;
 use crate::tools::CallCounts;
 use crate::{Attachment, Checkpoint, Document, Import, Mark, rows, views};
@@ -26,7 +38,9 @@ const LOOSE_MAX: usize = 64;
 /// What a transaction does beside the rows that it writes. It is acted upon once the transaction is committed.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
+    /// How many conversations are new.
     pub(super) made: u64,
+    /// How many conversations went.
     pub(super) removed: u64,
     /// Appends that do not continue what is written of their conversations, and where that ends.
     pub(super) misfits: Vec<(u64, Seq)>,
@@ -41,48 +55,71 @@ pub(super) struct Outcome {
 /// How a conversation's row changes.
 #[derive(Debug)]
 pub(super) struct Change {
+    /// The name of the conversation.
     pub(super) id: ConversationId,
     /// Where it stood before; nothing for a new one.
     pub(super) before: Option<Seq>,
+    /// The epoch that it is in afterwards.
     pub(super) epoch: Epoch,
+    /// The newest seq afterwards.
     pub(super) head: Seq,
+    /// When its newest event was taken, in milliseconds since 1970; 0 leaves it as it is.
     pub(super) at: u64,
-    /// Whether this life wrote it.
+    /// Whether this life wrote it. `None` if the contents were only stored in another form, which must not
+    /// make a torn conversation whole.
     pub(super) life: Option<i64>,
+    /// How many blocks it has afterwards that can be packed together.
     pub(super) loose: usize,
     /// Bytes that it takes more.
     pub(super) bytes: i64,
+    /// The events that the group has of it, not yet made into blocks.
     envelopes: Vec<Arc<Envelope>>,
+    /// How many runs end in these events: then it is a good time to pack the blocks.
     ended: u64,
 }
 
-/// The key of a document.
+/// The key of a document. Conversation, run, kind and item.
 pub(super) type DocumentKey = (i64, CompactString, &'static str, CompactString);
 
-/// A document as it is written.
+/// A document as it is written, beside its key.
 #[derive(Debug)]
-pub(super) struct Text {
+pub(super) struct DocumentRow {
+    /// The tool, or the role of a message.
     pub(super) name: CompactString,
+    /// The event that completed the text.
     pub(super) seq: Seq,
+    /// When the hub took that event, in milliseconds since 1970.
     pub(super) at: u64,
+    /// The text, as [`clean`] prepared it.
     pub(super) body: String,
 }
 
-/// The rows of one transaction.
+/// The rows of one transaction, by the keys of their conversations. [`super::batch::Batch`] makes statements
+/// of it.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
+    /// The rows of conversations, in the order in which the group first named them.
     pub(super) changes: IndexMap<i64, Change>,
+    /// Blocks of events, uncompressed.
     pub(super) blocks: Vec<(i64, Block)>,
+    /// Large results by conversation and hash.
     pub(super) attachments: IndexMap<(i64, CompactString), Arc<str>>,
-    pub(super) documents: IndexMap<DocumentKey, Text>,
+    /// Texts for the search, the newest of each item last.
+    pub(super) documents: IndexMap<DocumentKey, DocumentRow>,
+    /// By conversation and publisher: the publisher's epoch and number, and the turn of the operation.
     pub(super) marks: IndexMap<(i64, PublisherId), (u64, u64, i64)>,
+    /// Conversations whose marks are deleted before `marks` is written.
     pub(super) cleared: HashSet<i64>,
+    /// Conversations whose oldest marks beyond the bound are deleted.
     pub(super) trimmed: HashSet<i64>,
     pub(super) views: IndexMap<i64, (Seq, Vec<u8>)>,
+    /// Rows of the list: head, JSON, and the state of the newest run.
     pub(super) rows: IndexMap<i64, (Seq, String, Option<&'static str>)>,
     pub(super) removed: Vec<i64>,
+    /// Conversations whose blocks are replaced: the first seqs of those that go, and the blocks that come.
     pub(super) compacted: Vec<(i64, Vec<i64>, Vec<Block>)>,
     pub(super) calls: CallCounts,
+    /// Measurements, by the rows that they change.
     pub(super) measures: MeasureCounts,
     /// Imports under way: the key, the number, and the bytes and head that they have now.
     pub(super) staged: IndexMap<i64, (u64, i64, Seq)>,
@@ -93,12 +130,17 @@ pub(super) struct Plan {
     pub(super) outcome: Outcome,
 }
 
-/// Makes a plan. It changes what is known, which holds only if the plan is committed.
+/// Makes a plan. It changes what is known as if the plan were committed already; if it is not, the writer
+/// forgets all that is known.
 pub(super) struct Planner<'a> {
-    known: &'a mut Known,
+    /// What the database has, with what the plan has applied so far. `prefetch` has asked for all that the
+    /// group needs.
+    known: &'a mut WriterCache,
+    /// The life that writes.
     life: i64,
     /// Whether states are packed here and now, since nobody else will.
     packs: Packs,
+    /// The plan so far.
     plan: Plan,
 }
 
@@ -119,7 +161,7 @@ fn turn(life: i64, ticket: u64) -> i64 {
 
 impl<'a> Planner<'a> {
     /// Begins a plan of life `life`.
-    pub(super) fn new(known: &'a mut Known, life: i64, packs: Packs) -> Self {
+    pub(super) fn new(known: &'a mut WriterCache, life: i64, packs: Packs) -> Self {
         Self { known, life, packs, plan: Plan::default() }
     }
 
@@ -157,7 +199,7 @@ impl<'a> Planner<'a> {
             return Some(place.key);
         }
         let key = self.known.keys.pop()?;
-        self.known.put(id.clone(), Place { key, epoch: epoch.clone(), head: 0, loose: 0 });
+        self.known.put(id.clone(), ConversationHead { key, epoch: epoch.clone(), head: 0, loose: 0 });
         self.plan.outcome.made += 1;
         self.change(id, None);
         Some(key)
@@ -187,6 +229,7 @@ impl<'a> Planner<'a> {
         self.change(id, Some(head))
     }
 
+    /// Plans events if they continue the conversation; otherwise notes a misfit.
     fn append(&mut self, ticket: u64, events: &Events) {
         let (id, after, life) = (&events.conversation, &events.after, self.life);
         let Some(key) = self.find_or_make(id, &after.epoch) else { return self.lose(ticket) };
@@ -220,6 +263,7 @@ impl<'a> Planner<'a> {
         self.plan.outcome.lost.push(ticket);
     }
 
+    /// Plans how far a publisher has come; the newest of the group counts.
     fn mark(&mut self, key: i64, mark: &Mark, turn: i64) {
         self.plan.marks.insert((key, mark.publisher.clone()), (mark.epoch, mark.seq, turn));
     }
@@ -244,12 +288,16 @@ impl<'a> Planner<'a> {
             bytes += text.len();
             // One that comes again is the newest.
             self.plan.documents.shift_remove(&place);
-            let text = Text { name: document.name.clone(), seq: document.seq, at: document.at, body: text };
+            let text =
+                DocumentRow { name: document.name.clone(), seq: document.seq, at: document.at, body: text };
             self.plan.documents.insert(place, text);
         }
         integer(bytes as u64)
     }
 
+    /// Plans a state. Where it is ahead of what is written it fills a hole: the events that it brings are
+    /// written, its marks replace all others, and the state is packed here, so that it is stored together
+    /// with them.
     fn keep(&mut self, ticket: u64, checkpoint: &Checkpoint) {
         let (id, view, life) = (&checkpoint.row.conversation, &checkpoint.view, self.life);
         let Some(key) = self.find_or_make(id, &checkpoint.epoch) else { return self.lose(ticket) };
@@ -286,12 +334,15 @@ impl<'a> Planner<'a> {
         self.row(&checkpoint.row);
     }
 
+    /// Plans a packed state unless the plan has a newer one.
     fn put_view(&mut self, key: i64, seq: Seq, body: Vec<u8>) {
         if self.plan.views.get(&key).is_none_or(|(kept, _)| *kept <= seq) {
             self.plan.views.insert(key, (seq, body));
         }
     }
 
+    /// Plans a state from the packer, unless the conversation has another key by now or the state is ahead of
+    /// it.
     fn view(&mut self, view: &PackedView) {
         let Some(place) = self.known.find(&view.conversation) else { return };
         if place.key == view.key && view.seq <= place.head {
@@ -320,6 +371,8 @@ impl<'a> Planner<'a> {
         self.plan.compacted.push((compacted.key, compacted.instead_of.clone(), blocks));
     }
 
+    /// Plans a row of the list, unless the plan has a newer one. One of a conversation that does not exist is
+    /// dropped.
     fn row(&mut self, row: &ConversationRow) {
         let Some(key) = self.known.find(&row.conversation).map(|place| place.key) else { return };
         if self.plan.rows.get(&key).is_some_and(|(head, ..)| *head > row.head) {
@@ -330,6 +383,8 @@ impl<'a> Planner<'a> {
         self.plan.rows.insert(key, (row.head, json, row.state.map(rows::word)));
     }
 
+    /// Plans a removal: nothing of the conversation is written, and what the database has of it goes. An
+    /// import that became the conversation in this same plan is given up instead.
     fn remove(&mut self, conversation: &ConversationId) {
         let Some(place) = self.known.remove(conversation) else { return };
         let key = place.key;
@@ -351,6 +406,7 @@ impl<'a> Planner<'a> {
         }
     }
 
+    /// Plans the new epoch that a conversation got when it was loaded.
     fn rename(&mut self, conversation: &ConversationId, epoch: &Epoch) {
         let life = self.life;
         let Some(change) = self.touch(conversation) else { return };
@@ -360,6 +416,8 @@ impl<'a> Planner<'a> {
         self.known.stands(conversation, epoch.clone(), head);
     }
 
+    /// Plans a piece of an import. One that does not continue the pieces before it is lost, and with it the
+    /// import.
     fn stage(&mut self, ticket: u64, import: Import, events: &Events) {
         let begin = events.after.seq;
         let (key, head, before) = match self.known.imports.get(&import) {
@@ -379,7 +437,9 @@ impl<'a> Planner<'a> {
         self.plan.staged.insert(key, (import.0, before + bytes, head));
     }
 
-    fn adopt(&mut self, ticket: u64, adoption: &Adoption) {
+    /// Plans the conversation of an import, unless pieces of it are missing or the name is taken; then its
+    /// ticket is lost.
+    fn adopt(&mut self, ticket: u64, adoption: &StagedImport) {
         let id = &adoption.row.conversation;
         let staged = self.known.imports.get(&adoption.import).copied();
         let Some((key, head, bytes)) =
@@ -388,7 +448,7 @@ impl<'a> Planner<'a> {
             return self.lose(ticket);
         };
         self.known.imports.remove(&adoption.import);
-        self.known.put(id.clone(), Place { key, epoch: adoption.epoch.clone(), head, loose: 0 });
+        self.known.put(id.clone(), ConversationHead { key, epoch: adoption.epoch.clone(), head, loose: 0 });
         self.plan.adopted.push(key);
         self.plan.outcome.made += 1;
         let life = self.life;
@@ -416,6 +476,7 @@ impl<'a> Planner<'a> {
         (written, bytes)
     }
 
+    /// Makes blocks of the collected events, and names the conversations that are worth packing.
     fn finish(mut self) -> Plan {
         let keys: Vec<i64> = self.plan.changes.keys().copied().collect();
         for key in keys {

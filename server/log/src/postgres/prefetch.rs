@@ -1,9 +1,11 @@
-//! What a plan needs to know is asked for before it is made, for all its operations at once.
+//! What a plan needs to know is asked for before it is made, for all its operations at once. So the number of
+//! questions does not depend on the number of operations: one for places, and now and then one each for keys,
+//! for names of tools and for imports. Only compactions are looked at one by one.
 
 use model::ConversationId;
 
 use super::database::Session;
-use super::known::{Known, Place};
+use super::known::{ConversationHead, WriterCache};
 use super::read;
 use super::text::unescape;
 use crate::Import;
@@ -13,10 +15,13 @@ use crate::ops::{Compacted, Op, Queued};
 /// Keys that are taken from the database at once, at least.
 const KEYS_AT_ONCE: usize = 256;
 
-/// Asks for what a plan for `group` needs to know.
+/// Asks for what a plan for `group` needs to know and `known` does not have: where its conversations stand,
+/// keys for those that may be new, the tools that are counted, imports under way, and whether blocks to be
+/// replaced are still there. Changes nothing in the database but the sequence of keys, of which some stay
+/// unused.
 pub(super) async fn prefetch(
     session: &mut Session,
-    known: &mut Known,
+    known: &mut WriterCache,
     group: &[Queued],
     life: i64,
 ) -> Result<(), tokio_postgres::Error> {
@@ -98,17 +103,17 @@ async fn has_all(session: &mut Session, compacted: &Compacted) -> Result<bool, t
     Ok(blocks == size(compacted.instead_of.len()) && natural(events) == packed)
 }
 
-/// Asks where the conversations of these names stand.
+/// Asks where the conversations of these names stand. Names that no conversation has are noted as absent.
 async fn places(
     session: &mut Session,
-    known: &mut Known,
+    known: &mut WriterCache,
     names: &[&str],
 ) -> Result<(), tokio_postgres::Error> {
     let select =
         session.prepared("SELECT id, key, epoch, head, loose FROM conversation WHERE id = ANY($1)").await?;
     for row in session.client.query(&select, &[&names]).await? {
         let Ok(id) = read::conversation(&row, 0) else { continue };
-        let place = Place {
+        let place = ConversationHead {
             key: row.try_get(1)?,
             epoch: model::Epoch::new(&unescape(row.try_get(2)?)),
             head: natural(row.try_get(3)?),

@@ -1,4 +1,6 @@
-//! Conversations, read back, and the list of them.
+//! Conversations, read back, and the list of them. Every function here is called inside of one transaction
+//! that only reads, so what several of them find fits together. All fail with [`LogError::Unreadable`] when
+//! the database does, or when it holds what this version cannot read.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -21,29 +23,33 @@ use crate::{ListQuery, LogError, Mark, Page, ToolFigures, rows, views};
 /// Blocks that are read at once. Each has at most about a MiB.
 const BLOCKS_AT_ONCE: i64 = 16;
 
-/// A conversation's row.
+/// A conversation's row, as the other functions here need it.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct ConversationRecord {
+    /// The key by which its other rows name it.
     pub(super) key: i64,
+    /// The epoch in which it was written last.
     pub(super) epoch: Epoch,
+    /// Its newest seq.
     pub(super) head: Seq,
+    /// When its newest event was taken, in milliseconds since 1970.
     pub(super) at: u64,
     /// Which life wrote it last.
     pub(super) life: i64,
 }
 
-/// The row of `conversation`.
+/// The row of `conversation`. `None` if there is none of that name.
 pub(super) async fn find(
     session: &mut Session,
     conversation: &ConversationId,
-) -> Result<Option<Found>, LogError> {
+) -> Result<Option<ConversationRecord>, LogError> {
     let select = session
         .prepared("SELECT key, epoch, head, at, life FROM conversation WHERE id = $1")
         .await
         .map_err(unreadable)?;
     let row = session.client.query_opt(&select, &[&conversation.as_str()]).await.map_err(unreadable)?;
     row.map(|row| {
-        Ok(Found {
+        Ok(ConversationRecord {
             key: row.try_get(0)?,
             epoch: Epoch::new(&unescape(row.try_get(1)?)),
             head: natural(row.try_get(2)?),
@@ -55,8 +61,12 @@ pub(super) async fn find(
     .map_err(|error: tokio_postgres::Error| unreadable(error))
 }
 
-/// The state of a conversation where it was left, and how far its publishers had come.
-pub(super) async fn state(session: &mut Session, found: &Found) -> Result<(View, Vec<Mark>), LogError> {
+/// The state of a conversation where it was left, and how far its publishers had come. The newest stored view
+/// is read and the events after it are folded. Fails if one of them is missing.
+pub(super) async fn state(
+    session: &mut Session,
+    found: &ConversationRecord,
+) -> Result<(View, Vec<Mark>), LogError> {
     let select =
         session.prepared("SELECT body FROM checkpoint WHERE conversation = $1").await.map_err(unreadable)?;
     let row = session.client.query_opt(&select, &[&found.key]).await.map_err(unreadable)?;
@@ -79,7 +89,8 @@ pub(super) async fn state(session: &mut Session, found: &Found) -> Result<(View,
     Ok((view, marks(session, found.key).await?))
 }
 
-/// The marks of a conversation, the one that was silent longest first.
+/// The marks of a conversation, the one that was silent longest first. At most
+/// [`PUBLISHERS_PER_CONVERSATION_MAX`], the newest.
 async fn marks(session: &mut Session, key: i64) -> Result<Vec<Mark>, LogError> {
     let select = "SELECT publisher, epoch, seq FROM mark WHERE conversation = $1 ORDER BY turn DESC LIMIT $2";
     let select = session.prepared(select).await.map_err(unreadable)?;
@@ -99,7 +110,8 @@ async fn marks(session: &mut Session, key: i64) -> Result<Vec<Mark>, LogError> {
     marks.map_err(unreadable)
 }
 
-/// Gives the events after `after` to `take`, in order, until it says that it has enough.
+/// Gives the events after `after` to `take`, in order, until it breaks. Reads [`BLOCKS_AT_ONCE`] blocks at a
+/// time; a hole between two blocks is for `take` to notice.
 async fn blocks(
     session: &mut Session,
     key: i64,
@@ -136,10 +148,11 @@ async fn blocks(
     }
 }
 
-/// Up to `limit` events after `after`.
+/// Up to `limit` events after `after`, fewer if they weigh more than [`RING_BYTES_MAX`]. Stops before a hole.
+/// Fails with [`LogError::Gone`] if the first of them is not there.
 pub(super) async fn page(
     session: &mut Session,
-    found: &Found,
+    found: &ConversationRecord,
     after: Seq,
     limit: usize,
 ) -> Result<Page, LogError> {
@@ -169,8 +182,12 @@ pub(super) async fn page(
     Ok(Page { envelopes, head })
 }
 
-/// The newest seqs that no block has, up to the head, after the first that one has.
-pub(super) async fn gap(session: &mut Session, found: &Found) -> Result<Option<(Seq, Seq)>, LogError> {
+/// The newest range of seqs, up to the head, that no block has although an earlier block exists; `None` if
+/// there is none.
+pub(super) async fn gap(
+    session: &mut Session,
+    found: &ConversationRecord,
+) -> Result<Option<(Seq, Seq)>, LogError> {
     let select = "SELECT last + 1, next - 1 FROM \
                   (SELECT first, last, lead(first, 1, $2::bigint + 1) OVER (ORDER BY first) AS next FROM event WHERE conversation = $1) block \
                   WHERE last + 1 < next ORDER BY first DESC LIMIT 1";
@@ -181,7 +198,7 @@ pub(super) async fn gap(session: &mut Session, found: &Found) -> Result<Option<(
     gap.map_err(|error: tokio_postgres::Error| unreadable(error))
 }
 
-/// A result that is kept beside its event.
+/// A large result by its hash; `None` if the conversation has none of that hash.
 pub(super) async fn attachment(
     session: &mut Session,
     key: i64,
@@ -197,7 +214,8 @@ pub(super) async fn attachment(
     Ok(Some(Arc::from(std::str::from_utf8(json).map_err(unreadable)?)))
 }
 
-/// A page of the list, the newest activity first.
+/// A page of the list, the newest activity first. `viewers` is 0 in every row: the log does not know who
+/// watches.
 pub(super) async fn list(session: &mut Session, query: &ListQuery) -> Result<Vec<ConversationRow>, LogError> {
     let all = "SELECT id, epoch, head, at, row FROM conversation \
                WHERE at <= $1 AND (at < $1 OR id > $2) ORDER BY at DESC, id LIMIT $3";
@@ -216,7 +234,8 @@ pub(super) async fn list(session: &mut Session, query: &ListQuery) -> Result<Vec
     rows.map_err(unreadable)?.iter().map(listed).collect()
 }
 
-/// A row as it is now: events may have come since it was kept.
+/// A row as it is now: events may have come since it was kept. A row that cannot be read is replaced by one
+/// with only name, epoch, head and time.
 fn listed(found: &Row) -> Result<ConversationRow, LogError> {
     let id = conversation(found, 0)?;
     let kept: Option<&str> = found.try_get(4).map_err(unreadable)?;
@@ -246,7 +265,7 @@ pub(super) async fn unfinished(session: &mut Session) -> Result<Vec<Conversation
     rows.iter().map(|row| conversation(row, 0)).collect()
 }
 
-/// The figures of all tools, by name.
+/// The figures of all tools, by name. Quantiles are the longest latency of their bucket.
 pub(super) async fn tools(session: &mut Session) -> Result<Vec<ToolFigures>, LogError> {
     let tools =
         session.client.query("SELECT name, calls, failed FROM tool", &[]).await.map_err(unreadable)?;
@@ -279,7 +298,9 @@ pub(super) async fn tools(session: &mut Session) -> Result<Vec<ToolFigures>, Log
 #[derive(Debug)]
 pub(super) struct Aged {
     pub(super) id: ConversationId,
+    /// When its newest event was taken, in milliseconds since 1970.
     pub(super) at: u64,
+    /// Bytes of its events, results, documents and state, without indexes.
     pub(super) bytes: u64,
 }
 
@@ -328,7 +349,8 @@ pub(super) async fn newest_first(
     loose.map_err(unreadable)
 }
 
-/// The events of the block of a conversation that begins with `first`.
+/// The events of the block of a conversation that begins with `first`. Fails if there is none, because it was
+/// replaced meanwhile.
 pub(super) async fn one(session: &mut Session, key: i64, first: i64) -> Result<Vec<Envelope>, LogError> {
     let select = session
         .prepared("SELECT encoding, body FROM event WHERE conversation = $1 AND first = $2")

@@ -15,7 +15,9 @@ const VERSION: &str = "CREATE TABLE IF NOT EXISTS fanlight_schema (one boolean P
 /// How often the table of the version is made again when somebody else makes it at the same moment.
 const TRIES: usize = 5;
 
-/// Brings the schema to the version of today.
+/// Brings the schema to the version of today. All missing migrations are one transaction, so the database has
+/// either the old version or the new one. Fails with [`PostgresError::Newer`] for a database of a later
+/// version, which stays as it is.
 pub(super) async fn migrate(session: &mut Session) -> Result<(), PostgresError> {
     for _ in 1..TRIES {
         match try_to_migrate(session).await {
@@ -32,6 +34,8 @@ fn is_race(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| races.contains(code))
 }
 
+/// One try. The row of the version is locked first, so a hub that starts at the same moment waits and then
+/// finds nothing to do.
 async fn try_to_migrate(session: &mut Session) -> Result<(), PostgresError> {
     let transaction = session.client.transaction().await?;
     transaction.batch_execute(VERSION).await?;

@@ -20,6 +20,7 @@ use crate::{DocumentKind, Finds, Hit, LogError, SearchQuery, Stop};
 /// Documents that are looked at in one step. Each has at most [`model::limits::DOCUMENT_BYTES_MAX`].
 const STEP: usize = 64;
 
+/// The newest documents below $2 that the index finds for $1.
 const SELECT: &str = "SELECT d.id, c.id, d.run, d.kind, d.item, d.name, d.seq, d.at, d.text FROM document d \
                       JOIN conversation c ON c.key = d.conversation \
                       WHERE d.words @@ $1::text::tsquery AND d.id < $2 ORDER BY d.id DESC LIMIT $3";
@@ -27,12 +28,17 @@ const SELECT: &str = "SELECT d.id, c.id, d.run, d.kind, d.item, d.name, d.seq, d
 /// A search as it goes over to the runtime of the log.
 #[derive(Debug, Clone)]
 struct Wanted {
+    /// The query in the language of `tsquery`: words joined by `&`, with those for a conversation and a kind.
     index: String,
+    /// What is looked for in the texts, and marked in snippets.
     terms: Arc<[Term]>,
+    /// Only documents below this number.
     before: i64,
 }
 
-/// What matches, the newest first, as far as the search came until `stop` was called.
+/// What matches, the newest first, as far as the search came until `stop` was called. Fails with
+/// [`LogError::BadQuery`] for a query that [`query::parse`] refuses. A conversation that does not exist has
+/// no hits.
 pub(super) fn search(database: &Arc<Database>, query: &SearchQuery, stop: &Stop) -> Result<Finds, LogError> {
     let query::Parsed { terms, .. } = query::parse(&query.text)?;
     let mut index: Vec<String> = terms.iter().flat_map(Term::parts).map(quoted).collect();
@@ -85,17 +91,19 @@ fn quoted(part: (&str, bool)) -> String {
     format!("'{}'{}", lexeme(word), if is_beginning { ":*" } else { "" })
 }
 
-/// What a step has found.
+/// What one step has found.
 #[derive(Debug)]
-struct Found {
+struct SearchStep {
+    /// The documents that match, newest first.
     hits: Vec<Hit>,
     /// All documents from this number on were looked at.
     before: i64,
+    /// Whether there are no more documents to look at.
     is_last: bool,
 }
 
 /// Looks at the next documents; nothing when the search was stopped meanwhile.
-fn look_back(database: &Arc<Database>, wanted: &Wanted, stop: &Stop) -> Result<Option<Found>, LogError> {
+fn look_back(database: &Arc<Database>, wanted: &Wanted, stop: &Stop) -> Result<Option<SearchStep>, LogError> {
     let asked = wanted.clone();
     let rows = database.read_until(stop, move |session| {
         let asked = asked.clone();
@@ -104,15 +112,16 @@ fn look_back(database: &Arc<Database>, wanted: &Wanted, stop: &Stop) -> Result<O
     rows.map(|rows| found(&rows, wanted)).transpose()
 }
 
+/// The rows of the next [`STEP`] documents that the index finds.
 async fn step(session: &mut Session, wanted: &Wanted) -> Result<Vec<Row>, tokio_postgres::Error> {
     let select = session.prepared(SELECT).await?;
     session.client.query(&select, &[&wanted.index, &wanted.before, &size(STEP)]).await
 }
 
 /// The rows of one step as hits.
-fn found(rows: &[Row], wanted: &Wanted) -> Result<Found, LogError> {
+fn found(rows: &[Row], wanted: &Wanted) -> Result<SearchStep, LogError> {
     let looks_again = wanted.terms.iter().any(Term::is_more_than_a_word);
-    let mut found = Found { hits: Vec::new(), before: wanted.before, is_last: rows.len() < STEP };
+    let mut found = SearchStep { hits: Vec::new(), before: wanted.before, is_last: rows.len() < STEP };
     for row in rows {
         found.before = row.try_get(0).map_err(unreadable)?;
         let text: &str = row.try_get(8).map_err(unreadable)?;
@@ -123,6 +132,7 @@ fn found(rows: &[Row], wanted: &Wanted) -> Result<Found, LogError> {
     Ok(found)
 }
 
+/// Makes a hit of a row of [`SELECT`].
 fn hit(row: &Row, text: &str, terms: &[Term]) -> Result<Hit, LogError> {
     let word = |place: usize| row.try_get::<_, &str>(place).map(unescape).map_err(unreadable);
     let run = RunId::new(&word(2)?);

@@ -12,13 +12,16 @@ const MANY: [&str; 3] = [
     "DELETE FROM document WHERE ctid = ANY(ARRAY(SELECT ctid FROM document WHERE conversation = $1 LIMIT $2))",
     "DELETE FROM attachment WHERE ctid = ANY(ARRAY(SELECT ctid FROM attachment WHERE conversation = $1 LIMIT $2))",
 ];
+/// Deleted once [`MANY`] have nothing left; the row of `gone` goes last, which ends the sweep of that
+/// conversation.
 const FEW: [&str; 3] = [
     "DELETE FROM checkpoint WHERE conversation = $1",
     "DELETE FROM mark WHERE conversation = $1",
     "DELETE FROM gone WHERE key = $1 AND import IS NULL",
 ];
 
-/// Deletes some rows. Returns whether more are left.
+/// Deletes some rows. Returns whether more are left. The caller calls it again after a pause until it is
+/// false.
 pub(super) async fn step(session: &mut Session) -> Result<bool, tokio_postgres::Error> {
     let select = session.prepared("SELECT key FROM gone WHERE import IS NULL ORDER BY key LIMIT 1").await?;
     let Some(row) = session.client.query_opt(&select, &[]).await? else { return Ok(false) };

@@ -1,4 +1,5 @@
-//! TLS to the database, by rustls.
+//! TLS to the database, by rustls. The database's client leaves TLS to types of the caller: [`MakeTls`] makes
+//! a [`Connect`] for each host, which becomes an [`Encrypted`] stream.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,6 +17,8 @@ pub(super) struct MakeTls(tokio_rustls::TlsConnector);
 
 impl MakeTls {
     /// Trusts the certificates in `pem`, else those of the system, else a list that comes with the program.
+    /// The error is a text for whoever set `sslrootcert`: not PEM, no certificate in it, or one that cannot
+    /// be trusted.
     pub(super) fn new(pem: Option<&[u8]>) -> Result<Self, String> {
         let mut roots = RootCertStore::empty();
         if let Some(pem) = pem {
@@ -56,9 +59,10 @@ where
     }
 }
 
-/// One connection to be.
+/// The handshake of one connection, before it begins.
 pub(super) struct Connect {
     connector: tokio_rustls::TlsConnector,
+    /// The host that was called, which the certificate must name.
     name: ServerName<'static>,
 }
 
@@ -77,7 +81,7 @@ where
     }
 }
 
-/// A connection that speaks TLS.
+/// A connection that speaks TLS. Authentication is not bound to its channel: such a binding is not offered.
 pub(super) struct Encrypted<S>(Box<tokio_rustls::client::TlsStream<S>>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Encrypted<S> {

@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use super::batch::{Batch, CommitError, Stamp};
 use super::database::{Database, Session};
 use super::failure::{Failure, said};
-use super::known::Known;
+use super::known::WriterCache;
 use super::life::{self, Promise};
 use super::plan::{Outcome, Packs, Planner};
 use super::prefetch::prefetch;
@@ -47,10 +47,15 @@ const COMMIT: Duration = Duration::from_secs(15);
 /// What the writing thread shares with the log.
 #[derive(Debug, Clone)]
 pub(super) struct Shared {
+    /// Connections and the runtime that they live on.
     pub(super) database: Arc<Database>,
+    /// What waits to be written.
     pub(super) queue: Arc<Queue>,
+    /// States and blocks that wait to be packed.
     pub(super) packer: Arc<Packer>,
+    /// How many conversations there are.
     pub(super) tally: Arc<Tally>,
+    /// What a commit means in the database that is connected now; another primary may have other settings.
     pub(super) promise: Arc<Mutex<Promise>>,
 }
 
@@ -66,17 +71,23 @@ pub(super) enum Fences {
 /// The thread that writes. Whatever way it ends, it says how far it came, so that nobody waits for it forever.
 pub(super) struct Writer {
     shared: Shared,
+    /// The life that writes.
     life: i64,
+    /// Whether the owners of conversations are checked too.
     fences: Fences,
+    /// For how long each commit renews the life.
     lease: Duration,
     /// Nothing while there is no connection.
     session: Option<Session>,
-    known: Known,
+    /// What the database has, as far as it was asked or written.
+    known: WriterCache,
     /// Transactions of this life that are certain.
     commits: i64,
     /// One that may have been made, with what it did.
     in_doubt: Option<(i64, Outcome)>,
+    /// Since when nothing can be written, in milliseconds since 1970; `None` while it works.
     failing_since: Option<u64>,
+    /// Operations in a row that were refused, since the last commit.
     refused: u32,
 }
 
@@ -94,7 +105,7 @@ impl Writer {
             fences,
             lease,
             session: Some(session),
-            known: Known::default(),
+            known: WriterCache::default(),
             commits: 0,
             in_doubt: None,
             failing_since: None,
@@ -123,7 +134,8 @@ impl Writer {
         }
     }
 
-    /// Writes `group`, however long that takes. Fails when the log ends before.
+    /// Writes `group`, however long that takes: it is tried again until it is written, its operations are set
+    /// aside, or the log ends. Only the last is an error; then the group is reported as unwritten.
     fn write(&mut self, group: Vec<Queued>) -> Result<(), ()> {
         let (mut pause, mut tries) = (PAUSE_MIN, 0);
         loop {
@@ -195,7 +207,8 @@ impl Writer {
         self.shared.queue.wrote(queued.ticket, queued.bytes, false);
     }
 
-    /// Writes `group` as one transaction, on a new connection where there is none.
+    /// Writes `group` as one transaction, on a new connection where there is none. After a failure nothing is
+    /// known any more, and a connection that is closed is given up.
     fn commit(&mut self, group: &[Queued]) -> Result<Outcome, Failure> {
         let database = Arc::clone(&self.shared.database);
         let done = database.block_on(async { tokio::time::timeout(COMMIT, self.try_to_commit(group)).await });
@@ -205,12 +218,14 @@ impl Writer {
         });
         if done.is_err() {
             // Of what was planned nothing is certain.
-            self.known = Known::default();
+            self.known = WriterCache::default();
             self.session = self.session.take().filter(|session| !session.client.is_closed());
         }
         done
     }
 
+    /// Finds out about the transaction in doubt, asks for what the plan needs, and makes the transaction.
+    /// Where it is cancelled, which [`COMMIT`] does, the session is gone and the transaction stays in doubt.
     async fn try_to_commit(&mut self, group: &[Queued]) -> Result<Outcome, Failure> {
         // Taken away while it is in use: one whose transaction is broken off in the middle is not used again.
         let mut session = match self.session.take() {
@@ -339,6 +354,8 @@ impl Writer {
         }
     }
 
+    /// Acts on a committed group: counts, reports its tickets, and hands on what can be packed. What is
+    /// missing from the group is reported before its tickets are.
     fn wrote(&mut self, group: Vec<Queued>, outcome: Outcome) {
         let Shared { queue, packer, tally, promise, .. } = &self.shared;
         if self.failing_since.take().is_some() {
@@ -378,6 +395,7 @@ impl Writer {
         }
     }
 
+    /// Reports that nothing can be written, and since when. Traced once in a series of failures.
     fn failed(&mut self, failure: &Failure) {
         let (code, what) = match failure {
             Failure::Passing { code, what } => (*code, what.clone()),
@@ -391,7 +409,8 @@ impl Writer {
         self.shared.queue.failed(Fault { code, what: Arc::from(what), since });
     }
 
-    /// Deletes some rows of conversations that went.
+    /// Deletes some rows of conversations that went. Does nothing without a connection: the next commit makes
+    /// one.
     fn sweep(&mut self) {
         let began = Instant::now();
         let database = Arc::clone(&self.shared.database);
@@ -407,7 +426,8 @@ impl Writer {
         }
     }
 
-    /// Notes that the life ended well.
+    /// Notes that the life ended well, so that its conversations keep their epochs; those with a hole get a
+    /// new one at the next load. Without a connection nothing is noted, and all of them get new epochs.
     fn close(&mut self) {
         let (database, life) = (Arc::clone(&self.shared.database), self.life);
         let holed: Vec<String> = self.shared.queue.holed().iter().map(ToString::to_string).collect();

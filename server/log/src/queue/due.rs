@@ -1,34 +1,44 @@
 //! When operations become rows: at once what somebody asks for, soon what is stored only as rows, and a
-//! second later what the journal has.
+//! second later what the journal has. The writer asks when it is due, and takes what is.
+//!
+//! ```text
+//! operation                       stored     rows after
+//! events of a known conversation  journal    1 s, 8 MiB, or at once when somebody reads
+//! first events, synced, removals  as rows    20 ms, or at once when somebody waits
+//! states, rows of the list        not asked  with the others
+//! ```
 
 use std::time::Instant;
 
 use model::Seq;
 
 use super::{GATHER, GROUP_BYTES_MAX, ROWS_AFTER, Stage, State, UNWRITTEN};
-use crate::ops::{Known, Op, Queued, Way};
+use crate::ops::{Coverage, Op, Queued, Way};
 
 impl State {
-    /// What the queue had of the conversation of `op`, whose head is `head` after it.
-    pub(super) fn knows(&self, op: &Op, head: Option<Seq>) -> Known {
+    /// What the queue had of the conversation of `op`, whose head is `head` after it. Only a conversation
+    /// without a hole whose queued events reach `head` is covered.
+    pub(super) fn knows(&self, op: &Op, head: Option<Seq>) -> Coverage {
         let tail = op.conversation().and_then(|conversation| self.tails.get(conversation));
         match (tail, head) {
-            (Some(tail), Some(head)) if !tail.is_holed() && head <= tail.head => Known::Whole,
-            _ => Known::Less,
+            (Some(tail), Some(head)) if !tail.is_holed() && head <= tail.head => Coverage::Whole,
+            _ => Coverage::Less,
         }
     }
 
-    /// Whether something waits that is stored only as rows.
+    /// Whether something waits that is stored only as rows. While the journal is off, everything is.
     pub(super) fn waits_for_rows(&self) -> bool {
         self.rows_since.is_some() || self.journal_is_off
     }
 
-    /// Whether so much waits that some of it must become rows before more is promised.
+    /// Whether so much waits that some of it must become rows before more is promised. Appends beyond it wait
+    /// in memory without being promised.
     pub(super) fn is_long(&self) -> bool {
         self.bytes > self.rows_bytes.saturating_mul(UNWRITTEN)
     }
 
-    /// When the writer must write next; `since` is when the oldest operation came.
+    /// When the writer must write next; `since` is when the oldest operation came. A time in the past means
+    /// at once.
     pub(super) fn rows_due(&self, since: Instant, now: Instant) -> Instant {
         let waited = self.gather.due(now).filter(|_| self.waits_for_rows());
         let gathered = if self.journal_is_off { Some(since) } else { self.rows_since };

@@ -1,4 +1,6 @@
-//! The queue from the journal's side: what the next entry holds, and what became of it.
+//! The queue from the journal's side: what the next entry holds, and what became of it. An entry holds
+//! appends in the order of their tickets, from the first that is not stored up to the first operation that
+//! must become rows before. That one and what follows it are stored by the writer.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,7 +20,8 @@ pub(crate) struct NextEntry {
 
 impl Queue {
     /// For the journal's thread: waits for an entry to write. `None` when the log ends, because the writer
-    /// then writes everything.
+    /// then writes everything. Also waits while the writer is busy with older operations, while the journal
+    /// is off, and while nothing can be written.
     pub(crate) fn next_entry(&self) -> Option<NextEntry> {
         let mut state = self.state.lock();
         loop {
@@ -77,7 +80,7 @@ impl Queue {
         entry
     }
 
-    /// For the journal's thread: `entry` is written.
+    /// For the journal's thread: `entry` is written. Wakes those who wait for `stored`.
     pub(crate) fn journaled(&self, entry: &NextEntry) {
         let mut state = self.state.lock();
         state.stored = state.stored.max(entry.last);
@@ -106,7 +109,8 @@ impl Queue {
 }
 
 impl State {
-    /// Counts as stored what comes next and need not be stored. True if there was any.
+    /// Counts as stored what comes next and need not be stored. True if there was any. The caller tells those
+    /// who wait.
     pub(super) fn pass_aside(&mut self) -> bool {
         let (before, begin) = (self.stored, self.ops.partition_point(|queued| queued.ticket <= self.stored));
         let next = self.ops.range(begin..);

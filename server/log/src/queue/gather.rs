@@ -22,10 +22,13 @@ const TRIES: u32 = 16;
 /// Who waits, and whether they came together so far. Part of the queue, under its lock.
 #[derive(Debug, Default)]
 pub(super) struct Gather {
+    /// How many have begun to wait since the last commit.
     waiting: u32,
+    /// Whether those who wait shared a commit the last time.
     together: bool,
     /// How many commits in a row served one alone.
     alone: u32,
+    /// When the last commit that somebody waited for began.
     last: Option<Instant>,
 }
 

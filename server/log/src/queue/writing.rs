@@ -1,4 +1,7 @@
-//! The queue from the writer's side: what is next, what was written, what could not be.
+//! The queue from the writer's side: what is next, what was written, what could not be. [`Queue::next`] hands
+//! a group to the writer, whose operations are no longer in the queue but still count against its bound. For
+//! each group the writer reports exactly one of: [`Queue::wrote`], or [`Queue::unwritten`] when the log ends
+//! first. Before `wrote` it names what is missing from the group with [`Queue::lose`].
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,7 +21,8 @@ impl Queue {
         self.commit_micros.fetch_add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Waits until there is something for the writer to do.
+    /// Waits until there is something for the writer to do. Returns [`Next::Write`] with at least one
+    /// operation. When the log was dropped, what waits stays in the queue.
     pub(crate) fn next(&self) -> Next {
         let mut state = self.state.lock();
         loop {
@@ -70,14 +74,15 @@ impl Queue {
         self.state.lock().sweep_at = None;
     }
 
-    /// Takes everything that waits. The bytes stay counted.
+    /// Takes everything that waits. The bytes stay counted. The caller must give them back with
+    /// [`Queue::put_back`] or report them as written.
     pub(crate) fn rest(&self) -> VecDeque<Queued> {
         let mut state = self.state.lock();
         state.since = None;
         std::mem::take(&mut state.ops)
     }
 
-    /// Puts back in front what was taken and not written.
+    /// Puts back in front what was taken and not written. What came meanwhile stays behind them.
     pub(crate) fn put_back(&self, rest: VecDeque<Queued>) {
         let mut state = self.state.lock();
         let later = std::mem::replace(&mut state.ops, rest);
@@ -103,7 +108,8 @@ impl Queue {
     }
 
     /// Notes that everything up to `ticket`, `bytes` in all, is rows, and whether it survives a loss of
-    /// power.
+    /// power. Those who wait for the tickets are woken, room in the queue is announced, and a journal that
+    /// failed is used again.
     pub(crate) fn wrote(&self, ticket: u64, bytes: usize, synced: bool) {
         let mut state = self.state.lock();
         state.bytes = state.bytes.saturating_sub(bytes);
@@ -137,7 +143,8 @@ impl Queue {
         self.done.notify_all();
     }
 
-    /// Notes that nothing can be written, and why.
+    /// Notes that nothing can be written, and why. Those who wait get the error. Publishers are no longer
+    /// asked to wait, since waiting would not help.
     pub(crate) fn failed(&self, fault: Fault) {
         #[cfg_attr(
             not(any(test, feature = "testkit")),
@@ -154,6 +161,7 @@ impl Queue {
     }
 
     /// Notes that the operation `ticket` will not be in the log. Call it before the ticket is passed.
+    /// [`LOST_MAX`] are remembered; the oldest are forgotten first.
     pub(crate) fn lose(&self, ticket: u64) {
         self.progress.send_modify(|progress| {
             let lost = Arc::make_mut(&mut progress.lost);
@@ -170,7 +178,7 @@ impl Queue {
     }
 
     /// Notes that events of `conversation` do not continue what is written, which ends at `head`: it has a
-    /// hole now.
+    /// hole now. From now on its events are left out until a checkpoint brings its state.
     pub(crate) fn misfit(&self, conversation: &ConversationId, head: Seq) {
         self.state.lock().hole(conversation, head);
     }
@@ -196,7 +204,8 @@ impl Queue {
         }
     }
 
-    /// What was not written when the writer had ended; `None` if all was.
+    /// What was not written when the writer had ended; `None` if all was. Called once, after the threads have
+    /// ended.
     pub(crate) fn left(&self) -> Option<Unwritten> {
         let rest = self.rest();
         self.unwritten(rest.iter());

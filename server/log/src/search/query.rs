@@ -12,14 +12,15 @@ const TERMS_MAX: usize = 32;
 /// A query, taken apart.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Parsed {
-    /// The query in the language of the index.
+    /// The query in the language of the index. SQLite's FTS5, with every word quoted: `text : ("revenue" AND
+    /// "gro"*)`. PostgreSQL's is made of the terms.
     pub(crate) index: String,
-    /// The words and phrases, for marking them in snippets.
+    /// The words and phrases, for marking them in snippets. At most [`TERMS_MAX`].
     pub(crate) terms: Vec<Term>,
 }
 
 /// Parses `text`: all words, phrases in quotes, `wor*` for a beginning. Fails if it has no word, or too many
-/// words or bytes.
+/// words or bytes. The error is [`LogError::BadQuery`], whose text is meant for whoever typed the query.
 pub(crate) fn parse(text: &str) -> Result<Parsed, LogError> {
     if text.len() > SEARCH_QUERY_BYTES_MAX {
         let bytes = text.len();

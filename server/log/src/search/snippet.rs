@@ -15,7 +15,8 @@ const BEFORE: usize = 60;
 const LENGTH: usize = 240;
 
 /// The text around the first match of any of `terms`, and the spans of all matches in it. Without a match,
-/// the beginning of the text.
+/// the beginning of the text. The spans count bytes of the snippet, rise and do not overlap. A snippet has at
+/// most about 240 bytes and an ellipsis at each end where the text goes on.
 pub(crate) fn around_first(text: &str, terms: &[Term]) -> (String, Vec<Span>) {
     let mut matches = Matches::of(text, terms);
     let first = matches.next();
@@ -61,6 +62,7 @@ struct Matches<'a> {
 }
 
 impl<'a> Matches<'a> {
+    /// Begins before the first word. A text without terms has no matches.
     fn of(text: &'a str, terms: &'a [Term]) -> Self {
         let longest = terms.iter().map(Term::len).max().unwrap_or(1);
         Self { words: words(text), terms, latest: VecDeque::new(), longest }

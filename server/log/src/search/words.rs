@@ -21,7 +21,8 @@ pub(crate) fn words(text: &str) -> Words<'_> {
 }
 
 impl Words<'_> {
-    /// Writes the next word into `word` and returns its range in bytes; `None` at the end of the text.
+    /// Writes the next word into `word` and returns its range in bytes; `None` at the end of the text. `word`
+    /// is overwritten; its memory is used again.
     pub(crate) fn next_into(&mut self, word: &mut String) -> Option<Range<usize>> {
         word.clear();
         let rest = self.text.get(self.at..)?;
@@ -39,7 +40,8 @@ impl Words<'_> {
     }
 }
 
-/// Appends `c` in lower case and without accents.
+/// Appends `c` in lower case and without accents. One character may become several, or none if it is an
+/// accent by itself.
 fn fold(c: char, out: &mut String) {
     if c.is_ascii() {
         out.push(c.to_ascii_lowercase());
@@ -51,7 +53,7 @@ fn fold(c: char, out: &mut String) {
 /// Most bytes of a word in an index that bounds them; longer words are found by how they begin.
 const LEXEME_BYTES_MAX: usize = 255;
 
-/// `word` as it stands in an index that bounds words.
+/// `word` as it stands in an index that bounds words. It is cut at a character.
 pub(crate) fn lexeme(word: &str) -> &str {
     word.get(..word.floor_char_boundary(LEXEME_BYTES_MAX)).unwrap_or_default()
 }
@@ -69,7 +71,8 @@ pub(crate) fn lexemes(text: &str, out: &mut String) {
     }
 }
 
-/// What a query searches for: a word, or words that follow one another.
+/// What a query searches for: a word, or words that follow one another. Made of what a person typed, so it
+/// has at least one word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Term {
     words: Vec<String>,
@@ -96,7 +99,8 @@ impl Term {
             .map(move |(place, word)| (word.as_str(), self.is_beginning && place == last))
     }
 
-    /// Whether an index of single, bounded words cannot tell if it matches.
+    /// Whether an index of single, bounded words cannot tell if it matches. The log then compares the texts
+    /// that the index has found.
     pub(crate) fn is_more_than_a_word(&self) -> bool {
         self.words.len() > 1 || self.words.iter().any(|word| lexeme(word).len() < word.len())
     }
@@ -117,7 +121,8 @@ impl Term {
     }
 }
 
-/// Whether each of `terms` matches somewhere in `text`.
+/// Whether each of `terms` matches somewhere in `text`. Reads the text once, however many terms there are,
+/// and only up to the word at which all are found.
 pub(crate) fn has_all(text: &str, terms: &[Term]) -> bool {
     let longest = terms.iter().map(Term::len).max().unwrap_or(1);
     let (mut words, mut latest) = (words(text), std::collections::VecDeque::<String>::new());

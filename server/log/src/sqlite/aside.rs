@@ -1,5 +1,6 @@
 //! Appends that the database refused: they are named in the trace and kept as lines of JSON in a file beside
-//! the database. So one bad append stops nobody and is not lost.
+//! the database. So one bad append stops nobody and is not lost. The hub never reads the file. It is at most
+//! [`LOG_ASIDE_BYTES_MAX`] long; beyond that, operations are only named in the trace.
 
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -20,6 +21,7 @@ const SUFFIX: &str = ".aside.jsonl";
 /// The file for refused operations, beside the database. The writer owns it.
 #[derive(Debug)]
 pub(super) struct Aside {
+    /// The file, whether it exists or not.
     path: PathBuf,
 }
 
@@ -30,12 +32,15 @@ struct Line<'a> {
     at: u64,
     /// What it is, see [`Op::word`].
     what: &'static str,
+    /// The conversation that it concerns; `None` for rows of the list.
     #[serde(skip_serializing_if = "Option::is_none")]
     conversation: Option<&'a ConversationId>,
     /// The error of the database.
     error: &'a str,
+    /// The position that the events continue; only for events.
     #[serde(skip_serializing_if = "Option::is_none")]
     after: Option<&'a Position>,
+    /// The events that are not in the log.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     events: &'a [Arc<Envelope>],
 }
@@ -94,7 +99,8 @@ impl Aside {
     }
 }
 
-/// Appends `line` to the file. Fails at the bound of the file.
+/// Appends `line` to the file. Fails at the bound of the file. A file that could not be opened fails each
+/// line with that error.
 fn write(file: &mut io::Result<File>, line: &Line<'_>) -> io::Result<()> {
     let file = file.as_mut().map_err(|error| io::Error::new(error.kind(), error.to_string()))?;
     let bytes = file.seek(SeekFrom::End(0))?;

@@ -1,4 +1,10 @@
-//! The table of events: blocks of packed events, and the large results beside them.
+//! The table of events: blocks of packed events, and the large results beside them. A block is a row;
+//! `crate::blocks` says how its body is made. All functions run in the caller's transaction.
+//!
+//! ```text
+//! event       id, conversation, first, last, encoding, raw, body   one row for each block
+//! attachment  conversation, hash, json                             one row for each large result
+//! ```
 
 use std::sync::Arc;
 
@@ -12,7 +18,8 @@ use crate::blocks::{Loose, cut, events};
 use crate::pack::pack;
 use crate::{Attachment, LogError};
 
-/// Writes `envelopes` as uncompressed blocks. Returns the number of blocks and their bytes.
+/// Writes `envelopes` as uncompressed blocks. Returns the number of blocks and their bytes. The packer
+/// compresses them later.
 pub(super) fn insert(
     connection: &Connection,
     key: i64,
@@ -42,7 +49,8 @@ pub(super) fn put(connection: &Connection, key: i64, block: &Block) -> rusqlite:
 }
 
 /// Replaces blocks by larger ones, unless one of them is gone. Returns by how many bytes the table grows;
-/// negative if it shrinks.
+/// negative if it shrinks. A block can be gone because its conversation was removed, or because it was
+/// replaced before.
 pub(super) fn replace(connection: &Connection, compacted: &Compacted) -> rusqlite::Result<i64> {
     let mut there = connection.prepare_cached("SELECT 1 FROM event WHERE id = ?1 AND conversation = ?2")?;
     for id in &compacted.instead_of {
@@ -76,7 +84,8 @@ pub(super) fn attached(connection: &Connection, key: i64, hash: &str) -> rusqlit
     select.query_row((key, hash), |row| Ok(Arc::from(row.get_ref(0)?.as_str()?))).optional()
 }
 
-/// Passes the events after `after` to `take`, in order, until it breaks.
+/// Passes the events after `after` to `take`, in order, until it breaks. A hole between two blocks is for
+/// `take` to notice. Fails with [`LogError::Unreadable`] for a block that is damaged.
 pub(super) fn read(
     connection: &Connection,
     key: i64,
@@ -133,7 +142,7 @@ pub(super) fn newest_first(connection: &Connection, key: i64, limit: usize) -> r
     rows.collect()
 }
 
-/// The events of one block.
+/// The events of one block. Fails if there is none of that id.
 pub(super) fn one(connection: &Connection, id: i64) -> Result<Vec<Envelope>, LogError> {
     let mut select =
         connection.prepare_cached("SELECT encoding, body FROM event WHERE id = ?1").map_err(unreadable)?;

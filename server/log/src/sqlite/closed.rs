@@ -1,5 +1,11 @@
 //! The log of a hub that is stopped, opened to look at all that it holds, to change texts in it, and to take a conversation out. What is
 //! gone is gone from the file: freed pages are overwritten, the index is made anew, and the file is written anew.
+//!
+//! ```text
+//! open ──▶ conversations, events, view, attachments   look
+//!          rewrite, remove                            change
+//!          purge                                      once, after all changes: index and file anew
+//! ```
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,16 +20,20 @@ use super::{Options, SqliteLog, load, schema, sweep, views};
 use crate::blocks::{compress, inflate};
 use crate::{EventLog as _, LogError, OpenError};
 
-/// A log that no hub has open. It is this process's alone until it is dropped.
+/// A log that no hub has open. It holds the lock of the file, so no hub can open it before this is dropped.
+/// Dropping it without [`ClosedLog::purge`] may leave what was changed or removed in free parts of the index.
 #[derive(Debug)]
 pub struct ClosedLog {
+    /// The connection that writes, with `secure_delete` on.
     connection: Connection,
     path: PathBuf,
     /// Held as long as the file is in use.
     _lock: FileLock,
 }
 
-/// Changes what a conversation says, without making events more or fewer.
+/// Changes what a conversation says, without making events more or fewer. The caller of
+/// [`ClosedLog::rewrite`] implements it; each method is called for everything of its kind that is stored of
+/// the conversation.
 pub trait Rewrite {
     /// Changes its events, which are in order and all that there are.
     fn events(&mut self, events: &mut [Envelope]);
@@ -36,7 +46,8 @@ pub trait Rewrite {
 }
 
 impl ClosedLog {
-    /// Opens the log in the file `path`. What its journal holds becomes rows before.
+    /// Opens the log in the file `path`. What its journal holds becomes rows before. Fails with [`OpenError`]
+    /// if the file does not exist or a hub has it open. Waits for the disk.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         if !path.exists() {
             let source = std::io::Error::from(std::io::ErrorKind::NotFound);
@@ -56,7 +67,7 @@ impl ClosedLog {
         Ok(Self { connection, path: path.to_path_buf(), _lock: held })
     }
 
-    /// The names of all conversations.
+    /// The names of all conversations. Ordered by name.
     pub fn conversations(&self) -> Result<Vec<ConversationId>, LogError> {
         let mut select =
             self.connection.prepare("SELECT id FROM conversation ORDER BY id").map_err(unreadable)?;
@@ -65,12 +76,14 @@ impl ClosedLog {
         names.iter().map(|name| ConversationId::parse(name).map_err(unreadable)).collect()
     }
 
-    /// All events that there are of a conversation, in order.
+    /// All events that there are of a conversation, in order. Fails with [`LogError::Unknown`] if there is no
+    /// such conversation, as do all methods that name one.
     pub fn events(&self, conversation: &ConversationId) -> Result<Vec<Envelope>, LogError> {
         self.events_of(self.key(conversation)?)
     }
 
-    /// Its newest folded state that was kept.
+    /// Its newest folded state that was kept. It may be older than the newest event; the empty one if none
+    /// was kept.
     pub fn view(&self, conversation: &ConversationId) -> Result<View, LogError> {
         views::read(&self.connection, self.key(conversation)?)
     }
@@ -101,7 +114,8 @@ impl ClosedLog {
         Ok(events)
     }
 
-    /// Rewrites all that is stored of a conversation, as one transaction. Whether anything changed.
+    /// Rewrites all that is stored of a conversation, as one transaction. Whether anything changed. On an
+    /// error nothing has changed.
     pub fn rewrite(
         &mut self,
         conversation: &ConversationId,
@@ -125,7 +139,8 @@ impl ClosedLog {
         Ok(changed)
     }
 
-    /// Takes a conversation out, with all that belongs to it.
+    /// Takes a conversation out, with all that belongs to it. Its rows are gone when this returns; its sums
+    /// of measurements stay.
     pub fn remove(&mut self, conversation: &ConversationId) -> Result<(), LogError> {
         let key = self.key(conversation)?;
         sweep::went(&self.connection, key).map_err(unreadable)?;
@@ -133,7 +148,8 @@ impl ClosedLog {
         Ok(())
     }
 
-    /// Makes the index of texts and the file anew, so that nothing of what was changed or removed is left in it.
+    /// Makes the index of texts and the file anew, so that nothing of what was changed or removed is left in
+    /// it. Takes as long as copying the file, and up to twice its size of free disk.
     pub fn purge(&mut self) -> Result<(), LogError> {
         let sql = "INSERT INTO word (word) VALUES ('rebuild'); VACUUM;";
         self.connection.execute_batch(sql).map_err(unreadable)?;
@@ -175,6 +191,7 @@ fn put_events(connection: &Connection, key: i64, events: Vec<Envelope>) -> rusql
     Ok(())
 }
 
+/// Rewrites the stored state. Whether it changed.
 fn rewrite_view(connection: &Connection, key: i64, with: &mut dyn Rewrite) -> Result<bool, LogError> {
     let before = views::read(connection, key)?;
     let mut view = before.clone();
@@ -199,6 +216,7 @@ const TEXTS: [(&str, &str, &str, &str); 3] = [
 const JSON_TEXTS: [(&str, &str, &str, &str); 2] =
     [("attachment", "id", "json", "conversation"), ("conversation", "key", "row", "key")];
 
+/// Rewrites the texts of a conversation in `columns`. Whether any changed.
 fn rewrite_texts(
     connection: &Connection,
     columns: &[(&str, &str, &str, &str)],

@@ -1,5 +1,11 @@
 //! One transaction: a group of operations as rows. The events that one conversation has in a group become one
 //! block.
+//!
+//! ```text
+//! Commit::new ──▶ apply, for each operation ──▶ finish ──▶ the caller commits ──▶ the writer acts on the Outcome
+//!                   │ appends are collected        │ one block for each conversation
+//!                   └ others flush what was collected of their conversation, then write
+//! ```
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,8 +16,8 @@ use model::frame::ConversationRow;
 use model::{ConversationId, Envelope, Epoch, PublisherId, Seq};
 use rusqlite::Connection;
 
-use super::known::{Known, Touch};
-use super::ops::{Adoption, Compacted, Events, Op, PackedView, Queued};
+use super::known::{ConversationCache, Touch};
+use super::ops::{Compacted, Events, Op, PackedView, Queued, StagedImport};
 use super::tools::CallCounts;
 use super::{blocks, documents, imports, marks, measures, rows, sweep, tools, views};
 use crate::measure::MeasureCounts;
@@ -47,7 +53,7 @@ pub(super) struct Commit<'a> {
     /// The connection, which is in a transaction.
     connection: &'a Connection,
     /// Where conversations stand; includes what this transaction has applied.
-    known: &'a mut Known,
+    known: &'a mut ConversationCache,
     /// The life that writes.
     life: i64,
     /// Whether states are packed here, because the packer has ended.
@@ -65,21 +71,31 @@ pub(super) struct Commit<'a> {
 /// What a group has of one conversation, collected for one block.
 #[derive(Default)]
 struct Batch<'a> {
+    /// The events, without a hole.
     envelopes: Vec<Arc<Envelope>>,
+    /// The newest mark of each publisher, with the ticket that brought it.
     marks: IndexMap<&'a PublisherId, (&'a Mark, u64)>,
+    /// Texts that the events have completed.
     documents: Vec<&'a Document>,
+    /// Large results of the events.
     attachments: Vec<&'a Attachment>,
 }
 
 impl<'a> Commit<'a> {
     /// Begins to write over `connection`, which must be in a transaction.
-    pub(super) fn new(connection: &'a Connection, known: &'a mut Known, life: i64, inline: bool) -> Self {
+    pub(super) fn new(
+        connection: &'a Connection,
+        known: &'a mut ConversationCache,
+        life: i64,
+        inline: bool,
+    ) -> Self {
         let (calls, measures, outcome) =
             (CallCounts::default(), MeasureCounts::default(), Outcome::default());
         Self { connection, known, life, inline, batches: IndexMap::new(), calls, measures, outcome }
     }
 
-    /// Writes one operation, or collects it to be written with its neighbours.
+    /// Writes one operation, or collects it to be written with its neighbours. An error of the database
+    /// leaves the transaction incomplete: it must be rolled back.
     pub(super) fn apply(&mut self, queued: &'a Queued) -> rusqlite::Result<()> {
         match &queued.op {
             Op::Append(events) => self.append(queued.ticket, events),
@@ -257,7 +273,7 @@ impl<'a> Commit<'a> {
     }
 
     /// Makes a conversation of an import, unless one of that name exists.
-    fn adopt(&mut self, ticket: u64, adoption: &'a Adoption) -> rusqlite::Result<()> {
+    fn adopt(&mut self, ticket: u64, adoption: &'a StagedImport) -> rusqlite::Result<()> {
         let id = &adoption.row.conversation;
         let is_there = self.known.find(self.connection, id)?.is_some();
         let key = if is_there { None } else { imports::adopt(self.connection, adoption, self.life)? };

@@ -1,4 +1,5 @@
-//! Texts to be found, and their words.
+//! Texts to be found, and their words. A document is a row of `document`; its words are in `word`, an FTS5
+//! index that keeps no text of its own. So each change of one must be told to the other.
 
 use rusqlite::{Connection, OptionalExtension as _};
 
@@ -34,7 +35,8 @@ pub(super) fn put(connection: &Connection, key: i64, document: &Document) -> rus
     Ok(if before.is_some() { 0 } else { integer(text.len() as u64) })
 }
 
-/// Removes the documents whose `column` has that value, and their words from the index.
+/// Removes the documents whose `column` has that value, and their words from the index. `column` is `id` or
+/// another column of the table, chosen by the program and never by a person.
 pub(super) fn forget(connection: &Connection, column: &str, value: i64) -> rusqlite::Result<()> {
     // The index needs the texts to remove their words, so the documents are deleted after that.
     let words = format!(

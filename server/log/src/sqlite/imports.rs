@@ -1,12 +1,18 @@
 //! Imports of histories: their rows are written piece by piece under a key that no conversation has, and the
 //! last transaction makes the conversation. So an import is complete or absent, and no piece of it makes
 //! others wait.
+//!
+//! ```text
+//! stage, stage, … ──▶ rows under a new key, named by `gone` with the number of the import
+//! adopt           ──▶ the row of `gone` goes, a row of `conversation` with that key comes, in one transaction
+//! abandon, or a new start of the log ──▶ `gone` forgets the number, and the sweep deletes the rows
+//! ```
 
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::blocks;
 use super::documents;
-use super::ops::{Adoption, Events};
+use super::ops::{Events, StagedImport};
 use super::schema::{integer, natural};
 use super::views;
 use crate::Import;
@@ -33,10 +39,11 @@ pub(super) fn stage(connection: &Connection, import: Import, events: &Events) ->
     Ok(true)
 }
 
-/// Makes the conversation. Returns its key; `None` if not everything was staged.
+/// Makes the conversation. Returns its key; `None` if not everything was staged. The caller has made sure
+/// that no conversation has the name.
 pub(super) fn adopt(
     connection: &Connection,
-    adoption: &Adoption,
+    adoption: &StagedImport,
     life: i64,
 ) -> rusqlite::Result<Option<i64>> {
     let Some((key, head, bytes)) = find(connection, adoption.import)? else { return Ok(None) };
@@ -52,7 +59,7 @@ pub(super) fn adopt(
     Ok(Some(key))
 }
 
-/// Leaves what was staged to be deleted.
+/// Leaves what was staged to be deleted. Does nothing if nothing was staged.
 pub(super) fn abandon(connection: &Connection, import: Import) -> rusqlite::Result<()> {
     let update = "UPDATE gone SET import = NULL WHERE import = ?1";
     connection.prepare_cached(update)?.execute([integer(import.0)]).map(drop)

@@ -12,6 +12,16 @@
 //! emptied. An entry is read as a whole or not at all: its length and its checksum come before it. Which
 //! appends the database already has is told by the newest ticket that their life has applied, so reading the
 //! journal twice adds nothing.
+//!
+//! An entry:
+//!
+//! ```text
+//! length of the body │ CRC-32 of the body │ body                       4 bytes, 4 bytes, little-endian
+//! {"life":7,"commit":41}                                               the entry: Head
+//! +{"ticket":90,"conversation":"c","epoch":"e","after":4}              an append: Lead
+//! {"k":"part.delta","part":"p1","text":"Hi","run":"r","seq":5,"at":…}  its events, as on the wire
+//! +{"ticket":91,…}                                                     the next append
+//! ```
 
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -65,7 +75,9 @@ struct Segments {
 /// One of the two files.
 #[derive(Debug)]
 struct Segment {
+    /// Open for reading and writing, for its owner alone.
     file: File,
+    /// The length of its whole entries; the next one begins here.
     bytes: u64,
     /// The newest ticket in it.
     newest: u64,
@@ -80,12 +92,15 @@ pub(super) struct Head {
     pub(super) commit: u64,
 }
 
-/// The first line of an append, before its events.
+/// The first line of an append, before its events. What is empty is left out. The level is not written: what
+/// is in the journal is stored.
 #[derive(Serialize, Deserialize)]
 struct Lead<'a> {
+    /// The ticket that the append got from the queue.
     ticket: u64,
     conversation: std::borrow::Cow<'a, ConversationId>,
     epoch: std::borrow::Cow<'a, Epoch>,
+    /// The seq that its events continue, in `epoch`.
     after: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mark: Option<std::borrow::Cow<'a, Mark>>,
@@ -102,6 +117,7 @@ struct Lead<'a> {
 /// An entry as it was read back.
 #[derive(Debug)]
 pub(super) struct Entry {
+    /// Which life wrote it, and its number.
     pub(super) head: Head,
     /// The appends, each with its ticket.
     pub(super) appends: Vec<(u64, Events)>,
@@ -109,7 +125,7 @@ pub(super) struct Entry {
 
 /// The contents of both files.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct JournalContents {
     /// The whole entries, the oldest first.
     pub(super) entries: Vec<Entry>,
     /// Bytes after the last whole entry of each file, together.
@@ -151,7 +167,7 @@ impl Journal {
     }
 
     /// Empties files of which everything up to `ticket` is rows, and turns to the other file if that is
-    /// empty.
+    /// empty. A file that cannot be emptied only costs time at the next start.
     pub(super) fn applied(&self, ticket: u64) {
         let mut segments = self.segments.lock();
         let mut active = segments.active;
@@ -194,9 +210,10 @@ impl Segment {
     }
 }
 
-/// Reads what the journal beside `database` has: whole entries, the oldest first.
-pub(super) fn read(database: &Path) -> io::Result<Found> {
-    let mut found = Found::default();
+/// Reads what the journal beside `database` has: whole entries, the oldest first. Fails if a file exists and
+/// cannot be read. What follows a damaged entry is not read, since nothing says where it begins.
+pub(super) fn read(database: &Path) -> io::Result<JournalContents> {
+    let mut found = JournalContents::default();
     for suffix in SUFFIXES {
         let bytes = match std::fs::read(private::beside(database, suffix)) {
             Ok(bytes) => bytes,
@@ -252,6 +269,7 @@ fn line(entry: &mut Vec<u8>, before: &str, value: &impl Serialize) -> io::Result
     Ok(())
 }
 
+/// CRC-32, as in gzip.
 fn checksum(bytes: &[u8]) -> u32 {
     let mut crc = Crc::new();
     crc.update(bytes);
@@ -279,6 +297,7 @@ fn whole(bytes: &[u8]) -> Option<(Entry, &[u8])> {
     Some((parse(std::str::from_utf8(body).ok()?)?, behind))
 }
 
+/// Reads the lines of an entry; `None` if one of them is not what it should be.
 fn parse(body: &str) -> Option<Entry> {
     let mut lines = body.lines();
     let head: Head = serde_json::from_str(lines.next()?).ok()?;
@@ -296,6 +315,7 @@ fn parse(body: &str) -> Option<Entry> {
 }
 
 impl Lead<'_> {
+    /// The append as it waits in the queue, before its events are added.
     fn into_events(self) -> Events {
         Events {
             conversation: self.conversation.into_owned(),

@@ -12,15 +12,15 @@ use super::schema::{integer, natural};
 const KNOWN_MAX: usize = 20_000;
 
 /// Where conversations stand in the database. Owned by the writer. It holds only while every change that was
-/// applied is committed, so [`Known::forget`] empties it after a rollback.
+/// applied is committed, so [`ConversationCache::forget`] empties it after a rollback.
 #[derive(Debug, Default)]
-pub(super) struct Known {
-    places: HashMap<ConversationId, Place>,
+pub(super) struct ConversationCache {
+    places: HashMap<ConversationId, ConversationHead>,
 }
 
 /// Where a conversation stands in the database.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct ConversationHead {
     /// The key of its row.
     pub(super) key: i64,
     /// Its epoch.
@@ -31,7 +31,7 @@ pub(super) struct Place {
     pub(super) loose: usize,
 }
 
-impl Known {
+impl ConversationCache {
     /// Empties the cache if it is too large. Never call it between an operation and its commit.
     pub(super) fn trim(&mut self) {
         if self.places.len() > KNOWN_MAX {
@@ -54,7 +54,7 @@ impl Known {
         &mut self,
         connection: &Connection,
         conversation: &ConversationId,
-    ) -> rusqlite::Result<Option<&mut Place>> {
+    ) -> rusqlite::Result<Option<&mut ConversationHead>> {
         if !self.places.contains_key(conversation)
             && let Some(place) = read(connection, conversation)?
         {
@@ -71,24 +71,32 @@ impl Known {
         conversation: &ConversationId,
         epoch: &Epoch,
         life: i64,
-    ) -> rusqlite::Result<(&mut Place, bool)> {
+    ) -> rusqlite::Result<(&mut ConversationHead, bool)> {
         let made = self.find(connection, conversation)?.is_none();
         if made {
             let insert = "INSERT INTO conversation (id, epoch, head, at, life) VALUES (?1, ?2, 0, 0, ?3)";
             let mut insert = connection.prepare_cached(insert)?;
             insert.execute((conversation.as_str(), epoch.as_str(), life))?;
         }
-        let fresh = || Place { key: connection.last_insert_rowid(), epoch: epoch.clone(), head: 0, loose: 0 };
+        let fresh = || ConversationHead {
+            key: connection.last_insert_rowid(),
+            epoch: epoch.clone(),
+            head: 0,
+            loose: 0,
+        };
         Ok((self.places.entry(conversation.clone()).or_insert_with(fresh), made))
     }
 }
 
 /// Reads from the database where the conversation stands.
-fn read(connection: &Connection, conversation: &ConversationId) -> rusqlite::Result<Option<Place>> {
+fn read(
+    connection: &Connection,
+    conversation: &ConversationId,
+) -> rusqlite::Result<Option<ConversationHead>> {
     let select = "SELECT key, epoch, head, loose FROM conversation WHERE id = ?1";
     let mut select = connection.prepare_cached(select)?;
     let place = select.query_row([conversation.as_str()], |row| {
-        Ok(Place {
+        Ok(ConversationHead {
             key: row.get(0)?,
             epoch: Epoch::new(row.get_ref(1)?.as_str()?),
             head: natural(row.get(2)?),
@@ -98,7 +106,7 @@ fn read(connection: &Connection, conversation: &ConversationId) -> rusqlite::Res
     place.optional()
 }
 
-impl Place {
+impl ConversationHead {
     /// Writes the place and what a commit adds to it into the conversation's row.
     pub(super) fn write(&self, connection: &Connection, touch: Touch) -> rusqlite::Result<()> {
         let update = "UPDATE conversation SET epoch = ?2, head = ?3, at = max(at, ?4), life = coalesce(?5, life), loose = ?6, \

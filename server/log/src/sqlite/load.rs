@@ -1,4 +1,5 @@
-//! Reads a conversation back: its state as it was last written, or a page of its events.
+//! Reads a conversation back: its state as it was last written, or a page of its events. Both read in the
+//! caller's transaction, so row, view, events and marks are of one moment.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use model::weigh::weigh;
 
 /// The row of a conversation.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct ConversationRecord {
     /// Its key.
     pub(super) key: i64,
     /// The epoch in which it was written last.
@@ -33,11 +34,11 @@ pub(super) struct Found {
 pub(super) fn find(
     connection: &Connection,
     conversation: &ConversationId,
-) -> Result<Option<Found>, LogError> {
+) -> Result<Option<ConversationRecord>, LogError> {
     let select = "SELECT key, epoch, head, at, life FROM conversation WHERE id = ?1";
     let mut select = connection.prepare_cached(select).map_err(unreadable)?;
     let found = select.query_row([conversation.as_str()], |row| {
-        Ok(Found {
+        Ok(ConversationRecord {
             key: row.get(0)?,
             epoch: Epoch::new(row.get_ref(1)?.as_str()?),
             head: natural(row.get(2)?),
@@ -50,7 +51,10 @@ pub(super) fn find(
 
 /// The view of a conversation and the marks of its publishers. The newest stored view is read and the events
 /// after it are folded. Fails if an event is missing.
-pub(super) fn state(connection: &Connection, found: &Found) -> Result<(View, Vec<Mark>), LogError> {
+pub(super) fn state(
+    connection: &Connection,
+    found: &ConversationRecord,
+) -> Result<(View, Vec<Mark>), LogError> {
     let mut view = views::read(connection, found.key)?;
     let mut hole = None;
     let begin = view.seq;
@@ -73,7 +77,7 @@ pub(super) fn state(connection: &Connection, found: &Found) -> Result<(View, Vec
 /// [`LogError::Gone`] if the first of them is not there.
 pub(super) fn page(
     connection: &Connection,
-    found: &Found,
+    found: &ConversationRecord,
     after: Seq,
     limit: usize,
 ) -> Result<Page, LogError> {

@@ -1,4 +1,7 @@
 //! The table of marks: how far the publishers of a conversation have come, for exactly-once (invariant I10).
+//! A publisher that comes again after a restart of the hub is told how far it had come, and events that it
+//! repeats are not taken twice. The table keeps [`PUBLISHERS_PER_CONVERSATION_MAX`] publishers of each
+//! conversation.
 
 use model::PublisherId;
 use model::limits::PUBLISHERS_PER_CONVERSATION_MAX;
@@ -7,7 +10,8 @@ use rusqlite::Connection;
 use super::schema::size;
 use crate::Mark;
 
-/// The rank of the operation `ticket` among those of all lives: later ones are higher.
+/// The rank of the operation `ticket` among those of all lives: later ones are higher. It orders publishers
+/// by when they were last heard of.
 pub(super) fn turn(life: i64, ticket: u64) -> i64 {
     // 43 bits for the operations of one life, which leaves 2^20 lives.
     (life << 43).saturating_add_unsigned(ticket)

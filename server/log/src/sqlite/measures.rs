@@ -1,15 +1,22 @@
 //! Sums of measurements as rows: one for each span, metric, agent, model, tool and detail. Each measurement counts in its hour and
 //! in its day; hours are kept for a quarter of a year.
+//!
+//! ```text
+//! measure       span, metric, start, agent, model, tool, detail, amount   one row for each sum
+//! measure_span  span, start, rows                                          how many rows a span has, for the bound
+//! measured      since, hours_since                                         from when on all is counted
+//! ```
 
 use model::limits::{MEASURE_HOURS_KEPT, MEASURES_PER_SPAN_MAX};
 use rusqlite::Connection;
 
 use super::blocks::unreadable;
 use super::schema::{integer, natural, size};
-use crate::measure::{Facet, MeasureCounts, MeasureKey, MeasureRow, SUM_MAX, Span, Sums};
+use crate::measure::{Facet, MeasureCounts, MeasureKey, MeasureRow, MeasureSpan, SUM_MAX, Sums};
 use crate::{LogError, MeasureQuery, Measured, Metric, Stop};
 
-/// Writes the measurements of one commit.
+/// Writes the measurements of one commit, in its transaction. A row that its span has no room for counts
+/// among the others, see [`MeasureKey::among_others`].
 pub(super) fn add(connection: &Connection, counts: &MeasureCounts) -> rusqlite::Result<()> {
     for (span, key, amount) in counts.changes() {
         if more(connection, span, key, amount)? {
@@ -25,7 +32,7 @@ pub(super) fn add(connection: &Connection, counts: &MeasureCounts) -> rusqlite::
 }
 
 /// Adds to a row that is there; false where there is none.
-fn more(connection: &Connection, span: Span, key: &MeasureKey, amount: i64) -> rusqlite::Result<bool> {
+fn more(connection: &Connection, span: MeasureSpan, key: &MeasureKey, amount: i64) -> rusqlite::Result<bool> {
     let update = "UPDATE measure SET amount = max(-?8, min(?8, amount + ?9)) WHERE span = ?1 AND metric = ?2 \
                   AND start = ?3 AND agent = ?4 AND model = ?5 AND tool = ?6 AND detail = ?7";
     let mut update = connection.prepare_cached(update)?;
@@ -35,7 +42,8 @@ fn more(connection: &Connection, span: Span, key: &MeasureKey, amount: i64) -> r
     Ok(update.execute((span, metric, start, agent, model, tool, detail, SUM_MAX, amount))? > 0)
 }
 
-fn put(connection: &Connection, span: Span, key: &MeasureKey, amount: i64) -> rusqlite::Result<()> {
+/// Adds to a row, which is made if it is not there.
+fn put(connection: &Connection, span: MeasureSpan, key: &MeasureKey, amount: i64) -> rusqlite::Result<()> {
     if more(connection, span, key, amount)? {
         return Ok(());
     }
@@ -51,18 +59,18 @@ fn put(connection: &Connection, span: Span, key: &MeasureKey, amount: i64) -> ru
 }
 
 /// Whether one more row may be about this span; it is counted then. With a new day, hours go that are too old.
-fn has_room(connection: &Connection, span: Span, key: &MeasureKey) -> rusqlite::Result<bool> {
+fn has_room(connection: &Connection, span: MeasureSpan, key: &MeasureKey) -> rusqlite::Result<bool> {
     let count = "INSERT INTO measure_span (span, start, rows) VALUES (?1, ?2, 1) ON CONFLICT (span, start) \
                  DO UPDATE SET rows = rows + 1 RETURNING rows";
     let mut count = connection.prepare_cached(count)?;
     let rows: i64 = count.query_row((span.number(), integer(key.start)), |row| row.get(0))?;
-    if rows == 1 && span == Span::Day {
+    if rows == 1 && span == MeasureSpan::Day {
         forget(connection, integer((key.start.saturating_mul(24)).saturating_sub(MEASURE_HOURS_KEPT)))?;
     }
     Ok(rows <= size(MEASURES_PER_SPAN_MAX))
 }
 
-/// Drops the hours before `hour`.
+/// Drops the hours before `hour`, counted since 1970, and notes since when hours are complete.
 fn forget(connection: &Connection, hour: i64) -> rusqlite::Result<()> {
     let mut gone = 0;
     for (metric, facet) in Facet::all() {
@@ -77,7 +85,8 @@ fn forget(connection: &Connection, hour: i64) -> rusqlite::Result<()> {
     connection.prepare_cached(update)?.execute([hour]).map(drop)
 }
 
-/// What a query asks for.
+/// What a query asks for. Fails with [`LogError::BadQuery`] for too many sums, for a latency by several
+/// names, and when `stop` was called.
 pub(super) fn measured(
     connection: &Connection,
     query: &MeasureQuery,
@@ -89,16 +98,17 @@ pub(super) fn measured(
         add_up(connection, span, of, query, &mut sums)?;
     }
     let since = match span {
-        Span::Day => "SELECT coalesce(max(since), 0) FROM measured",
-        Span::Hour => "SELECT coalesce(max(since, hours_since), 0) FROM measured",
+        MeasureSpan::Day => "SELECT coalesce(max(since), 0) FROM measured",
+        MeasureSpan::Hour => "SELECT coalesce(max(since, hours_since), 0) FROM measured",
     };
     let since = connection.prepare_cached(since).and_then(|mut since| since.query_row([], |row| row.get(0)));
     Ok(Measured { sums: sums.finish(), since: natural(since.map_err(unreadable)?) })
 }
 
+/// Adds the rows of one metric within the query's time to `sums`.
 fn add_up(
     connection: &Connection,
-    span: Span,
+    span: MeasureSpan,
     (metric, facet): (Metric, Facet),
     query: &MeasureQuery,
     sums: &mut Sums<'_>,

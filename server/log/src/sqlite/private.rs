@@ -1,4 +1,5 @@
-//! Files that only their owner may read, because a log holds everything that was said.
+//! Files that only their owner may read, because a log holds everything that was said. Directories get mode
+//! 700 and files 600. On systems without such modes, files are as the system makes them.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
@@ -18,7 +19,9 @@ impl Drop for FileLock {
     }
 }
 
-/// Makes the directory and locks the file, so that no other process opens it.
+/// Makes the directory and locks the file, so that no other process opens it. Fails with [`OpenError::InUse`]
+/// if another process has it. The lock is a file beside the database, so that SQLite's own locks are not
+/// touched.
 pub(super) fn lock(path: &Path) -> Result<FileLock, OpenError> {
     let failed = |source| OpenError::File { path: path.to_path_buf(), source };
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
@@ -48,7 +51,8 @@ pub(super) fn folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Opens a file for reading and writing, for its owner alone. It is made if it does not exist.
+/// Opens a file for reading and writing, for its owner alone. It is made if it does not exist. What is in it
+/// stays.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).read(true).write(true);

@@ -28,9 +28,12 @@ pub(super) struct Readers {
     back: Condvar,
 }
 
+/// The connections of a pool, under its lock.
 #[derive(Debug, Default)]
 struct Pool {
+    /// Those that nobody uses. They stay open until the pool is closed.
     idle: Vec<Connection>,
+    /// How many are lent.
     busy: usize,
 }
 
@@ -41,7 +44,7 @@ impl Readers {
     }
 
     /// Calls `read` in one transaction, so that everything it reads is from one moment. Waits while all
-    /// connections are lent.
+    /// connections are lent. Fails with [`LogError::Unreadable`] if no connection can be opened.
     pub(super) fn read<T>(
         &self,
         read: impl FnOnce(&Transaction<'_>) -> Result<T, LogError>,

@@ -1,6 +1,14 @@
 //! Replay of the journal when the log is opened: what the previous life has left in it becomes rows, as the
 //! work of that life. Its conversations go on in a new epoch, as after every life that did not end well
 //! (invariant I9).
+//!
+//! ```text
+//! entry of the newest life, ticket above what it applied   becomes rows
+//! ticket at or below that                                  rows already: skipped
+//! conversation removed after that ticket (table `void`)    skipped
+//! entry of an older life                                   rows already: skipped
+//! entry of a life that the database does not know          the files are renamed to `….unknown` and kept
+//! ```
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,7 +18,7 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 use super::aside::Aside;
 use super::commit::Commit;
 use super::journal::{self, Entry};
-use super::known::Known;
+use super::known::ConversationCache;
 use super::ops::{Op, Queued, Way};
 use super::schema::{integer, natural};
 use super::{OpenError, private};
@@ -63,7 +71,7 @@ pub(super) fn replay(connection: &mut Connection, path: &Path, aside: &Aside) ->
 /// Writes a group as one transaction of the previous life. If the database refuses it, each half is tried,
 /// down to the single operation, which is set aside. Returns how many appends do not continue what is there.
 fn apply(connection: &mut Connection, group: &[Queued], life: i64, aside: &Aside) -> rusqlite::Result<u64> {
-    let mut known = Known::default();
+    let mut known = ConversationCache::default();
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut commit = Commit::new(&transaction, &mut known, life, true);
     let applied = group.iter().try_for_each(|queued| commit.apply(queued)).and_then(|()| commit.finish());

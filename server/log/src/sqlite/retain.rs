@@ -12,7 +12,8 @@ use crate::Retention;
 /// first; the rest of it is deleted in steps, see [`super::sweep`].
 const ROUND_MAX: usize = 200;
 
-/// Chooses the conversations that `rule` no longer allows, except those for which `keep` is true.
+/// Chooses the conversations that `rule` no longer allows, except those for which `keep` is true. At most
+/// [`ROUND_MAX`]. Removes nothing itself.
 pub(super) fn choose(
     connection: &Connection,
     rule: &Retention,

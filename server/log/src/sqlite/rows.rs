@@ -35,6 +35,7 @@ pub(super) fn page(connection: &Connection, query: &ListQuery) -> rusqlite::Resu
 }
 
 /// Reads a row. Events may have come since it was stored, so position and time are those of the conversation.
+/// A row that was never stored, or that cannot be read, has only name, epoch, head and time.
 fn row(found: &Row<'_>) -> rusqlite::Result<ConversationRow> {
     let id = conversation(found, 0)?;
     let kept = found.get_ref(4)?.as_str_or_null()?.and_then(|json| serde_json::from_str(json).ok());
@@ -56,13 +57,14 @@ pub(super) fn conversation(found: &Row<'_>, at: usize) -> rusqlite::Result<Conve
 }
 
 /// The conversations whose newest run goes on according to their rows, and those with events that are newer
-/// than their rows.
+/// than their rows. The hub looks at them when it starts.
 pub(super) fn unfinished(connection: &Connection) -> rusqlite::Result<Vec<ConversationId>> {
     let select = "SELECT id FROM conversation WHERE state = 'running' OR row_head < head ORDER BY key";
     connection.prepare_cached(select)?.query_map([], |found| conversation(found, 0))?.collect()
 }
 
-/// Conversations, with their keys, that have many unpacked blocks from earlier lives.
+/// Conversations, with their keys, that have many unpacked blocks from earlier lives. At most 10,000, the
+/// newest first.
 pub(super) fn loose(connection: &Connection) -> rusqlite::Result<Vec<(ConversationId, i64)>> {
     let select = "SELECT id, key FROM conversation WHERE loose > 8 ORDER BY at DESC LIMIT 10000";
     connection.prepare(select)?.query_map([], |found| Ok((conversation(found, 0)?, found.get(1)?)))?.collect()

@@ -95,7 +95,8 @@ pub enum OpenError {
     },
 }
 
-/// Opens the connection that writes. The schema is up to date afterwards.
+/// Opens the connection that writes. The schema is up to date afterwards. Fails before anything is changed if
+/// the file is no log, or one of a later version.
 pub(super) fn open_writer(path: &Path) -> Result<Connection, OpenError> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -176,7 +177,8 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "temp_store", "memory")
 }
 
-/// Bounds the size of the file.
+/// Bounds the size of the file. A commit beyond it fails as on a full disk. The journal and the write-ahead
+/// log do not count.
 pub(super) fn limit(connection: &Connection, max_bytes: Option<u64>) -> rusqlite::Result<()> {
     if let Some(max_bytes) = max_bytes {
         let page_bytes: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;

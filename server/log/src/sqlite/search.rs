@@ -35,7 +35,9 @@ const SELECT: &str = "SELECT document.id, conversation.id, document.run, documen
                       JOIN conversation ON conversation.key = document.conversation \
                       WHERE word MATCH ?1 AND word.rowid < ?2 AND word.rowid >= ?3 ORDER BY word.rowid DESC LIMIT ?4";
 
-/// Returns the documents that match, newest first, as far as the search came before `stop` was called.
+/// Returns the documents that match, newest first, as far as the search came before `stop` was called. Fails
+/// with [`LogError::BadQuery`] for a query that [`query::parse`] refuses. A conversation that does not exist
+/// has no hits.
 pub(super) fn search(connection: &Connection, query: &SearchQuery, stop: &Stop) -> Result<Finds, LogError> {
     let query::Parsed { index: mut wanted, terms } = query::parse(&query.text)?;
     if let Some(conversation) = &query.conversation {
@@ -82,6 +84,7 @@ struct Search<'a> {
     hits: Vec<Hit>,
     /// All documents from this number on were searched.
     before: i64,
+    /// Most hits.
     limit: usize,
 }
 

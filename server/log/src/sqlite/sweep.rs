@@ -14,7 +14,8 @@ const STEP_ROWS_MAX: usize = 1_000;
 /// The tables in which a conversation may have many rows, and the expression for the size of a row.
 const MANY: [(&str, &str); 2] = [("event", "length(body)"), ("attachment", "octet_length(json)")];
 
-/// Marks the conversation `key` as removed. Its row must still exist.
+/// Marks the conversation `key` as removed. Its row must still exist. All further rows of it are found by its
+/// key and go step by step.
 pub(super) fn went(connection: &Connection, key: i64) -> rusqlite::Result<()> {
     let insert = "INSERT INTO gone (key, bytes) SELECT key, bytes FROM conversation WHERE key = ?1";
     connection.prepare_cached(insert)?.execute([key])?;
@@ -28,7 +29,7 @@ pub(super) fn bytes(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached(sum)?.query_row([], |row| row.get(0))
 }
 
-/// Gives up imports of the previous life that did not finish.
+/// Gives up imports of the previous life that did not finish. Called once when the log is opened.
 pub(super) fn begin(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute("UPDATE gone SET import = NULL WHERE import IS NOT NULL", []).map(drop)
 }

@@ -1,4 +1,9 @@
 //! Figures of calls, in the database.
+//!
+//! ```text
+//! tool          name, calls, failed      at most TOOLS_MAX names, and `(others)`
+//! tool_latency  name, bucket, calls      how many calls of the tool took as long as a bucket
+//! ```
 
 use compact_str::CompactString;
 use model::limits::TOOLS_MAX;
@@ -9,7 +14,8 @@ use crate::ToolFigures;
 use crate::measure::{OTHERS, quantile};
 pub(super) use crate::tools::CallCounts;
 
-/// Adds the calls of one commit to the tables.
+/// Adds the calls of one commit to the tables. In the transaction of that commit, so that figures and events
+/// agree.
 pub(super) fn add(connection: &Connection, counts: &CallCounts) -> rusqlite::Result<()> {
     for (name, counts) in &counts.tools {
         let name = admitted(connection, name)?;
@@ -35,7 +41,7 @@ fn admitted<'a>(connection: &Connection, name: &'a str) -> rusqlite::Result<&'a 
     Ok(if tools < size(TOOLS_MAX) { name } else { OTHERS })
 }
 
-/// The figures of all tools, ordered by name.
+/// The figures of all tools, ordered by name. Quantiles are the longest latency of their bucket.
 pub(super) fn figures(connection: &Connection) -> rusqlite::Result<Vec<ToolFigures>> {
     let mut select = connection.prepare_cached("SELECT name, calls, failed FROM tool ORDER BY name")?;
     let tools = select.query_map([], |row| {

@@ -1,4 +1,5 @@
-//! The newest state of each conversation that was kept: from there it is read back quickly.
+//! The newest state of each conversation that was kept: from there it is read back quickly. One row for each
+//! conversation in `checkpoint`; a load folds only the events after it.
 
 use model::{Seq, View};
 use rusqlite::{Connection, OptionalExtension as _};
@@ -9,7 +10,8 @@ use crate::blocks::unreadable;
 pub(super) use crate::views::pack;
 use crate::views::unpack;
 
-/// Stores a packed state, unless a newer one is there. Returns by how many bytes the table grows.
+/// Stores a packed state, unless a newer one is there. Returns by how many bytes the table grows. `body` is
+/// what [`pack`] returns.
 pub(super) fn put(connection: &Connection, key: i64, seq: Seq, body: &[u8]) -> rusqlite::Result<i64> {
     let select = "SELECT seq, length(body) FROM checkpoint WHERE conversation = ?1";
     let mut select = connection.prepare_cached(select)?;
@@ -23,7 +25,8 @@ pub(super) fn put(connection: &Connection, key: i64, seq: Seq, body: &[u8]) -> r
     Ok(integer(body.len() as u64) - before.map_or(0, |(_, bytes)| bytes))
 }
 
-/// The newest stored state; the empty one if none was stored.
+/// The newest stored state; the empty one if none was stored. Fails with [`LogError::Unreadable`] for one
+/// that is damaged.
 pub(super) fn read(connection: &Connection, key: i64) -> Result<View, LogError> {
     let select = "SELECT body FROM checkpoint WHERE conversation = ?1";
     let mut select = connection.prepare_cached(select).map_err(unreadable)?;

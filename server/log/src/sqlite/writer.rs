@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use super::aside::Aside;
 use super::commit::{Commit, Outcome};
 use super::journal::Journal;
-use super::known::Known;
+use super::known::ConversationCache;
 use super::ops::{Op, PackedView, Queued};
 use super::packer::Packer;
 use super::queue::{Next, Queue, Stage};
@@ -52,13 +52,18 @@ const SWEEPS_WHEN_FULL: usize = 64;
 /// ends, it says how far it came, so that nobody waits for it forever.
 #[derive(Debug)]
 pub(super) struct Writer {
+    /// The only connection that writes.
     pub(super) connection: Connection,
+    /// Where it takes what waits, and reports what is written.
     pub(super) queue: Arc<Queue>,
+    /// Gets states and blocks to pack after each commit.
     pub(super) packer: Arc<Packer>,
+    /// The number of conversations, brought up to date after each commit.
     pub(super) tally: Arc<Tally>,
     /// The life of the file that writes.
     pub(super) life: i64,
-    pub(super) known: Known,
+    /// Where conversations stand, emptied when a commit fails.
+    pub(super) known: ConversationCache,
     /// Since when writing has failed, in milliseconds since 1970; `None` while it works.
     pub(super) failing_since: Option<u64>,
     /// Whether commits are synced at present.
@@ -67,6 +72,7 @@ pub(super) struct Writer {
     pub(super) marker: Arc<Mutex<Marker>>,
     /// The journal, which is emptied as its appends become rows; `None` if it cannot be written.
     pub(super) journal: Option<Arc<Journal>>,
+    /// The file for what the database refuses.
     pub(super) aside: Aside,
     /// How many operations were refused since the last commit.
     pub(super) refused: u32,

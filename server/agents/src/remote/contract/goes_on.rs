@@ -1,11 +1,21 @@
 //! Requests that answer agents elsewhere that wait for a person, one kind of agent after the other. Pure.
+//!
+//! | kind | asked by | answered with |
+//! |---|---|---|
+//! | `agno` | calls that require confirmation or input | the same calls, with the answers in them, to `/runs/ID/continue` |
+//! | `langgraph` | an interrupt's `value`: decisions about calls, the agent inbox, or anything | `command.resume` in the form of the question |
+//! | `ag-ui` | an interrupt with `toolCallId`, `message` or `reason` | `resume`: for each interrupt `resolved` with a payload, or `cancelled` |
+//!
+//! All others never wait for a person.
 
 use compact_str::CompactString;
 use model::ToolCallId;
 use serde_json::{Map, Value, json};
 
 use super::super::pause::{Ask, Called, PauseState};
-use super::{Asked, Occasion, RemoteKind, agno_path, form, json_body, langgraph_with, uuid_of, word, words};
+use super::{
+    Occasion, RemoteKind, RemoteRequest, agno_path, form, json_body, langgraph_with, uuid_of, word, words,
+};
 
 /// One thing that an agent asks a person.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -14,6 +24,7 @@ pub(in super::super) struct Asking {
     given: Option<CompactString>,
     /// The name of the tool.
     pub(in super::super) name: Option<CompactString>,
+    /// What a person is asked about: the arguments of the call, or the question itself.
     pub(in super::super) arguments: Value,
     /// The text for the person.
     pub(in super::super) text: Option<String>,
@@ -46,7 +57,7 @@ pub(in super::super) fn requests(speaks: RemoteKind, interrupt: &Value) -> Vec<A
 }
 
 /// The request with which the agent goes on; `None` if its protocol has no form for the answers.
-pub(in super::super) fn goes_on(of: &Occasion<'_>, standing: &PauseState) -> Option<Asked> {
+pub(in super::super) fn goes_on(of: &Occasion<'_>, standing: &PauseState) -> Option<RemoteRequest> {
     let asks = &standing.pause.asks;
     match of.config.speaks {
         RemoteKind::Agno => agno(of, standing),
@@ -62,7 +73,7 @@ pub(in super::super) fn goes_on(of: &Occasion<'_>, standing: &PauseState) -> Opt
             reopen(&mut messages, standing);
             let body = super::ag_ui_input(of, &messages, Some(resume?));
             let prelude = prelude(body.get("runId")?, standing);
-            Some(Asked { prelude, ..json_body(of, &body) })
+            Some(RemoteRequest { prelude, ..json_body(of, &body) })
         }
         _ => None,
     }
@@ -142,6 +153,7 @@ enum Form<'a> {
     Anything,
 }
 
+/// The form in which `value` asks.
 fn form_of(value: &Value) -> Form<'_> {
     if let Some(requests) = value.get("action_requests").and_then(Value::as_array) {
         return Form::Decisions(requests);
@@ -156,7 +168,8 @@ fn form_of(value: &Value) -> Form<'_> {
     Form::Anything
 }
 
-/// The answer for a graph: to its only question, or to each by the id of its interrupt.
+/// The answer for a graph: to its only question, or to each by the id of its interrupt. `None` if an
+/// interrupt has no id although there are several, or an answer is missing.
 fn resumed(asks: &[Ask], standing: &PauseState) -> Option<Value> {
     if let [ask] = asks {
         return graph_answer(ask, standing);
@@ -255,8 +268,10 @@ fn reopen(messages: &mut Vec<Value>, standing: &PauseState) {
     messages.retain(|message| message["role"] != "assistant" || says(message));
 }
 
-/// The answer for Agno's `AgentOS`, which takes its calls back with the answers in them.
-fn agno(of: &Occasion<'_>, standing: &PauseState) -> Option<Asked> {
+/// The answer for Agno's `AgentOS`, which takes its calls back with the answers in them. `None` where a
+/// person refused what Agno has no refusal for, where an answer is missing, and where the run's name at the
+/// agent is not known.
+fn agno(of: &Occasion<'_>, standing: &PauseState) -> Option<RemoteRequest> {
     let ask = standing.pause.asks.first()?;
     let team = is_team(&ask.interrupt);
     let name = if team { "requirements" } else { "tools" };

@@ -19,7 +19,7 @@ fn config(speaks: RemoteKind, url: &str, model: Option<&str>) -> RemoteConfig {
     }
 }
 
-fn of(config: &RemoteConfig, conversation: &str, lines: &str) -> Asked {
+fn of(config: &RemoteConfig, conversation: &str, lines: &str) -> RemoteRequest {
     let conversation = ConversationId::parse(conversation).unwrap();
     let mut view = folded(&logged(events(lines)));
     view.runs.values_mut().for_each(|run| run.own = true);
@@ -36,7 +36,7 @@ fn of(config: &RemoteConfig, conversation: &str, lines: &str) -> Asked {
     })
 }
 
-fn text(asked: &Asked) -> String {
+fn text(asked: &RemoteRequest) -> String {
     String::from_utf8(asked.body.clone()).unwrap()
 }
 

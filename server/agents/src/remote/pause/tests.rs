@@ -8,23 +8,23 @@ use model::testkit::{folded, logged};
 
 use super::*;
 
-fn told(interrupt: Value, calls: &[(&str, &str)]) -> Told {
+fn told(interrupt: Value, calls: &[(&str, &str)]) -> AgentQuestion {
     let called = |(id, name): &(&str, &str)| Called {
         tool: ToolCallId::new(id),
         given: (*id).into(),
         name: (*name).into(),
         is_question: false,
     };
-    Told { interrupt, calls: calls.iter().map(called).collect() }
+    AgentQuestion { interrupt, calls: calls.iter().map(called).collect() }
 }
 
-fn paused(speaks: RemoteKind, asked: Vec<Told>) -> (Option<Pause>, Vec<Event>) {
+fn paused(speaks: RemoteKind, asked: Vec<AgentQuestion>) -> (Option<Pause>, Vec<Event>) {
     let mut out = Vec::new();
     let pause = of(speaks, asked, &RunView::default(), &mut out);
     (pause, out)
 }
 
-fn of(speaks: RemoteKind, asked: Vec<Told>, known: &RunView, out: &mut Vec<Event>) -> Option<Pause> {
+fn of(speaks: RemoteKind, asked: Vec<AgentQuestion>, known: &RunView, out: &mut Vec<Event>) -> Option<Pause> {
     Pause::of(speaks, asked, Some("theirs".to_owned()), (&RunId::new("r"), known), ("f", out))
 }
 

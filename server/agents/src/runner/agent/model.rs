@@ -1,4 +1,11 @@
 //! The model's side of the loop: requests, answers, and what happens when an answer fails.
+//!
+//! ```text
+//! ask ──▶ said, said, … ──▶ silent ┬─ complete ──▶ Answered: calls go on, then the next answer or the end
+//!  ▲                               ├─ may pass, attempts left ──▶ Again, after a wait ─┐
+//!  │                               └─ for good ──▶ Failed: calls go on, then the end   │
+//!  └────────────────────────────────────── calls are over, time has come ◀─────────────┘
+//! ```
 
 use encode::reconstruct::{PARTIAL_ANSWER, PartialResponse};
 use model::anomaly::{Anomaly, AnomalyCode};
@@ -26,7 +33,8 @@ impl Agent {
         out.push(Command::Ask(Ask { step: self.step, attempt: self.attempt }));
     }
 
-    /// Takes an event of the answer.
+    /// Takes an event of the answer. Ends of the answer and errors are kept until it is over; all else is
+    /// published at once. Events of an answer that was given up are dropped.
     pub(super) fn said(&mut self, mut event: Event, now: u64, out: &mut Vec<Command>) {
         let Phase::Asked { heard } = &mut self.phase else { return };
         *heard = now;
@@ -153,7 +161,7 @@ impl Agent {
         }
     }
 
-    /// Ends the wait before the next attempt.
+    /// Ends the wait before the next attempt. Does nothing in any other phase.
     pub(super) fn hurry(&mut self, now: u64, out: &mut Vec<Command>) {
         if matches!(self.phase, Phase::Again { at } if at > now) {
             self.phase = Phase::Again { at: now };
@@ -172,6 +180,7 @@ impl Agent {
     }
 
     /// How much the model has said of the most that it may, in percent; a token is taken as four bytes.
+    /// `None` if the plan does not say what the most is; never 100, since the answer broke off.
     fn percentage(&self) -> Option<u8> {
         let most = self.plan.tokens_max.filter(|most| *most > 0)?;
         let said = (self.said_bytes as u64) / 4;

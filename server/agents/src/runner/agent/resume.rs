@@ -1,4 +1,5 @@
-//! Resuming a run: the hub died, or a person wants a failed run to go on.
+//! Resuming a run: the hub died, or a person wants a failed run to go on. What was open is settled first, so
+//! that the next request to the model is one that its API accepts.
 
 use encode::reconstruct::PARTIAL_ANSWER;
 use model::flow::NEXT_ANSWER;

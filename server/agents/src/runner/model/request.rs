@@ -1,4 +1,5 @@
-//! The body of a request: the conversation in the form of an API.
+//! The body of a request: the conversation in the form of an API. What the settings add to a request replaces
+//! what is made here.
 
 use encode::reconstruct::{UnfinishedCalls, anthropic, openai};
 use model::View;
@@ -61,6 +62,8 @@ pub(super) fn body(view: &View, config: &RunnerConfig, tools: Tools) -> Vec<u8> 
     serde_json::to_vec(&fields).unwrap_or_default()
 }
 
+/// The fields of a request for chat completions: model, messages, streaming with usage, and the bound of
+/// tokens if it is set.
 fn openai(view: &View, config: &RunnerConfig) -> Map<String, Value> {
     let mut messages = openai::request(view, UnfinishedCalls::Answer).messages;
     if let Some(content) = config.system.clone() {
@@ -80,6 +83,8 @@ fn openai(view: &View, config: &RunnerConfig) -> Map<String, Value> {
     fields
 }
 
+/// The fields of a request for messages. The system prompt of the settings comes before those of the
+/// conversation.
 fn anthropic(view: &View, config: &RunnerConfig) -> Map<String, Value> {
     use anthropic::{AnthropicMessage, AnthropicRole, ContentBlock};
 

@@ -52,7 +52,8 @@ pub(super) async fn whole(body: ResponseBody, max: usize) -> Result<Bytes, Failu
     })
 }
 
-/// The meaning of an answer without success to whoever sent `message`.
+/// The meaning of an answer without success to whoever sent `message`. An error of the protocol in the body
+/// is an answer; everything else is a failure. `max` bounds a body of JSON, in bytes.
 pub(super) async fn complaint(
     response: Response<ResponseBody>,
     message: &ClientJsonRpcMessage,
@@ -118,7 +119,7 @@ pub(super) async fn refused(response: Response<ResponseBody>) -> Failure {
     unanswered(&told(status, &whole(response.into_body(), COMPLAINT_BYTES_MAX).await.unwrap_or_default()))
 }
 
-/// The answer in words.
+/// The answer in words. Of the body at most 200 characters.
 fn told(status: StatusCode, body: &[u8]) -> String {
     let text: String = String::from_utf8_lossy(body).chars().take(200).collect();
     let text = text.trim();

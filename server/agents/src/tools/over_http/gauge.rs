@@ -8,7 +8,9 @@ use super::Unanswered;
 /// The size of the event that is being received.
 #[derive(Debug)]
 struct Gauge {
+    /// Bytes of the present event so far, without line ends.
     bytes: usize,
+    /// Most bytes of one event.
     max: usize,
     /// Whether the present line is still empty.
     at_start: bool,

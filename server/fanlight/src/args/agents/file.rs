@@ -1,4 +1,14 @@
 //! Providers described by a YAML file: where they are, and how their streams are read.
+//!
+//! ```yaml
+//! provider:
+//!   name: acme
+//!   api_url: https://api.acme.example/v1/answers   # the URL of the request itself
+//!   key_env: ACME_KEY
+//! stream:
+//!   sinks: [{type: file, path: "events/{thread_id}.jsonl"}]
+//!   extract: {text: "$.delta.text"}                # for a provider that is not known
+//! ```
 
 use std::path::Path;
 
@@ -15,20 +25,29 @@ use sinks::{FileSink, FileSinkSettings};
 /// The part of the file that concerns calls of the provider.
 #[derive(Debug, Deserialize)]
 struct ProviderFile {
+    /// Where the provider is.
     provider: ProviderEntry,
+    /// How its answers are read and who else gets them.
     stream: Option<ProviderStream>,
 }
 
+/// The table `provider`.
 #[derive(Debug, Deserialize)]
 struct ProviderEntry {
+    /// A known provider's name, or one of the user's own.
     name: String,
+    /// The URL to which each request goes as it is.
     api_url: String,
+    /// The environment variable with the key, unless the agent's table names one.
     key_env: Option<String>,
 }
 
+/// The table `stream`.
 #[derive(Debug, Deserialize)]
 struct ProviderStream {
+    /// Must not be false: the hub takes streams alone.
     enabled: Option<bool>,
+    /// Who gets the raw events of each answer.
     #[serde(default)]
     sinks: Vec<FileSinkSettings>,
     /// How the stream is read; [`UserDialect`] parses it.
@@ -53,7 +72,8 @@ pub(super) fn is_one(provider: &str) -> bool {
     end.is_some_and(|end| end.eq_ignore_ascii_case("yaml") || end.eq_ignore_ascii_case("yml"))
 }
 
-/// Reads the file. The error says what is wrong, and where.
+/// Reads the file. The error says what is wrong, and where. The URL of the file wins over the provider's
+/// usual one, and `key_env` over that of the file.
 pub(super) fn read(
     path: &str,
     key_env: Option<&str>,

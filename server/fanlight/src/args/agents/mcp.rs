@@ -1,4 +1,12 @@
 //! The table `[mcp.NAME]`.
+//!
+//! ```toml
+//! [mcp.time]
+//! command = ["uvx", "mcp-server-time"]
+//! [mcp.search]
+//! url = "https://tools.example/mcp"
+//! key_env = "SEARCH_KEY"
+//! ```
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -37,7 +45,8 @@ pub(crate) struct McpSettings {
 }
 
 impl McpSettings {
-    /// Converts the table; the error says what is wrong.
+    /// Converts the table; the error says what is wrong. Whether the server is there is found out when an
+    /// agent first wants its tools.
     pub(crate) fn server(&self, name: &str) -> Result<ToolServer, String> {
         let of = |what: &str| format!("the tools {name:?}: {what}");
         if !is_plain(name) || name.contains("__") {

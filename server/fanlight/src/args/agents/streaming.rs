@@ -2,6 +2,16 @@
 //! calls in texts.
 //!
 //! The settings are in a YAML file, below `streaming_config`, or in a table of the agent with the same keys.
+//!
+//! ```yaml
+//! schema_version: "1.0.0"
+//! streaming_config:
+//!   tool_batch_size: 5            # calls
+//!   tool_batch_delay: 0.1         # seconds
+//!   tool_parse_buffer_max: 65536  # bytes of a call in a text
+//!   text_buffer_max: 1048576      # bytes of an answer's text
+//!   formats: {xml: {tag_open: "<tool_use>"}}
+//! ```
 
 use agents::Plan;
 use dialects::text_calls::TextRules;
@@ -31,16 +41,22 @@ const FIELDS: [(&str, &str, &str); 4] = [
 /// The settings; what is absent keeps its default.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct StreamingSettings {
+    /// How many written calls begin a batch at once.
     batch_calls: Option<usize>,
+    /// How long written calls wait for one more, in milliseconds.
     batch_ms: Option<u64>,
+    /// Most bytes of text of one answer.
     text_bytes_max: Option<usize>,
+    /// How calls are found in texts.
     pub(super) text_rules: TextRules,
 }
 
 /// A place in the settings, for messages about it.
 #[derive(Clone, Copy)]
 struct SettingPlace<'a> {
+    /// The file, or the table of the settings.
     file: &'a str,
+    /// The key at which the value stands.
     key: &'a str,
 }
 
@@ -89,6 +105,7 @@ impl StreamingSettings {
         Self::read(at, whole.get("streaming_config").ok_or_else(none)?)
     }
 
+    /// Reads the settings themselves. Keys that are not known are refused.
     fn read(at: SettingPlace<'_>, said: &Value) -> Result<Self, String> {
         let keys =
             ["tool_batch_size", "tool_batch_delay", "tool_parse_buffer_max", "text_buffer_max", "formats"];
@@ -172,6 +189,7 @@ fn formats(at: SettingPlace<'_>, said: &Value) -> Result<Option<String>, String>
     Ok(element)
 }
 
+/// Whether `name` can be the name of an element.
 fn is_element(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':' | '.');
     name.len() <= ELEMENT_BYTES_MAX

@@ -1,4 +1,14 @@
-//! Checks of the environment variables that an agent started from here would have.
+//! Checks of the environment variables that an agent started from here would have. Pure: the variables and
+//! what answers at other addresses are arguments.
+//!
+//! | variable | right value |
+//! |---|---|
+//! | `OPENAI_BASE_URL`, `OPENAI_API_BASE` | `HUB/proxy/openai/v1` |
+//! | `ANTHROPIC_BASE_URL` | `HUB/proxy/anthropic`; its client adds `/v1` |
+//! | `GOOGLE_GEMINI_BASE_URL` | `HUB/proxy/gemini` |
+//! | `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` | `HUB/v1/traces` |
+//! | `OTEL_EXPORTER_OTLP_ENDPOINT` | `HUB` |
+//! | `HTTP_PROXY`, `ALL_PROXY` | not set, or `NO_PROXY` has the hub's host |
 
 use std::collections::BTreeMap;
 

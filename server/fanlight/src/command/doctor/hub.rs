@@ -1,4 +1,12 @@
 //! Checks of the hub: whether it is there, and whether it accepts, stores and shows events.
+//!
+//! | check | request | expected |
+//! |---|---|---|
+//! | `hub` | `GET /metrics` | 200 with the metrics of a hub |
+//! | `log` | `GET /readyz` | 200 |
+//! | `websocket` | an upgrade at `/v1/ws` | 101 with the subprotocol |
+//! | `publishing` | `POST` of an invalid event | 400 `bad_event` |
+//! | `page` | `GET /` | 200 with the page |
 
 use reqwest::Client;
 use reqwest::header::{
@@ -12,6 +20,7 @@ use super::{CheckResult, HttpAnswer, ask};
 const SUBPROTOCOL: &str = "fanlight.v1";
 
 /// All checks of the hub at `base`. The first says whether there is one; without it the others are left out.
+/// With a token, each request carries it.
 pub(super) async fn look(http: &Client, base: &str, token: Option<&str>) -> Vec<CheckResult> {
     let get = |path: &str| {
         let request = http.get(format!("{base}{path}"));

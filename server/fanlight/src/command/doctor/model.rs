@@ -14,19 +14,25 @@ const TOKENS: u32 = 60;
 /// The upstreams, from the hub's answer.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct UpstreamList {
+    /// One row for each; fields that are not needed here are skipped.
     upstreams: Vec<UpstreamRow>,
 }
 
+/// An upstream as the hub lists it.
 #[derive(Debug, Deserialize)]
 struct UpstreamRow {
+    /// The name in `/proxy/NAME`.
     name: String,
+    /// The API, by its name in settings.
     api: String,
+    /// Where the hub sends calls.
     url: String,
 }
 
 /// The API of an upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ModelEndpoint {
+    /// How it is asked.
     pub(super) api: Api,
     /// Whether it is on this machine, so that it may need no key.
     pub(super) is_near: bool,

@@ -1,4 +1,11 @@
 //! Checks of an upstream of the proxy, through the hub, as an agent would call it.
+//!
+//! ```text
+//! base url   has the path that clients of this API need; else nothing further is looked at
+//! key        is in the environment, or the upstream is on this machine
+//! upstream   a list of models comes through the hub
+//! streaming  only with --model: a short answer comes in pieces
+//! ```
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -21,7 +28,7 @@ pub(super) struct UpstreamProbe<'a> {
     pub(super) model: Option<&'a str>,
 }
 
-/// The variables that may contain the key of an upstream.
+/// The variables that may contain the key of an upstream. `acme-2` has `ACME_2_API_KEY`.
 fn key_names(name: &str) -> Vec<String> {
     match name {
         "gemini" => vec![String::from("GEMINI_API_KEY"), String::from("GOOGLE_API_KEY")],
@@ -102,7 +109,7 @@ fn key<'a>(
     (None, CheckResult::wrong("key", seen, mend))
 }
 
-/// Checks that the upstream answers.
+/// Checks that the upstream answers. Without a key, a refusal for want of one shows that it is reached.
 fn reached(name: &str, answer: Result<HttpAnswer, String>, has_key: bool) -> CheckResult {
     let check = "upstream";
     let answer = match answer {
@@ -145,7 +152,8 @@ fn reached(name: &str, answer: Result<HttpAnswer, String>, has_key: bool) -> Che
     }
 }
 
-/// Requests a short answer and checks that it is streamed.
+/// Requests a short answer and checks that it is streamed. Several events in one piece mean that something in
+/// between buffers.
 async fn streams(request: RequestBuilder, model: ModelEndpoint) -> CheckResult {
     let check = "streaming";
     let mut response = match request.send().await {

@@ -13,7 +13,8 @@ use crate::command::CommandError;
 /// The grant of the demo.
 const DEMO_GRANT: &str = "publish:*";
 
-/// The configuration of access control; `None` if it is off.
+/// The configuration of access control; `None` if it is off. Fails for an address of a proxy that stands for
+/// any, for roles and rules that do not fit, and for a trusted proxy without access control.
 pub(super) fn wanted(settings: &ServeSettings) -> Result<Option<AccessConfig>, CommandError> {
     let Some(access) = &settings.access else {
         let is_named = !settings.trusted_proxies.is_empty() || settings.trusted_user_header.is_some();
@@ -50,7 +51,7 @@ fn without_access() -> CommandError {
     }
 }
 
-/// What roles hide.
+/// What roles hide. Fails for a word that hides nothing and for two roles of one name.
 fn roles(settings: &AccessSettings) -> Result<Roles, CommandError> {
     let wrong = |name: &str, error: String| CommandError::Usage {
         what: format!("[access.roles.{name}] of the settings is no role: {error}"),

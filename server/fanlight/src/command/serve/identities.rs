@@ -1,4 +1,5 @@
-//! The settings of who else vouches for callers, checked: issuers of JWT, the provider of identities, trusted proxies.
+//! The settings of who else vouches for callers, checked: issuers of JWT, the provider of identities, trusted
+//! proxies. No key is read or fetched here.
 
 use ::access::jwt::{JWT_SKEW_S, JwtIssuer, JwtKeyKind, JwtSettings};
 use ::access::oidc::{OidcClient, is_safe_url};
@@ -26,6 +27,8 @@ pub(super) fn issuers(access: &AccessSettings, roles: &Roles) -> Result<Vec<JwtS
     (1..).zip(&access.jwt).map(of).collect()
 }
 
+/// One issuer: where its keys are, and what its tokens must say. Exactly one place of keys must be given, and
+/// one that is fetched must be safe from changes on the way.
 fn source(table: &JwtTable, roles: &Roles) -> Result<JwtSource, String> {
     let keys = match (&table.secret_file, &table.jwks_file, &table.jwks_url) {
         (Some(secret), None, None) => KeySource::Secret(secret.clone()),
@@ -64,6 +67,7 @@ pub(super) fn provider(access: &AccessSettings, roles: &Roles) -> Result<Option<
     made.transpose().map_err(|what| wrong("[access.oidc]", what))
 }
 
+/// The provider. Its address and the hub's own must be https, or on this machine.
 fn oidc(table: &OidcTable, roles: &Roles) -> Result<OidcConfig, String> {
     for (name, url) in [("issuer", &table.issuer), ("redirect", &table.redirect)] {
         if !is_safe_url(url) {
@@ -101,7 +105,8 @@ fn oidc(table: &OidcTable, roles: &Roles) -> Result<OidcConfig, String> {
     Ok(OidcConfig { client, secret: table.secret_file.clone(), ca: table.ca.clone(), tokens })
 }
 
-/// The proxies that say who sends a request, if there are any.
+/// The proxies that say who sends a request, if there are any. Fails if headers or rules are set and no proxy
+/// is named.
 pub(super) fn trusted(
     settings: &ServeSettings,
     access: &AccessSettings,
@@ -139,7 +144,7 @@ pub(super) fn trusted(
     }))
 }
 
-/// The rules of one source of identities.
+/// The rules of one source of identities. `name` is the claim that names the principal.
 fn mapping(name: &str, rules: &[RuleTable], roles: &Roles) -> Result<IdentityMapping, String> {
     let rules = rules.iter().map(|rule| IdentityRule {
         claim: rule.claim.as_str().into(),

@@ -1,4 +1,11 @@
 //! Where events are kept: what `--log` says, and the password that it leaves out.
+//!
+//! | `--log` | events are kept |
+//! |---|---|
+//! | `memory` | until the hub stops |
+//! | `sqlite` | in `fanlight.db` in the data directory |
+//! | `sqlite:PATH` | in that file |
+//! | `postgres://USER@HOST/DATABASE` | in PostgreSQL; a missing password comes from `PGPASSWORD`, then the password file |
 
 use std::path::{Path, PathBuf};
 
@@ -8,8 +15,9 @@ use event_log::PostgresUrl;
 use super::CommandError;
 use crate::args::ServeSettings;
 
-/// Where PostgreSQL's own programs look for passwords.
+/// The variable in which PostgreSQL's own programs look for a password.
 const PASSWORD: &str = "PGPASSWORD";
+/// The variable that names their file of passwords.
 const PASSWORD_FILE: &str = "PGPASSFILE";
 
 /// Where a hub with these settings keeps events.
@@ -17,7 +25,7 @@ pub(super) fn log(settings: &ServeSettings) -> Result<LogChoice, CommandError> {
     choice(&settings.log, &settings.data_dir, settings.log_max_bytes)
 }
 
-/// Where `log` says that events are kept, with the data directory and the bound of a file.
+/// Where `log` says that events are kept, with the data directory and the bound of a file. Opens nothing.
 pub(crate) fn choice(log: &str, data_dir: &Path, max_bytes: Option<u64>) -> Result<LogChoice, CommandError> {
     let sqlite = |path| LogChoice::Sqlite { path, max_bytes };
     match log.split_once(':') {

@@ -7,7 +7,8 @@ use edge::{LogChoice, PeersConfig};
 use crate::args::ServeSettings;
 use crate::command::CommandError;
 
-/// How this hub shares its log; nothing if it is alone there.
+/// How this hub shares its log; nothing if it is alone there. Fails if only one of both is given, if the log
+/// is not in PostgreSQL, or if the secret does not fit.
 pub(super) fn peers(settings: &ServeSettings, log: &LogChoice) -> Result<Option<PeersConfig>, CommandError> {
     let wrong = |what: String| CommandError::Usage {
         what,
@@ -28,7 +29,7 @@ pub(super) fn peers(settings: &ServeSettings, log: &LogChoice) -> Result<Option<
     PeersConfig::new(address, &secret).map(Some).map_err(|error| wrong(error.to_string()))
 }
 
-/// The secret in `file`, which others may not read.
+/// The secret in `file`, which others may not read. Fails if others may read it.
 fn read(file: &Path) -> Result<String, String> {
     #[cfg(unix)]
     {

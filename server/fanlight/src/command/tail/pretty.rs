@@ -5,6 +5,18 @@
 //! person writes can look like a step.
 //!
 //! `words` shortens numbers and texts.
+//!
+//! ```text
+//! │ user › What came of it?          a message
+//! ┌─ TITLE · MODEL                   a run begins
+//! │ text as it streams               a part; dim if it is thinking
+//! ◷ tool arguments                   a call is written
+//! ◌ tool executing
+//! ✓ tool 1.2 s result                it is over; ✗ if it failed, ⊘ if it was cancelled or interrupted
+//! ? tool: may it go on?              a person is asked
+//!   ⤷ agent: task                    a sub-agent, its steps further in, its end: ⤴
+//! └─ complete · 3.1 s · 1 call       the run ends
+//! ```
 
 use std::collections::BTreeSet;
 
@@ -29,14 +41,18 @@ const STALLED: &str = "… stalled: no word from its publisher";
 /// The text on the line that is still open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum OpenLine {
+    /// The text of a part.
     Part(RunId, PartId),
+    /// What a call prints while it is executed.
     Output(RunId, ToolCallId),
 }
 
 /// Formats events as lines.
 #[derive(Debug)]
 pub(super) struct PrettyPrinter {
+    /// Colours, or none.
     paint: Palette,
+    /// The text that was written last and may go on; `None` after a line of a step.
     open: Option<OpenLine>,
     /// Whether the open line is still empty.
     at_start: bool,
@@ -316,6 +332,7 @@ impl PrettyPrinter {
     }
 }
 
+/// Appends two spaces for each level, at most eight levels.
 fn indent(depth: usize, out: &mut String) {
     out.extend(std::iter::repeat_n("  ", depth.min(8)));
 }
@@ -326,11 +343,13 @@ fn depth(run: &RunView, agent: Option<&AgentId>) -> usize {
     agent.map_or(0, |agent| usize::try_from(agent.depth).unwrap_or(usize::MAX))
 }
 
+/// The name of the agent, its id if it has none, and `agent` for the main agent.
 fn agent_name<'a>(run: &'a RunView, agent: Option<&'a AgentId>) -> &'a str {
     let Some(id) = agent else { return "agent" };
     run.agents.get(id).and_then(|agent| agent.name.as_deref()).unwrap_or(id.as_str())
 }
 
+/// The style of a part's text.
 fn part_ink(kind: PartKind) -> TextStyle {
     match kind {
         PartKind::Thinking => TextStyle::Dim,
@@ -339,6 +358,7 @@ fn part_ink(kind: PartKind) -> TextStyle {
     }
 }
 
+/// The style and the sign of a call in that state.
 fn call_mark(state: ToolState) -> (TextStyle, &'static str) {
     match state {
         ToolState::Writing | ToolState::Pending | ToolState::Approval => (TextStyle::Pending, "◷"),
@@ -349,10 +369,12 @@ fn call_mark(state: ToolState) -> (TextStyle, &'static str) {
     }
 }
 
+/// How long the call took, with a space before it; nothing if that is not known.
 fn latency(call: &ToolView) -> String {
     call.latency_ms().map(|ms| format!(" {}", duration(ms))).unwrap_or_default()
 }
 
+/// What came of the call: the beginning of its result, or how it ended without one.
 fn outcome(call: &ToolView, state: ToolState) -> String {
     match state {
         ToolState::Cancelled if call.rejected => String::from("rejected"),
@@ -361,6 +383,7 @@ fn outcome(call: &ToolView, state: ToolState) -> String {
     }
 }
 
+/// How a run or sub-agent ended, in one word.
 fn status_word(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Running => "running",
@@ -371,6 +394,7 @@ fn status_word(status: RunStatus) -> &'static str {
     }
 }
 
+/// The style of that word.
 fn status_ink(status: RunStatus) -> TextStyle {
     match status {
         RunStatus::Complete | RunStatus::Running => TextStyle::Good,

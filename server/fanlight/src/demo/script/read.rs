@@ -1,4 +1,5 @@
-//! Parsing of scripts.
+//! Parsing of scripts. The scripts are part of the binary, so an error is a fault of the program; a test
+//! reads all of them.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -19,10 +20,15 @@ pub(in crate::demo) struct ScriptError {
 
 /// A line that begins with `@`, and its body.
 struct ScriptDirective<'a> {
+    /// The line, counted from 1.
     line: usize,
+    /// How many `@` it begins with.
     level: usize,
+    /// The first word.
     verb: &'a str,
+    /// The other words of the line.
     words: Vec<&'a str>,
+    /// The lines up to the next direction, without blank ones at the end.
     body: String,
 }
 
@@ -38,15 +44,18 @@ impl ScriptDirective<'_> {
             .ok_or_else(|| self.error(format!("@{} needs more words", self.verb)))
     }
 
+    /// The value of `key=value`; `None` if the key is not there.
     fn value(&self, key: &str) -> Option<&str> {
         self.words.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
     }
 
+    /// The same as a number.
     fn number(&self, key: &str) -> Result<Option<u32>, ScriptError> {
         let wrong = |_not_a_number| self.error(format!("{key} is no number"));
         self.value(key).map(|value| value.parse().map_err(wrong)).transpose()
     }
 
+    /// The same as a time in milliseconds, `otherwise` if the key is not there.
     fn span(&self, key: &str, otherwise: u64) -> Result<Duration, ScriptError> {
         let ms = self.number(key)?.map_or(otherwise, u64::from);
         Ok(Duration::from_millis(ms))
@@ -57,9 +66,11 @@ impl ScriptDirective<'_> {
     }
 }
 
-/// How long a call waits and is executed unless set, in milliseconds.
+/// How long a call or a sub-agent waits unless set, in milliseconds.
 const AFTER_MS: u64 = 40;
+/// How long a call is executed unless set, in milliseconds.
 const TAKES_MS: u64 = 600;
+/// How long a person takes to answer unless set, in milliseconds.
 const WAIT_MS: u64 = 4_000;
 
 /// The most levels of sub-agents in a script.
@@ -118,6 +129,7 @@ fn directions(text: &str) -> VecDeque<ScriptDirective<'_>> {
 
 /// Reads directions in order.
 struct ScriptReader<'a> {
+    /// Those that are left.
     directions: VecDeque<ScriptDirective<'a>>,
 }
 
@@ -137,6 +149,7 @@ impl<'a> ScriptReader<'a> {
         self.next(level, &[verb]).ok_or(missing)
     }
 
+    /// The steps of this level, up to a `@run`, a `@return`, a direction of a level above, or the end.
     fn steps(&mut self, level: usize) -> Result<Vec<ScriptStep>, ScriptError> {
         let mut steps = Vec::new();
         while let Some(front) = self.directions.front().filter(|front| front.level >= level) {
@@ -157,6 +170,7 @@ impl<'a> ScriptReader<'a> {
         Ok(steps)
     }
 
+    /// What belongs to one model call.
     fn pieces(&mut self, level: usize) -> Result<Vec<ScriptPiece>, ScriptError> {
         let mut pieces = Vec::new();
         while let Some(direction) = self.next(level, &["think", "say", "call", "fail"]) {
@@ -180,6 +194,7 @@ impl<'a> ScriptReader<'a> {
         Ok(pieces)
     }
 
+    /// What runs at the same time.
     fn work(&mut self, level: usize) -> Result<Vec<BackgroundWork>, ScriptError> {
         let mut work = Vec::new();
         while let Some(direction) = self.next(level, &["result", "agent"]) {
@@ -192,6 +207,7 @@ impl<'a> ScriptReader<'a> {
         Ok(work)
     }
 
+    /// The call that `direction` executes, with its output and its question.
     fn call(&mut self, level: usize, direction: ScriptDirective<'_>) -> Result<ScriptCall, ScriptError> {
         let mut call = ScriptCall {
             id: direction.word(0)?,
@@ -214,6 +230,7 @@ impl<'a> ScriptReader<'a> {
         Ok(call)
     }
 
+    /// The sub-agent that `direction` starts, with its steps one level deeper.
     fn agent(&mut self, level: usize, direction: ScriptDirective<'_>) -> Result<ScriptAgent, ScriptError> {
         Ok(ScriptAgent {
             id: direction.word(0)?,

@@ -37,10 +37,10 @@ fn fanout() -> Fanout {
 
 /// The pump is told of `viewer`, who leaves before the pump, which runs in this thread, can look.
 fn come_and_go(fanout: &Fanout, viewer: &Arc<Subscription>) -> Weak<Outbox> {
-    let SubscriptionTarget::Conversation(_, shard) = &viewer.place else {
+    let SubscriptionTarget::Conversation(_, pump) = &viewer.place else {
         unreachable!("it views a conversation")
     };
-    shard.hand_over(Arc::clone(viewer), Cursor::default());
+    pump.hand_over(Arc::clone(viewer), Cursor::default());
     fanout.leave(viewer);
     viewer.outbox.end();
     Arc::downgrade(&viewer.outbox)
@@ -80,12 +80,12 @@ async fn i7_a_viewer_that_leaves_before_its_pump_looked_is_let_go_while_others_s
 async fn i7_a_publisher_that_writes_when_the_last_viewer_has_left_holds_nobody() {
     let fanout = fanout();
     let last = viewer(&fanout).await;
-    let SubscriptionTarget::Conversation(stage, shard) = &last.place else {
+    let SubscriptionTarget::Conversation(stage, pump) = &last.place else {
         unreachable!("it views a conversation")
     };
-    let (stage, shard) = (Arc::clone(stage), Arc::clone(shard));
+    let (stage, pump) = (Arc::clone(stage), Arc::clone(pump));
     let gone = come_and_go(&fanout, &last);
     drop(last);
-    shard.pump_now(&stage);
+    pump.pump_now(&stage);
     let_go(gone).await;
 }

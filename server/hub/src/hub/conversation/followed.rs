@@ -18,7 +18,8 @@ use model::{ConversationId, Envelope, Epoch, Seq, View};
 use super::{Conversation, State};
 use crate::hub::publishers::Publishers;
 
-/// Events that do not follow what the conversation has.
+/// Events that do not follow what the conversation has. Whoever follows it must subscribe again and go on
+/// from a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("after seq {expected} come events from seq {from}")]
 pub struct Discontinuity {
@@ -29,7 +30,8 @@ pub struct Discontinuity {
 }
 
 impl Conversation {
-    /// Makes a conversation that another hub has, in its epoch, with the state `view`.
+    /// Makes a conversation that another hub has, in its epoch, with the state `view`. Nobody here can append
+    /// to it, and nothing of it is given to the log.
     pub fn followed(id: ConversationId, epoch: Epoch, view: View) -> Self {
         let state = State {
             at: newest(&view),
@@ -58,8 +60,9 @@ impl Conversation {
         self.over.load(Ordering::Acquire)
     }
 
-    /// Takes the events from `from` to `to`, each seq once and in order, and ephemeral facts. What it has already is left out.
-    /// Returns the weight of what is new, in bytes.
+    /// Takes the events from `from` to `to`, each seq once and in order, and ephemeral facts. What it has
+    /// already is left out. Returns the weight of what is new, in bytes. On an error the events that fitted
+    /// are kept; the rest must come again.
     pub(in crate::hub) fn take_followed(
         &self,
         (from, to): (Seq, Seq),
@@ -94,7 +97,8 @@ impl Conversation {
         Ok(bytes)
     }
 
-    /// Goes on from `view`, a later state in the same epoch: the events before it are not here.
+    /// Goes on from `view`, a later state in the same epoch: the events before it are not here. Does nothing
+    /// for an older state. Viewers whose cursor is before it get the snapshot.
     pub(in crate::hub) fn skip_to(&self, view: View) {
         let mut state = self.state.lock();
         if !self.is_followed() || view.seq < state.view.seq {

@@ -1,5 +1,11 @@
 //! The import of a history: its events keep their seqs, times and publishers. It is folded beside the
 //! conversation, so nobody waits for it, and then takes the conversation's place as a whole.
+//!
+//! ```text
+//! FoldedHistory::begin ──▶ next, next, … ──▶ hand_over ──the log has it──▶ arrive: viewers see it
+//!                           │ each piece is staged in the log
+//!                           └ dropped at any point: the conversation stays empty
+//! ```
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,8 +14,8 @@ use event_log::{Attachment, Call, Checkpoint, Document, Import};
 use model::{Envelope, Epoch, Position};
 
 use super::{
-    Append, AppendError, Before, Conversation, EventLog, Gleaned, Ring, State, Ticket, fold, fold_and_glean,
-    held, lengthen, weigh,
+    Append, AppendError, Before, Conversation, EventLog, IndexEntries, Ring, State, Ticket, fold,
+    fold_and_index, held, lengthen, weigh,
 };
 use crate::hub::import::History;
 use crate::hub::row::row;
@@ -22,7 +28,7 @@ const PIECE_BYTES: usize = 1 << 20;
 
 /// A history that is being imported, as far as it is folded. Dropping it leaves the conversation as it was.
 #[derive(Debug)]
-pub(in crate::hub) struct Arrival {
+pub(in crate::hub) struct FoldedHistory {
     /// What is folded so far.
     state: State,
     /// The events that are not folded yet.
@@ -40,9 +46,13 @@ pub(in crate::hub) struct Arrival {
 /// A piece of a history, as it is staged in the log.
 #[derive(Debug)]
 pub(in crate::hub) struct HistoryPiece {
+    /// The position before its first event. Its epoch is empty: the log learns it at the end.
     after: Position,
+    /// The events, which the log and the folded ring share.
     envelopes: Vec<Arc<Envelope>>,
+    /// Texts that these events have completed.
     documents: Vec<Document>,
+    /// Large results of these events.
     attachments: Vec<Attachment>,
 }
 
@@ -54,7 +64,7 @@ impl HistoryPiece {
     }
 }
 
-impl Arrival {
+impl FoldedHistory {
     /// Begins with nothing folded. `indexes` says whether the log wants to know what can be found in the
     /// history.
     pub(in crate::hub) fn begin(history: &mut History, indexes: bool) -> Self {
@@ -78,7 +88,7 @@ impl Arrival {
         // The log learns the epoch, which is the conversation's, at the end.
         let after = Position { epoch: Epoch::new(""), seq: self.state.view.seq };
         let (mut envelopes, mut bytes) = (Vec::new(), 0);
-        let mut gleaned = Gleaned::default();
+        let mut entries = IndexEntries::default();
         while envelopes.len() < PIECE_EVENTS && bytes < PIECE_BYTES {
             let Some(envelope) = self.rest.next().map(Arc::new) else { break };
             let state = &mut self.state;
@@ -86,7 +96,7 @@ impl Arrival {
             state.marks.note(&state.view, &envelope, state.ring.begins_after());
             let before = Before::of(&state.view, &envelope.event);
             if self.indexes {
-                fold_and_glean(&mut state.view, &envelope, &mut gleaned);
+                fold_and_index(&mut state.view, &envelope, &mut entries);
             } else {
                 fold(&mut state.view, &envelope, &mut |_| {});
             }
@@ -96,7 +106,7 @@ impl Arrival {
             state.ring.push(Arc::clone(&envelope), weight);
             envelopes.push(envelope);
         }
-        let Gleaned { mut documents, calls } = gleaned;
+        let IndexEntries { mut documents, calls } = entries;
         self.calls.extend(calls);
         let of_these = |it: &Attachment| envelopes.iter().any(|envelope| it.is_of(&envelope.event));
         let (attachments, later) = std::mem::take(&mut self.attachments).into_iter().partition(of_these);
@@ -106,7 +116,7 @@ impl Arrival {
     }
 }
 
-impl Arrival {
+impl FoldedHistory {
     /// About the memory that the folded state holds, in bytes.
     pub(in crate::hub) fn held(&self) -> u64 {
         held(&self.state.view)
@@ -138,7 +148,7 @@ impl Conversation {
     /// has.
     pub(in crate::hub) fn hand_over(
         &self,
-        arrival: &mut Arrival,
+        arrival: &mut FoldedHistory,
         import: Import,
         log: &dyn EventLog,
     ) -> Ticket {
@@ -156,7 +166,7 @@ impl Conversation {
     }
 
     /// Shows the imported history to viewers; `ticket` is the one that the log gave for it.
-    pub(in crate::hub) fn arrive(&self, arrival: Arrival, ticket: Ticket) {
+    pub(in crate::hub) fn arrive(&self, arrival: FoldedHistory, ticket: Ticket) {
         {
             let mut state = self.state.lock();
             // Ephemeral facts, attendance and publishers stay the conversation's own.

@@ -9,7 +9,7 @@ use model::{Envelope, Event};
 
 use super::{Conversation, Redactor, State};
 use crate::hub::Publication;
-use crate::hub::orphans::attendance::Verdict;
+use crate::hub::orphans::attendance::OrphanVerdict;
 use crate::hub::orphans::{Patience, Speaker};
 
 impl Conversation {
@@ -37,11 +37,11 @@ impl Conversation {
         now: u64,
         log: &dyn EventLog,
         redactor: Option<&Redactor>,
-    ) -> Verdict {
+    ) -> OrphanVerdict {
         let verdict = {
             let mut state = self.state.lock();
             if state.retired {
-                return Verdict::default();
+                return OrphanVerdict::default();
             }
             let now = state.at.max(now);
             let State { attendance, view, .. } = &mut *state;

@@ -28,9 +28,11 @@ const WITHHELD_MAX: usize = 256;
 /// A publication without numbers.
 #[derive(Debug)]
 pub(super) struct Withheld {
+    /// The events, redacted so far, with the mark of their publisher.
     publication: Publication,
     /// When it came, in milliseconds since 1970.
     since: u64,
+    /// What those who wait for the publication hold.
     ticket: TicketToCome,
 }
 
@@ -43,12 +45,14 @@ impl Withheld {
     }
 }
 
+/// The runs of a publication's events, one for each event.
 fn runs(publication: &Publication) -> impl Iterator<Item = &RunId> {
     publication.events.iter().map(|envelope| &envelope.event.run)
 }
 
 impl Conversation {
-    /// Takes a publication, or withholds it.
+    /// Takes a publication, or withholds it. The number of what is withheld is bounded by [`WITHHELD_MAX`]:
+    /// then all of it goes on.
     pub(super) fn take_redacted(
         &self,
         state: &mut State,
@@ -90,7 +94,8 @@ impl Conversation {
         })
     }
 
-    /// Gives numbers to all that was withheld.
+    /// Gives numbers to all that was withheld, in the order in which it came, and tells those who wait. What
+    /// the log refuses is traced, and its ticket is never reached.
     fn take_withheld(&self, state: &mut State, now: u64, log: &dyn EventLog) {
         for Withheld { mut publication, ticket, .. } in std::mem::take(&mut state.withheld) {
             let level = publication.level;
@@ -107,7 +112,8 @@ impl Conversation {
         }
     }
 
-    /// The same before it is known whether it ends within a secret: what begins as one does is taken for one.
+    /// Gives numbers to all that was withheld although it is not known yet whether it ends within a secret:
+    /// what begins as one does is taken for one.
     pub(super) fn release_withheld(
         &self,
         state: &mut State,
@@ -182,6 +188,7 @@ impl State {
         self.withheld.first().map(|withheld| withheld.since.saturating_add(WITHHELD_MS))
     }
 
+    /// Whether the oldest has waited for [`WITHHELD_MS`].
     fn is_overdue(&self, now: u64) -> bool {
         self.due().is_some_and(|due| due <= now)
     }

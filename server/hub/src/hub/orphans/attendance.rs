@@ -93,7 +93,7 @@ impl Attended {
 
 /// What is due about runs that nobody attends.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Verdict {
+pub(crate) struct OrphanVerdict {
     /// The events to append.
     pub(crate) events: Vec<Event>,
     /// How many runs are called stalled by them.
@@ -185,8 +185,8 @@ impl Attendance {
 
     /// Decides what is due at `now`, where `view` is the state of the conversation. The caller appends it: it
     /// counts as said.
-    pub(crate) fn judge(&mut self, view: &View, patience: &Patience, now: u64) -> Verdict {
-        let mut verdict = Verdict::default();
+    pub(crate) fn judge(&mut self, view: &View, patience: &Patience, now: u64) -> OrphanVerdict {
+        let mut verdict = OrphanVerdict::default();
         let (lost, next) = (&mut self.lost, &mut verdict.next);
         let events = &mut verdict.events;
         let (mut stalled, mut interrupted) = (0, 0);

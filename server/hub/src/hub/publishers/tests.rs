@@ -12,45 +12,45 @@ fn events(first: u64, last: u64) -> Claim {
     Claim { publisher: PublisherId::new("a"), epoch: 1, numbers: Numbers::Events { first, last } }
 }
 
-const NEW: Verdict = Verdict::Take { skip: 0 };
+const NEW: ClaimVerdict = ClaimVerdict::Take { skip: 0 };
 
 #[test]
 fn i10_a_frame_is_taken_once_in_order_and_in_the_newest_life() {
     let mut publishers = Publishers::default();
-    assert_eq!(publishers.judge(&claim("a", 1, 2)), Verdict::Gap { expected: 1 });
+    assert_eq!(publishers.judge(&claim("a", 1, 2)), ClaimVerdict::Gap { expected: 1 });
     assert_eq!(publishers.judge(&claim("a", 1, 1)), NEW);
     publishers.take(&claim("a", 1, 1));
-    assert_eq!(publishers.judge(&claim("a", 1, 1)), Verdict::Duplicate);
-    assert_eq!(publishers.judge(&claim("a", 1, 3)), Verdict::Gap { expected: 2 });
-    assert_eq!(publishers.judge(&claim("a", 2, 2)), Verdict::Gap { expected: 1 });
+    assert_eq!(publishers.judge(&claim("a", 1, 1)), ClaimVerdict::Duplicate);
+    assert_eq!(publishers.judge(&claim("a", 1, 3)), ClaimVerdict::Gap { expected: 2 });
+    assert_eq!(publishers.judge(&claim("a", 2, 2)), ClaimVerdict::Gap { expected: 1 });
     publishers.take(&claim("a", 2, 1));
-    assert_eq!(publishers.judge(&claim("a", 1, 2)), Verdict::Fenced);
+    assert_eq!(publishers.judge(&claim("a", 1, 2)), ClaimVerdict::Fenced);
     assert_eq!(publishers.judge(&claim("b", 0, 1)), NEW);
 }
 
 #[test]
 fn i10_of_numbered_events_only_those_are_taken_that_were_not_before() {
     let mut publishers = Publishers::default();
-    assert_eq!(publishers.judge(&events(2, 3)), Verdict::Gap { expected: 1 });
+    assert_eq!(publishers.judge(&events(2, 3)), ClaimVerdict::Gap { expected: 1 });
     assert_eq!(publishers.judge(&events(1, 5)), NEW);
     publishers.take(&events(1, 5));
-    assert_eq!(publishers.judge(&events(2, 5)), Verdict::Duplicate);
-    assert_eq!(publishers.judge(&events(4, 9)), Verdict::Take { skip: 2 });
+    assert_eq!(publishers.judge(&events(2, 5)), ClaimVerdict::Duplicate);
+    assert_eq!(publishers.judge(&events(4, 9)), ClaimVerdict::Take { skip: 2 });
     assert_eq!(publishers.judge(&events(6, 9)), NEW);
-    assert_eq!(publishers.judge(&events(7, 9)), Verdict::Gap { expected: 6 });
+    assert_eq!(publishers.judge(&events(7, 9)), ClaimVerdict::Gap { expected: 6 });
 }
 
 #[test]
 fn i10_a_frame_without_events_asks_where_the_hub_stands() {
     let mut publishers = Publishers::default();
-    assert_eq!(publishers.judge(&events(1, 0)), Verdict::Duplicate);
-    assert_eq!(publishers.judge(&events(6, 5)), Verdict::Gap { expected: 1 });
+    assert_eq!(publishers.judge(&events(1, 0)), ClaimVerdict::Duplicate);
+    assert_eq!(publishers.judge(&events(6, 5)), ClaimVerdict::Gap { expected: 1 });
     publishers.take(&events(1, 5));
-    assert_eq!(publishers.judge(&events(6, 5)), Verdict::Duplicate);
-    assert_eq!(publishers.judge(&events(3, 2)), Verdict::Duplicate);
-    assert_eq!(publishers.judge(&events(9, 8)), Verdict::Gap { expected: 6 });
+    assert_eq!(publishers.judge(&events(6, 5)), ClaimVerdict::Duplicate);
+    assert_eq!(publishers.judge(&events(3, 2)), ClaimVerdict::Duplicate);
+    assert_eq!(publishers.judge(&events(9, 8)), ClaimVerdict::Gap { expected: 6 });
     // No number is too large.
-    assert_eq!(publishers.judge(&events(u64::MAX, u64::MAX)), Verdict::Gap { expected: 6 });
+    assert_eq!(publishers.judge(&events(u64::MAX, u64::MAX)), ClaimVerdict::Gap { expected: 6 });
 }
 
 proptest! {
@@ -65,7 +65,7 @@ proptest! {
         let mut send = |first: u64, count: u64| {
             let claim = events(first, first + count - 1);
             let verdict = publishers.judge(&claim);
-            if let Verdict::Take { skip } = verdict {
+            if let ClaimVerdict::Take { skip } = verdict {
                 taken.extend((first..first + count).skip(skip));
                 publishers.take(&claim);
             }
@@ -76,13 +76,13 @@ proptest! {
             prop_assert_eq!(&taken, &(1..=taken.len() as u64).collect::<Vec<_>>());
             let last = taken.len() as u64;
             match verdict {
-                Verdict::Gap { expected } => {
+                ClaimVerdict::Gap { expected } => {
                     prop_assert_eq!(expected, last + 1);
                     prop_assert!(start + 1 > expected);
                 }
-                Verdict::Duplicate => prop_assert!(start + count <= last),
-                Verdict::Take { .. } => prop_assert_eq!(start + count, last),
-                Verdict::Fenced => prop_assert!(false, "there is one life"),
+                ClaimVerdict::Duplicate => prop_assert!(start + count <= last),
+                ClaimVerdict::Take { .. } => prop_assert_eq!(start + count, last),
+                ClaimVerdict::Fenced => prop_assert!(false, "there is one life"),
             }
         }
         let from = send(1, 0).1.len() as u64 + 1;
@@ -97,7 +97,7 @@ fn a_publisher_that_does_not_count_is_fenced_only() {
     let mut publishers = Publishers::default();
     publishers.take(&claim("a", 2, 0));
     assert_eq!(publishers.judge(&claim("a", 2, 0)), NEW);
-    assert_eq!(publishers.judge(&claim("a", 1, 0)), Verdict::Fenced);
+    assert_eq!(publishers.judge(&claim("a", 1, 0)), ClaimVerdict::Fenced);
 }
 
 #[test]
@@ -110,5 +110,5 @@ fn i7_the_one_silent_for_longest_is_forgotten() {
     publishers.take(&claim("new", 0, 1));
     assert_eq!(publishers.last.len(), PUBLISHERS_PER_CONVERSATION_MAX);
     assert_eq!(publishers.judge(&claim("0", 0, 3)), NEW);
-    assert_eq!(publishers.judge(&claim("1", 0, 2)), Verdict::Gap { expected: 1 });
+    assert_eq!(publishers.judge(&claim("1", 0, 2)), ClaimVerdict::Gap { expected: 1 });
 }

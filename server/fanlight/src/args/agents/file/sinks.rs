@@ -1,4 +1,13 @@
 //! The list `stream.sinks` of a file that describes a provider.
+//!
+//! ```yaml
+//! sinks:
+//!   - {type: file, path: "events/{thread_id}.jsonl", max_size: 10MB, rotation: 3}
+//!   - {type: websocket, url: "${UI_URL:-ws://localhost:8080}", reconnect_attempts: 3, buffer_on_disconnect: true}
+//!   - {type: return, buffer_size: 32}      # the agent itself: how many pieces of an answer may wait for it
+//! ```
+//!
+//! Errors name the line, since a file has several sinks.
 
 use agents::{Filled, StreamFile, StreamSink, StreamSocket, StreamTarget};
 use serde::Deserialize;
@@ -18,19 +27,29 @@ const EVENTS_MAX_MAX: usize = 1 << 20;
 /// How often opening a socket is retried, unless set.
 const ATTEMPTS: u32 = 3;
 
-/// A sink of the file. Which fields are allowed depends on its type.
+/// A sink of the file. Which fields are allowed depends on its type. Each value has its place in the file,
+/// for messages about it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileSinkSettings {
+    /// `file`, `websocket` or `return`.
     r#type: Spanned<String>,
+    /// The address of a WebSocket, filled from the environment.
     url: Option<Spanned<String>>,
+    /// How many more attempts are made to open it.
     reconnect_attempts: Option<Spanned<u32>>,
+    /// Whether events wait while it is not open; false without it.
     buffer_on_disconnect: Option<Spanned<bool>>,
+    /// The path of a file, filled from the environment.
     path: Option<Spanned<String>>,
+    /// `jsonl`, the only format of a file.
     format: Option<Spanned<String>>,
+    /// The size at which the file is renamed; never without it.
     #[serde(alias = "max_bytes")]
     max_size: Option<Spanned<ByteSize>>,
+    /// How many older files are kept.
     rotation: Option<Spanned<usize>>,
+    /// How many events may wait for the sink.
     buffer_size: Option<Spanned<usize>>,
 }
 

@@ -15,7 +15,7 @@ pub(super) fn duration(ms: u64) -> String {
     }
 }
 
-/// The beginning of a text, on one line.
+/// The beginning of a text, on one line. It ends with an ellipsis where it is cut.
 pub(super) fn preview(text: &str) -> String {
     let mut words = text.split_whitespace();
     let mut line = String::new();

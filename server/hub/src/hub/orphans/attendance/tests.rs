@@ -46,7 +46,7 @@ fn begun(speaker: Speaker) -> Attendance {
     attendance
 }
 
-fn kinds(verdict: &Verdict) -> Vec<String> {
+fn kinds(verdict: &OrphanVerdict) -> Vec<String> {
     let name = |event: &Event| serde_json::to_value(event).unwrap()["k"].as_str().unwrap().to_owned();
     verdict.events.iter().map(name).collect()
 }
@@ -55,7 +55,7 @@ fn kinds(verdict: &Verdict) -> Vec<String> {
 fn a_run_that_a_connection_attends_may_be_silent_for_ever() {
     let mut attendance = begun(Speaker::Connection(1));
     assert!(!attendance.wants_look());
-    assert_eq!(attendance.judge(&running(), &PATIENCE, u64::MAX), Verdict::default());
+    assert_eq!(attendance.judge(&running(), &PATIENCE, u64::MAX), OrphanVerdict::default());
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_passer_by_attends_for_the_moment() {
     assert!(!attendance.wants_look(), "once is enough");
     assert_eq!(attendance.judge(&running(), &PATIENCE, 15_000).next, Some(29_000));
     attendance.hear(Speaker::Connection(7), &status(), 20_000);
-    assert_eq!(attendance.judge(&running(), &PATIENCE, 29_000), Verdict::default());
+    assert_eq!(attendance.judge(&running(), &PATIENCE, 29_000), OrphanVerdict::default());
     assert!(attendance.leave(7, 30_000), "the timer had forgotten it");
 }
 
@@ -93,10 +93,10 @@ fn a_passer_by_attends_for_the_moment() {
 fn the_end_of_a_run_ends_its_attendance() {
     let mut attendance = begun(Speaker::Passing);
     attendance.hear(Speaker::Passing, &end(), 5);
-    assert_eq!(attendance.judge(&running(), &PATIENCE, u64::MAX), Verdict::default());
+    assert_eq!(attendance.judge(&running(), &PATIENCE, u64::MAX), OrphanVerdict::default());
     // What comes late does not make it run.
     attendance.hear(Speaker::Passing, &status(), 6);
-    assert_eq!(attendance.judge(&View::default(), &PATIENCE, u64::MAX), Verdict::default());
+    assert_eq!(attendance.judge(&View::default(), &PATIENCE, u64::MAX), OrphanVerdict::default());
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn what_was_running_when_the_hub_stopped_is_waited_for() {
 fn patience_may_be_without_end() {
     let patience = Patience { stalled_after: None, interrupted_after: None };
     assert_eq!(patience.first_ms(), u64::MAX);
-    assert_eq!(begun(Speaker::Passing).judge(&running(), &patience, u64::MAX), Verdict::default());
+    assert_eq!(begun(Speaker::Passing).judge(&running(), &patience, u64::MAX), OrphanVerdict::default());
     let patience = Patience { stalled_after: Some(5), interrupted_after: None };
     let stalled = begun(Speaker::Passing).judge(&running(), &patience, u64::MAX);
     assert_eq!((stalled.stalled, stalled.next), (1, None));

@@ -1,4 +1,4 @@
-//! The scribe: publishes the events of one run and knows when the log has them.
+//! Publishes the events of one run and knows when the log has them.
 
 use std::sync::Arc;
 
@@ -12,13 +12,17 @@ use model::view::RunView;
 use crate::host::Host;
 use crate::run::RunAddress;
 
-/// Publishes the events of one run. While it exists, it attends the run, so that the hub does not take the
-/// run for lost.
+/// Publishes the events of one run, as the hub itself. While it exists, it attends the run, so that the hub
+/// does not take the run for lost. Owned by whoever does the run; dropping it publishes nothing.
 #[derive(Debug)]
-pub(crate) struct Scribe {
+pub(crate) struct RunPublisher {
+    /// The parts of the hub that it uses.
     host: Arc<Host>,
+    /// The run, and the conversation that it is in.
     place: RunAddress,
+    /// Attends the run until it is dropped.
     attendant: Attendant,
+    /// The ticket of the newest that was published.
     ticket: Ticket,
     /// The ticket of the newest of it, where that is withheld since it may end within a secret.
     withheld: Option<TicketToCome>,
@@ -26,7 +30,7 @@ pub(crate) struct Scribe {
     price: Option<Price>,
 }
 
-impl Scribe {
+impl RunPublisher {
     /// Publishes for the run at `place`.
     pub(crate) fn new(host: &Arc<Host>, place: RunAddress) -> Self {
         let attendant = Attendant::new(&host.hub);
@@ -46,7 +50,8 @@ impl Scribe {
         self
     }
 
-    /// Reached when the log has everything that was published.
+    /// Reached when the log has everything that was published. Lets go on what is withheld because it may end
+    /// within a secret: whoever asks waits for all of it.
     pub(crate) fn ticket(&self) -> Ticket {
         match self.withheld.as_ref().map(TicketToCome::get) {
             None => self.ticket,
@@ -61,7 +66,8 @@ impl Scribe {
         self.host.look(&self.place, RunView::clone)
     }
 
-    /// Publishes these events in this order.
+    /// Publishes these events in this order. Does not wait for the log, see [`RunPublisher::ticket`]. Fails
+    /// as a publication does, and then none of them is in the conversation.
     pub(crate) fn say(&mut self, events: Vec<Event>) -> Result<(), PublishError> {
         if events.is_empty() {
             return Ok(());

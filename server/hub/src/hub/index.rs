@@ -1,5 +1,14 @@
 //! Collects what the log indexes, as soon as it is complete: the texts that search finds, and the tool calls
 //! of the figures.
+//!
+//! | event | collected |
+//! |---|---|
+//! | end of a part | its text, as an answer or as reasoning; files are left out |
+//! | end of a run | the texts of parts that it leaves open |
+//! | arguments of a call | as one text, with the name of the tool |
+//! | result of a call | as one text; and the call itself, if it had not ended before |
+//! | state of a call | the call itself, if it is complete or failed now and had not ended before |
+//! | message | its text, with the role |
 
 use event_log::{Call, Document, DocumentKind, DocumentPlace};
 use model::event::{Kind, PartKind, ToolState};
@@ -10,15 +19,16 @@ use model::{Envelope, PartId, RunId, ToolCallId, View};
 
 /// What was collected from a series of events.
 #[derive(Debug, Default)]
-pub(super) struct Gleaned {
+pub(super) struct IndexEntries {
     /// Texts to be searched.
     pub(super) documents: Vec<Document>,
     /// Tool calls that have ended.
     pub(super) calls: Vec<Call>,
 }
 
-/// Folds `envelope` onto `view`, and adds to `into` what became complete with it.
-pub(super) fn fold_and_glean(view: &mut View, envelope: &Envelope, into: &mut Gleaned) {
+/// Folds `envelope` onto `view`, and adds to `into` what became complete with it. What is open must be looked
+/// at before the fold, because the fold ends it.
+pub(super) fn fold_and_index(view: &mut View, envelope: &Envelope, into: &mut IndexEntries) {
     let run = &envelope.event.run;
     let was_open = match &envelope.event.kind {
         Kind::ToolState(change) => is_open(view, run, &change.tool),
@@ -30,19 +40,19 @@ pub(super) fn fold_and_glean(view: &mut View, envelope: &Envelope, into: &mut Gl
         _ => Vec::new(),
     };
     fold(view, envelope, &mut |_| {});
-    let mut gleaner = Gleaner { view, envelope, into };
+    let mut collector = IndexCollector { view, envelope, into };
     match &envelope.event.kind {
-        Kind::PartEnd(end) => gleaner.part(&end.part),
-        Kind::RunEnd(_) => unended.iter().for_each(|part| gleaner.part(part)),
-        Kind::ToolCall { tool, .. } => gleaner.arguments(tool),
-        Kind::ToolState(change) => gleaner.over(&change.tool, was_open),
+        Kind::PartEnd(end) => collector.part(&end.part),
+        Kind::RunEnd(_) => unended.iter().for_each(|part| collector.part(part)),
+        Kind::ToolCall { tool, .. } => collector.arguments(tool),
+        Kind::ToolState(change) => collector.over(&change.tool, was_open),
         Kind::ToolResult(result) => {
-            gleaner.over(&result.tool, was_open);
-            gleaner.result(&result.tool);
+            collector.over(&result.tool, was_open);
+            collector.result(&result.tool);
         }
         Kind::Message(message) => {
             let place = DocumentPlace::Message(message.message.clone());
-            gleaner.document(place, DocumentKind::Message, &message.role, &message.text);
+            collector.document(place, DocumentKind::Message, &message.role, &message.text);
         }
         _ => {}
     }
@@ -62,13 +72,17 @@ fn unended(view: &View, run: &RunId) -> Vec<PartId> {
 }
 
 /// Collects from one event, after it was folded.
-struct Gleaner<'a> {
+struct IndexCollector<'a> {
+    /// The state after the event.
     view: &'a View,
+    /// The event, from which documents get their run, seq and time.
     envelope: &'a Envelope,
-    into: &'a mut Gleaned,
+    /// Where what is found is added.
+    into: &'a mut IndexEntries,
 }
 
-impl<'a> Gleaner<'a> {
+impl<'a> IndexCollector<'a> {
+    /// The run of the event.
     fn run(&self) -> Option<&'a RunView> {
         self.view.runs.get(&self.envelope.event.run)
     }

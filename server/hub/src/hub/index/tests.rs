@@ -4,17 +4,17 @@ use model::testkit;
 
 use super::*;
 
-fn gleaned(lines: &str) -> Gleaned {
+fn entries(lines: &str) -> IndexEntries {
     let mut view = View::default();
-    let mut into = Gleaned::default();
+    let mut into = IndexEntries::default();
     for envelope in testkit::logged(testkit::events(lines)) {
-        fold_and_glean(&mut view, &envelope, &mut into);
+        fold_and_index(&mut view, &envelope, &mut into);
     }
     into
 }
 
-fn texts(gleaned: &Gleaned) -> Vec<(DocumentKind, &str, &str)> {
-    gleaned.documents.iter().map(|found| (found.kind, found.name.as_str(), found.text.as_str())).collect()
+fn texts(entries: &IndexEntries) -> Vec<(DocumentKind, &str, &str)> {
+    entries.documents.iter().map(|found| (found.kind, found.name.as_str(), found.text.as_str())).collect()
 }
 
 #[test]
@@ -29,17 +29,17 @@ fn texts_are_found_once_they_are_whole() {
         {"k":"part.start","part":"p2","kind":"text","run":"r1"}
         {"k":"part.delta","part":"p2","text":"Because","run":"r1"}
     "#;
-    let found = gleaned(begun);
+    let found = entries(begun);
     let before = [(DocumentKind::Message, "user", "Why?"), (DocumentKind::Thinking, "", "Let me see")];
     assert_eq!(texts(&found), before);
     assert_eq!(found.documents[1].seq, 6);
-    let ended = gleaned(&format!("{begun}{}", r#"{"k":"run.end","status":"interrupted","run":"r1"}"#));
+    let ended = entries(&format!("{begun}{}", r#"{"k":"run.end","status":"interrupted","run":"r1"}"#));
     assert_eq!(texts(&ended)[2..], [(DocumentKind::Text, "", "Because")]);
 }
 
 #[test]
 fn calls_are_found_by_arguments_and_result_and_counted_once() {
-    let found = gleaned(
+    let found = entries(
         r#"
         {"k":"run.start","run":"r1"}
         {"k":"tool.call","tool":"t1","name":"sql","arguments":"{\"q\":1}","run":"r1"}
@@ -65,6 +65,6 @@ fn calls_are_found_by_arguments_and_result_and_counted_once() {
 fn i7_of_a_long_text_the_beginning_is_found() {
     let long = "é".repeat(DOCUMENT_BYTES_MAX);
     let line = format!(r#"{{"k":"message","message":"m1","role":"user","text":"x{long}","run":""}}"#);
-    let found = gleaned(&line);
+    let found = entries(&line);
     assert_eq!(found.documents[0].text.len(), DOCUMENT_BYTES_MAX - 1);
 }
