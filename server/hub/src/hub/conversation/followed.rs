@@ -68,33 +68,19 @@ impl Conversation {
         (from, to): (Seq, Seq),
         events: Vec<Envelope>,
     ) -> Result<u64, Discontinuity> {
-        let bytes = {
+        let taken = {
             let mut state = self.state.lock();
-            let state = &mut *state;
-            let head = state.view.seq;
-            let discontinuity = Discontinuity { expected: head, from };
-            if !self.is_followed() || from > head.saturating_add(1) {
+            let discontinuity = Discontinuity { expected: state.view.seq, from };
+            if !self.is_followed() || from > state.view.seq.saturating_add(1) {
                 return Err(discontinuity);
             }
-            let mut bytes = 0;
-            for envelope in events {
-                if envelope.event.kind.class() == Class::Ephemeral {
-                    state.ephemera.put(Arc::new(envelope));
-                } else if envelope.seq > state.view.seq {
-                    if envelope.seq != state.view.seq + 1 {
-                        return Err(Discontinuity { expected: state.view.seq, from: envelope.seq });
-                    }
-                    bytes += state.fold_followed(envelope);
-                }
-            }
+            let taken = state.take_followed(to, events);
+            // Also after an error: what fitted is in the view.
             self.head.store(state.view.seq, Ordering::Release);
-            if state.view.seq < to {
-                return Err(Discontinuity { expected: state.view.seq, from: to });
-            }
-            bytes
+            taken
         };
         self.moved.notify_waiters();
-        Ok(bytes)
+        taken
     }
 
     /// Goes on from `view`, a later state in the same epoch: the events before it are not here. Does nothing
@@ -149,6 +135,26 @@ impl Conversation {
 }
 
 impl State {
+    /// Folds `events` up to the first one that does not follow, and fails if they end before `to`. Returns
+    /// their weight in bytes.
+    fn take_followed(&mut self, to: Seq, events: Vec<Envelope>) -> Result<u64, Discontinuity> {
+        let mut bytes = 0;
+        for envelope in events {
+            if envelope.event.kind.class() == Class::Ephemeral {
+                self.ephemera.put(Arc::new(envelope));
+            } else if envelope.seq > self.view.seq {
+                if envelope.seq != self.view.seq + 1 {
+                    return Err(Discontinuity { expected: self.view.seq, from: envelope.seq });
+                }
+                bytes += self.fold_followed(envelope);
+            }
+        }
+        if self.view.seq < to {
+            return Err(Discontinuity { expected: self.view.seq, from: to });
+        }
+        Ok(bytes)
+    }
+
     /// Folds one event of the hub that has the conversation. Returns its weight, in bytes.
     fn fold_followed(&mut self, envelope: Envelope) -> u64 {
         self.at = self.at.max(envelope.at);

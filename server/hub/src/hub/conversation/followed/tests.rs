@@ -68,6 +68,11 @@ fn i2_events_that_do_not_follow_are_refused_and_named() {
     let refused = conversation.take_followed((2, 3), between(&history, 1, 2));
     assert_eq!(refused, Err(Discontinuity { expected: 2, from: 3 }), "the frame covers more than it brings");
     assert_eq!(conversation.head(), 2);
+    let conversation = followed();
+    let with_gap = [between(&history, 0, 1), between(&history, 2, 3)].concat();
+    let refused = conversation.take_followed((1, 3), with_gap);
+    assert_eq!(refused, Err(Discontinuity { expected: 1, from: 3 }), "one is missing within the frame");
+    assert_eq!(conversation.head(), 1, "what fitted is there, and the head says so");
 }
 
 #[test]
