@@ -20,7 +20,7 @@ pub(crate) enum TraceLayout {
 
 /// The targets whose records may be more detailed than [`OTHERS_MAX`]: the crates of the workspace, which
 /// never write a secret.
-const OWN: [&str; 12] = [
+const OWN: [&str; 13] = [
     "access",
     "agents",
     "client",
@@ -32,6 +32,7 @@ const OWN: [&str; 12] = [
     "fanlight",
     "hub",
     "model",
+    "redact",
     "upstream",
 ];
 
@@ -83,5 +84,22 @@ mod tests {
         {
             assert!(!is_own(other), "{other}");
         }
+    }
+
+    #[test]
+    fn every_crate_of_the_hub_is_an_own_one() {
+        let workspace = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut crates = 0;
+        for group in ["server", "shared"] {
+            for folder in std::fs::read_dir(workspace.join(group)).unwrap() {
+                let manifest = folder.unwrap().path().join("Cargo.toml");
+                let Ok(manifest) = std::fs::read_to_string(&manifest) else { continue };
+                let name = manifest.lines().find_map(|line| line.strip_prefix("name = \"")).unwrap();
+                let name = name.trim_end_matches('"').replace('-', "_");
+                assert!(is_own(&name), "{name}");
+                crates += 1;
+            }
+        }
+        assert_eq!(crates, OWN.len());
     }
 }
