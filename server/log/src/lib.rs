@@ -100,8 +100,12 @@ pub enum LogError {
     /// The events are not stored yet, because the log cannot write at present.
     #[error("the log cannot write: {0}")]
     Failing(Arc<str>),
-    /// The database refused the events themselves, although it works. They are in a file beside it.
-    #[error("the database refused these events; they are in the `.aside.jsonl` file beside it")]
+    /// The database refused the events themselves, although it works. SQLite has them in a file beside it,
+    /// PostgreSQL in the table `aside`.
+    #[error(
+        "the database refused these events; they are set aside: SQLite in the `.aside.jsonl` file beside it, \
+         PostgreSQL in the table `aside`"
+    )]
     SetAside,
     /// The log cannot be read.
     #[error("the log cannot be read: {0}")]
