@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use model::event::RunStatus;
+use model::event::{Cost, RunStatus};
 use model::frame::ConversationRow;
 
 use crate::fleet::{self, Filter};
@@ -196,7 +196,12 @@ impl Column {
             Self::Call => by(&|row| call(row).map(|call| now.saturating_sub(call.since))),
             Self::Took => by(&|row| took(row, now)),
             Self::Tokens => by(&tokens),
-            Self::Cost => by(&|row| row.usage?.cost.map(|cost| cost.picos())),
+            // Amounts of two currencies cannot be compared: those of each stand together.
+            Self::Cost => {
+                let cost = |row: &ConversationRow| row.usage.and_then(|usage| usage.cost);
+                let of = |cost: &Cost| (cost.currency().as_str().to_owned(), cost.picos());
+                cost(left).as_ref().map(of).cmp(&cost(right).as_ref().map(of))
+            }
             Self::Calls => by(&|row| Some(row.tools)),
             Self::Failed => by(&|row| Some(row.failed)),
             Self::Agents => by(&|row| Some(row.agents)),

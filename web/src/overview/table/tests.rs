@@ -42,6 +42,10 @@ fn the_dearest_comes_first_and_what_has_no_price_last() {
     assert_eq!(order(&again, &rows, 2_000), [0, 1, 2]);
     assert_eq!(Column::Cost.text(&rows[2], 0), format::cost(rows[2].usage.unwrap().cost.unwrap()));
     assert_eq!(Column::Tokens.text(&rows[0], 0), "");
+    // Whether 1 EUR is more than 12 USD is not known: the rows of one currency stay together.
+    let euro = row("e", &usage(10, "1").replace("USD", "EUR"));
+    let [a, b, c] = rows;
+    assert_eq!(order(&wanted, &[a, c, euro, b], 2_000), [1, 3, 2, 0]);
 }
 
 #[test]
