@@ -9,7 +9,7 @@ use leptos::task::spawn_local;
 
 use super::address::{By, DashboardAddress, Range};
 use super::board::Board;
-use super::figures::{PANELS, Series};
+use super::figures::{PANELS, Series, csv_path, unpriced_path};
 use super::panel::Panel;
 use crate::{browser, format};
 
@@ -76,18 +76,13 @@ pub(super) fn Dashboard(board: Board) -> impl IntoView {
     }
 }
 
-/// A link that saves figures for a spreadsheet: `GET /v1/usage?format=csv`, by day and the chosen grouping.
-/// It does not depend on the chosen time.
+/// A link that saves the figures of the chosen time for a spreadsheet: `GET /v1/usage?format=csv`, by day and
+/// the chosen grouping.
 #[component]
 fn Table(look: DashboardState) -> impl IntoView {
     let href = move || {
-        let by = match look.address.get().by {
-            By::All => "day",
-            By::Agent => "day,agent",
-            By::Model => "day,model",
-            By::Tool => "day,tool",
-        };
-        format!("/v1/usage?format=csv&by={by}")
+        look.round.track();
+        csv_path(look.address.get(), look.board.hub_time())
     };
     view! { <a class="chip" href=href download="usage.csv" data-t="csv">"Save as CSV"</a> }
 }
@@ -101,10 +96,7 @@ fn Notes(look: DashboardState) -> impl IntoView {
     Effect::new(move |_| {
         look.round.track();
         let address = look.address.get();
-        let [_, _, tokens, ..] = PANELS;
-        let asked = tokens.path(DashboardAddress { by: By::All, ..address }, look.board.hub_time());
-        let path = asked
-            .replace("fresh_tokens,cached_tokens,answer_tokens,thinking_tokens", "tokens,unpriced_tokens");
+        let path = unpriced_path(address, look.board.hub_time());
         spawn_local(async move {
             let answer = browser::fetch_text(&path).await.ok();
             let series =

@@ -197,10 +197,7 @@ impl PanelSpec {
 
     /// The path of the request: whole steps up to the hub's time `now`, the one that has begun included.
     pub fn path(&self, address: DashboardAddress, now: u64) -> String {
-        let (hours, step) = address.range.hours();
-        let unit = step.saturating_mul(HOUR_MS);
-        let to = now.div_ceil(unit).saturating_mul(unit);
-        let from = to.saturating_sub(hours.saturating_mul(HOUR_MS));
+        let ((from, to), step) = span(address, now);
         let names: Vec<&str> = self.drawn(address.by).iter().map(|(name, _)| *name).collect();
         let mut by = Vec::new();
         by.extend(self.metrics.first().filter(|(name, _)| *name == "failures").map(|_| "reason"));
@@ -233,6 +230,34 @@ impl PanelSpec {
     }
 }
 
+/// The time that is chosen, in milliseconds since 1970, and the length of one step in hours. It ends with the
+/// step in which `now` is.
+fn span(address: DashboardAddress, now: u64) -> ((u64, u64), u64) {
+    let (hours, step) = address.range.hours();
+    let unit = step.saturating_mul(HOUR_MS);
+    let to = now.div_ceil(unit).saturating_mul(unit);
+    ((to.saturating_sub(hours.saturating_mul(HOUR_MS)), to), step)
+}
+
+/// What to ask the hub for to know of how many tokens no price is known: the metrics `tokens` and
+/// `unpriced_tokens` of the chosen time.
+pub fn unpriced_path(address: DashboardAddress, now: u64) -> String {
+    let ((from, to), step) = span(address, now);
+    format!("/v1/series?metric=tokens,unpriced_tokens&from={from}&to={to}&step={step}h&by=")
+}
+
+/// The address of the figures of the chosen time as CSV, by day and by what lines are told apart by.
+pub fn csv_path(address: DashboardAddress, now: u64) -> String {
+    let ((from, to), _) = span(address, now);
+    let by = match address.by {
+        By::All => "day",
+        By::Agent => "day,agent",
+        By::Model => "day,model",
+        By::Tool => "day,tool",
+    };
+    format!("/v1/usage?format=csv&by={by}&from={from}&to={to}")
+}
+
 #[cfg(test)]
 mod tests {
     //! Tests of what is asked for.
@@ -258,6 +283,17 @@ mod tests {
         };
         assert_eq!(number("to=") - number("from="), 24 * HOUR_MS);
         assert!(number("from=") >= from && number("to=") <= to + HOUR_MS && number("to=") >= now);
+    }
+
+    #[test]
+    fn the_table_and_the_notes_are_of_the_time_that_is_shown() {
+        let now = 1_795_300_000_000;
+        let address = DashboardAddress { range: Range::Month, by: By::Tool };
+        let asked = PANELS[0].path(address, now);
+        let time = asked.split_once("&from=").unwrap().1.split_once("&step=").unwrap().0;
+        assert_eq!(csv_path(address, now), format!("/v1/usage?format=csv&by=day,tool&from={time}"));
+        let notes = unpriced_path(address, now);
+        assert_eq!(notes, format!("/v1/series?metric=tokens,unpriced_tokens&from={time}&step=24h&by="));
     }
 
     #[test]
