@@ -40,6 +40,7 @@ use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{ErrorFact, Kind, RunStatus, RunUpdate, Usage};
 use model::ids::AgentId;
+use model::limits::ITEMS_PER_RUN_MAX;
 
 mod asks;
 mod messages;
@@ -428,7 +429,8 @@ impl OpenCodeMeaning {
         {
             self.finish_reason = Some(CompactString::new(&reason));
         }
-        let is_new = id.is_empty() || self.steps.insert(id, ()).is_none();
+        let has_room = self.steps.len() < ITEMS_PER_RUN_MAX;
+        let is_new = id.is_empty() || (has_room && self.steps.insert(id, ()).is_none());
         if let Some(mut usage) = tokens(part.get("tokens")).filter(|_| is_new) {
             // It says 0 where it does not know, too.
             usage.cost = part.get("cost").dollars().filter(|cost| cost.picos() > 0);

@@ -318,7 +318,7 @@ impl LangGraphMeaning {
         spoken.end(is_whole, &mut self.stage, out);
         spoken.usage = spoken.usage.or(spoken.usage_beside);
         self.count(spoken.usage, spoken.agent.as_ref());
-        if let Some(text) = spoken.text_hash() {
+        if let Some(text) = spoken.text_hash().filter(|_| self.streamed.len() < ITEMS_PER_RUN_MAX) {
             self.streamed.insert(text);
         }
         self.note_told(hash_of(key), spoken.usage.is_some());

@@ -24,6 +24,7 @@ use super::{LangGraphMeaning, TaggedObject};
 use crate::Decoded;
 use crate::fault::fault;
 use crate::field::ForeignField;
+use model::limits::ITEMS_PER_RUN_MAX;
 
 /// The parameters of an event.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
@@ -231,7 +232,9 @@ impl LangGraphMeaning {
         if event == "message-start" {
             if it.role.text().as_deref() == Some("tool") {
                 let id = it.tool_call_id.words().unwrap_or_default();
-                self.tool_messages.insert(key, CompactString::from(id));
+                if self.tool_messages.len() < ITEMS_PER_RUN_MAX {
+                    self.tool_messages.insert(key, CompactString::from(id));
+                }
                 return;
             }
             self.end_message(&key, true, out);

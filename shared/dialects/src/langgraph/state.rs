@@ -20,6 +20,7 @@ use super::{LangGraphMeaning, hash_of};
 use crate::Decoded;
 use crate::field::ForeignField;
 use model::json::Json;
+use model::limits::ITEMS_PER_RUN_MAX;
 
 /// The field of a state that has its messages.
 const MESSAGES: &str = "messages";
@@ -179,13 +180,15 @@ impl LangGraphMeaning {
         self.stage.w.custom(name, ForeignField::parse(&text).unwrap_or_default(), agent.as_ref(), out);
     }
 
-    /// Takes the questions for which the graph stops; those that were written before are ignored.
+    /// Takes the questions for which the graph stops; those that were written before are ignored, and those
+    /// beyond [`ITEMS_PER_RUN_MAX`].
     pub(super) fn ask_all(&mut self, interrupts: ForeignField<'_>, out: &mut Decoded) {
         for item in interrupts.list() {
             let interrupt: GraphInterrupt<'_> = item.object();
             let id = interrupt.id.word().or_else(|| interrupt.long_id.word());
             let key = id.unwrap_or_else(|| item.as_json_text().into());
-            if self.interrupts.insert(hash_of(&key)) {
+            let is_new = self.interrupts.len() < ITEMS_PER_RUN_MAX && self.interrupts.insert(hash_of(&key));
+            if is_new {
                 let value = [interrupt.value, interrupt.payload].into_iter().find(|value| value.is_some());
                 self.ask(item, value.unwrap_or(item), out);
             }

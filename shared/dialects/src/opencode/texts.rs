@@ -13,6 +13,7 @@ use crate::field::ForeignFields;
 use crate::writer::{EndedPart, EventWriter, WholePart};
 use model::event::PartKind;
 use model::ids::AgentId;
+use model::limits::ITEMS_PER_RUN_MAX;
 
 /// The texts of a run, by the ids of their parts. They are kept until the run ends, since parts can be
 /// changed and taken back.
@@ -54,7 +55,7 @@ impl OpenCodeTexts {
         let is_whole = ForeignFields::of(part.get("time")).get("end").is_some();
         let kind = part.get("type").text();
         let kind = if kind.as_deref() == Some("reasoning") { PartKind::Thinking } else { PartKind::Text };
-        let text = self.text(part.get("id").words().as_deref(), part, kind, agent);
+        let Some(text) = self.text(part.get("id").words().as_deref(), part, kind, agent) else { return };
         match part.get("text").text() {
             // The first update of newer versions is empty, and may be told late.
             Some(whole) if !whole.is_empty() || is_whole => text.set(&whole, w, out),
@@ -74,23 +75,29 @@ impl OpenCodeTexts {
         w: &mut EventWriter,
         out: &mut Decoded,
     ) {
-        let text = self.text(event.get("partID").words().as_deref(), event, PartKind::Text, agent);
+        let id = event.get("partID").words();
+        let Some(text) = self.text(id.as_deref(), event, PartKind::Text, agent) else { return };
         text.add(&event.get("delta").text().unwrap_or_default(), w, out);
     }
 
-    /// The text of the part `id`; one that is new has nothing written.
+    /// The text of the part `id`; one that is new has nothing written. Nothing for a new one beyond
+    /// [`ITEMS_PER_RUN_MAX`]: ids alone, of which nothing is written, take memory too.
     fn text(
         &mut self,
         id: Option<&str>,
         part: &ForeignFields<'_>,
         kind: PartKind,
         agent: Option<&AgentId>,
-    ) -> &mut OpenCodeText {
+    ) -> Option<&mut OpenCodeText> {
+        let id = CompactString::new(id.unwrap_or_default());
+        if self.0.len() >= ITEMS_PER_RUN_MAX && !self.0.contains_key(&id) {
+            return None;
+        }
         let fresh = || {
             let message = CompactString::new(part.get("messageID").words().unwrap_or_default());
             OpenCodeText { message, kind, agent: agent.cloned(), stage: TextStage::Silent }
         };
-        self.0.entry(CompactString::new(id.unwrap_or_default())).or_insert_with(fresh)
+        Some(self.0.entry(id).or_insert_with(fresh))
     }
 
     /// Writes a file that the agent made: its URL.
@@ -102,7 +109,8 @@ impl OpenCodeTexts {
         w: &mut EventWriter,
         out: &mut Decoded,
     ) {
-        let text = self.text(Some(id), &ForeignFields::default(), PartKind::File, agent);
+        let none = ForeignFields::default();
+        let Some(text) = self.text(Some(id), &none, PartKind::File, agent) else { return };
         text.set(url, w, out);
         text.end(w, out);
     }
@@ -177,5 +185,23 @@ impl OpenCodeText {
         if let TextStage::Open(part) = std::mem::replace(&mut self.stage, TextStage::Silent) {
             self.stage = TextStage::Ended(part.end(false, w, out));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of the bound.
+
+    use super::*;
+
+    #[test]
+    fn i7_ids_of_which_nothing_is_written_are_bounded() {
+        let mut texts = OpenCodeTexts::default();
+        let none = ForeignFields::default();
+        for number in 0..ITEMS_PER_RUN_MAX + 10 {
+            texts.text(Some(&format!("p{number}")), &none, PartKind::Text, None);
+        }
+        assert_eq!(texts.0.len(), ITEMS_PER_RUN_MAX);
+        assert!(texts.text(Some("p0"), &none, PartKind::Text, None).is_some(), "known ones go on");
     }
 }
