@@ -1,5 +1,12 @@
 //! The doors of Deep Agent and Ralph: one path each, messages with a role and a text, and always a stream.
 //! Ralph's clients name their user and their chat.
+//!
+//! ```json
+//! {"model": "helper", "messages": [{"role": "user", "content": "What time is it?"}], "user_id": "u1", "chat_id": "c1"}
+//! ```
+//!
+//! `user_id` and `chat_id` are Ralph's. `stream: false` is named as ignored. Both kinds of clients send the
+//! whole chat each time, so a changed first question begins the conversation anew.
 
 use std::sync::Arc;
 
@@ -18,7 +25,8 @@ use crate::state::Shared;
 use agents::Refusal;
 use agents::Terms;
 
-/// `POST /compat/deep-agent/chat/stream`: starts a run and streams it.
+/// `POST /compat/deep-agent/chat/stream`: starts a run and streams it. The dialect has no words for failures:
+/// the connection of a run that fails is cut. 400 `bad_request` if nothing is said.
 pub(super) async fn deep_agent(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
@@ -27,7 +35,8 @@ pub(super) async fn deep_agent(
     Ok(answer(&shared, wish(&shared, &headers, request, "deep-agent").await?).await?)
 }
 
-/// `POST /compat/ralph/chat/stream`: starts a run and streams it.
+/// `POST /compat/ralph/chat/stream`: starts a run and streams it. 400 `bad_request` without `user_id` or
+/// `chat_id`, or if nothing is said.
 pub(super) async fn ralph(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
@@ -36,7 +45,8 @@ pub(super) async fn ralph(
     Ok(answer(&shared, wish(&shared, &headers, request, "ralph").await?).await?)
 }
 
-/// Reads the request.
+/// Reads the request of either door; `dialect` is the door's name and that of its answers. The conversation
+/// is that of the header, that of Ralph's user and chat, or the one whose history the request repeats.
 async fn wish(
     shared: &Shared,
     headers: &HeaderMap,
@@ -65,14 +75,17 @@ async fn wish(
     Ok(Wish { left_out, ..Wish::new(asked, dialect) })
 }
 
-/// A chat of one user, as Ralph's clients name it.
+/// A chat of one user, as Ralph's clients name it. Agents elsewhere of the kind `ralph` are told both names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Chat {
+    /// `user_id`, never empty.
     user: CompactString,
+    /// `chat_id`, never empty.
     chat: CompactString,
 }
 
 impl Chat {
+    /// Reads both names. Fails with `bad_request` if one is missing, empty or no text.
     fn of(fields: &Value) -> Result<Self, Refusal> {
         let field = |name: &str| {
             let text = fields.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());

@@ -1,6 +1,15 @@
 //! The states of a thread: what it contained after each message and each run, in its conversation and in the
 //! forks. The id of a state is a hash of everything up to it, so that forks share the states before they
 //! part.
+//!
+//! ```text
+//! items of the view    message 1    run a    message 2    run b (waits for a person)
+//! states             0           1         2            3                          4
+//! ```
+//!
+//! State 0 is the empty beginning. A run that is going on has no state until it waits for a person; a message
+//! that was said within a run takes the place of the state before it. Nothing is stored for this: states are
+//! computed from the views each time they are asked for.
 
 use std::sync::Arc;
 
@@ -37,7 +46,8 @@ const STATES_USUAL: usize = 10;
 /// One state of a thread.
 #[derive(Debug, Clone)]
 pub(super) struct Moment {
-    /// The id of its checkpoint: its time in milliseconds, and a hash of everything that was said.
+    /// The id of its checkpoint, a UUID of its time in milliseconds and a hash of everything that was said.
+    /// Sorting ids sorts states by time.
     pub(super) id: String,
     /// How many items of the conversation it contains.
     pub(super) count: usize,
@@ -45,10 +55,12 @@ pub(super) struct Moment {
     at: u64,
 }
 
-/// One conversation of a thread: the thread's own or a fork.
+/// One conversation of a thread: the thread's own or a fork. A copy of how it was when it was read, except
+/// for `conversation` itself.
 #[derive(Debug)]
 pub(super) struct Branch {
     pub(super) conversation: Arc<Conversation>,
+    /// What had been said in it. Shares its texts with the conversation.
     pub(super) view: View,
     /// Its states, from the empty beginning on.
     pub(super) moments: Vec<Moment>,
@@ -56,15 +68,18 @@ pub(super) struct Branch {
     messages: Vec<Vec<Value>>,
 }
 
-/// A thread with its forks. The conversation in which it goes on comes first.
+/// A thread with its forks, read for one request. The conversation in which it goes on comes first.
 #[derive(Debug)]
 pub(super) struct Thread {
+    /// The name under which clients know it, also once it goes on in a fork.
     pub(super) id: ConversationId,
     pub(super) branches: Vec<Branch>,
 }
 
 impl Thread {
-    /// Reads the thread `id` and its forks. It has no branches if nothing was said in it yet.
+    /// Reads the thread `id` and its forks, from memory or the log. It has no branches if nothing was said in
+    /// it yet. Waits for a turn of work for each conversation, by its size. Fails if a conversation cannot be
+    /// opened.
     pub(super) async fn read(shared: &Shared, id: &ConversationId) -> Result<Self, Fault> {
         shared.threads.remembered(&shared.hub).await;
         let mut branches = Vec::new();
@@ -97,7 +112,8 @@ impl Thread {
         self.head().map_or_else(|| json!({}), |head| head.values(head.moments.len().saturating_sub(1)))
     }
 
-    /// All states, each once, those of the newest conversation first.
+    /// All states in the platform's form, each once: those of the conversation in which the thread goes on,
+    /// newest first, then what each fork has besides.
     fn states(&self) -> Vec<Value> {
         let mut known = std::collections::HashSet::new();
         let mut states = Vec::new();
@@ -111,7 +127,8 @@ impl Thread {
         states
     }
 
-    /// A state in the platform's form.
+    /// A state in the platform's form: `values` with the messages, `next` and `tasks` with what follows,
+    /// `interrupts` with the calls that wait, and the checkpoint before it.
     fn state(&self, branch: &Branch, number: usize) -> Value {
         let checkpoint = |moment: Option<&Moment>| {
             moment
@@ -165,7 +182,9 @@ impl Branch {
         })
     }
 
-    /// The next steps of a state, and those of them that have failed or wait for a person.
+    /// The next steps of a state, and those of them that have failed or wait for a person. After a message
+    /// the `model` is next, after a run that waits `tools`, after one that failed `model` again; after any
+    /// other run nothing is.
     fn tasks(number: usize, run: Option<(&RunId, &RunView)>) -> (Vec<&'static str>, Vec<Value>) {
         let task = |id: &str, name: &str, error: Option<String>, interrupts: Vec<Value>| {
             json!({"id": id, "name": name, "error": error, "interrupts": interrupts, "checkpoint": null,
@@ -187,7 +206,8 @@ impl Branch {
     }
 }
 
-/// The error of a failed run in the platform's form.
+/// The error of a failed run in the platform's form. A run without an error of its own is told by how it
+/// ended.
 pub(super) fn failure(run: &RunView) -> Value {
     let (code, message) = match (&run.error, run.status) {
         (Some(error), _) => (error.code.as_str(), error.message.as_str()),
@@ -258,7 +278,7 @@ fn at_of(view: &View, item: &TopItem) -> u64 {
     }
 }
 
-/// Reads a thread that must have been created or used.
+/// Reads a thread that must have been created or used; otherwise fails with 404.
 async fn known(shared: &Shared, name: &str) -> Result<Thread, Fault> {
     let thread = Thread::read(shared, &of_thread(name)).await?;
     if thread.branches.is_empty() && shared.threads.rows.get(&thread.id).is_none() {
@@ -273,7 +293,7 @@ fn nothing() -> Value {
         "metadata": {}, "created_at": null})
 }
 
-/// `GET /threads/{thread}/state`: the newest state.
+/// `GET /threads/{thread}/state`: the newest state, also if nothing was said in the thread yet.
 pub(super) async fn current(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -290,7 +310,7 @@ pub(super) struct AtPath {
     checkpoint: String,
 }
 
-/// `GET /threads/{thread}/state/{checkpoint}`: the state with that id.
+/// `GET /threads/{thread}/state/{checkpoint}`: the state with that id. 404 if no branch of the thread has it.
 pub(super) async fn at(
     State(shared): State<Arc<Shared>>,
     Path(path): Path<AtPath>,
@@ -298,7 +318,8 @@ pub(super) async fn at(
     state_at(&shared, &path.thread, &path.checkpoint).await
 }
 
-/// `POST /threads/{thread}/state/checkpoint`: the state that the body names.
+/// `POST /threads/{thread}/state/checkpoint`: the state whose `checkpoint_id` the body names. 422 if it names
+/// none.
 pub(super) async fn at_checkpoint(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -321,7 +342,8 @@ pub(super) fn no_checkpoint(id: &str) -> Fault {
     Fault::unknown(format!("the thread has no checkpoint {id:?}"))
 }
 
-/// `POST /threads/{thread}/history`: the states, newest first.
+/// `POST /threads/{thread}/history` with `limit` and `before`: the states, newest first, at most
+/// [`STATES_MAX`]. `before` is the id of a checkpoint or an object with one.
 pub(super) async fn history(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -347,7 +369,7 @@ pub(super) struct HistoryQuery {
     before: Option<String>,
 }
 
-/// `GET /threads/{thread}/history`: the same, for clients that use the query.
+/// `GET /threads/{thread}/history?limit&before`: the same, for clients that use the query.
 pub(super) async fn history_by_query(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -356,7 +378,8 @@ pub(super) async fn history_by_query(
     told(&shared, &name, query.limit, query.before).await
 }
 
-/// A page of the states of a thread, those after `before`.
+/// A page of the states of a thread, those after `before` in the list. An unknown `before` is answered with
+/// the first page.
 async fn told(
     shared: &Shared,
     name: &str,
@@ -374,7 +397,9 @@ async fn told(
     Ok(Json(states.into_iter().skip(skipped).take(limit).collect()))
 }
 
-/// `POST /threads/{thread}/state`: adds messages without starting a run.
+/// `POST` and `PUT /threads/{thread}/state` with `values` and perhaps a checkpoint: adds messages without
+/// starting a run. Answers with the checkpoint after them. 409 if a run is going on, 404 if the thread or the
+/// checkpoint is unknown.
 pub(super) async fn update(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,

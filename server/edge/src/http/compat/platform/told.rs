@@ -36,7 +36,7 @@ const DIALECT: &str = "langgraph";
 pub(super) struct Telling {
     /// The name of the thread, under which the caller knows the conversation.
     pub(super) thread: ConversationId,
-    /// The modes of the stream.
+    /// The modes of the stream, as the platform calls the kinds of events in it; never empty.
     pub(super) modes: Vec<String>,
     /// Whether the run is stopped when the caller hangs up.
     pub(super) is_leashed: bool,
@@ -44,10 +44,12 @@ pub(super) struct Telling {
     pub(super) left_out: Vec<String>,
 }
 
-/// Stops its run when it is dropped while it still has one: the caller has hung up.
+/// Stops its run when it is dropped while it still has one: the caller has hung up. The body of the answer
+/// owns it and takes the run out at the end of the stream.
 #[derive(Debug)]
 struct Leash {
     shared: Arc<Shared>,
+    /// The run to be stopped; `None` if it goes on whatever the caller does, or is over.
     place: Option<RunAddress>,
 }
 
@@ -59,7 +61,8 @@ impl Drop for Leash {
     }
 }
 
-/// Streams the run that a request has begun.
+/// Streams the run that a request has begun, from its beginning, or from where it waited. Adds the headers of
+/// the hub and of the platform.
 pub(super) async fn stream_of(
     shared: &Arc<Shared>,
     begun: Begun,
@@ -73,7 +76,8 @@ pub(super) async fn stream_of(
     Ok(response)
 }
 
-/// Streams a run from a place in it.
+/// Streams a run from a place in it, each event with an id from which the stream can be taken up again. Ends
+/// with the run or where it waits for a person.
 pub(super) async fn told(
     shared: &Arc<Shared>,
     seat: Seat,
@@ -136,7 +140,8 @@ pub(super) fn locate(response: &mut Response, thread: &ConversationId, run: &Run
     }
 }
 
-/// Waits until a run is over or waits for a person. Fails when the hub drains.
+/// Waits until a run is over or waits for a person. Fails with 503 when the hub drains. There is no other
+/// limit of time.
 pub(super) async fn settled(
     shared: &Arc<Shared>,
     conversation: &Conversation,
@@ -172,7 +177,8 @@ pub(super) async fn settled(
     }
 }
 
-/// The values at the end of a run: with its error if it failed, with its questions if it waits.
+/// The values at the end of a run: the messages of the thread, with `__error__` if the run failed, with
+/// `__interrupt__` if it waits.
 pub(super) async fn values(shared: &Shared, thread: &ConversationId, run: &RunId) -> Result<Value, Fault> {
     let thread = Thread::read(shared, thread).await?;
     let mut values = thread.values();
