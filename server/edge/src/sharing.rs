@@ -43,7 +43,8 @@ pub(crate) enum Wish {
     Publish(Box<Pub>, Reply),
 }
 
-/// The other hubs of the log. One for each hub, if it shares its log.
+/// The other hubs of the log. One for each hub, if it shares its log; owned by `Shared`. It holds senders
+/// alone: links are tasks of the hub.
 #[derive(Debug)]
 pub(crate) struct Peers {
     /// What hubs show one another.

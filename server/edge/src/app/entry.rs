@@ -52,8 +52,8 @@ async fn seated(seat: Option<Seat<IpAddr>>, connection: impl Future<Output = ()>
     drop(seat);
 }
 
-/// Agrees on TLS, then relays between the peer and a TCP connection inside this process, because frames are
-/// written to bare TCP sockets.
+/// Agrees on TLS within [`HEAD_TIMEOUT`], then relays between the peer and a TCP connection inside this
+/// process, because frames are written to bare TCP sockets. Ends when both connections have.
 async fn over_tls(shared: Arc<Shared>, stream: TcpStream, from: SocketAddr, router: Router) {
     let Some(tls) = &shared.tls else { return };
     let Ok(permit) = HANDSHAKES.try_acquire() else {

@@ -4,6 +4,12 @@
 //! `POST` does the same for clients that can only post, at the same path or with whatever such a client
 //! appends to it. Of their request only the modes are read, if the dialect has any. They get the newest run
 //! and then the end.
+//!
+//!  parameter | values | `GET` | `POST` |
+//! ---|---|---|---|
+//!  `run` | `all`, `latest`, `next`, an id | `all` | `latest` |
+//!  `until` | `run.end` | no end | `run.end` |
+//!  `stream_mode` | modes of the dialect, several times | those of the dialect | the same, or those in the body |
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,11 +47,15 @@ type QueryPairs = Query<Vec<(String, String)>>;
 /// The parameters in the path. A client of the dialect may append segments of its own.
 #[derive(Debug, Deserialize)]
 pub(crate) struct StreamPath {
+    /// The name of the conversation, which need not exist yet.
     conversation: String,
+    /// The name of a dialect that can be written.
     dialect: String,
 }
 
-/// `GET`: all runs, without an end, unless the parameters say otherwise.
+/// `GET`: all runs, without an end, unless the parameters say otherwise. 404 `unknown_dialect`, or
+/// `not_found` for a run that does not begin within 10 s; 400 for an unknown mode or end; 429 without a place
+/// or a turn; 503 while the hub drains.
 pub(crate) async fn get(
     State(shared): State<Arc<Shared>>,
     reader: super::access::Caller,
@@ -78,7 +88,8 @@ pub(crate) async fn post(
 }
 
 /// Waits until a run that is asked for by name has begun, because its reader may come before its first event.
-/// Fails if it does not begin in time.
+/// Fails with `not_found` if it does not begin within `RUN_AWAITED_MS`, with `shutting_down` when the hub
+/// drains.
 async fn begun(shared: &Arc<Shared>, place: &StreamPath, asked: &Asked) -> Result<(), Problem> {
     let Wanted::Run(run) = &asked.wanted else { return Ok(()) };
     let conversation = shared.hub.enter(&params::conversation(&place.conversation)?)?;
@@ -107,8 +118,11 @@ async fn begun(shared: &Arc<Shared>, place: &StreamPath, asked: &Asked) -> Resul
 /// The parameters of a stream, parsed.
 #[derive(Debug)]
 struct Asked {
+    /// The runs that are encoded.
     wanted: Wanted,
+    /// Whether the stream ends with the run.
     ends_with_run: bool,
+    /// The modes that are named; none for those that the dialect has by default.
     modes: Vec<CompactString>,
     /// What is hidden from whoever reads.
     mask: Option<Arc<Mask>>,
@@ -152,7 +166,7 @@ fn wanted(run: &str) -> Wanted {
     }
 }
 
-/// Whether the stream ends with the run.
+/// Whether the stream ends with the run. Fails with `bad_request` for any other end.
 fn until(what: Option<&str>) -> Result<bool, Problem> {
     match what {
         None => Ok(false),
@@ -161,7 +175,8 @@ fn until(what: Option<&str>) -> Result<bool, Problem> {
     }
 }
 
-/// Answers with the stream.
+/// Answers with the stream: what there is in a short form, made like any other answer, and then each piece as
+/// it comes.
 async fn answer(
     shared: Arc<Shared>,
     place: &StreamPath,
@@ -224,7 +239,8 @@ pub(super) async fn run(
     answer(shared, &place, asked, (Some(Caller::default()), open)).await
 }
 
-/// Adds the headers of this encoding to `response`.
+/// Adds the headers of this encoding to `response`: its type, those that its clients expect, and those that
+/// keep caches and proxies from holding it back.
 pub(super) fn with_headers(encoding: &EncoderSpec, mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(encoding.content_type));

@@ -34,12 +34,17 @@ const DOUBT: Duration = Duration::from_secs(2);
 /// How long another hub may be silent beyond two heartbeats.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// A link that is open.
+/// A link that is open. Owned by its task; dropping it closes the connection, and each reply without an
+/// answer tells its publisher to publish again.
 struct Link {
     shared: Arc<Shared>,
+    /// The connection, on which this hub is a client of the other.
     hub: HubLink,
+    /// What is followed over it.
     follows: Follows,
+    /// Publications that have no answer yet, by their number on this connection.
     replies: BTreeMap<u64, (ConversationId, Reply)>,
+    /// The number of the next publication.
     next_id: u64,
 }
 
@@ -71,7 +76,7 @@ pub(super) async fn run(shared: Arc<Shared>, address: Arc<str>, mut wishes: Rece
     }
 }
 
-/// Who had what is looked up anew.
+/// Forgets what the hub at `address` had, so that it is looked up anew.
 fn forget(shared: &Shared, address: &str) {
     if let Some(peers) = &shared.peers {
         peers.forget_owner(address);
@@ -88,7 +93,8 @@ fn refuse(wishes: &mut Receiver<Wish>, why: &str) {
     }
 }
 
-/// Connects, and makes sure that the other takes this one for a hub.
+/// Connects, and makes sure that the other takes this one for a hub. Fails, with the reason, if it does not
+/// answer within [`OPEN`], refuses, or has another secret.
 async fn open(shared: &Shared, address: &str) -> Result<HubLink, String> {
     let peers = shared.peers.as_ref().ok_or("this hub shares its log with nobody")?;
     let hub: HubAddress = address.parse().map_err(|error: client::AddressError| error.to_string())?;
@@ -111,7 +117,8 @@ async fn answered(probe: &mut Option<JoinHandle<Result<Owner, LogError>>>) -> Op
 }
 
 impl Link {
-    /// Serves until the link ends; says why it did.
+    /// Serves until the link ends; says why it did: the connection was closed, the other hub is silent or has
+    /// lost its lease, nothing was followed for [`IDLE`], or this hub stops.
     async fn serve(&mut self, wishes: &mut Receiver<Wish>) -> String {
         let silence = Duration::from_millis(self.hub.welcome().hb_ms.saturating_mul(2)) + SILENCE;
         let mut looks = tokio::time::interval(LOOK_EVERY);
@@ -171,10 +178,12 @@ impl Link {
         Some(tokio::spawn(async move { super::owner_now(&shared, &conversation, Purpose::Make).await }))
     }
 
+    /// Sends a frame. Fails, with the reason, if the connection is closed.
     async fn send(&mut self, frame: &ClientFrame) -> Result<(), String> {
         self.hub.send(frame).await.map_err(|closed| closed.why)
     }
 
+    /// Carries out what somebody of this hub asks for. Publications get numbers of the link's own.
     async fn wish(&mut self, wish: Wish) -> Result<(), String> {
         match wish {
             Wish::Follow(conversation, done) => match self.follows.begin(conversation, done) {
@@ -233,6 +242,7 @@ impl Link {
         Ok(())
     }
 
+    /// Wakes the viewers of a conversation.
     fn stir(&self, conversation: &ConversationId) {
         self.shared.fanout.stir(conversation);
     }

@@ -1,4 +1,12 @@
 //! One call: the request on its way to the upstream, and the answer on its way back.
+//!
+//! ```text
+//! path and headers ─▶ target, upstream ─▶ facts for the recorder ─▶ start recording ─▶ send ─▶ pass the answer
+//!       │ 403 from a page     │ 404            │ 403 no grant                            │ 502 in the vendor's form
+//! ```
+//!
+//! Nothing here waits for the recorder, and the bytes are passed on even if nothing of the call can be
+//! recorded (I12).
 
 use std::sync::Arc;
 
@@ -41,8 +49,10 @@ const RETRIES: &str = "x-stainless-retry-count";
 /// Characters that are percent-encoded in headers: control characters and the percent sign itself.
 const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
 
-/// Passes one call on and answers with what the upstream says. If there is no answer, the problem is in the
-/// form of the caller's vendor.
+/// `ANY /proxy/{upstream}/…`: passes one call on and answers with what the upstream says, whatever its
+/// status. If there is no answer, the problem is in the form of the caller's vendor: 400 for a path that fits
+/// nowhere, 403 for pages and without a grant, 404 `unknown_upstream`, 501 for tunnels, 502
+/// `upstream_unreachable` or `upstream_failed`.
 pub(crate) async fn call(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let vendor = request.uri().path_and_query().and_then(|path| vendor_of(&shared, path.as_str()));
     let told = |problem: Problem| match vendor {
@@ -122,7 +132,8 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
 }
 
 /// What the recorder needs to know of a call besides its bytes, including the hub's own key `ours` that is
-/// sent with it. `None` for calls that are only passed on.
+/// sent with it. `None` for calls that are only passed on, because the path is none that the API records.
+/// Fails with `forbidden` if the caller may not publish what would be recorded.
 fn facts(
     shared: &Shared,
     upstream: &Upstream,
@@ -157,7 +168,8 @@ fn facts(
     }))
 }
 
-/// Makes the answer for the caller: everything that came, except headers of the connection.
+/// Makes the answer for the caller: everything that came, except headers of the connection and the hub's own.
+/// From here on the upstream decides how long the caller may take no byte.
 fn pass(
     answer: axum::http::Response<ResponseBody>,
     recording: &mut Option<Started>,
@@ -188,7 +200,7 @@ fn pass(
     response
 }
 
-/// The answer for a call to which the upstream gave none.
+/// The answer for a call to which the upstream gave none, 502. The recording ends with the same failure.
 pub(super) fn refuse(upstream: &Upstream, fault: SendError, recording: Option<Started>) -> Response {
     let (name, place) = (upstream.name(), upstream.place());
     let (code, detail) = match &fault {

@@ -1,4 +1,4 @@
-//! What all calls through the proxy share.
+//! What all calls through the proxy share: upstreams, bounds, the joiner, and the threads that record.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -26,7 +26,8 @@ pub(crate) static PROXIED: Count = Count::new();
 /// How many of their recordings have a hole.
 pub(crate) static COPIES_LOST: Count = Count::new();
 
-/// The state that all calls share. One for each hub.
+/// The state that all calls share. One for each hub, owned by `Shared`. Its locks are held for moments, and
+/// none across I/O.
 #[derive(Debug)]
 pub(crate) struct Proxy {
     /// The upstreams by name.
@@ -67,7 +68,9 @@ fn recorders() -> Threads {
 /// An upstream, and its sender once it has been called.
 #[derive(Debug)]
 struct UpstreamEntry {
+    /// Its settings.
     upstream: Upstream,
+    /// Its connections, or why TLS cannot be set up, which does not change while the hub runs.
     sender: OnceLock<Result<Sender<Asking>, TlsError>>,
 }
 
@@ -98,7 +101,8 @@ impl Proxy {
         self.upstreams.values().map(|place| &place.upstream)
     }
 
-    /// The upstream `name` and its sender, which is made for the first call. A problem if there is none.
+    /// The upstream `name` and its sender, which is made for the first call. Fails with `unknown_upstream`
+    /// and the names that there are, or with `internal` if TLS cannot be set up.
     pub(super) fn find(&self, name: &str) -> Result<(&Upstream, &Sender<Asking>), Problem> {
         let Some(place) = self.upstreams.get(name) else {
             let known = self.upstreams.keys().map(CompactString::as_str).collect::<Vec<_>>().join(", ");

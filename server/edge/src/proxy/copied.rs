@@ -1,6 +1,9 @@
 //! Bodies that pass through, with a copy for the tape. Frames go on as they came: data, trailers, and the
-//! error of a body that broke off. Nothing is read ahead of the receiver, so a slow reader slows the sender
-//! down.
+//! error of a body that broke off (I12). Nothing is read ahead of the receiver, so a slow reader slows the
+//! sender down.
+//!
+//! The copy shares the bytes and is never waited for; what the tape has no room for is missing in the
+//! recording alone.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,7 +24,9 @@ type Broken = Box<dyn std::error::Error + Send + Sync>;
 /// was not sent.
 #[derive(Debug)]
 pub(super) struct Asking {
+    /// The body as the caller sends it.
     body: Body,
+    /// Where the copy goes; `None` for calls that are not recorded.
     tape: Option<Arc<Tape>>,
 }
 
@@ -91,9 +96,13 @@ impl Drop for Asking {
 /// hung up.
 #[derive(Debug)]
 pub(super) struct Answering {
+    /// The body as the upstream sends it.
     body: ResponseBody,
+    /// Where the copy goes; `None` for calls that are not recorded.
     tape: Option<Recorded>,
+    /// The caller's connection, which is lenient as long as this lives.
     line: Option<Arc<ConnectionInfo>>,
+    /// Set once the upstream's body broke off and the caller is to learn of it.
     cut: Option<Cut>,
 }
 

@@ -5,12 +5,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long recorders give way. An upstream on the same machine has answered by then.
+/// How long recorders give way after a call was sent. An upstream on the same machine has answered by then.
 const FIRST: Duration = Duration::from_millis(2);
 
 /// The time of the newest call of any caller. Shared by calls and recorders.
 #[derive(Debug)]
 pub(super) struct QuietWait {
+    /// When the hub made this; times are counted from it.
     since: Instant,
     /// When the newest call was sent, in microseconds after `since`.
     called: AtomicU64,

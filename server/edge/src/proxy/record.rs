@@ -4,6 +4,11 @@
 //! The order of calls matters: the answer of one call must be known before the next one that builds on it is
 //! placed. A caller sends the next one only after it has the answer, so the recorder of a call first waits
 //! until those of older calls have read what was on their tapes at that moment.
+//!
+//! ```text
+//! request: whole? ─▶ decompress, parse ─▶ my turn? ─▶ joiner: conversation and run ─▶ publish what is new in it
+//! answer:  head ─▶ decompress, strike keys, decode ─▶ publish ─▶ … ─▶ end ─▶ joiner: does the run wait? ─▶ publish
+//! ```
 
 use std::sync::Arc;
 
@@ -36,8 +41,8 @@ const STRETCH_BYTES: usize = 64 << 10;
 /// Texts of more bytes than this are parsed, and searched for keys, on a thread that may block.
 const LONG_BYTES: usize = 256 << 10;
 
-/// A recording that has begun, as the call sees it. Dropping it tells the tape that the caller hung up,
-/// unless the call has ended.
+/// A recording that has begun, as the call sees it. Owned by the call, then by the body of its answer.
+/// Dropping it tells the tape that the caller hung up, unless the call has ended.
 #[derive(Debug)]
 pub(super) struct Started {
     /// The tape.
@@ -79,7 +84,8 @@ pub(super) fn start(shared: &Arc<Shared>, facts: Facts) -> Started {
     Started { recorded: Recorded::new(tape), known, told }
 }
 
-/// Turns one call into events. It runs as a task that ends with the call or soon after.
+/// Turns one call into events. It is a task of the hub on the recording threads that ends with the call or
+/// soon after; the drain waits for it.
 #[derive(Debug)]
 struct Recording {
     shared: Arc<Shared>,
@@ -94,7 +100,8 @@ struct Recording {
 }
 
 impl Recording {
-    /// Reads the tape to its end.
+    /// Reads the tape to its end. Waits for the whole request, for older recordings of the same caller, and
+    /// then for each piece of the answer.
     async fn run(mut self) {
         let (body, asked, mut held) = self.tape.request().await;
         self.shared.proxy.lull.begins().await;
@@ -119,7 +126,8 @@ impl Recording {
         }
     }
 
-    /// Asks the joiner for the place of the call, and publishes what its request says.
+    /// Asks the joiner for the place of the call, and publishes what its request says. A conversation that
+    /// the joiner does not have in memory is recalled from the hub first.
     fn place(&mut self, request: &ModelRequest) -> AnswerReader {
         let shared = Arc::clone(&self.shared);
         let name = clock::fresh_name();
@@ -152,7 +160,8 @@ impl Recording {
         answer
     }
 
-    /// Decodes and publishes what was answered since the last reading.
+    /// Decodes and publishes what was answered since the last reading, in small steps with room for other
+    /// tasks between them.
     async fn hear(&mut self, hearing: &mut Hearing, reading: Reading) {
         room(self.shared.hub.log()).await;
         let mut out = Decoded::default();
@@ -237,8 +246,8 @@ fn publish(shared: &Shared, conversation: &ConversationId, publication: Publicat
     }
 }
 
-/// Ends runs that have waited too long for results, in each round of upkeep. Never returns. It is a task of
-/// its own, because recorders hold the joiner on threads of low priority.
+/// Ends runs that have waited too long for results, in each round of upkeep (the setting `upkeep`). Never
+/// returns. It is a task of its own, because recorders hold the joiner on threads of low priority.
 pub(crate) async fn keep_up(shared: Arc<Shared>) {
     loop {
         tokio::time::sleep(shared.config.upkeep).await;

@@ -1,6 +1,15 @@
 //! The tape: the copy of a call, its request and its answer, between the call and the recorder. The call only
 //! adds to it, never waits and never fails; the recorder takes what is there. It is bounded: beyond its
 //! bounds the copy is lost, not the call.
+//!
+//! ```text
+//! call:      ask ask ask asked │ begin say say say end          adds, never waits
+//!                              ▼
+//! recorder:  request() ────────┤ read() … read() with `end`     takes, waits for more
+//! ```
+//!
+//! The position counts what was added to the answer, so another recorder can wait until this one has read
+//! that far.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,6 +38,7 @@ pub(super) struct Budget(AtomicUsize);
 /// The contents of a tape, behind its lock.
 #[derive(Default)]
 struct Reel {
+    /// The body of the request so far, at most `PROXY_REQUEST_BYTES_MAX` bytes.
     request: Vec<u8>,
     asked: Asked,
     head: Option<Head>,
@@ -108,7 +118,8 @@ impl Tape {
         Self { reel: Mutex::default(), wake: Notify::new(), budget: Arc::clone(budget) }
     }
 
-    /// Adds bytes of the request.
+    /// Adds bytes of the request. A request over the limit, or one for which the budget has no room, is
+    /// dropped as a whole.
     pub(super) fn ask(&self, bytes: &[u8]) {
         let mut reel = self.reel.lock();
         if reel.asked != Asked::Open {
@@ -143,7 +154,8 @@ impl Tape {
         self.wake.notify_one();
     }
 
-    /// Adds bytes of the answer.
+    /// Adds bytes of the answer. Beyond `PROXY_LAG_BYTES_MAX` that wait, or without room in the budget, they
+    /// and all that follow are lost to the recording.
     pub(super) fn say(&self, bytes: &[u8]) {
         let mut reel = self.reel.lock();
         let waits = reel.answer.len().saturating_add(bytes.len());
@@ -180,7 +192,7 @@ impl Tape {
     }
 
     /// Waits for the end of the request and takes it. Its bytes count as held until the returned guard is
-    /// dropped.
+    /// dropped. Only one task may wait on a tape. May be cancelled.
     pub(super) async fn request(&self) -> (Vec<u8>, Asked, Held) {
         loop {
             {
@@ -195,7 +207,8 @@ impl Tape {
         }
     }
 
-    /// Takes what has come since the last reading; waits until there is something.
+    /// Takes what has come since the last reading; waits until there is something. After the end each reading
+    /// has it again. May be cancelled.
     pub(super) async fn read(&self) -> Reading {
         loop {
             {

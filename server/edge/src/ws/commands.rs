@@ -21,6 +21,8 @@ use hub::wire;
 /// sends none.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
+    /// Where commands go, each with who gave it; `None` before the first. Dropping it ends the task once it
+    /// has done all.
     waiting: Option<Sender<(Arc<Principal>, ConversationId, Command)>>,
 }
 

@@ -1,4 +1,8 @@
 //! The subscriptions of one socket: how they begin, begin again and end.
+//!
+//! A subscription is entered at its conversation's pump and at the same moment added to the socket's feed,
+//! which sends what the client lacks; so no event is missed in between (I2). An error of one subscription
+//! never closes the socket.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -114,7 +118,7 @@ impl Connection {
         }
     }
 
-    /// Begins a subscription to the list.
+    /// Begins a subscription to the list, of at most `limit` rows to begin with.
     pub(super) fn watch(&mut self, sub: SubscriptionId, limit: Option<u64>) {
         if !self.is_free(sub) {
             return;
@@ -126,7 +130,7 @@ impl Connection {
         self.subscriptions.push(subscription);
     }
 
-    /// Ends a subscription.
+    /// Ends a subscription, also one that waits. If there is none of this number, the client is told.
     pub(super) fn unsubscribe(&mut self, sub: SubscriptionId) {
         let before = self.waiting.len();
         self.waiting.retain(|waiting| waiting.sub != sub);

@@ -1,4 +1,5 @@
-//! What is known of a call, and parsing of its request.
+//! What is known of a call, and parsing of its request. Parsing is total: a request that is too large, was
+//! cut off or cannot be unpacked is recorded as one of which nothing is known, with the reason.
 
 use std::sync::Arc;
 

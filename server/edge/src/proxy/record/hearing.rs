@@ -1,4 +1,8 @@
 //! Reading an answer: decompresses it, removes the call's keys if it is an error, and decodes it.
+//!
+//! ```text
+//! head: status, encodings ─▶ body: inflate ─▶ strike keys, if the status is 400 or more ─▶ AnswerReader
+//! ```
 
 use std::sync::Arc;
 
@@ -16,9 +20,10 @@ use crate::proxy::inflate::Inflate;
 use crate::proxy::secrets::{Secrets, Strike};
 use crate::proxy::tape::{End, Head};
 
-/// An answer that is being read.
+/// An answer that is being read. Owned by its recorder.
 #[derive(Debug)]
 pub(super) struct Hearing {
+    /// Decodes the answer's dialect into events of the run.
     pub(super) answer: AnswerReader,
     /// `None` before the head of the answer.
     packed: Option<Inflate>,
@@ -45,7 +50,7 @@ impl Hearing {
         }
     }
 
-    /// Decodes more of the body.
+    /// Decodes more of the body. Bytes that cannot be unpacked end the reading with an anomaly.
     pub(super) fn feed(&mut self, bytes: &[u8], out: &mut Decoded) {
         if self.is_deaf {
             return;
@@ -72,7 +77,7 @@ impl Hearing {
         }
     }
 
-    /// Gives up reading the rest of the answer, and notes an anomaly with `detail`.
+    /// Gives up reading the rest of the answer, counts it, and notes an anomaly `copy_lost` with `detail`.
     pub(super) fn go_deaf(&mut self, detail: String, out: &mut Decoded) {
         self.is_deaf = true;
         COPIES_LOST.one();
@@ -80,7 +85,8 @@ impl Hearing {
     }
 }
 
-/// The end of a call in the form that the joiner takes.
+/// The end of a call in the form that the joiner takes: complete, cancelled by the caller, or failed with a
+/// code that says at which point.
 pub(super) fn ending(end: End) -> AnswerEnd {
     let failed = |code: &str, message: String| {
         let code = CompactString::new(code);
