@@ -49,6 +49,7 @@ pub enum KeySource {
 /// The sources of all issuers, in their order. Owned by the gate; the keys themselves are in the registry.
 #[derive(Debug)]
 pub(super) struct KeyRing {
+    /// The source of each issuer.
     sources: Vec<KeySource>,
     /// What is known of each source, in the same order.
     state: Mutex<Vec<SourceState>>,

@@ -72,6 +72,7 @@ struct Known {
 struct Documents {
     /// The discovery document.
     metadata: ProviderMetadata,
+    /// How its ID tokens are checked, with the keys that it has now.
     tokens: JwtIssuer,
     /// When both were fetched.
     at: Instant,
