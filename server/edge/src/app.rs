@@ -4,7 +4,7 @@
 //! ```text
 //! listener ─▶ entry (bounds, TLS) ─▶ connection: HTTP/1.1
 //!    ─▶ guard: origin ─▶ recognise: another hub? ─▶ admit: who, may they ─▶ pass on to the owner ─▶ handler
-//! beside: list, sockets' deadlines, upkeep, orphans, presence, health, access, retention, sinks, proxy, spans, rows
+//! beside: list, deadlines of sockets, upkeep, orphans, presence, health, access, retention, sinks, spans, rows
 //! end: shutdown ─▶ drain ─▶ agents' tools, proxy, spans, log are closed
 //! ```
 

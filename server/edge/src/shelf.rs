@@ -55,8 +55,10 @@ struct Kept {
 struct Entry {
     /// Whether a user made it a favourite.
     favorited: bool,
+    /// The name that is shown; that of the model if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     display_name: Option<String>,
+    /// What it claims to support; the usual if nobody said.
     #[serde(skip_serializing_if = "Option::is_none")]
     capabilities: Option<Abilities>,
     /// When it was added, in milliseconds since 1970.

@@ -5,8 +5,8 @@
 //! slow or cannot deliver costs nobody anything: it is behind, and reads later what it has not delivered.
 //!
 //! ```text
-//! conversation moved ─▶ follower ─▶ sink: read after its cursor, once it is stored ─▶ file, or pub to another hub
-//!                                       └─ delivered: the cursor moves │ not delivered: tried again, from the same place
+//! a conversation moved ─▶ follower ─▶ read after the cursor, once it is stored ─▶ file, or another hub
+//!                                        delivered: the cursor moves │ not delivered: tried again
 //! ```
 //!
 //! Only what would survive a crash of this hub is passed on (I9).

@@ -3,8 +3,8 @@
 //! never does that while it holds the memory's lock.
 //!
 //! ```text
-//! a caller without a name for its conversation:  messages ─▶ clues ─▶ candidates ─▶ its view: was that answered? ─▶ this one
-//! a caller with a name:                          name ─▶ current(name): the conversation, or the fork in which it goes on
+//! messages ─▶ clues ─▶ candidates ─▶ the view of each: was that answered there? ─▶ the conversation
+//! a name   ─▶ current(name): the conversation, or the fork in which it goes on
 //! ```
 
 use agents::{HUB_STOPPED, RunAddress, Spoken};

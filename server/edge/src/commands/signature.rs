@@ -2,7 +2,8 @@
 //! and later. The envelope says that the hub wrote it (`by_hub`), which nobody else can. Roles are not shown it, as no event `custom`.
 //!
 //! ```json
-//! {"k": "custom", "run": "r7", "name": "fanlight.command", "value": {"by": "ann", "command": "approve", "tool": "t9"}}
+//! {"k": "custom", "run": "r7", "name": "fanlight.command",
+//!  "value": {"by": "ann", "command": "approve", "tool": "t9"}}
 //! ```
 
 use event_log::clock;

@@ -7,8 +7,8 @@
 //! passed on.
 //!
 //! ```text
-//! request ─▶ recognise (another hub?) ─▶ admit: line of the route ─▶ credential ─▶ grant, role ─▶ bounds ─▶ handler
-//!                                           │ none: 404               │ 401         │ 403          │ 429
+//! request ─▶ another hub? ─▶ line of the route ─▶ credential ─▶ grant, role ─▶ bounds ─▶ handler
+//!                               │ none: 404          │ 401         │ 403          │ 429
 //! ```
 //!
 //! A request that is admitted is served only as long as its token, session or link holds: its body and its

@@ -1,10 +1,10 @@
 //! Request bodies that are read as a whole: bounded in bytes, and only as long as bytes keep coming.
 //!
-//!  function | keeps the body | for |
-//! ---|---|---|
-//!  [`whole`], [`plain`] | in memory | commands, forms, spans, requests of the doors |
-//!  [`waiting`] | in memory up to a bound, then in a file | events that are published |
-//!  [`spooled`] | as a [`Spool`], whatever waits for work | imports |
+//! | function | keeps the body | for |
+//! |---|---|---|
+//! | [`whole`], [`plain`] | in memory | commands, forms, spans, requests of the doors |
+//! | [`waiting`] | in memory up to a bound, then in a file | events that are published |
+//! | [`spooled`] | as a [`Spool`], whatever waits for work | imports |
 //!
 //! All fail in the same way: `too_large` (413) beyond the bound, `body_timeout` (408) after [`IDLE`] without
 //! a byte, `bad_request` (400) if the body breaks off, and all but [`whole`] `unsupported_encoding` (415) if

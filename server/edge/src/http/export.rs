@@ -3,12 +3,12 @@
 //! it is this request's turn, and waits for the reader in a file. So an export takes bounded memory, however
 //! large it is and however slow its reader.
 //!
-//!  format | is made of | is |
-//! ---|---|---|
-//!  `md`, `html`, … | the view | a document for people or other programs |
-//!  `jsonl` | the log | the events as they are, one per line |
-//!  `native` | the log, or the state if it lacks the beginning | what [`import`] reads |
-//!  a name of a dialect | the log | a stream in that dialect, as a recording of it |
+//! | format | is made of | is |
+//! |---|---|---|
+//! | `md`, `html`, … | the view | a document for people or other programs |
+//! | `jsonl` | the log | the events as they are, one per line |
+//! | `native` | the log, or the state if it lacks the beginning | what [`import`] reads |
+//! | a name of a dialect | the log | a stream in that dialect, as a recording of it |
 
 use std::io::{self, Write as _};
 use std::sync::Arc;

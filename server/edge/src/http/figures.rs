@@ -3,7 +3,7 @@
 //! They are of all conversations together, so only who may view all of them is told.
 //!
 //! ```text
-//! query ─▶ figures, groups, span ─▶ MeasureQuery ─▶ log: sums by step and dimension ─▶ Series, or Usage as JSON or CSV
+//! query ─▶ figures, groups, span ─▶ MeasureQuery ─▶ log: sums ─▶ Series, or Usage as JSON or CSV
 //! ```
 //!
 //! Questions take a turn of work and end when their client leaves. Both fail with `bad_request` for words

@@ -5,11 +5,11 @@
 //! appends to it. Of their request only the modes are read, if the dialect has any. They get the newest run
 //! and then the end.
 //!
-//!  parameter | values | `GET` | `POST` |
-//! ---|---|---|---|
-//!  `run` | `all`, `latest`, `next`, an id | `all` | `latest` |
-//!  `until` | `run.end` | no end | `run.end` |
-//!  `stream_mode` | modes of the dialect, several times | those of the dialect | the same, or those in the body |
+//! | parameter | values | `GET` | `POST` |
+//! |---|---|---|---|
+//! | `run` | `all`, `latest`, `next`, an id | `all` | `latest` |
+//! | `until` | `run.end` | no end | `run.end` |
+//! | `stream_mode` | modes of the dialect, several times | those of the dialect | the same, or those in the body |
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! path and headers ─▶ target, upstream ─▶ facts for the recorder ─▶ start recording ─▶ send ─▶ pass the answer
-//!       │ 403 from a page     │ 404            │ 403 no grant                            │ 502 in the vendor's form
+//!       │ 403 from a page     │ 404            │ 403 no grant                            │ 502
 //! ```
 //!
 //! Nothing here waits for the recorder, and the bytes are passed on even if nothing of the call can be

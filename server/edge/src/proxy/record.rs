@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! request: whole? ─▶ decompress, parse ─▶ my turn? ─▶ joiner: conversation and run ─▶ publish what is new in it
-//! answer:  head ─▶ decompress, strike keys, decode ─▶ publish ─▶ … ─▶ end ─▶ joiner: does the run wait? ─▶ publish
+//! answer:  head ─▶ decompress, strike keys, decode ─▶ publish ─▶ … ─▶ end ─▶ joiner: does it wait? ─▶ publish
 //! ```
 
 use std::sync::Arc;

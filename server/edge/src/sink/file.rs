@@ -72,6 +72,7 @@ struct Hole<'a> {
 #[derive(Debug, Clone)]
 struct Written {
     epoch: Epoch,
+    /// The last event that is written.
     seq: Seq,
     /// When the event `seq` was taken, in milliseconds since 1970, if known.
     at: Option<u64>,

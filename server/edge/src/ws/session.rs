@@ -1,14 +1,14 @@
 //! Client frames: what the hub does for each.
 //!
-//!  frame | answer |
-//! ---|---|
-//!  `hello` | `welcome`, or a close |
-//!  `sub`, `watch` | `subbed` and what follows, or `error` |
-//!  `unsub` | nothing |
-//!  `resync` | the snapshot |
-//!  `hb_ack` | nothing; a subscription that stays behind begins again |
-//!  `pub` | `ack` at the durability that was asked for (I9), or `error` |
-//!  `command` | `done` or `refused` |
+//! | frame | answer |
+//! |---|---|
+//! | `hello` | `welcome`, or a close |
+//! | `sub`, `watch` | `subbed` and what follows, or `error` |
+//! | `unsub` | nothing |
+//! | `resync` | the snapshot |
+//! | `hb_ack` | nothing; a subscription that stays behind begins again |
+//! | `pub` | `ack` at the durability that was asked for (I9), or `error` |
+//! | `command` | `done` or `refused` |
 //!
 //! A frame that cannot be read is answered with an error that names the place, and the socket stays open.
 //! Before `hello` it closes the socket.

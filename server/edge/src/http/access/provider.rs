@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! GET /login/oidc?next=/c/x ─▶ 303 to the provider, with `state`, and a cookie with the same secret
-//! GET /login/callback?code&state ─▶ the cookie has that state? ─▶ code for an ID token ─▶ 200 that goes to `next`
+//! GET /login/callback?code&state ─▶ the cookie has that state? ─▶ ID token ─▶ 200 that goes to `next`
 //! ```
 //!
 //! What is asked of the provider, and what its token must hold, is in `crate::access::login` and the crate

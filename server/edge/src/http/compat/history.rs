@@ -2,7 +2,8 @@
 //!
 //! ```json
 //! {"messages": [{"role": "system", "content": "Be brief."},
-//!               {"role": "user", "content": [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {}}]},
+//!               {"role": "user", "content": [{"type": "text", "text": "What is this?"},
+//!                                            {"type": "image_url", "image_url": {}}]},
 //!               {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": {}}]},
 //!               {"role": "tool", "tool_call_id": "c1", "content": "noon"}]}
 //! ```

@@ -2,7 +2,8 @@
 //! Ralph's clients name their user and their chat.
 //!
 //! ```json
-//! {"model": "helper", "messages": [{"role": "user", "content": "What time is it?"}], "user_id": "u1", "chat_id": "c1"}
+//! {"model": "helper", "messages": [{"role": "user", "content": "What time is it?"}],
+//!  "user_id": "u1", "chat_id": "c1"}
 //! ```
 //!
 //! `user_id` and `chat_id` are Ralph's. `stream: false` is named as ignored. Both kinds of clients send the

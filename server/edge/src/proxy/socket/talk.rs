@@ -9,13 +9,13 @@
 //! {"type": "response.completed", "response": {"id": "resp_1"}}
 //! ```
 //!
-//!  message | becomes |
-//! ---|---|
-//!  `response.create` of the caller | the request of a new call, with the items and the session before it |
-//!  `conversation.item.create`, `session.update` | part of the next request |
-//!  `response.…` of the server | events of the oldest call that is not over |
-//!  `response.completed`, `.failed`, `.incomplete`, `.cancelled`, `error` | the last event of that call |
-//!  audio, and everything else | nothing |
+//! | message | becomes |
+//! |---|---|
+//! | `response.create` of the caller | the request of a new call, with the items and the session before it |
+//! | `conversation.item.create`, `session.update` | part of the next request |
+//! | `response.…` of the server | events of the oldest call that is not over |
+//! | `response.completed`, `.failed`, `.incomplete`, `.cancelled`, `error` | the last event of that call |
+//! | audio, and everything else | nothing |
 //!
 //! Answers come in the order of their requests, so the oldest call is always the one that is answered.
 

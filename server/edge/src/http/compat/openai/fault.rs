@@ -1,7 +1,8 @@
 //! Failures in the form of OpenAI's API:
 //!
 //! ```json
-//! {"error": {"message": "n: an agent gives one answer", "type": "invalid_request_error", "param": "n", "code": "invalid_value"}}
+//! {"error": {"message": "n: an agent gives one answer", "type": "invalid_request_error",
+//!            "param": "n", "code": "invalid_value"}}
 //! ```
 //!
 //! `type` follows from the status: `rate_limit_error` for 429, `invalid_request_error` for other 4xx,
