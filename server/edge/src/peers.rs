@@ -22,7 +22,7 @@ use model::frame::Pub;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use crate::sharing::{Peers, Reply, WISHES_MAX, Wish};
+use crate::sharing::{LINK_REQUESTS_MAX, LinkRequest, Peers, Reply};
 use crate::state::Shared;
 
 mod follows;
@@ -40,14 +40,14 @@ const ROWS_EVERY: Duration = Duration::from_secs(2);
 impl Peers {
     /// The link to the hub at `address`. If there is none, or it has ended, a new one is started as a task of
     /// the hub; it connects by itself.
-    fn link(&self, shared: &Arc<Shared>, address: &Arc<str>) -> mpsc::Sender<Wish> {
+    fn link(&self, shared: &Arc<Shared>, address: &Arc<str>) -> mpsc::Sender<LinkRequest> {
         let mut links = self.links.lock();
         if let Some(link) = links.get(address).filter(|link| !link.is_closed()) {
             return link.clone();
         }
-        let (sender, wishes) = mpsc::channel(WISHES_MAX);
+        let (sender, requests) = mpsc::channel(LINK_REQUESTS_MAX);
         links.insert(Arc::clone(address), sender.clone());
-        shared.tasks.spawn(link::run(Arc::clone(shared), Arc::clone(address), wishes));
+        shared.tasks.spawn(link::run(Arc::clone(shared), Arc::clone(address), requests));
         sender
     }
 
@@ -62,7 +62,7 @@ impl Peers {
         let (done, answer) = oneshot::channel();
         let link = self.link(shared, address);
         let lost = || String::from("the connection to the hub that has the conversation was lost");
-        link.send(Wish::Follow(conversation.clone(), done)).await.map_err(|_link_is_gone| lost())?;
+        link.send(LinkRequest::Follow(conversation.clone(), done)).await.map_err(|_link_is_gone| lost())?;
         answer.await.unwrap_or_else(|_link_is_gone| Err(lost()))
     }
 
@@ -76,7 +76,7 @@ impl Peers {
         reply: Reply,
     ) {
         // A link that is gone drops the wish, and with it the reply, which tells its publisher.
-        drop(self.link(shared, address).send(Wish::Publish(Box::new(publication), reply)).await);
+        drop(self.link(shared, address).send(LinkRequest::Publish(Box::new(publication), reply)).await);
     }
 }
 

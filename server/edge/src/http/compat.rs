@@ -3,8 +3,8 @@
 //! dialect:
 //!
 //! ```text
-//! request ── a door ──▶ Asked ── begin ──▶ Begun { conversation, run } ── answer ──▶ the run, encoded
-//!                                   └──▶ the agent's run goes on by itself; everybody else watches it
+//! request ── a door ──▶ TurnRequest ── begin ──▶ Begun { conversation, run } ── answer ──▶ the run, encoded
+//!                                         └──▶ the agent's run goes on by itself; everybody else watches it
 //! ```
 //!
 //! Most callers keep the history themselves and send all of it each time. `exchange::continuation` finds out
@@ -64,7 +64,7 @@ pub(super) const CONVERSATION: &str = "fanlight-conversation";
 /// What a caller asks for, whatever the protocol. A door makes it of one request, and `begin` consumes it;
 /// nothing of it outlives the request.
 #[derive(Debug)]
-struct Asked {
+struct TurnRequest {
     /// The door that was used: one of [`crate::DOORS`].
     door: &'static str,
     /// The name of the agent. `begin` does not check it: an unknown one is refused by the registry with
@@ -78,7 +78,7 @@ struct Asked {
     extent: Extent,
     /// The results of calls that the caller has executed. They are appended to the run that left its calls to
     /// the caller; results of calls that do not wait are ignored.
-    results: Vec<Given>,
+    results: Vec<CallResult>,
     /// The tools that the caller can execute. They are left out, and named as such, for agents that cannot
     /// offer them to a model.
     tools: Vec<OfferedTool>,
@@ -92,7 +92,7 @@ struct Asked {
     terms: Terms,
 }
 
-impl Asked {
+impl TurnRequest {
     /// Asks for a turn of `agent` after `messages`, with no tools, results or answers.
     fn new(door: &'static str, agent: CompactString, thread: Thread, messages: Vec<Spoken>) -> Self {
         Self {
@@ -129,7 +129,7 @@ enum Thread {
 
 /// The result of a call that the caller has executed, as the next request of its history brings it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Given {
+struct CallResult {
     /// The call of an earlier run, by the id that the answer gave it.
     tool: ToolCallId,
     /// What the tool gave back: text as a JSON string, or any other value where the protocol has them.

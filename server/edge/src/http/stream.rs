@@ -62,7 +62,7 @@ pub(crate) async fn get(
     Path(place): Path<StreamPath>,
     Query(said): QueryPairs,
 ) -> Result<Response, Problem> {
-    let asked = Asked { mask: reader.mask().cloned(), ..Asked::read(&said, "all", None)? };
+    let asked = StreamParams { mask: reader.mask().cloned(), ..StreamParams::read(&said, "all", None)? };
     let open = open(&shared, OpenKind::Stream)?;
     begun(&shared, &place, &asked).await?;
     answer(shared, &place, asked, (None, open)).await
@@ -77,8 +77,8 @@ pub(crate) async fn post(
     Query(said): QueryPairs,
     body: Body,
 ) -> Result<Response, Problem> {
-    let asked = Asked::read(&said, "latest", Some("run.end"))?;
-    let mut asked = Asked { mask: reader.mask().cloned(), ..asked };
+    let asked = StreamParams::read(&said, "latest", Some("run.end"))?;
+    let mut asked = StreamParams { mask: reader.mask().cloned(), ..asked };
     if asked.modes.is_empty() && encoding(&place.dialect).is_some_and(|encoding| !encoding.modes.is_empty()) {
         asked.modes = modes_in(body).await;
     }
@@ -90,7 +90,7 @@ pub(crate) async fn post(
 /// Waits until a run that is asked for by name has begun, because its reader may come before its first event.
 /// Fails with `not_found` if it does not begin within `RUN_AWAITED_MS`, with `shutting_down` when the hub
 /// drains.
-async fn begun(shared: &Arc<Shared>, place: &StreamPath, asked: &Asked) -> Result<(), Problem> {
+async fn begun(shared: &Arc<Shared>, place: &StreamPath, asked: &StreamParams) -> Result<(), Problem> {
     let Wanted::Run(run) = &asked.wanted else { return Ok(()) };
     let conversation = shared.hub.enter(&params::conversation(&place.conversation)?)?;
     let seat = Seat { shared: Arc::clone(shared), conversation };
@@ -117,7 +117,7 @@ async fn begun(shared: &Arc<Shared>, place: &StreamPath, asked: &Asked) -> Resul
 
 /// The parameters of a stream, parsed.
 #[derive(Debug)]
-struct Asked {
+struct StreamParams {
     /// The runs that are encoded.
     wanted: Wanted,
     /// Whether the stream ends with the run.
@@ -128,7 +128,7 @@ struct Asked {
     mask: Option<Arc<Mask>>,
 }
 
-impl Asked {
+impl StreamParams {
     /// Parses the parameters; `run` and `end` are the defaults.
     fn read(said: &[(String, String)], run: &str, end: Option<&str>) -> Result<Self, Problem> {
         let all = |name: &'static str| {
@@ -180,7 +180,7 @@ fn until(what: Option<&str>) -> Result<bool, Problem> {
 async fn answer(
     shared: Arc<Shared>,
     place: &StreamPath,
-    asked: Asked,
+    asked: StreamParams,
     (caller, open): (Option<Caller>, Open),
 ) -> Result<Response, Problem> {
     let encoding = encoding(&place.dialect).ok_or_else(|| {
@@ -234,7 +234,7 @@ pub(super) async fn run(
     run: RunId,
 ) -> Result<Response, Problem> {
     let place = StreamPath { conversation: id.as_str().to_owned(), dialect: dialect.to_owned() };
-    let asked = Asked { wanted: Wanted::Run(run), ends_with_run: true, modes: Vec::new(), mask: None };
+    let asked = StreamParams { wanted: Wanted::Run(run), ends_with_run: true, modes: Vec::new(), mask: None };
     let open = open(&shared, OpenKind::Stream)?;
     answer(shared, &place, asked, (Some(Caller::default()), open)).await
 }

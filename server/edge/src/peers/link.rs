@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::follows::{Follows, Heard};
-use crate::sharing::{FEATURE, Reply, Wish};
+use crate::sharing::{FEATURE, LinkRequest, Reply};
 use crate::state::Shared;
 
 /// How long another hub may take to answer the handshake.
@@ -48,30 +48,30 @@ struct Link {
     next_id: u64,
 }
 
-/// Opens the link to the hub at `address` and serves `wishes` until it is lost.
-pub(super) async fn run(shared: Arc<Shared>, address: Arc<str>, mut wishes: Receiver<Wish>) {
+/// Opens the link to the hub at `address` and serves `requests` until it is lost.
+pub(super) async fn run(shared: Arc<Shared>, address: Arc<str>, mut requests: Receiver<LinkRequest>) {
     let opened = open(&shared, &address).await;
     match opened {
         Ok(hub) => {
             let follows = Follows::new(&shared);
             let mut link =
                 Link { shared: Arc::clone(&shared), hub, follows, replies: BTreeMap::new(), next_id: 1 };
-            let why = link.serve(&mut wishes).await;
+            let why = link.serve(&mut requests).await;
             tracing::info!(hub = %address, why, "the link to another hub has ended");
             // From here on nobody asks this link for anything.
-            wishes.close();
+            requests.close();
             forget(&shared, &address);
             link.replies.clear();
             for conversation in link.follows.lose(&why) {
                 shared.tasks.spawn(super::recover(Arc::clone(&shared), conversation));
             }
-            refuse(&mut wishes, &why);
+            refuse(&mut requests, &why);
         }
         Err(why) => {
             tracing::debug!(hub = %address, why, "another hub cannot be reached");
-            wishes.close();
+            requests.close();
             forget(&shared, &address);
-            refuse(&mut wishes, &why);
+            refuse(&mut requests, &why);
         }
     }
 }
@@ -83,10 +83,10 @@ fn forget(shared: &Shared, address: &str) {
     }
 }
 
-/// Answers the wishes that still wait. Publications are dropped, which tells their publishers.
-fn refuse(wishes: &mut Receiver<Wish>, why: &str) {
-    while let Ok(wish) = wishes.try_recv() {
-        if let Wish::Follow(_, done) = wish {
+/// Answers the requests that still wait. Publications are dropped, which tells their publishers.
+fn refuse(requests: &mut Receiver<LinkRequest>, why: &str) {
+    while let Ok(request) = requests.try_recv() {
+        if let LinkRequest::Follow(_, done) = request {
             // Whoever asked may have gone.
             drop(done.send(Err(why.to_owned())));
         }
@@ -119,7 +119,7 @@ async fn answered(probe: &mut Option<JoinHandle<Result<Owner, LogError>>>) -> Op
 impl Link {
     /// Serves until the link ends; says why it did: the connection was closed, the other hub is silent or has
     /// lost its lease, nothing was followed for [`IDLE`], or this hub stops.
-    async fn serve(&mut self, wishes: &mut Receiver<Wish>) -> String {
+    async fn serve(&mut self, requests: &mut Receiver<LinkRequest>) -> String {
         let silence = Duration::from_millis(self.hub.welcome().hb_ms.saturating_mul(2)) + SILENCE;
         let mut looks = tokio::time::interval(LOOK_EVERY);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -136,8 +136,8 @@ impl Link {
                     }
                     Err(closed) => return closed.why,
                 },
-                wish = wishes.recv() => match wish {
-                    Some(wish) => self.wish(wish).await,
+                request = requests.recv() => match request {
+                    Some(request) => self.request(request).await,
                     None => return String::from("nobody needs it"),
                 },
                 found = answered(&mut probe), if probe.is_some() => {
@@ -184,13 +184,13 @@ impl Link {
     }
 
     /// Carries out what somebody of this hub asks for. Publications get numbers of the link's own.
-    async fn wish(&mut self, wish: Wish) -> Result<(), String> {
-        match wish {
-            Wish::Follow(conversation, done) => match self.follows.begin(conversation, done) {
+    async fn request(&mut self, request: LinkRequest) -> Result<(), String> {
+        match request {
+            LinkRequest::Follow(conversation, done) => match self.follows.begin(conversation, done) {
                 Some(frame) => self.send(&frame).await,
                 None => Ok(()),
             },
-            Wish::Publish(publication, reply) => {
+            LinkRequest::Publish(publication, reply) => {
                 let id = self.next_id;
                 self.next_id += 1;
                 self.replies.insert(id, (publication.conv.clone(), reply));

@@ -20,7 +20,7 @@ use model::code::ErrorCode;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use upstream::{ResponseBody, SendError, Upstream, retry_after_ms};
 
-use super::copied::{Answering, Asking};
+use super::copied::{AnswerBody, RequestBody};
 use super::inflate::encodings;
 use super::record::{self, Facts, Started};
 use super::secrets::Secrets;
@@ -115,7 +115,7 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
     let mut recording = facts.map(|facts| record::start(shared, facts));
     let line = parts.extensions.get::<Arc<ConnectionInfo>>().cloned();
     let tape = recording.as_ref().map(|started| started.recorded.tape());
-    let mut outgoing = Request::new(Asking::new(body, tape));
+    let mut outgoing = Request::new(RequestBody::new(body, tape));
     *outgoing.headers_mut() = headers::outgoing(&parts.headers);
     *outgoing.method_mut() = parts.method;
     *outgoing.uri_mut() = uri;
@@ -123,7 +123,7 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
     // The extensions contain the case of the header names.
     *outgoing.extensions_mut() = parts.extensions;
     PROXIED.one();
-    shared.proxy.lull.ends();
+    shared.proxy.quiet.note_call();
     let answer = match sender.send(outgoing).await {
         Ok(answer) => pass(answer, &mut recording, line),
         Err(fault) => refuse(upstream, fault, recording),
@@ -191,7 +191,7 @@ fn pass(
         line.be_lenient(true);
     }
     let recorded = recording.take().map(|started| started.recorded);
-    let mut response = Response::new(axum::body::Body::new(Answering::new(body, recorded, line)));
+    let mut response = Response::new(axum::body::Body::new(AnswerBody::new(body, recorded, line)));
     *response.status_mut() = parts.status;
     *response.headers_mut() = headers;
     // The extensions contain the reason phrase and the case of the header names.

@@ -11,9 +11,9 @@ use model::code::ErrorCode;
 use parking_lot::Mutex;
 use upstream::{Egress, Sender, TlsError, Upstream};
 
-use super::copied::Asking;
+use super::copied::RequestBody;
 use super::headers::Fingerprints;
-use super::order::{Floors, Order, Waiting};
+use super::order::{Order, PublishLocks, Waiting};
 use super::quiet::QuietWait;
 use super::seats::Sockets;
 use super::tape::Budget;
@@ -43,11 +43,11 @@ pub(crate) struct Proxy {
     /// The threads that record.
     pub(super) recorders: Threads,
     /// Makes recorders wait while calls are on their way out.
-    pub(super) lull: QuietWait,
+    pub(super) quiet: QuietWait,
     /// Decides to which conversation and run a call belongs.
     pub(super) joiner: Mutex<CallJoiner>,
     /// Keeps the order of what the joiner says in each conversation.
-    pub(super) floors: Floors,
+    pub(super) publish_locks: PublishLocks,
     /// Attends runs that wait for results of their callers.
     pub(super) waiting: Waiting,
     /// Bounds the number of open `WebSockets`.
@@ -71,7 +71,7 @@ struct UpstreamEntry {
     /// Its settings.
     upstream: Upstream,
     /// Its connections, or why TLS cannot be set up, which does not change while the hub runs.
-    sender: OnceLock<Result<Sender<Asking>, TlsError>>,
+    sender: OnceLock<Result<Sender<RequestBody>, TlsError>>,
 }
 
 impl Proxy {
@@ -88,9 +88,9 @@ impl Proxy {
             budget: Arc::default(),
             order: Arc::default(),
             recorders: recorders(),
-            lull: QuietWait::default(),
+            quiet: QuietWait::default(),
             joiner: Mutex::default(),
-            floors: Floors::default(),
+            publish_locks: PublishLocks::default(),
             waiting: Waiting::default(),
             sockets: Sockets::default(),
         }
@@ -103,7 +103,7 @@ impl Proxy {
 
     /// The upstream `name` and its sender, which is made for the first call. Fails with `unknown_upstream`
     /// and the names that there are, or with `internal` if TLS cannot be set up.
-    pub(super) fn find(&self, name: &str) -> Result<(&Upstream, &Sender<Asking>), Problem> {
+    pub(super) fn find(&self, name: &str) -> Result<(&Upstream, &Sender<RequestBody>), Problem> {
         let Some(place) = self.upstreams.get(name) else {
             let known = self.upstreams.keys().map(CompactString::as_str).collect::<Vec<_>>().join(", ");
             let detail = format!(

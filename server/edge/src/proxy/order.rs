@@ -117,27 +117,27 @@ impl Drop for Turn {
 }
 
 /// How many locks there are for the order in conversations.
-const FLOORS: usize = 64;
+const PUBLISH_LOCKS: usize = 64;
 
 /// Locks that keep the order of events in each conversation: what the joiner says is published in the order
 /// in which it was said, without holding the joiner meanwhile. Such a lock is taken while the joiner is held,
 /// and the joiner is released then.
 #[derive(Debug)]
-pub(super) struct Floors([Mutex<()>; FLOORS]);
+pub(super) struct PublishLocks([Mutex<()>; PUBLISH_LOCKS]);
 
-impl Default for Floors {
+impl Default for PublishLocks {
     fn default() -> Self {
         Self(std::array::from_fn(|_| Mutex::default()))
     }
 }
 
-impl Floors {
+impl PublishLocks {
     /// Waits for the lock of `conversation`, without yielding the thread; several conversations may share
     /// one.
     pub(super) fn take(&self, conversation: &ConversationId) -> Option<MutexGuard<'_, ()>> {
         let mut hasher = DefaultHasher::new();
         conversation.as_str().hash(&mut hasher);
-        let place = usize::try_from(hasher.finish() % FLOORS as u64).unwrap_or_default();
+        let place = usize::try_from(hasher.finish() % PUBLISH_LOCKS as u64).unwrap_or_default();
         self.0.get(place).map(Mutex::lock)
     }
 }

@@ -40,7 +40,7 @@ pub(super) struct Budget(AtomicUsize);
 struct Reel {
     /// The body of the request so far, at most `PROXY_REQUEST_BYTES_MAX` bytes.
     request: Vec<u8>,
-    asked: Asked,
+    asked: RequestState,
     head: Option<Head>,
     /// The bytes that the recorder has not taken yet.
     answer: Vec<u8>,
@@ -61,7 +61,7 @@ impl std::fmt::Debug for Reel {
 
 /// How far the request has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum RequestState {
     /// More is to come.
     #[default]
     Open,
@@ -122,23 +122,23 @@ impl Tape {
     /// dropped as a whole.
     pub(super) fn ask(&self, bytes: &[u8]) {
         let mut reel = self.reel.lock();
-        if reel.asked != Asked::Open {
+        if reel.asked != RequestState::Open {
             return;
         }
         let whole = reel.request.len().saturating_add(bytes.len());
         if whole > PROXY_REQUEST_BYTES_MAX || !self.budget.take(bytes.len()) {
             self.budget.give(reel.request.len());
             reel.request = Vec::new();
-            reel.asked = Asked::TooLarge;
+            reel.asked = RequestState::TooLarge;
             return;
         }
         reel.request.extend_from_slice(bytes);
     }
 
     /// Ends the request; only the first call counts.
-    pub(super) fn asked(&self, how: Asked) {
+    pub(super) fn asked(&self, how: RequestState) {
         let mut reel = self.reel.lock();
-        if reel.asked == Asked::Open {
+        if reel.asked == RequestState::Open {
             reel.asked = how;
             drop(reel);
             self.wake.notify_one();
@@ -172,9 +172,9 @@ impl Tape {
     /// Ends the call; only the first call counts.
     pub(super) fn end(&self, end: End) {
         let mut reel = self.reel.lock();
-        if reel.asked == Asked::Open {
+        if reel.asked == RequestState::Open {
             // Nobody waits for the rest of the request any more.
-            reel.asked = Asked::Broken;
+            reel.asked = RequestState::Broken;
         }
         if reel.end.is_none() {
             reel.end = Some(end);
@@ -188,16 +188,16 @@ impl Tape {
     /// before.
     pub(super) fn position(&self) -> Option<u64> {
         let reel = self.reel.lock();
-        (reel.asked != Asked::Open).then_some(reel.position)
+        (reel.asked != RequestState::Open).then_some(reel.position)
     }
 
     /// Waits for the end of the request and takes it. Its bytes count as held until the returned guard is
     /// dropped. Only one task may wait on a tape. May be cancelled.
-    pub(super) async fn request(&self) -> (Vec<u8>, Asked, Held) {
+    pub(super) async fn request(&self) -> (Vec<u8>, RequestState, Held) {
         loop {
             {
                 let mut reel = self.reel.lock();
-                if reel.asked != Asked::Open {
+                if reel.asked != RequestState::Open {
                     let request = std::mem::take(&mut reel.request);
                     let held = Held { budget: Arc::clone(&self.budget), bytes: request.len() };
                     return (request, reel.asked, held);

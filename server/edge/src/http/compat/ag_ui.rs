@@ -25,8 +25,8 @@ use model::code::ErrorCode;
 use model::{Json, MessageId, RunId, ToolCallId};
 use serde_json::Value;
 
-use super::answer::{Manner, Wish, answer};
-use super::{Asked, Consent, Given, Thread, object, of_thread, read};
+use super::answer::{AnswerStyle, DoorRequest, answer};
+use super::{CallResult, Consent, Thread, TurnRequest, object, of_thread, read};
 use crate::http::params::Path;
 use crate::http::problem::Problem;
 use crate::state::Shared;
@@ -47,7 +47,7 @@ struct Input {
     /// What users, assistants and the system said, in order. Reasoning and activities are left out.
     messages: Vec<Spoken>,
     /// The messages with the role `tool`.
-    results: Vec<Given>,
+    results: Vec<CallResult>,
     /// The tools that the client can execute, those without a name left out.
     tools: Vec<OfferedTool>,
     /// The entries of `resume`.
@@ -71,16 +71,16 @@ pub(super) async fn run(
 
 /// Reads the request. Fails with `bad_request` if the client accepts only the protocol's binary form, or if a
 /// field is missing or wrong.
-async fn wish(agent: &str, headers: &HeaderMap, request: Request) -> Result<Wish, Refusal> {
+async fn wish(agent: &str, headers: &HeaderMap, request: Request) -> Result<DoorRequest, Refusal> {
     if headers.get(header::ACCEPT).is_some_and(|accepted| accepted == BINARY) {
         return Err(Refusal::new(ErrorCode::BadRequest, "events are sent as server-sent events alone"));
     }
     let Input { thread, run, messages, results, tools, consents, left_out } =
         Input::of(&object(&read(headers, request).await?)?)?;
-    let asked = Asked::new("ag-ui", agent.into(), Thread::Named(of_thread(&thread)), messages);
-    let asked = Asked { results, tools, consents, run: Some(RunId::new(&run)), ..asked };
-    let manner = Manner { thread: Some(thread.into()), ..Manner::default() };
-    Ok(Wish { asked, dialect: "ag-ui", manner, left_out })
+    let asked = TurnRequest::new("ag-ui", agent.into(), Thread::Named(of_thread(&thread)), messages);
+    let asked = TurnRequest { results, tools, consents, run: Some(RunId::new(&run)), ..asked };
+    let style = AnswerStyle { thread: Some(thread.into()), ..AnswerStyle::default() };
+    Ok(DoorRequest { asked, dialect: "ag-ui", style, left_out })
 }
 
 impl Input {
@@ -124,7 +124,7 @@ impl Input {
                 let failed = field("error");
                 let tool = ToolCallId::new(field("toolCallId").unwrap_or_default());
                 let output = Json::string(failed.unwrap_or(&text));
-                return self.results.push(Given { tool, output, is_error: failed.is_some() });
+                return self.results.push(CallResult { tool, output, is_error: failed.is_some() });
             }
             "system" | "developer" => "system",
             "assistant" => "assistant",

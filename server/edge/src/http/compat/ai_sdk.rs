@@ -26,8 +26,8 @@ use model::{Json, MessageId, ToolCallId};
 use serde_json::Value;
 
 use super::ag_ui::offered;
-use super::answer::{self, Manner, Wish};
-use super::{Asked, Consent, Given, Thread, object, of_thread, read};
+use super::answer::{self, AnswerStyle, DoorRequest};
+use super::{CallResult, Consent, Thread, TurnRequest, object, of_thread, read};
 use crate::http::params::Path;
 use crate::http::problem::Problem;
 use crate::http::stream;
@@ -47,7 +47,7 @@ struct Chat {
     /// What was said, in order. Ids of the client are kept for messages of users alone.
     messages: Vec<Spoken>,
     /// The results of calls that the client has executed.
-    results: Vec<Given>,
+    results: Vec<CallResult>,
     /// The tools that the client can execute. `useChat` itself sends none; a page may add the field `tools`.
     tools: Vec<OfferedTool>,
     /// Answers in the last message to calls that wait for consent. None if an answer is regenerated.
@@ -69,10 +69,11 @@ pub(super) async fn send(
 ) -> Result<Response, Problem> {
     let Chat { id, messages, results, tools, consents, left_out, answer } =
         Chat::of(&object(&read(&headers, request).await?)?)?;
-    let asked = Asked::new(DIALECT, agent.into(), Thread::Named(of_thread(&id)), messages);
-    let asked = Asked { results, tools, consents, ..asked };
-    let manner = Manner { caller: Caller { message: answer, ..Caller::default() }, ..Manner::default() };
-    let wish = Wish { asked, dialect: DIALECT, manner, left_out };
+    let asked = TurnRequest::new(DIALECT, agent.into(), Thread::Named(of_thread(&id)), messages);
+    let asked = TurnRequest { results, tools, consents, ..asked };
+    let style =
+        AnswerStyle { caller: Caller { message: answer, ..Caller::default() }, ..AnswerStyle::default() };
+    let wish = DoorRequest { asked, dialect: DIALECT, style, left_out };
     Ok(answer::answer(&shared, wish).await?)
 }
 
@@ -176,7 +177,7 @@ impl Chat {
             Some("output-error") => (Json::string(field("errorText").unwrap_or_default()), true),
             _ => return,
         };
-        self.results.push(Given { tool: ToolCallId::new(id), output, is_error });
+        self.results.push(CallResult { tool: ToolCallId::new(id), output, is_error });
     }
 }
 

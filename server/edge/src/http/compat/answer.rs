@@ -18,7 +18,7 @@ use model::Json;
 use model::event::Kind;
 use model::view::TopItem;
 
-use super::{Asked, Attended, Begun, begin};
+use super::{Attended, Begun, TurnRequest, begin};
 use crate::http::problem::Problem;
 use crate::http::stream::reader::{Answering, Reader};
 use crate::http::stream::with_headers;
@@ -28,26 +28,26 @@ use agents::ag_ui_messages;
 
 /// A request of a caller and how it is answered. A door makes one for each request; [`answer`] consumes it.
 #[derive(Debug)]
-pub(super) struct Wish {
-    pub(super) asked: Asked,
+pub(super) struct DoorRequest {
+    pub(super) asked: TurnRequest,
     /// The dialect of the answer, a name of `encode::ENCODINGS`.
     pub(super) dialect: &'static str,
     /// What the encoder is told of the caller.
-    pub(super) manner: Manner,
+    pub(super) style: AnswerStyle,
     /// What of the request the hub ignores, by name. The answer tells it in the header `Fanlight-Left-Out`.
     pub(super) left_out: Vec<String>,
 }
 
-impl Wish {
+impl DoorRequest {
     /// Answers what was asked in `dialect`, with nothing left out and nothing said of the caller.
-    pub(super) fn new(asked: Asked, dialect: &'static str) -> Self {
-        Self { asked, dialect, manner: Manner::default(), left_out: Vec::new() }
+    pub(super) fn new(asked: TurnRequest, dialect: &'static str) -> Self {
+        Self { asked, dialect, style: AnswerStyle::default(), left_out: Vec::new() }
     }
 }
 
 /// How a door writes its answer.
 #[derive(Debug, Default)]
-pub(super) struct Manner {
+pub(super) struct AnswerStyle {
     /// What the encoder needs to know of the caller.
     pub(super) caller: Caller,
     /// The caller's own name for the conversation, if its dialect has one.
@@ -57,29 +57,29 @@ pub(super) struct Manner {
 /// Begins the run and answers with it as a stream. What happens when the caller hangs up is set for each
 /// door. Fails, before anything is streamed, with whatever `begin` refuses: `unknown_agent`, `not_running`,
 /// `shutting_down`, `gone`, and what the registry of agents has no room for.
-pub(super) async fn answer(shared: &Arc<Shared>, wish: Wish) -> Result<Response, Refusal> {
-    let Wish { asked, dialect, mut manner, mut left_out } = wish;
-    manner.caller.tools = asked.tools.iter().map(|tool| tool.name.clone()).collect();
+pub(super) async fn answer(shared: &Arc<Shared>, wish: DoorRequest) -> Result<Response, Refusal> {
+    let DoorRequest { asked, dialect, mut style, mut left_out } = wish;
+    style.caller.tools = asked.tools.iter().map(|tool| tool.name.clone()).collect();
     let run = asked.run.clone();
     let door = asked.door;
     let begun = begin(shared, asked).await?;
     if begun.has_waited {
-        manner.caller.run = run.map(|run| run.as_str().into());
+        style.caller.run = run.map(|run| run.as_str().into());
     }
     left_out.extend(begun.left_out.iter().map(|name| (*name).to_owned()));
-    Ok(with_left_out(stream_of(begun, (door, dialect), manner).await, &left_out))
+    Ok(with_left_out(stream_of(begun, (door, dialect), style).await, &left_out))
 }
 
 /// Makes the response that streams the run in `dialect`. It has the headers of [`told`]. A caller whose run
 /// had waited first gets what its encoder needs to continue; an AG-UI client that lacks messages of the
 /// conversation gets them after the beginning of the run.
-async fn stream_of(begun: Begun, (door, dialect): (&str, &str), manner: Manner) -> Response {
+async fn stream_of(begun: Begun, (door, dialect): (&str, &str), style: AnswerStyle) -> Response {
     let Some(encoding) = encoding(dialect) else {
         return Problem::new(model::code::ErrorCode::Internal, "a door without a dialect").into_response();
     };
     let headers = told(&begun);
-    let conversation = manner.thread.unwrap_or_else(|| begun.conversation().as_str().into());
-    let options = EncodeOptions { conversation, caller: Some(manner.caller), ..EncodeOptions::default() };
+    let conversation = style.thread.unwrap_or_else(|| begun.conversation().as_str().into());
+    let options = EncodeOptions { conversation, caller: Some(style.caller), ..EncodeOptions::default() };
     let encoder = encoding.encoder(&options);
     let snapshot = if encoding.name == "ag-ui" && begun.has_gap { Some(snapshot(&begun)) } else { None };
     let Begun { seat, started, has_waited, attended, .. } = begun;

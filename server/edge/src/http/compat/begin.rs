@@ -26,7 +26,7 @@ use model::event::{Kind, ToolResult, ToolState};
 use model::view::{RunView, TopItem};
 use model::{Position, RunId, Seq, ToolCallId, View};
 
-use super::{Asked, Attended, Begun, Consent, Given, Thread, fresh};
+use super::{Attended, Begun, CallResult, Consent, Thread, TurnRequest, fresh};
 use crate::fork::{Cut, fork};
 use crate::http::conversations::Seat;
 use crate::state::Shared;
@@ -54,11 +54,11 @@ const STOPPED_WITHIN: Duration = Duration::from_secs(2);
 /// with `gone` if the log no longer has the place of a fork, with `not_running` if none of the answered calls
 /// waits, and with whatever the registry of agents refuses. What was begun before a failure stays: results
 /// that were appended, or a fork.
-pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, Refusal> {
+pub(super) async fn begin(shared: &Arc<Shared>, asked: TurnRequest) -> Result<Begun, Refusal> {
     if shared.is_draining() {
         return Err(Refusal::new(ErrorCode::ShuttingDown, "the hub stops; come back in a moment"));
     }
-    let Asked { door, agent, thread, messages, extent, results, tools, run, consents, terms } = asked;
+    let TurnRequest { door, agent, thread, messages, extent, results, tools, run, consents, terms } = asked;
     let one_begins = shared.threads.one().await;
     shared.threads.remembered(&shared.hub).await;
     let id = match &thread {
@@ -251,7 +251,11 @@ async fn heard(shared: &Shared, conversation: &Conversation, place: &RunAddress,
 /// Appends results of calls that the newest run has left to its caller: those that are pending while the run
 /// is over. Results of other calls are ignored, since each history repeats all results. True if there were
 /// any.
-fn take_results(shared: &Shared, conversation: &Conversation, results: &[Given]) -> Result<bool, Refusal> {
+fn take_results(
+    shared: &Shared,
+    conversation: &Conversation,
+    results: &[CallResult],
+) -> Result<bool, Refusal> {
     let mut said = Decoded::default();
     let mut by = By::Outside;
     conversation.look(|view| {

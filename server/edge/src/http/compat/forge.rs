@@ -21,8 +21,8 @@ use axum::{Json, Router};
 use model::code::ErrorCode;
 use serde_json::{Value, json};
 
-use super::answer::{Wish, answer};
-use super::{Asked, Thread, behind, caller, history, object, of_header, read};
+use super::answer::{DoorRequest, answer};
+use super::{Thread, TurnRequest, behind, caller, history, object, of_header, read};
 use crate::http::problem::Problem;
 use crate::state::Shared;
 use agents::Refusal;
@@ -64,7 +64,7 @@ async fn chat(
 }
 
 /// Reads the request.
-async fn wish(shared: &Shared, headers: &HeaderMap, request: Request) -> Result<Wish, Refusal> {
+async fn wish(shared: &Shared, headers: &HeaderMap, request: Request) -> Result<DoorRequest, Refusal> {
     let fields = object(&read(headers, request).await?)?;
     let (messages, left_out) = said(&fields)?;
     let model = fields.get("model").and_then(Value::as_str);
@@ -78,8 +78,8 @@ async fn wish(shared: &Shared, headers: &HeaderMap, request: Request) -> Result<
     };
     let without_tools = fields.get("enable_tools") == Some(&Value::Bool(false));
     let terms = Terms { without_tools, ..Terms::default() };
-    let asked = Asked { terms, ..Asked::new("forge", agent, thread, messages) };
-    Ok(Wish { left_out, ..Wish::new(asked, "forge") })
+    let asked = TurnRequest { terms, ..TurnRequest::new("forge", agent, thread, messages) };
+    Ok(DoorRequest { left_out, ..DoorRequest::new(asked, "forge") })
 }
 
 /// The messages of a request, and what of it the hub ignores: files, and fields of [`OF_THE_AGENT`] that ask

@@ -16,7 +16,7 @@ use model::ToolCallId;
 use model::code::ErrorCode;
 use serde_json::{Value, json};
 
-use super::Given;
+use super::CallResult;
 use agents::Refusal;
 use agents::Spoken;
 
@@ -26,7 +26,7 @@ pub(super) struct History {
     /// What was said, in order, the system's instructions first. None has an id.
     pub(super) messages: Vec<Spoken>,
     /// The results of calls that the caller has executed.
-    pub(super) results: Vec<Given>,
+    pub(super) results: Vec<CallResult>,
     /// Files, which the hub does not keep. Each is replaced by its name in the text.
     pub(super) left_out: Vec<String>,
 }
@@ -58,7 +58,7 @@ impl History {
                 }
                 MessagePiece::Result { id, output, is_error, .. } => {
                     let (tool, output, is_error) = (ToolCallId::new(id), output.clone(), *is_error);
-                    self.results.push(Given { tool, output, is_error });
+                    self.results.push(CallResult { tool, output, is_error });
                 }
                 MessagePiece::Call { .. } | MessagePiece::Consent { .. } => {}
             }

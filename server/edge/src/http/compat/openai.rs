@@ -23,8 +23,8 @@ use model::event::RunStatus;
 use model::view::RunView;
 use serde_json::{Value, json};
 
-use super::answer::{self, Manner, told, with_left_out};
-use super::{Asked, Begun, Thread, begin, behind, of_header, of_thread, over, read};
+use super::answer::{self, AnswerStyle, told, with_left_out};
+use super::{Begun, Thread, TurnRequest, begin, behind, of_header, of_thread, over, read};
 use crate::http::params::Path;
 use crate::state::Shared;
 use agents::Refusal;
@@ -33,7 +33,7 @@ mod fault;
 mod request;
 
 use fault::Fault;
-use request::Wish;
+use request::ChatRequest;
 
 /// The header that asks for calls of the agent's own tools, with the value `show`.
 const TOOLS: &str = "fanlight-tools";
@@ -70,7 +70,7 @@ async fn answer(
     is_bernard: bool,
 ) -> Result<Response, Fault> {
     let body = read(headers, request).await?;
-    let wish = Wish::read(&body)?;
+    let wish = ChatRequest::read(&body)?;
     let agent =
         if is_bernard { behind(shared, "bernard", wish.model.as_deref())? } else { agent(shared, &wish)? };
     let door = if is_bernard { "bernard" } else { "openai" };
@@ -81,17 +81,17 @@ async fn answer(
             _ => Thread::Told(super::caller(door, headers, &wish.whose)),
         },
     };
-    let Wish { messages, results, tools, streams, wants_usage, shows_tools, left_out, .. } = wish;
+    let ChatRequest { messages, results, tools, streams, wants_usage, shows_tools, left_out, .. } = wish;
     let shows = is_bernard || shows_tools || headers.get(TOOLS).is_some_and(|value| value == "show");
     let mut caller = Caller { wants_usage, ..Caller::default() };
     if !streams {
         caller.tools = tools.iter().map(|tool| tool.name.clone()).collect();
     }
-    let asked = Asked { results, tools, ..Asked::new(door, agent, thread, messages) };
+    let asked = TurnRequest { results, tools, ..TurnRequest::new(door, agent, thread, messages) };
     if streams {
         let dialect = if shows { "bernard" } else { "openai-chat" };
-        let manner = Manner { caller, ..Manner::default() };
-        return Ok(answer::answer(shared, answer::Wish { asked, dialect, manner, left_out }).await?);
+        let style = AnswerStyle { caller, ..AnswerStyle::default() };
+        return Ok(answer::answer(shared, answer::DoorRequest { asked, dialect, style, left_out }).await?);
     }
     let mut begun = begin(shared, asked).await?;
     let left_out: Vec<String> =
@@ -103,7 +103,7 @@ async fn answer(
 
 /// The agent that the model names. Fails with `invalid_value` without a model and with `model_not_found` if
 /// it is no agent; the text lists those that there are.
-fn agent(shared: &Shared, wish: &Wish) -> Result<CompactString, Fault> {
+fn agent(shared: &Shared, wish: &ChatRequest) -> Result<CompactString, Fault> {
     let model = wish.model.as_deref().filter(|model| !model.is_empty());
     let model = model.ok_or_else(|| Fault::of_field("model", "the request names no model"))?;
     if shared.agents.knows(model) { Ok(model.into()) } else { Err(no_model(shared, model)) }

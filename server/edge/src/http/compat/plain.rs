@@ -19,8 +19,8 @@ use model::code::ErrorCode;
 use model::print::Fingerprint;
 use serde_json::Value;
 
-use super::answer::{Wish, answer};
-use super::{Asked, Extent, Thread, behind, caller, history, object, of_header, of_thread, read};
+use super::answer::{DoorRequest, answer};
+use super::{Extent, Thread, TurnRequest, behind, caller, history, object, of_header, of_thread, read};
 use crate::http::problem::Problem;
 use crate::state::Shared;
 use agents::Refusal;
@@ -53,7 +53,7 @@ async fn wish(
     headers: &HeaderMap,
     request: Request,
     dialect: &'static str,
-) -> Result<Wish, Refusal> {
+) -> Result<DoorRequest, Refusal> {
     let fields = object(&read(headers, request).await?)?;
     let agent = behind(shared, dialect, fields.get("model").and_then(Value::as_str))?;
     let mut left_out = Vec::new();
@@ -72,8 +72,8 @@ async fn wish(
     if fields.get("stream") == Some(&Value::Bool(false)) {
         left_out.push(String::from("stream: false"));
     }
-    let asked = Asked { extent, terms, ..Asked::new(dialect, agent, thread, messages) };
-    Ok(Wish { left_out, ..Wish::new(asked, dialect) })
+    let asked = TurnRequest { extent, terms, ..TurnRequest::new(dialect, agent, thread, messages) };
+    Ok(DoorRequest { left_out, ..DoorRequest::new(asked, dialect) })
 }
 
 /// A chat of one user, as Ralph's clients name it. Agents elsewhere of the kind `ralph` are told both names.

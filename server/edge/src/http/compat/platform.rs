@@ -3,7 +3,7 @@
 //! two messages or runs.
 //!
 //! ```text
-//! POST …/runs/stream ── wire ──▶ Ask ── start ──▶ Begun ── told ──▶ events in the modes that were asked for
+//! POST …/runs/stream ── wire ──▶ RunRequest ── start ──▶ Begun ── told ──▶ events in the modes that were asked for
 //!                                  └─ a checkpoint that is not the end, or a message said anew: a fork, the thread goes on there
 //! GET …/state, POST …/history ──▶ states: every place of the thread and of its forks
 //! ```

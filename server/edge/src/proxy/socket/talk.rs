@@ -26,7 +26,7 @@ use model::limits::{PROXY_SOCKET_ANSWERS_MAX, PROXY_SOCKET_ITEMS_MAX};
 use serde_json::{Map, Value, json};
 
 use crate::proxy::record::{self, Facts, Started};
-use crate::proxy::tape::{Asked, End, Head};
+use crate::proxy::tape::{End, Head, RequestState};
 use crate::state::Shared;
 
 /// The calls that one `WebSocket` carries. Owned by its recorder.
@@ -205,7 +205,7 @@ impl Talk {
         let started = record::start(&self.shared, self.facts.clone());
         let tape = started.recorded.tape();
         tape.ask(request);
-        tape.asked(Asked::Whole);
+        tape.asked(RequestState::Whole);
         self.calls.push_back(Call { started, has_begun: false });
     }
 

@@ -7,7 +7,7 @@ use exchange::{ModelApi, ModelRequest, OfferedTool};
 use serde_json::{Map, Value};
 
 use super::fault::Fault;
-use crate::http::compat::Given;
+use crate::http::compat::CallResult;
 use crate::http::compat::history::History;
 use agents::Spoken;
 
@@ -33,7 +33,7 @@ const OF_THE_MODEL: [&str; 16] = [
 
 /// A request for a chat completion, as far as the hub uses it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Wish {
+pub(super) struct ChatRequest {
     /// The field `model`. For OpenAI's clients it must name an agent.
     pub(super) model: Option<CompactString>,
     /// The name of the conversation, which Bernard's clients put into the body.
@@ -41,7 +41,7 @@ pub(super) struct Wish {
     /// What was said, in order, the system's instructions among it.
     pub(super) messages: Vec<Spoken>,
     /// The messages with the role `tool`.
-    pub(super) results: Vec<Given>,
+    pub(super) results: Vec<CallResult>,
     /// The tools that the caller can execute; none with `tool_choice: "none"`.
     pub(super) tools: Vec<OfferedTool>,
     /// Whether the answer is a stream.
@@ -56,9 +56,9 @@ pub(super) struct Wish {
     pub(super) left_out: Vec<String>,
 }
 
-impl Wish {
+impl ChatRequest {
     /// Reads a body. Fails with `invalid_json` if it is no object, and with `invalid_value` and the name of
-    /// the field for `messages` that are missing or empty, and for whatever [`refuse`] and [`Wish::offer`]
+    /// the field for `messages` that are missing or empty, and for whatever [`refuse`] and [`ChatRequest::offer`]
     /// refuse.
     pub(super) fn read(body: &[u8]) -> Result<Self, Fault> {
         let fields: Map<String, Value> = serde_json::from_slice(body).map_err(|error| {

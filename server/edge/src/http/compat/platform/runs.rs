@@ -22,8 +22,8 @@ use super::assistants::{agent, id_of};
 use super::fault::Fault;
 use super::start::{fresh_uuid, start};
 use super::states::{Branch, Thread, waiting};
-use super::told::{Telling, locate, settled, stream_of, told, values};
-use super::wire::{Ask, body, modes};
+use super::told::{RunStreamOptions, locate, settled, stream_of, told, values};
+use super::wire::{RunRequest, body, modes};
 use super::{Door, threads};
 use crate::http::compat::begin::seq_before;
 use crate::http::compat::{Begun, of_thread};
@@ -55,8 +55,8 @@ async fn begin(
     door: Door,
     name: Option<&str>,
     said: &[u8],
-) -> Result<(Begun, Telling), Fault> {
-    let mut ask = Ask::of(&body(said)?)?;
+) -> Result<(Begun, RunStreamOptions), Fault> {
+    let mut ask = RunRequest::of(&body(said)?)?;
     let agent = agent(shared, door, &ask.assistant)?;
     let thread = of_thread(name.unwrap_or(&fresh_uuid()));
     if name.is_some() && !ask.makes_thread && !threads::is_known(shared, &thread)? {
@@ -66,14 +66,14 @@ async fn begin(
     metadata.insert("graph_id".into(), agent.as_str().into());
     metadata.insert("assistant_id".into(), id_of(&agent).into());
     shared.threads.rows.describe(&thread, metadata);
-    let telling = Telling {
+    let wanted = RunStreamOptions {
         thread: thread.clone(),
         modes: std::mem::take(&mut ask.modes),
-        is_leashed: ask.is_leashed,
+        stops_on_hang_up: ask.stops_on_hang_up,
         left_out: std::mem::take(&mut ask.left_out),
     };
     let begun = start(shared, agent, &thread, ask).await?;
-    Ok((begun, telling))
+    Ok((begun, wanted))
 }
 
 /// `POST /threads/{thread}/runs/stream` and `POST /runs/stream` (in a fresh thread): begins a run and streams
@@ -88,15 +88,15 @@ pub(super) async fn stream(
     if let Some(ended) = ended(&shared, name, &said).await? {
         return Ok(ended);
     }
-    let (begun, telling) = begin(&shared, door, name, &said).await?;
-    stream_of(&shared, begun, telling).await
+    let (begun, wanted) = begin(&shared, door, name, &said).await?;
+    stream_of(&shared, begun, wanted).await
 }
 
 /// Answers a command that sends the graph to its end: the running run is stopped and no new one begins. The
 /// answer is a stream of two events, `metadata` and the `values` as they are then. `None` for other requests,
 /// and for those without a thread.
 async fn ended(shared: &Arc<Shared>, name: Option<&str>, said: &[u8]) -> Result<Option<Response>, Fault> {
-    let ask = Ask::of(&body(said)?)?;
+    let ask = RunRequest::of(&body(said)?)?;
     let Some(name) = name.filter(|_| ask.ends) else { return Ok(None) };
     let thread = Thread::read(shared, &of_thread(name)).await?;
     let run = thread.head().and_then(|head| head.view.runs.iter().next_back());
@@ -143,12 +143,12 @@ pub(super) async fn create(
     said: Bytes,
 ) -> Result<Response, Fault> {
     let name = name.as_ref().map(|Path(name)| name.as_str());
-    let (begun, telling) = begin(&shared, door, name, &said).await?;
+    let (begun, wanted) = begin(&shared, door, name, &said).await?;
     let run = begun.run().clone();
     let row =
-        begun.seat.conversation.look(|view| view.runs.get(&run).map(|it| row(&telling.thread, &run, it)));
+        begun.seat.conversation.look(|view| view.runs.get(&run).map(|it| row(&wanted.thread, &run, it)));
     let mut response = Json(row.unwrap_or_default()).into_response();
-    locate(&mut response, &telling.thread, &run, &telling.modes);
+    locate(&mut response, &wanted.thread, &run, &wanted.modes);
     Ok(response)
 }
 
@@ -162,11 +162,11 @@ pub(super) async fn wait(
     said: Bytes,
 ) -> Result<Response, Fault> {
     let name = name.as_ref().map(|Path(name)| name.as_str());
-    let (begun, telling) = begin(&shared, door, name, &said).await?;
+    let (begun, wanted) = begin(&shared, door, name, &said).await?;
     settled(&shared, &begun.seat.conversation, &begun.started.place).await?;
-    let values = values(&shared, &telling.thread, begun.run()).await?;
+    let values = values(&shared, &wanted.thread, begun.run()).await?;
     let mut response = Json(values).into_response();
-    locate(&mut response, &telling.thread, begun.run(), &telling.modes);
+    locate(&mut response, &wanted.thread, begun.run(), &wanted.modes);
     Ok(response)
 }
 
@@ -345,14 +345,14 @@ async fn join_at(
     };
     let item = model::view::TopItem::Run(run.clone());
     let seq = seq_before(shared, &branch.conversation, &item).await?;
-    let is_leashed = said.iter().any(|(name, value)| name == "cancel_on_disconnect" && value == "1");
+    let stops_on_hang_up = said.iter().any(|(name, value)| name == "cancel_on_disconnect" && value == "1");
     let (modes, left_out) = modes(Some(&modes_said(said)))?;
-    let telling = Telling { thread, modes, is_leashed, left_out };
+    let wanted = RunStreamOptions { thread, modes, stops_on_hang_up, left_out };
     let place = RunAddress { conversation: branch.conversation.id().clone(), run };
     let started = Started { place, after: Position { epoch: branch.conversation.epoch().clone(), seq } };
     let conversation = blocking(|| shared.hub.enter(branch.conversation.id()))?;
     let seat = Seat { shared: Arc::clone(shared), conversation };
-    told(shared, seat, &started, from, telling).await
+    told(shared, seat, &started, from, wanted).await
 }
 
 /// The modes in a query: one, several, or a list as JSON, which is how the TypeScript package writes it.

@@ -15,7 +15,7 @@ use tokio::sync::MutexGuard;
 use super::assistants::uuid;
 use super::fault::Fault;
 use super::states::{Branch, Thread, no_checkpoint, waiting};
-use super::wire::{Ask, Strategy, consents};
+use super::wire::{RunRequest, Strategy, consents};
 use crate::fork::{Cut, fork};
 use crate::http::compat::attended::Attended;
 use crate::http::compat::begin::{begun, go_on, seq_before};
@@ -61,7 +61,7 @@ pub(super) async fn start(
     shared: &Arc<Shared>,
     agent: CompactString,
     thread: &ConversationId,
-    ask: Ask,
+    ask: RunRequest,
 ) -> Result<Begun, Fault> {
     if shared.is_draining() {
         return Err(Refusal::new(ErrorCode::ShuttingDown, "the hub stops; come back in a moment").into());
@@ -120,12 +120,12 @@ pub(super) async fn find<'a>(
         }
         let place = match &from {
             Some(id) => Some(thread.find(id).ok_or_else(|| no_checkpoint(id))?),
-            None => head.map(|head| (head, head.moments.len().saturating_sub(1))),
+            None => head.map(|head| (head, head.states.len().saturating_sub(1))),
         };
         let Some((branch, number)) = place else {
             return Ok(Found { into: id.clone(), messages, is_open: false, turn });
         };
-        let count = branch.moments.get(number).map_or(0, |moment| moment.count);
+        let count = branch.states.get(number).map_or(0, |state| state.count);
         let (count, messages) = news(&branch.view, count, messages);
         let is_open = is_open(&branch.view, count);
         let into = place_after(shared, branch, count).await?;
@@ -149,7 +149,7 @@ fn before(branch: &Branch, run: &RunId) -> Option<String> {
     let asked = branch.view.items.get(..place)?.iter().rev();
     let asked = asked.take_while(|item| matches!(item, TopItem::Message(_))).count();
     let count = place.saturating_sub(asked);
-    branch.moments.iter().find(|moment| moment.count == count).map(|moment| moment.id.clone())
+    branch.states.iter().find(|state| state.count == count).map(|state| state.id.clone())
 }
 
 /// Waits until `run` is over; with the strategies other than `Enqueue` it is stopped. A run that waits for a

@@ -45,7 +45,7 @@ const STATES_USUAL: usize = 10;
 
 /// One state of a thread.
 #[derive(Debug, Clone)]
-pub(super) struct Moment {
+pub(super) struct ThreadState {
     /// The id of its checkpoint, a UUID of its time in milliseconds and a hash of everything that was said.
     /// Sorting ids sorts states by time.
     pub(super) id: String,
@@ -63,7 +63,7 @@ pub(super) struct Branch {
     /// What had been said in it. Shares its texts with the conversation.
     pub(super) view: View,
     /// Its states, from the empty beginning on.
-    pub(super) moments: Vec<Moment>,
+    pub(super) states: Vec<ThreadState>,
     /// The messages of each item, in the platform's form.
     messages: Vec<Vec<Value>>,
 }
@@ -102,14 +102,14 @@ impl Thread {
     /// The branch that has the checkpoint, and the index of the state in it.
     pub(super) fn find(&self, checkpoint: &str) -> Option<(&Branch, usize)> {
         self.branches.iter().find_map(|branch| {
-            let number = branch.moments.iter().position(|moment| moment.id == checkpoint)?;
+            let number = branch.states.iter().position(|state| state.id == checkpoint)?;
             Some((branch, number))
         })
     }
 
     /// The messages of the newest state.
     pub(super) fn values(&self) -> Value {
-        self.head().map_or_else(|| json!({}), |head| head.values(head.moments.len().saturating_sub(1)))
+        self.head().map_or_else(|| json!({}), |head| head.values(head.states.len().saturating_sub(1)))
     }
 
     /// All states in the platform's form, each once: those of the conversation in which the thread goes on,
@@ -118,8 +118,8 @@ impl Thread {
         let mut known = std::collections::HashSet::new();
         let mut states = Vec::new();
         for branch in &self.branches {
-            for (number, moment) in branch.moments.iter().enumerate().rev() {
-                if known.insert(moment.id.clone()) {
+            for (number, state) in branch.states.iter().enumerate().rev() {
+                if known.insert(state.id.clone()) {
                     states.push(self.state(branch, number));
                 }
             }
@@ -130,12 +130,11 @@ impl Thread {
     /// A state in the platform's form: `values` with the messages, `next` and `tasks` with what follows,
     /// `interrupts` with the calls that wait, and the checkpoint before it.
     fn state(&self, branch: &Branch, number: usize) -> Value {
-        let checkpoint = |moment: Option<&Moment>| {
-            moment
-                .map(|moment| json!({"thread_id": self.id, "checkpoint_ns": "", "checkpoint_id": moment.id}))
+        let checkpoint = |state: Option<&ThreadState>| {
+            state.map(|state| json!({"thread_id": self.id, "checkpoint_ns": "", "checkpoint_id": state.id}))
         };
-        let moment = branch.moments.get(number);
-        let before = number.checked_sub(1).and_then(|before| branch.moments.get(before));
+        let state = branch.states.get(number);
+        let before = number.checked_sub(1).and_then(|before| branch.states.get(before));
         let run = branch.run_at(number);
         let agent = run.and_then(|(_, run)| run.name.clone());
         let step = i64::try_from(number).unwrap_or(i64::MAX).saturating_sub(1);
@@ -146,8 +145,8 @@ impl Thread {
         let interrupts: Vec<Value> =
             tasks.iter().filter_map(|task| task.get("interrupts")?.as_array().cloned()).flatten().collect();
         json!({"values": branch.values(number), "next": next, "tasks": tasks, "interrupts": interrupts,
-            "checkpoint": checkpoint(moment), "parent_checkpoint": checkpoint(before), "metadata": metadata,
-            "created_at": format::iso(moment.map_or(0, |moment| moment.at))})
+            "checkpoint": checkpoint(state), "parent_checkpoint": checkpoint(before), "metadata": metadata,
+            "created_at": format::iso(state.map_or(0, |state| state.at))})
     }
 }
 
@@ -160,21 +159,21 @@ impl Branch {
             shared.agents.is_waiting(&place).is_some()
         };
         let messages = langgraph::messages(&view);
-        let moments = moments(&view, goes_on);
-        Self { conversation, view, moments, messages }
+        let states = states_of(&view, goes_on);
+        Self { conversation, view, states, messages }
     }
 
     /// The messages of the state with the index `number`.
     fn values(&self, number: usize) -> Value {
-        let count = self.moments.get(number).map_or(0, |moment| moment.count);
+        let count = self.states.get(number).map_or(0, |state| state.count);
         let messages: Vec<&Value> = self.messages.iter().take(count).flatten().collect();
         json!({"messages": messages})
     }
 
     /// The run with which a state ends, if it ends with one.
     fn run_at(&self, number: usize) -> Option<(&RunId, &RunView)> {
-        let count = self.moments.get(number)?.count;
-        let from = number.checked_sub(1).and_then(|it| self.moments.get(it)).map_or(0, |it| it.count);
+        let count = self.states.get(number)?.count;
+        let from = number.checked_sub(1).and_then(|it| self.states.get(it)).map_or(0, |it| it.count);
         let items = self.view.items.get(from..count)?;
         items.iter().find_map(|item| match item {
             TopItem::Run(id) => self.view.runs.get_key_value(id),
@@ -224,12 +223,12 @@ pub(super) fn waiting(run: &RunView) -> Vec<ToolCallId> {
 }
 
 /// The states of a conversation. A running run is part of one only once it waits for a person.
-fn moments(view: &View, goes_on: impl Fn(&RunId) -> bool) -> Vec<Moment> {
+fn states_of(view: &View, goes_on: impl Fn(&RunId) -> bool) -> Vec<ThreadState> {
     let mut chain = Sha256::digest("fanlight thread");
-    let mut moments: Vec<Moment> = Vec::new();
+    let mut states: Vec<ThreadState> = Vec::new();
     // The empty beginning has the same id in all forks.
     let first = view.items.first().map_or(0, |item| at_of(view, item));
-    moments.push(Moment { at: first, ..moment(&chain, 0, 0) });
+    states.push(ThreadState { at: first, ..state_after(&chain, 0, 0) });
     for (number, item) in view.items.iter().enumerate() {
         let mut hasher = Sha256::new();
         hasher.update(chain);
@@ -256,18 +255,18 @@ fn moments(view: &View, goes_on: impl Fn(&RunId) -> bool) -> Vec<Moment> {
             }
         };
         chain = hasher.finalize();
-        if is_inside && moments.len() > 1 {
-            moments.pop();
+        if is_inside && states.len() > 1 {
+            states.pop();
         }
-        moments.push(moment(&chain, number.saturating_add(1), at_of(view, item)));
+        states.push(state_after(&chain, number.saturating_add(1), at_of(view, item)));
     }
-    moments
+    states
 }
 
 /// The state after the first `count` items. Ids sort by time.
-fn moment(chain: &[u8], count: usize, at: u64) -> Moment {
+fn state_after(chain: &[u8], count: usize, at: u64) -> ThreadState {
     let stamp: Vec<u8> = at.to_be_bytes().into_iter().skip(2).chain(chain.iter().copied()).collect();
-    Moment { id: uuid(&stamp), count, at }
+    ThreadState { id: uuid(&stamp), count, at }
 }
 
 /// When an item was appended, in milliseconds since 1970.
@@ -299,7 +298,7 @@ pub(super) async fn current(
     Path(name): Path<String>,
 ) -> Result<Json<Value>, Fault> {
     let thread = known(&shared, &name).await?;
-    let state = thread.head().map(|head| thread.state(head, head.moments.len().saturating_sub(1)));
+    let state = thread.head().map(|head| thread.state(head, head.states.len().saturating_sub(1)));
     Ok(Json(state.unwrap_or_else(nothing)))
 }
 
@@ -425,7 +424,7 @@ pub(super) async fn update(
     shared.threads.goes_on_in(&thread, &news.into);
     drop(news.turn);
     let thread = Thread::read(&shared, &thread).await?;
-    let state = thread.head().map(|head| thread.state(head, head.moments.len().saturating_sub(1)));
+    let state = thread.head().map(|head| thread.state(head, head.states.len().saturating_sub(1)));
     let checkpoint = state.and_then(|state| state.get("checkpoint").cloned()).unwrap_or_default();
     let configurable = checkpoint.clone();
     Ok(Json(json!({"checkpoint": checkpoint, "configurable": configurable})))

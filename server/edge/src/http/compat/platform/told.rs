@@ -33,13 +33,13 @@ const DIALECT: &str = "langgraph";
 
 /// What a caller wants to be told of a run.
 #[derive(Debug)]
-pub(super) struct Telling {
+pub(super) struct RunStreamOptions {
     /// The name of the thread, under which the caller knows the conversation.
     pub(super) thread: ConversationId,
     /// The modes of the stream, as the platform calls the kinds of events in it; never empty.
     pub(super) modes: Vec<String>,
     /// Whether the run is stopped when the caller hangs up.
-    pub(super) is_leashed: bool,
+    pub(super) stops_on_hang_up: bool,
     /// What of the request the hub ignores, by name.
     pub(super) left_out: Vec<String>,
 }
@@ -47,13 +47,13 @@ pub(super) struct Telling {
 /// Stops its run when it is dropped while it still has one: the caller has hung up. The body of the answer
 /// owns it and takes the run out at the end of the stream.
 #[derive(Debug)]
-struct Leash {
+struct StopOnHangUp {
     shared: Arc<Shared>,
     /// The run to be stopped; `None` if it goes on whatever the caller does, or is over.
     place: Option<RunAddress>,
 }
 
-impl Drop for Leash {
+impl Drop for StopOnHangUp {
     fn drop(&mut self) {
         if let Some(place) = self.place.take() {
             self.shared.agents.stop(&place);
@@ -66,12 +66,12 @@ impl Drop for Leash {
 pub(super) async fn stream_of(
     shared: &Arc<Shared>,
     begun: Begun,
-    telling: Telling,
+    wanted: RunStreamOptions,
 ) -> Result<Response, Fault> {
     let headers = headers_of(&begun);
     let Begun { seat, started, has_waited, .. } = begun;
     let from = if has_waited { StartAt::GoesOn } else { StartAt::Beginning };
-    let mut response = told(shared, seat, &started, from, telling).await?;
+    let mut response = told(shared, seat, &started, from, wanted).await?;
     response.headers_mut().extend(headers);
     Ok(response)
 }
@@ -83,9 +83,9 @@ pub(super) async fn told(
     seat: Seat,
     started: &Started,
     from: StartAt,
-    telling: Telling,
+    wanted: RunStreamOptions,
 ) -> Result<Response, Fault> {
-    let Telling { thread, modes, is_leashed, left_out } = telling;
+    let RunStreamOptions { thread, modes, stops_on_hang_up, left_out } = wanted;
     let encoding = encoding(DIALECT)
         .ok_or_else(|| Fault::from(Refusal::new(ErrorCode::Internal, "a door without a dialect")))?;
     let run = started.place.run.clone();
@@ -102,7 +102,8 @@ pub(super) async fn told(
     let mut reader =
         Reader::answering(seat, encoder, encoding, started, answering).with_places().with_ping(ping);
     let first = reader.begin_at(from).await;
-    let leash = Leash { shared: Arc::clone(shared), place: is_leashed.then(|| started.place.clone()) };
+    let leash =
+        StopOnHangUp { shared: Arc::clone(shared), place: stops_on_hang_up.then(|| started.place.clone()) };
     let pieces = stream::unfold((reader, leash, first), |(mut reader, mut leash, first)| async move {
         if let Some(first) = first.filter(|first| !first.is_empty()) {
             return Some((Ok::<_, Infallible>(first), (reader, leash, None)));

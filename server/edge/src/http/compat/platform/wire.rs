@@ -46,7 +46,7 @@ pub(super) enum Strategy {
 
 /// A request for a run, parsed. Made for each request and consumed by `start`.
 #[derive(Debug)]
-pub(super) struct Ask {
+pub(super) struct RunRequest {
     /// The name or the id of the assistant, never empty.
     pub(super) assistant: String,
     /// What is said, of `input` and then of `command.update`. Known messages may be among it.
@@ -62,7 +62,7 @@ pub(super) struct Ask {
     /// What happens to a run that is going on in the thread.
     pub(super) strategy: Strategy,
     /// Whether the run is stopped when its caller hangs up.
-    pub(super) is_leashed: bool,
+    pub(super) stops_on_hang_up: bool,
     /// Whether a thread that does not exist is created.
     pub(super) makes_thread: bool,
     /// What the hub ignores, by name.
@@ -98,7 +98,7 @@ pub(super) fn metadata(body: &Value) -> Result<Map<String, Value>, Fault> {
     Ok(metadata)
 }
 
-impl Ask {
+impl RunRequest {
     /// Parses a request. Fails with 422; the text names the field that is wrong.
     pub(super) fn of(body: &Value) -> Result<Self, Fault> {
         let text = |name: &str| body.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
@@ -135,7 +135,7 @@ impl Ask {
             ends,
             modes,
             strategy: strategy(text("multitask_strategy"))?,
-            is_leashed: text("on_disconnect") == Some("cancel"),
+            stops_on_hang_up: text("on_disconnect") == Some("cancel"),
             makes_thread: text("if_not_exists") == Some("create"),
             left_out,
         })
