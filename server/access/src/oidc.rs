@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! asks:    response_type=code, client_id, redirect_uri, scope, state, nonce, code_challenge ─▶ the browser
-//! redeems: grant_type=authorization_code, code, redirect_uri, client_id, code_verifier ─▶ the hub itself
+//! redeems: grant_type=authorization_code, code, redirect_uri, client_id, code_verifier ─▶ provider
 //! check:   nonce and azp of the ID token are those of this login and this hub
 //! ```
 

@@ -18,7 +18,7 @@ mod measured;
 pub(crate) use measured::queries;
 
 /// All numbers, in Prometheus' text format 0.0.4; those of the log where it was asked and has answered. Takes
-/// some locks for moments and reads no file.
+/// some locks, each for a moment.
 pub(crate) fn text(shared: &Shared, measured: Option<&Measured>) -> String {
     let mut page = Page::default();
     publishing(&mut page);

@@ -9,7 +9,7 @@
 //!                                        delivered: the cursor moves │ not delivered: tried again
 //! ```
 //!
-//! Only what would survive a crash of this hub is passed on (I9).
+//! Only what would survive a crash of this hub is passed on (I9), as far as its log promises that.
 
 use std::borrow::Cow;
 use std::path::PathBuf;

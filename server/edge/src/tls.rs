@@ -1,8 +1,8 @@
 //! The certificate for TLS. It is read again when its files change: open connections keep the old one, new
 //! ones get the new one.
 //!
-//! The files are looked at every second, since they are often replaced by another program. Only HTTP/1.1 is
-//! offered, because sockets need it.
+//! The files are looked at every second, since they are often replaced by another program. Only HTTP/1.1
+//! is offered: the hub serves no other version.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

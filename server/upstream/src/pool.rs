@@ -7,7 +7,7 @@
 //! Place::Own ─▶ answer over ─▶ give_back ─▶ idle ─▶ 30 s unused: closed
 //! ```
 //!
-//! The number of connections has no bound of its own: callers bound how many calls there are.
+//! The number of connections has no bound: a call that finds no room makes one.
 
 use std::error::Error;
 use std::sync::{Arc, Weak};

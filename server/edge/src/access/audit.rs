@@ -1,5 +1,6 @@
-//! The audit log in the data folder: `audit.jsonl`, for its owner alone, which is only appended to; older parts beside it under the number
-//! of their first line; and `audit.head`, which says where it ended last, so that lines cut off at the end are missed.
+//! The audit log in the data folder: `audit.jsonl`, for its owner alone, which is only appended to; older
+//! parts beside it under the number of their last line; and `audit.head`, which says where it ended last, so
+//! that lines cut off at the end are missed.
 //!
 //! The crate `access` decides what a line holds and whether lines follow one another.
 //!

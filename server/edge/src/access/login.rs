@@ -62,7 +62,7 @@ pub(crate) struct Provider {
 /// What is known of the provider.
 #[derive(Debug, Default)]
 struct Known {
-    /// When it was asked without an answer so far.
+    /// When it was last asked, if it has not answered since.
     asked: Option<Instant>,
     documents: Option<Arc<Documents>>,
 }

@@ -6,7 +6,7 @@
 //! reader gets everything that came meanwhile in one frame, or the snapshot.
 //!
 //! ```text
-//! retry: 1000
+//! retry: 500
 //!
 //! id: 3k9f…:42
 //! event: snap | batch | presence

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The conversation in memory has the owner's seqs and state, so viewers of this hub see what those of the
-//! owner see (I6).
+//! owner see.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -3,7 +3,8 @@
 //! | frame | answer |
 //! |---|---|
 //! | `hello` | `welcome`, or a close |
-//! | `sub`, `watch` | `subbed` and what follows, or `error` |
+//! | `sub` | `subbed` and what follows, or `error` |
+//! | `watch` | `fleet`, now and after changes, or `error` |
 //! | `unsub` | nothing |
 //! | `resync` | the snapshot |
 //! | `hb_ack` | nothing; a subscription that stays behind begins again |

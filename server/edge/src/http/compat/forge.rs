@@ -132,7 +132,7 @@ async fn refresh_tools(State(shared): State<Arc<Shared>>) -> Json<Value> {
     Json(json!({"status": "refreshed", "tool_count": tools_of(&shared).await.len()}))
 }
 
-/// The tools of the agent behind the door, asked of its servers each time; none without an agent.
+/// The tools of the agent behind the door, as its servers list them; none without an agent.
 async fn tools_of(shared: &Shared) -> Vec<Value> {
     match behind(shared, "forge", None) {
         Ok(agent) => shared.tools.list(shared.agents.servers(&agent)).await,
