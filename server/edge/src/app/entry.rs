@@ -1,4 +1,11 @@
 //! How connections come in: over TLS, in plain from this machine or from a named proxy, or not at all.
+//!
+//! ```text
+//! accept ─▶ room for its address? ─ TLS set ─▶ agree on TLS ─▶ relay ─▶ connection
+//!                                  └ plain ─▶ loopback or a named proxy? ─▶ connection
+//! ```
+//!
+//! A connection that is not allowed is closed without an answer, and the trace says why.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -108,7 +108,7 @@ async fn open(shared: &Shared, address: &str) -> Result<HubLink, String> {
     Err(format!("the hub at {address} has another secret for hubs than this one"))
 }
 
-/// What a probe has found, once it has; nothing where it failed.
+/// What a probe has found, once it has; `None` where it failed. Never ready without a probe.
 async fn answered(probe: &mut Option<JoinHandle<Result<Owner, LogError>>>) -> Option<Owner> {
     match probe {
         Some(probe) => probe.await.ok()?.ok(),
@@ -170,7 +170,8 @@ impl Link {
         }
     }
 
-    /// Looks whether the other hub still has what it had; nothing if nothing is asked of it.
+    /// Looks in the log whether the other hub still has what it had, in a task of its own; `None` if nothing
+    /// is asked of it.
     fn probe(&self) -> Option<JoinHandle<Result<Owner, LogError>>> {
         let asked = self.replies.values().next().map(|(conversation, _)| conversation);
         let conversation = asked.or_else(|| self.follows.any())?.clone();

@@ -120,7 +120,7 @@ pub(super) async fn told(
     Ok(with_left_out(response, &left_out))
 }
 
-/// The messages before a run, in the platform's form.
+/// The messages before a run, in the platform's form: the mode `values` repeats them in each of its events.
 fn earlier(seat: &Seat, run: &RunId) -> Vec<Value> {
     let mut view = seat.conversation.view();
     let place = view.items.iter().position(|item| matches!(item, TopItem::Run(id) if id == run));
@@ -128,7 +128,8 @@ fn earlier(seat: &Seat, run: &RunId) -> Vec<Value> {
     langgraph::messages(&view).into_iter().flatten().collect()
 }
 
-/// Adds headers that say where the run is and where its stream can be taken up again in the same modes.
+/// Adds headers that say where the run is (`Content-Location`) and where its stream can be taken up again in
+/// the same modes (`Location`).
 pub(super) fn locate(response: &mut Response, thread: &ConversationId, run: &RunId, modes: &[String]) {
     let place = format!("/threads/{thread}/runs/{run}");
     let modes: Vec<String> = modes.iter().map(|mode| format!("stream_mode={mode}")).collect();
