@@ -161,7 +161,7 @@ impl Connection {
 
     /// Publishes the events of a frame, or passes it on to the hub that has the conversation. A socket that
     /// is lost leaves its runs as they are, because their publisher may come back on another one;
-    /// [`hub::orphans`] deals with those that do not.
+    /// `hub::orphans` deals with those that do not.
     fn publish(&mut self, frame: Pub) {
         if !self.may_publish(frame.id) {
             return;

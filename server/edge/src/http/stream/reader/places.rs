@@ -28,7 +28,7 @@ pub(in crate::http) enum StartAt {
 }
 
 impl StartAt {
-    /// The place that the id of an item names, see [`Reader::with_places`]. `None` if it is malformed.
+    /// The place that the id of an item names, see `Reader::with_places`. `None` if it is malformed.
     pub(in crate::http) fn place(id: &str) -> Option<Self> {
         let (seq, told) = id.split_once('-')?;
         Some(Self::Behind { seq: seq.parse().ok()?, told: told.parse().ok()? })
